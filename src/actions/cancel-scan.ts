@@ -1,0 +1,45 @@
+import { PortolanError } from '../domain/errors.ts';
+import type { Scan } from '../domain/scan.ts';
+import type { EmbeddedQueue } from '../queue/embedded.ts';
+import type { Store } from '../store/open.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { interruptScan } from './interrupt-scan.ts';
+import { showScan } from './show-scan.ts';
+
+/** The processes that run scans. */
+export interface ScanStopper {
+  /** Ends a running scan and keeps what it found; resolves when it is stored as ended, or at once if nobody runs it. */
+  stop(scanId: string): Promise<void>;
+}
+
+export interface CancelContext {
+  store: Store;
+  workspace: Workspace;
+  queue: EmbeddedQueue;
+  workers: ScanStopper;
+  catalogueVersion: string;
+}
+
+/**
+ * Ends a waiting or running scan as `failed` with code `canceled`; its results stay.
+ * @returns the scan as it is stored then
+ * @throws PortolanError `not_found`, or `conflict` for a scan that ended in another way
+ */
+export async function cancelScan(context: CancelContext, scanId: string): Promise<Scan> {
+  const scan = await showScan(context.store, scanId);
+  if (isOver(scan)) return alreadyOver(scan);
+  await context.queue.cancel(scanId);
+  await context.workers.stop(scanId);
+  const error = { code: 'canceled' as const, message: 'The scan was canceled.' };
+  await interruptScan(context, scanId, error);
+  return alreadyOver(await showScan(context.store, scanId));
+}
+
+function isOver(scan: Scan): boolean {
+  return scan.status === 'completed' || scan.status === 'failed';
+}
+
+function alreadyOver(scan: Scan): Scan {
+  if (scan.error?.code === 'canceled') return scan;
+  throw new PortolanError('conflict', `The scan is over: ${scan.status}.`, { status: scan.status });
+}

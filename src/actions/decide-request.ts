@@ -1,0 +1,226 @@
+import type { Config } from '../config/schema.ts';
+import type { AddressSet } from '../domain/address-set.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { type FieldProblem, invalidRequest, PortolanError } from '../domain/errors.ts';
+import { nearest } from '../domain/nearest.ts';
+import { parsePorts } from '../domain/port.ts';
+import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
+import { compileScope } from '../domain/scope.ts';
+import { parseTargets, type TargetList } from '../domain/target.ts';
+import { portCatalogue } from '../knowledge/ports.ts';
+
+/** Body of a submission with its types checked; what is absent is decided here. */
+export interface Submission {
+  targets: string[];
+  profile?: string | undefined;
+  vuln?: boolean | undefined;
+  notifications?: string[] | undefined;
+  name?: string | null | undefined;
+  tags?: string[] | undefined;
+  ports?: string | number[] | undefined;
+  exclude?: string[] | undefined;
+  rate?: number | undefined;
+  dag?: string | undefined;
+  pool?: string | undefined;
+  options?: ScanOptions | undefined;
+}
+
+/** Names that a submission may use. */
+export interface ScanChoices {
+  profiles: readonly { name: string; aliases: readonly string[] }[];
+  dags: readonly string[];
+}
+
+export interface SubmissionOrigin {
+  scanId: string;
+  createdAt: Date;
+  /** Token id, `cli`, or null. */
+  user: string | null;
+  /** A graph file may be named instead of an installed graph (command line only). */
+  graphFiles?: boolean;
+}
+
+export const maxTargets = 10_000;
+/** Problems that an answer lists; further ones are only counted. */
+const maxListed = 100;
+
+interface TargetRefusal {
+  index: number;
+  value: string;
+  reason: string;
+  hint?: string;
+}
+
+/**
+ * Checks what a submission means and decides everything that it leaves open. Resolves no name, expands no range.
+ * @throws PortolanError `invalid_request` with all problems at once
+ */
+export function decideRequest(
+  submission: Submission,
+  config: Config,
+  choices: ScanChoices,
+  origin: SubmissionOrigin,
+): ScanRequest {
+  const problems: FieldProblem[] = [];
+  const profile = resolveProfile(submission.profile ?? config.scanner.default_profile, choices, problems);
+  checkGraph(submission.dag, choices, origin, problems);
+  const ports = checkPorts(submission.ports, problems);
+  checkBounds(submission, config, problems);
+  checkOptions(submission.options ?? {}, problems);
+  const refusals = checkTargets(submission, config, problems);
+  if (problems.length > 0) throw refuse(problems, refusals, submission);
+  return {
+    scan_id: origin.scanId,
+    created_at: origin.createdAt.toISOString(),
+    targets: submission.targets,
+    exclude: submission.exclude ?? [],
+    profile,
+    vuln: submission.vuln ?? profile === 'deep',
+    notifications: submission.notifications ?? [],
+    name: submission.name ?? null,
+    tags: [...new Set(submission.tags ?? [])],
+    ports,
+    rate: submission.rate ?? config.scanner.rate,
+    dag: submission.dag ?? null,
+    pool: submission.pool ?? 'default',
+    options: submission.options ?? {},
+    user: origin.user,
+  };
+}
+
+function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission: Submission): PortolanError {
+  const targetsOnly = refusals.length > 0 && problems.every(({ field }) => field === 'targets');
+  const first = refusals[0];
+  const message = targetsOnly && first
+    ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'is' : 'are'} not accepted: ` +
+      `"${first.value}" ${first.reason === 'out_of_scope' ? `is out of scope; ${first.hint}` : `is ${first.reason}`}`
+    : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
+  const details = refusals.length > 0 ? { targets: refusals.slice(0, maxListed), targets_refused: refusals.length } : {};
+  return invalidRequest(message.slice(0, 2000), problems.slice(0, maxListed), details);
+}
+
+function resolveProfile(name: string, { profiles }: ScanChoices, problems: FieldProblem[]): string {
+  const found = profiles.find((profile) => profile.name === name || profile.aliases.includes(name));
+  if (found) return found.name;
+  const known = profiles.map((profile) => profile.name);
+  problems.push({ field: 'profile', reason: `unknown profile ${quote(name)}; valid names: ${known.join(', ')}` });
+  return name;
+}
+
+function checkGraph(dag: string | undefined, { dags }: ScanChoices, origin: SubmissionOrigin, problems: FieldProblem[]) {
+  if (dag === undefined || dags.includes(dag) || origin.graphFiles) return;
+  const guess = nearest(dag, dags);
+  const hint = guess ? `did you mean ${guess}?` : `installed: ${dags.join(', ') || 'none'}`;
+  problems.push({ field: 'dag', reason: `no graph ${quote(dag)} is installed; ${hint}` });
+}
+
+function checkPorts(given: Submission['ports'], problems: FieldProblem[]): string | null {
+  if (given === undefined) return null;
+  const spec = Array.isArray(given) ? given.join(',') : given;
+  try {
+    parsePorts(spec, portCatalogue);
+  } catch (error) {
+    if (!(error instanceof PortolanError)) throw error;
+    const fields = error.details['fields'] as FieldProblem[] | undefined;
+    problems.push(...(fields ?? [{ field: 'ports', reason: error.message }]));
+  }
+  return spec;
+}
+
+function checkBounds(submission: Submission, config: Config, problems: FieldProblem[]): void {
+  const { rate, pool, name, tags } = submission;
+  const maxRate = config.scanner.max_rate;
+  if (rate !== undefined && (!Number.isSafeInteger(rate) || rate < 1 || rate > maxRate)) {
+    problems.push({ field: 'rate', reason: `must be a whole number from 1 to ${maxRate} (scanner.max_rate)` });
+  }
+  if (pool !== undefined && pool !== 'default') {
+    problems.push({ field: 'pool', reason: `unknown pool ${quote(pool)}; valid names: default` });
+  }
+  if (name && hasControls(name)) problems.push({ field: 'name', reason: 'must not hold control characters' });
+  if (tags?.some((tag) => tag === '' || hasControls(tag))) {
+    problems.push({ field: 'tags', reason: 'a tag must not be empty or hold control characters' });
+  }
+  for (const channel of submission.notifications ?? []) checkChannel(channel, problems);
+}
+
+function checkChannel(channel: string, problems: FieldProblem[]): void {
+  const [, type] = /^([a-z][a-z0-9+.-]*):\/\/\P{Cc}+$/u.exec(channel) ?? [];
+  if (type === undefined) {
+    problems.push({ field: 'notifications', reason: `${quote(channel)} is not <channel_type>://<channel_name>` });
+  } else if (!['slack', 'email', 'webhook'].includes(type)) {
+    problems.push({ field: 'notifications', reason: `unknown channel type ${quote(type)}; known: slack, email, webhook` });
+  }
+}
+
+function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {
+  for (const name of ['timeout', 'max_duration'] as const) {
+    const text = options[name];
+    if (text !== undefined && !((parseDuration(text) ?? 0) > 0)) {
+      problems.push({ field: `options.${name}`, reason: `${quote(text)} is not a duration such as 3s or 1h30m` });
+    }
+  }
+}
+
+function checkTargets(submission: Submission, config: Config, problems: FieldProblem[]): TargetRefusal[] {
+  const { targets, exclude = [] } = submission;
+  if (targets.length === 0) problems.push({ field: 'targets', reason: 'must not be empty' });
+  if (targets.length > maxTargets) {
+    problems.push({ field: 'targets', reason: `at most ${maxTargets} entries, not ${targets.length}` });
+    return [];
+  }
+  const excluded = parseTargets(exclude);
+  for (const { index, value, reason } of excluded.problems.slice(0, maxListed)) {
+    problems.push({ field: `exclude[${index}]`, reason: `${quote(value)}: ${reason}` });
+  }
+  const wanted = parseTargets(targets);
+  if (wanted.problems.length > 0) {
+    problems.push({ field: 'targets', reason: wanted.problems.length === 1 ? 'invalid target' : 'invalid targets' });
+    return wanted.problems;
+  }
+  checkCount(wanted, excluded, config, problems);
+  const outside = outOfScope(targets, wanted, config);
+  if (outside.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
+  return outside;
+}
+
+function checkCount(wanted: TargetList, excluded: TargetList, config: Config, problems: FieldProblem[]): void {
+  const limit = config.scanner.max_addresses;
+  if (limit === 0) return;
+  const count = wanted.addresses.minus(excluded.covered).size + BigInt(wanted.hostnames.length);
+  if (count <= BigInt(limit)) return;
+  problems.push({
+    field: 'targets',
+    reason: `${count} addresses, the limit is ${limit}; raise scanner.max_addresses (0 = no cap) or name fewer`,
+  });
+}
+
+/** Targets of which not one address may be scanned. */
+function outOfScope(targets: readonly string[], wanted: TargetList, config: Config): TargetRefusal[] {
+  const scope = compileScope(config.scanner.scope);
+  const blocked = parseTargets(config.scanner.blocklist).covered;
+  const { outside } = scope.split(wanted.addresses);
+  if (outside.size === 0n && blocked.size === 0n) return [];
+  return targets.flatMap((text, index) => {
+    const items = text.split(',').map((item) => item.trim());
+    return items.flatMap((value) => {
+      const hint = refusalHint(parseTargets([value]).addresses, scope, blocked);
+      return hint === null ? [] : [{ index, value, reason: 'out_of_scope', hint }];
+    });
+  });
+}
+
+function refusalHint(addresses: AddressSet, scope: ReturnType<typeof compileScope>, blocked: AddressSet): string | null {
+  if (addresses.size === 0n) return null;
+  if (scope.split(addresses).inside.size === 0n) {
+    return 'to authorise it, add it to scanner.scope.allow and see that scanner.scope.deny does not hold it';
+  }
+  return addresses.minus(blocked).size === 0n ? 'scanner.blocklist holds it' : null;
+}
+
+function hasControls(text: string): boolean {
+  return /\p{Cc}/u.test(text);
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
+}

@@ -1,0 +1,21 @@
+import { PortolanError } from '../domain/errors.ts';
+import { showScan } from './show-scan.ts';
+import type { CancelContext } from './cancel-scan.ts';
+
+/**
+ * Stops a scan if need be and deletes it with all its files.
+ * @throws PortolanError `not_found`, also for the second of two deletes
+ */
+export async function deleteScan(
+  { store, workspace, queue, workers }: Omit<CancelContext, 'catalogueVersion'>,
+  scanId: string,
+): Promise<void> {
+  const scan = await showScan(store, scanId);
+  if (scan.status === 'pending' || scan.status === 'running') {
+    await queue.cancel(scanId);
+    await workers.stop(scanId);
+  }
+  const deleted = await store.transaction((inside) => inside.scans.delete(scanId));
+  if (!deleted) throw new PortolanError('not_found', 'There is no such scan.');
+  await workspace.scan(scanId).remove();
+}

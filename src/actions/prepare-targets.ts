@@ -1,0 +1,98 @@
+import type { Config } from '../config/schema.ts';
+import type { AddressSet } from '../domain/address-set.ts';
+import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
+import { compileScope, type Scope } from '../domain/scope.ts';
+import { parseTargets, type Target } from '../domain/target.ts';
+import type { Resolution } from '../net/resolve.ts';
+
+/** Resolves a host name; never throws. */
+export type Resolve = (name: string) => Promise<Resolution>;
+
+export interface PreparedTargets {
+  targets: Target[];
+  /** What may be touched: targets with names resolved, minus exclusions, inside the scope. */
+  addresses: AddressSet;
+  scope: Scope;
+  /** Addresses that exclusions, the blocklist or the scope took away. */
+  excluded: bigint;
+  /** Names that were asked for, by address. */
+  hostnames: Map<string, string[]>;
+  errors: { target: string; code: string; message: string }[];
+  warnings: ScanWarning[];
+}
+
+/** How many names are resolved at the same time. */
+const parallelLookups = 8;
+
+/** Turns a submission's targets into the set of addresses that the scan may touch. */
+export async function prepareTargets(
+  request: Pick<ScanRequest, 'targets' | 'exclude'>,
+  config: Config,
+  resolve: Resolve,
+): Promise<PreparedTargets> {
+  const asked = parseTargets(request.targets);
+  const exclusions = parseTargets([...request.exclude, ...config.scanner.blocklist]);
+  const scope = compileScope(config.scanner.scope);
+  const found = await resolveNames(asked.hostnames, resolve);
+  const forbidden = await resolveNames(exclusions.hostnames, resolve);
+
+  const wanted = asked.addresses.union(addressSetOf(found.addresses.keys()));
+  const excluded = exclusions.addresses.union(addressSetOf(forbidden.addresses.keys()));
+  const allowed = scope.split(wanted.minus(excluded));
+  const warnings = [...found.warnings];
+  if (allowed.outside.size > 0n) {
+    const message = `${allowed.outside.size} addresses are outside the scope (scanner.scope) and were left out`;
+    warnings.push({ code: 'out_of_scope', message });
+  }
+  return {
+    targets: asked.targets,
+    addresses: allowed.inside,
+    scope,
+    excluded: wanted.size - allowed.inside.size,
+    hostnames: found.addresses,
+    // A name in `exclude` that does not resolve is an error too: it would silently protect nothing.
+    errors: [...found.errors, ...forbidden.errors],
+    warnings,
+  };
+}
+
+interface Resolved {
+  /** Names by address. */
+  addresses: Map<string, string[]>;
+  errors: PreparedTargets['errors'];
+  warnings: ScanWarning[];
+}
+
+async function resolveNames(names: string[], resolve: Resolve): Promise<Resolved> {
+  const resolved: Resolved = { addresses: new Map(), errors: [], warnings: [] };
+  const waiting = [...new Set(names)];
+  const worker = async () => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      await resolveOne(name, resolve, resolved);
+    }
+  };
+  await Promise.all(Array.from({ length: parallelLookups }, worker));
+  return resolved;
+}
+
+async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): Promise<void> {
+  const resolution = await resolve(name);
+  if ('error' in resolution) {
+    resolved.errors.push({ target: name, code: 'resolve_failed', message: resolution.error });
+    return;
+  }
+  const { addresses, dropped } = resolution;
+  for (const address of addresses) {
+    const names = resolved.addresses.get(address) ?? [];
+    resolved.addresses.set(address, [...names, name]);
+  }
+  if (dropped > 0) {
+    const message = `${name} has ${addresses.length + dropped} addresses; the first ${addresses.length} are scanned`;
+    resolved.warnings.push({ code: 'too_many_addresses', message, target: name });
+  }
+}
+
+/** An answer is judged like a target: multicast, broadcast and unspecified addresses are never scanned. */
+function addressSetOf(addresses: Iterable<string>): AddressSet {
+  return parseTargets([...addresses]).addresses;
+}

@@ -1,0 +1,237 @@
+import type { AssetProfile } from '../domain/asset.ts';
+import type { Banner } from '../domain/banner.ts';
+import { type HostFinding, noFindings, type SeverityCounts } from '../domain/finding.ts';
+import type { Host, Port, PortCounts } from '../domain/host.ts';
+import { type HostRow, type PortRow, type ResultRow, rowIdentity } from '../domain/result.ts';
+import type { ScanCounts } from '../domain/scan.ts';
+import type { Fingerprint, ParsedService } from '../domain/service.ts';
+
+/** Ports whose row is kept in memory to be enriched; older ones are completed by the reader, who merges rows. */
+const maxOpenRows = 8192;
+/** How long an enriched row may wait for further facts before it is written, ms. */
+const flushMs = 300;
+
+/** Where rows go: the record of a scan. */
+export interface RowSink {
+  append(row: ResultRow): void | Promise<void>;
+}
+
+/**
+ * Turns what the modules publish into rows of the record. A row is written as soon as it exists and again, richer,
+ * when more is known; rows of one identity are merged by whoever reads them.
+ */
+export class ResultRecorder {
+  readonly counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
+  readonly severityCounts: SeverityCounts = noFindings();
+  readonly #sink: RowSink;
+  readonly #hostnames: ReadonlyMap<string, string[]>;
+  readonly #hosts = new Set<string>();
+  readonly #ports = new Map<string, PortRow>();
+  readonly #dirty = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+  #failure: unknown = null;
+
+  constructor(sink: RowSink, hostnames: ReadonlyMap<string, string[]>) {
+    this.#sink = sink;
+    this.#hostnames = hostnames;
+  }
+
+  /** What the record could not take, or null. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Takes one published item; a promise asks the producer to wait. */
+  take(key: string, item: unknown): Promise<void> | undefined {
+    try {
+      return this.#dispatch(key, item)?.catch((error: unknown) => this.#broken(error));
+    } catch (error) {
+      this.#broken(error);
+      return undefined;
+    }
+  }
+
+  writeError(target: string | null, code: string, message: string, node: string | null): void {
+    void this.#write({ type: 'error', timestamp: now(), host: null, target, code, message, node });
+  }
+
+  /** Writes every row that is still waiting for more. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const waiting = [...this.#dirty];
+    this.#dirty.clear();
+    for (const identity of waiting) {
+      const row = this.#ports.get(identity);
+      if (row) await this.#write({ ...row, timestamp: now() });
+    }
+  }
+
+  #dispatch(key: string, item: unknown): Promise<void> | undefined {
+    switch (key) {
+      case 'discovered_hosts':
+        return this.#host(item as Host);
+      case 'port_counts':
+        return this.#portCounts(item as PortCounts);
+      case 'open_ports':
+        return this.#port(item as Port);
+      case 'banners':
+        return this.#banner(item as Banner);
+      case 'parsed_services':
+        return this.#parsed(item as ParsedService);
+      case 'service_fingerprints':
+        return this.#fingerprint(item as Fingerprint);
+      case 'asset_profiles':
+        return this.#profile(item as AssetProfile);
+      case 'vulnerabilities':
+        return this.#finding(item as HostFinding);
+      default:
+        return undefined;
+    }
+  }
+
+  #host(host: Host): Promise<void> | undefined {
+    const row = this.#hostRow(host.ip);
+    row.latency_ms = host.latency_ms;
+    row.method = host.method;
+    if (host.mac) row.mac = host.mac;
+    if (host.vendor) row.vendor = host.vendor;
+    if (host.hostname) row.hostnames = [...new Set([...(row.hostnames ?? []), host.hostname])];
+    return this.#write(row);
+  }
+
+  #portCounts({
+    host,
+    open,
+    closed,
+    filtered,
+    not_tried,
+    all_ports_open,
+  }: PortCounts): Promise<void> | undefined {
+    const row = this.#hostRow(host);
+    row.port_counts = { open, closed, filtered, not_tried };
+    row.all_ports_open = all_ports_open;
+    return this.#write(row);
+  }
+
+  #port(port: Port): Promise<void> | undefined {
+    const { host, port: number, protocol, state, reason } = port;
+    const row: PortRow = { type: 'port', timestamp: now(), host, port: number, protocol, state, reason };
+    if (!this.#hosts.has(host)) void this.#write(this.#hostRow(host));
+    this.#countPort(row);
+    this.#keep(row);
+    return this.#write(row);
+  }
+
+  #banner(banner: Banner): Promise<void> | undefined {
+    return this.#enrich(banner, (row) => {
+      const known = row.banner ?? '';
+      const better = banner.banner !== '' && (known === '' || (banner.tls && !row.tls));
+      if (better || row.banner === undefined) {
+        row.banner = banner.banner;
+        row.banner_b64 = banner.banner_b64 ?? null;
+        row.truncated = banner.truncated;
+        row.partial = banner.partial;
+      }
+      if (banner.tls && !row.tls) {
+        row.tls = { version: banner.tls.version, cipher: banner.tls.cipher, alpn: banner.tls.alpn };
+      }
+    });
+  }
+
+  #parsed(service: ParsedService): Promise<void> | undefined {
+    return this.#enrich(service, (row) => {
+      const { tls, ...others } = service.attributes;
+      if (tls && typeof tls === 'object') row.tls = { ...row.tls, ...(tls as Record<string, unknown>) };
+      if (Object.keys(others).length > 0) row.attributes = { ...row.attributes, ...others };
+    });
+  }
+
+  #fingerprint(fingerprint: Fingerprint): Promise<void> | undefined {
+    return this.#enrich(fingerprint, (row) => {
+      const { host: _host, port: _port, protocol: _protocol, alternatives, ...claim } = fingerprint;
+      const { match, product, vendor, version, cpe, confidence } = fingerprint;
+      row.service = { name: match, product, vendor, version, cpe, confidence };
+      row.fingerprints = [claim, ...alternatives];
+    });
+  }
+
+  #profile(profile: AssetProfile): Promise<void> | undefined {
+    const row = this.#hostRow(profile.host);
+    row.os = profile.os;
+    row.device_type = profile.device_type;
+    row.applications = profile.applications;
+    row.functions = profile.functions;
+    if (profile.hostnames.length > 0)
+      row.hostnames = [...new Set([...(row.hostnames ?? []), ...profile.hostnames])];
+    return this.#write(row);
+  }
+
+  #finding(item: HostFinding): Promise<void> | undefined {
+    const { host, port, protocol, ...vulnerability } = item;
+    this.#countFinding(vulnerability);
+    return this.#write({ type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability });
+  }
+
+  #hostRow(host: string): HostRow {
+    this.#countHost(host);
+    const hostnames = this.#hostnames.get(host);
+    return { type: 'host', timestamp: now(), host, state: 'up', ...(hostnames ? { hostnames } : {}) };
+  }
+
+  #enrich(
+    { host, port, protocol }: { host: string; port: number; protocol: 'tcp' | 'udp' },
+    change: (row: PortRow) => void,
+  ): Promise<void> | undefined {
+    const blank = { type: 'port', timestamp: now(), host, port, protocol } as PortRow;
+    const identity = rowIdentity(blank);
+    const row = this.#ports.get(identity) ?? blank;
+    change(row);
+    this.#dirty.add(identity);
+    this.#timer ??= setTimeout(() => void this.flush(), flushMs);
+    return this.#keep(row);
+  }
+
+  #keep(row: PortRow): Promise<void> | undefined {
+    const identity = rowIdentity(row);
+    this.#ports.delete(identity);
+    this.#ports.set(identity, row);
+    if (this.#ports.size <= maxOpenRows) return undefined;
+    const [oldest, evicted] = this.#ports.entries().next().value as [string, PortRow];
+    this.#ports.delete(oldest);
+    return this.#dirty.delete(oldest) ? this.#write({ ...evicted, timestamp: now() }) : undefined;
+  }
+
+  #countHost(host: string): void {
+    if (this.#hosts.has(host)) return;
+    this.#hosts.add(host);
+    this.counts.live_hosts++;
+  }
+
+  #countPort(row: PortRow): void {
+    if (!this.#ports.has(rowIdentity(row))) this.counts.open_ports++;
+  }
+
+  #countFinding(finding: { severity: keyof SeverityCounts }): void {
+    this.counts.vulnerabilities++;
+    this.severityCounts[finding.severity]++;
+  }
+
+  #write(row: ResultRow): Promise<void> | undefined {
+    try {
+      const wait = this.#sink.append(row);
+      return wait ? wait.catch((error: unknown) => this.#broken(error)) : undefined;
+    } catch (error) {
+      this.#broken(error);
+      return undefined;
+    }
+  }
+
+  #broken(error: unknown): void {
+    this.#failure ??= error;
+  }
+}
+
+function now(): string {
+  return new Date().toISOString();
+}

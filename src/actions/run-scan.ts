@@ -1,0 +1,358 @@
+import { performance } from 'node:perf_hooks';
+import type { Config } from '../config/schema.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { noFindings } from '../domain/finding.ts';
+import type { SummaryRow } from '../domain/result.ts';
+import type { FailureCode, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
+import type { Logger, ResultSource } from '../engine/module.ts';
+import type { Plan } from '../engine/plan.ts';
+import { type GraphRun, runGraph } from '../engine/run.ts';
+import { catalogueVersion } from '../knowledge/catalogue.ts';
+import type { NetworkGate } from '../net/gate.ts';
+import { RateLimiter } from '../net/rate.ts';
+import { NameResolver } from '../net/resolve.ts';
+import { createGate } from '../net/scoped-gate.ts';
+import { mergedRows } from '../workspace/record-reader.ts';
+import { openRecord, type RecordWriter } from '../workspace/record-writer.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { type Catalogue, planScan } from './plan-scan.ts';
+import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
+import { ResultRecorder } from './record-results.ts';
+import type { LiveScan, ScanOutcome } from './scan-messages.ts';
+import { ProgressMeter } from './scan-progress.ts';
+
+/** At most two reports a second reach the outside. */
+const liveIntervalMs = 500;
+
+export interface RunScanInput {
+  request: ScanRequest;
+  config: Config;
+  catalogue: Catalogue;
+  folder: ScanFolder;
+  /** How often the scan was started before. */
+  resumes: number;
+  /** Aborted with a ScanAbort to end the scan as failed. */
+  signal: AbortSignal;
+  log: Logger;
+  onLive?: (live: LiveScan) => void;
+  /** Called with the number of rows that are durable. */
+  onSealed?: (rows: number) => void;
+}
+
+/** The reason to give when a scan is aborted; its code becomes the scan's. */
+export class ScanAbort extends Error {
+  readonly code: FailureCode;
+  constructor(code: FailureCode, message: string) {
+    super(message);
+    this.name = 'ScanAbort';
+    this.code = code;
+  }
+}
+
+/**
+ * Runs one scan to its end: resolves names, applies the scope, executes the graph and leaves a finished record.
+ * What was found stays, whatever happens. Never rejects for what a target or a module does.
+ */
+export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
+  const run = new ScanRun(input);
+  return run.execute();
+}
+
+class ScanRun {
+  readonly #input: RunScanInput;
+  readonly #startedAt = performance.now();
+  readonly #warnings: ScanWarning[] = [];
+  readonly #abort = new AbortController();
+  #record!: RecordWriter;
+  #recorder!: ResultRecorder;
+  #prepared: PreparedTargets | null = null;
+  #gate: NetworkGate | null = null;
+  #meter: ProgressMeter | null = null;
+  #graph: GraphRun | null = null;
+
+  constructor(input: RunScanInput) {
+    this.#input = input;
+  }
+
+  async execute(): Promise<ScanOutcome> {
+    const { folder, onSealed } = this.#input;
+    this.#record = await openRecord(folder, onSealed ? { onSealed } : {});
+    const stopClock = this.#followSignals();
+    try {
+      if (this.#record.finished) return await this.#outcome(null, 'completed');
+      const failure = await this.#gather();
+      return await this.#finish(failure);
+    } finally {
+      stopClock();
+      await this.#record.close();
+    }
+  }
+
+  /** Runs everything up to the reporters' end. @returns why the scan failed, or null */
+  async #gather(): Promise<ScanOutcome['error']> {
+    const { request, config, catalogue } = this.#input;
+    try {
+      const plan = await planScan(request, config, catalogue);
+      const { servers, timeout } = config.scanner.dns;
+      const resolver = new NameResolver({ servers, timeoutMs: timeout });
+      this.#prepared = await prepareTargets(request, config, (name) =>
+        resolver.resolve(name, this.#abort.signal),
+      );
+      this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames);
+      this.#noteTargets(this.#prepared);
+      if (this.#prepared.addresses.size === 0n) {
+        return {
+          code: 'no_targets',
+          message: 'nothing is left to scan after exclusions, scope and name resolution',
+        };
+      }
+      await this.#runGraph(plan, this.#prepared);
+      return this.#failureOf(plan);
+    } catch (error) {
+      return failureFrom(this.#abort.signal.aborted ? this.#abort.signal.reason : error);
+    }
+  }
+
+  #noteTargets(prepared: PreparedTargets): void {
+    this.#warnings.push(...prepared.warnings);
+    for (const { target, code, message } of prepared.errors) {
+      this.#recorder.writeError(target, code, message, null);
+    }
+  }
+
+  async #runGraph(plan: Plan, prepared: PreparedTargets): Promise<void> {
+    const { request, config, log, resumes } = this.#input;
+    const gate = createGate({
+      addresses: prepared.addresses,
+      scope: prepared.scope,
+      rate: new RateLimiter({ rate: request.rate }),
+      maxConnections: Math.max(request.options.concurrency ?? config.scanner.concurrency, 1) * 2,
+    });
+    this.#gate = gate;
+    this.#meter = new ProgressMeter(plan, clampCount(prepared.addresses.size), resumes);
+    this.#noteUnavailable(plan);
+    this.#graph = runGraph(plan, {
+      scanId: request.scan_id,
+      targets: prepared.targets,
+      net: gate,
+      log,
+      results: this.#results(),
+      signal: this.#abort.signal,
+      streamBuffer: config.engine.stream_buffer,
+      maxParallelNodes: config.engine.max_parallel_nodes,
+      failFast: request.options.fail_fast ?? config.engine.fail_fast,
+      stallTimeoutMs: config.engine.stall_timeout,
+      tap: (key, item) => this.#recorder.take(key, item),
+      beforeReporters: () => this.#sealAll(),
+      onWarning: (warning) => this.#warnings.push(warning),
+      onProgress: (id, done, total) => this.#meter?.report(id, done, total),
+    });
+    const live = setInterval(() => this.#reportLive(), liveIntervalMs);
+    try {
+      await this.#graph.finished;
+    } finally {
+      clearInterval(live);
+    }
+  }
+
+  #noteUnavailable(plan: Plan): void {
+    const evaluates = plan.nodes.some((node) => node.definition.type === 'evaluation');
+    if (this.#input.request.vuln && !evaluates) {
+      const message = `the graph ${plan.name} has no evaluation module, so no vulnerabilities are looked for`;
+      this.#warnings.push({ code: 'vuln_unavailable', message });
+    }
+  }
+
+  async #sealAll(): Promise<void> {
+    await this.#recorder.flush();
+    await this.#record.seal();
+  }
+
+  #failureOf(plan: Plan): ScanOutcome['error'] {
+    if (this.#abort.signal.aborted) return failureFrom(this.#abort.signal.reason);
+    if (this.#recorder.failure) return failureFrom(this.#recorder.failure);
+    const working = (this.#graph?.stages ?? []).filter((stage) => typeOf(plan, stage) !== 'reporter');
+    const failed = working.filter((stage) => stage.status === 'failed');
+    const failFast = this.#input.request.options.fail_fast ?? this.#input.config.engine.fail_fast;
+    if (failed.length > 0 && (failFast || !working.some((stage) => stage.status === 'completed'))) {
+      return { code: 'pipeline_failed', message: failed[0]?.error ?? 'no stage gave results' };
+    }
+    return null;
+  }
+
+  /** Seals the record with its summary, on disk before anybody hears of the end. */
+  async #finish(failure: ScanOutcome['error']): Promise<ScanOutcome> {
+    try {
+      if (this.#recorder) await this.#sealAll();
+      const counted = await this.#countRecord();
+      await this.#record.finish(this.#summary(failure, counted));
+      return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
+    } catch (error) {
+      return await this.#outcome(failure ?? failureFrom(error), 'failed');
+    }
+  }
+
+  async #outcome(
+    error: ScanOutcome['error'],
+    status: ScanOutcome['status'],
+    counted?: Counted,
+  ): Promise<ScanOutcome> {
+    const counts = counted ?? (await this.#countRecord());
+    const stages = this.#graph?.stages ?? [];
+    const outcome: ScanOutcome = {
+      status,
+      error,
+      completed_at: new Date().toISOString(),
+      results: counts.results,
+      severity_counts: counts.severityCounts,
+      progress: (this.#meter ?? new ProgressMeter({ name: '', nodes: [] }, 0, this.#input.resumes)).final(
+        status === 'completed',
+        stages,
+      ),
+      warnings: this.#warnings,
+      stages,
+    };
+    await this.#writeStatus(outcome);
+    return outcome;
+  }
+
+  async #writeStatus(outcome: ScanOutcome): Promise<void> {
+    const { folder, request, log } = this.#input;
+    try {
+      await folder.writeStatus({
+        scan_id: request.scan_id,
+        state: outcome.status,
+        created_at: request.created_at,
+        completed_at: outcome.completed_at,
+        duration_seconds: this.#seconds(),
+        stages: Object.fromEntries(outcome.stages.map((stage) => [stage.instance_id, statusOfStage(stage)])),
+        results: outcome.results,
+        errors: outcome.error ? [outcome.error] : [],
+        warnings: outcome.warnings,
+      });
+    } catch (error) {
+      log.error('status.json could not be written', { scan: request.scan_id, error: String(error) });
+    }
+  }
+
+  #reportLive(): void {
+    const { onLive } = this.#input;
+    if (!onLive || !this.#graph || !this.#meter) return;
+    onLive({
+      results: { ...this.#recorder.counts },
+      severity_counts: { ...this.#recorder.severityCounts },
+      progress: this.#meter.measure(this.#graph.stages, this.#gate?.packetsSent ?? 0),
+      warnings: [...this.#warnings],
+      stages: this.#graph.stages.map((stage) => ({ ...stage })),
+    });
+  }
+
+  #results(): ResultSource {
+    const { request, folder } = this.#input;
+    return {
+      scanId: request.scan_id,
+      targets: request.targets,
+      rows: () => mergedRows(folder),
+      summary: async () => this.#summary(null, await this.#countRecord()),
+      warnings: () => this.#warnings,
+      reportsDir: folder.reportsDir,
+    };
+  }
+
+  async #countRecord(): Promise<Counted> {
+    const counted: Counted = {
+      results: { live_hosts: 0, open_ports: 0, vulnerabilities: 0 },
+      severityCounts: noFindings(),
+    };
+    for await (const row of mergedRows(this.#input.folder)) {
+      if (row.type === 'host') counted.results.live_hosts++;
+      if (row.type === 'port') counted.results.open_ports++;
+      if (row.type === 'vulnerability') {
+        counted.results.vulnerabilities++;
+        counted.severityCounts[row.vulnerability.severity]++;
+      }
+    }
+    return counted;
+  }
+
+  #summary(failure: ScanOutcome['error'], counted: Counted): SummaryRow {
+    return {
+      type: 'summary',
+      timestamp: new Date().toISOString(),
+      host: null,
+      scan_id: this.#input.request.scan_id,
+      status: failure ? 'failed' : 'completed',
+      partial: failure !== null,
+      ...counted.results,
+      addresses_scanned: clampCount(this.#prepared?.addresses.size ?? 0n),
+      excluded: clampCount(this.#prepared?.excluded ?? 0n),
+      severity_counts: counted.severityCounts,
+      duration_seconds: this.#seconds(),
+      catalogue_version: catalogueVersion,
+    };
+  }
+
+  #seconds(): number {
+    return Math.round((performance.now() - this.#startedAt) / 100) / 10;
+  }
+
+  /** Cancel and both time limits end in one signal. */
+  #followSignals(): () => void {
+    const { signal, request, config } = this.#input;
+    const onAbort = () => this.#abort.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort);
+    const asked = request.options.max_duration ? parseDuration(request.options.max_duration) : null;
+    const limits = [asked ?? 0, config.engine.global_timeout].filter((ms) => ms > 0);
+    const limit = limits.length > 0 ? Math.min(...limits) : 0;
+    const timer =
+      limit > 0
+        ? setTimeout(() => this.#abort.abort(timeoutAfter(limit)), Math.min(limit, 2 ** 31 - 1))
+        : null;
+    return () => {
+      if (timer) clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+  }
+}
+
+interface Counted {
+  results: ScanOutcome['results'];
+  severityCounts: ScanOutcome['severity_counts'];
+}
+
+function timeoutAfter(ms: number): ScanAbort {
+  return new ScanAbort('timeout', `the scan ran longer than its limit of ${ms / 1000} s`);
+}
+
+function failureFrom(error: unknown): { code: FailureCode; message: string } {
+  if (error instanceof ScanAbort) return { code: error.code, message: error.message };
+  if (error instanceof PortolanError && error.code === 'insufficient_storage') {
+    return { code: 'insufficient_storage', message: error.message };
+  }
+  if (error instanceof PortolanError && error.code === 'permission') {
+    return { code: 'permission', message: error.message };
+  }
+  return { code: 'pipeline_failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+function typeOf(plan: Plan, stage: StageRecord): string | undefined {
+  return plan.nodes.find((node) => node.instanceId === stage.instance_id)?.definition.type;
+}
+
+function statusOfStage(stage: StageRecord) {
+  const duration =
+    stage.started_at && stage.completed_at
+      ? Date.parse(stage.completed_at) - Date.parse(stage.started_at)
+      : null;
+  return {
+    status: stage.status,
+    duration: duration === null ? null : duration / 1000,
+    counters: { items_in: stage.items_in, items_out: stage.items_out },
+  };
+}
+
+function clampCount(count: bigint): number {
+  return count > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(count);
+}

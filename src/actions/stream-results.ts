@@ -1,0 +1,61 @@
+import type { ResultRow, SummaryRow } from '../domain/result.ts';
+import { isFinal, type Scan } from '../domain/scan.ts';
+import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
+import { type ResultHead, renderCsv, renderJson, renderJsonl } from '../workspace/render.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+
+export const resultFormats = ['json', 'jsonl', 'csv'] as const;
+export type ResultFormat = (typeof resultFormats)[number];
+
+/**
+ * The results of a scan as text, read while it is written out, whatever their size. An unfinished scan gives what is
+ * there, marked as partial. `json` is the object that the API sends as `data`.
+ */
+export async function streamResults(scan: Scan, folder: ScanFolder, format: ResultFormat): Promise<AsyncIterable<string>> {
+  const rows = mergedRows(folder);
+  if (format === 'csv') return renderCsv(rows);
+  const summary = (await recordSummary(folder)) ?? provisionalSummary(scan);
+  return format === 'jsonl' ? renderJsonl(rows, summary) : renderJson(headOf(scan, summary), rows);
+}
+
+function headOf(scan: Scan, row: SummaryRow): ResultHead {
+  const { type: _type, timestamp, host: _host, scan_id, status, partial, ...summary } = row;
+  return { scan_id, timestamp, status, partial, targets: scan.targets, summary, warnings: scan.warnings };
+}
+
+/** What is known of a scan whose record has no summary yet. */
+export function provisionalSummary(scan: Scan, catalogueVersion = ''): SummaryRow {
+  const end = scan.completed_at === null ? Date.now() : Date.parse(scan.completed_at);
+  const seconds = scan.started_at === null ? 0 : Math.max(0, end - Date.parse(scan.started_at)) / 1000;
+  return {
+    type: 'summary',
+    timestamp: scan.completed_at ?? new Date().toISOString(),
+    host: null,
+    scan_id: scan.scan_id,
+    status: scan.status,
+    partial: scan.status !== 'completed',
+    live_hosts: scan.results.live_hosts,
+    open_ports: scan.results.open_ports,
+    vulnerabilities: scan.results.vulnerabilities,
+    addresses_scanned: isFinal(scan.status) ? scan.progress.hosts_total : scan.progress.hosts_done,
+    excluded: 0,
+    severity_counts: scan.severity_counts,
+    duration_seconds: seconds,
+    catalogue_version: catalogueVersion,
+  };
+}
+
+/** Counts what the record of a scan holds. */
+export async function countRows(rows: AsyncIterable<ResultRow>): Promise<Pick<Scan, 'results' | 'severity_counts'>> {
+  const results = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
+  const severity_counts = { critical: 0, high: 0, medium: 0, low: 0, info: 0 };
+  for await (const row of rows) {
+    if (row.type === 'host') results.live_hosts++;
+    if (row.type === 'port') results.open_ports++;
+    if (row.type === 'vulnerability') {
+      results.vulnerabilities++;
+      severity_counts[row.vulnerability.severity]++;
+    }
+  }
+  return { results, severity_counts };
+}

@@ -1,0 +1,153 @@
+import { type ErrorCode, errorCatalogue, PortolanError } from '../domain/errors.ts';
+import { readEvents, type ServerEvent } from './event-stream.ts';
+
+/** A request without a stream must be answered within this time. */
+const answerMs = 30_000;
+/** Largest answer that is read as a whole, characters. */
+const maxAnswer = 32 * 1024 * 1024;
+
+export interface Server {
+  /** Base URL, e.g. `http://127.0.0.1:8080`. */
+  url: string;
+  token: string | null;
+}
+
+/**
+ * A Portolan server over REST. Every failure is a PortolanError: `network` when the server cannot be reached or
+ * breaks off, else the code that the server sent.
+ */
+export class Client {
+  readonly url: string;
+  readonly #token: string | null;
+
+  constructor(server: Server) {
+    this.url = checkServerUrl(server.url);
+    this.#token = server.token;
+  }
+
+  /** Sends a request and gives the `data` of the answer. */
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const signal = AbortSignal.timeout(answerMs);
+    const response = await this.#fetch(method, path, body, {}, signal);
+    const text = await readAll(this.#text(response));
+    try {
+      return (JSON.parse(text) as { data: T }).data;
+    } catch {
+      throw new PortolanError('network', `${this.url} did not answer with JSON: is it a Portolan server?`);
+    }
+  }
+
+  /** The text of a download, piece by piece. */
+  async download(path: string, signal?: AbortSignal): Promise<AsyncIterable<string>> {
+    return this.#text(await this.#fetch('GET', path, undefined, {}, signal));
+  }
+
+  /** Events after `lastId`, until the server closes the stream. */
+  async events(path: string, lastId: string | null, signal: AbortSignal): Promise<AsyncIterable<ServerEvent>> {
+    const headers = { accept: 'text/event-stream', ...(lastId ? { 'last-event-id': lastId } : {}) };
+    return readEvents(this.#text(await this.#fetch('GET', path, undefined, headers, signal)));
+  }
+
+  async #fetch(
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(this.url + path, {
+        method,
+        headers: {
+          ...headers,
+          ...(this.#token ? { authorization: `Bearer ${this.#token}` } : {}),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        // A redirect could carry the token to another place.
+        redirect: 'error',
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal ? { signal } : {}),
+      });
+    } catch (error) {
+      throw this.#unreachable(error);
+    }
+    if (response.ok) return response;
+    throw errorOf(response.status, await readAll(this.#text(response)));
+  }
+
+  async *#text(response: Response): AsyncIterable<string> {
+    const decoder = new TextDecoder();
+    try {
+      for await (const bytes of response.body ?? []) yield decoder.decode(bytes, { stream: true });
+      const rest = decoder.decode();
+      if (rest !== '') yield rest;
+    } catch (error) {
+      throw this.#unreachable(error);
+    }
+  }
+
+  #unreachable(error: unknown): unknown {
+    const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+    if (name === 'AbortError') return error;
+    const why = name === 'TimeoutError' ? `no answer within ${answerMs / 1000} s` : networkReason(cause, message);
+    return new PortolanError('network', `the server ${this.url} is not reachable: ${why}`);
+  }
+}
+
+/** @throws PortolanError when the text is no http(s) URL, or holds more than a place */
+export function checkServerUrl(text: string): string {
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+    throw new PortolanError('usage', `"${text}" is not a server URL such as http://127.0.0.1:8080`);
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new PortolanError('usage', 'a server URL holds scheme, host, port and path only; tokens go to --api-token');
+  }
+  return url.href.replace(/\/(api\/v1\/?)?$/, '');
+}
+
+function networkReason(cause: { code?: string; message?: string } | undefined, message: string): string {
+  const known: Record<string, string> = {
+    ECONNREFUSED: 'connection refused',
+    ENOTFOUND: 'the host name is not known',
+    EAI_AGAIN: 'the host name cannot be resolved now',
+    ECONNRESET: 'the connection was reset',
+    ETIMEDOUT: 'the connection timed out',
+    UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+    UND_ERR_SOCKET: 'the connection broke',
+  };
+  return known[cause?.code ?? ''] ?? cause?.message ?? message;
+}
+
+/** What an error answer means here: the server's own code where it sent one, else what its status says. */
+export function errorOf(status: number, text: string): PortolanError {
+  const sent = errorBody(text);
+  const code = sent && Object.hasOwn(errorCatalogue, sent.code) ? (sent.code as ErrorCode) : codeOfStatus(status);
+  return new PortolanError(code, sent?.message ?? `the server answered with status ${status}`, sent?.details ?? {});
+}
+
+function errorBody(text: string): { code: string; message: string; details: Record<string, unknown> } | null {
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown; details?: unknown } };
+    if (typeof error?.code !== 'string' || typeof error.message !== 'string') return null;
+    const details = typeof error.details === 'object' && error.details !== null ? error.details : {};
+    return { code: error.code, message: error.message, details: details as Record<string, unknown> };
+  } catch {
+    return null;
+  }
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  const entries = Object.entries(errorCatalogue) as [ErrorCode, { status: number | null }][];
+  return entries.find(([, entry]) => entry.status === status)?.[0] ?? 'internal_error';
+}
+
+async function readAll(chunks: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const chunk of chunks) {
+    text += chunk;
+    if (text.length > maxAnswer) throw new PortolanError('network', 'the answer is larger than 32 MiB');
+  }
+  return text;
+}

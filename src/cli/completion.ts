@@ -1,0 +1,24 @@
+import { Argument, type Command } from 'commander';
+import { print } from './output.ts';
+
+const shells = ['bash', 'zsh', 'fish'] as const;
+type Shell = (typeof shells)[number];
+
+const installHelp = `
+Install:
+  bash   portolan completion bash > ~/.local/share/bash-completion/completions/portolan
+  zsh    portolan completion zsh > "\${fpath[1]}/_portolan"
+  fish   portolan completion fish > ~/.config/fish/completions/portolan.fish
+`;
+
+export function addCompletionCommand(program: Command): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands and flags in a shell')
+    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .addHelpText('after', installHelp)
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import('./completion-script.ts');
+      print(completionScript(program, shell));
+    });
+}

@@ -1,0 +1,171 @@
+import { type Command, Option } from 'commander';
+import { PortolanError } from '../domain/errors.ts';
+import type { Graph, GraphIssue } from '../engine/graph.ts';
+import { renderColumns } from './columns.ts';
+import { guarded } from './failure.ts';
+import { note, print } from './output.ts';
+import { jsonText, printable } from './printable.ts';
+import { loadCatalogue } from './session.ts';
+import type { CliWiring } from './wiring.ts';
+
+export function addDagCommand(program: Command, wiring: CliWiring): void {
+  const dag = program.command('dag').description('check and show graph files');
+  dag
+    .command('validate')
+    .description('check a graph file: exit 0 valid, 1 errors, 2 warnings with --strict')
+    .argument('<file>', 'YAML or JSON file')
+    .option('--strict', 'warnings are failures too')
+    .option('--json', 'the findings as JSON')
+    .action(guarded((file: string, flags: { strict?: boolean; json?: boolean }) => validate(file, flags, wiring)));
+  dag
+    .command('show')
+    .description('show the nodes of a graph file or of an installed graph')
+    .argument('<file>', 'file, or name of an installed graph')
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'dot', 'json']).default('text'))
+    .action(guarded((file: string, { format }: { format: string }) => show(file, format, wiring)));
+  dag
+    .command('list')
+    .description('list the installed graphs')
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .action(guarded(({ format }: { format: string }) => list(format, wiring)));
+}
+
+interface CheckedFile {
+  graph: Graph;
+  errors: GraphIssue[];
+  warnings: GraphIssue[];
+}
+
+/** @throws PortolanError when the file cannot be read */
+async function checkFile(file: string, wiring: CliWiring): Promise<CheckedFile> {
+  const [text, { loadGraph }, { validateGraph }, registry] = await Promise.all([
+    readGraphText(file),
+    import('../engine/graph.ts'),
+    import('../engine/validate.ts'),
+    wiring.loadRegistry(),
+  ]);
+  const { graph, issues } = loadGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''));
+  // What refers to other nodes cannot be judged while the form is broken.
+  if (issues.length > 0) return { graph, errors: issues, warnings: [] };
+  return { graph, ...validateGraph(graph, registry) };
+}
+
+async function readGraphText(file: string): Promise<string> {
+  const { open } = await import('node:fs/promises');
+  const { maxGraphBytes } = await import('../engine/graph.ts');
+  try {
+    await using handle = await open(file, 'r');
+    // One byte more than allowed is enough to see that a file is too large, whatever its size.
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxGraphBytes + 1), 0, maxGraphBytes + 1, null);
+    return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new PortolanError('not_found', `no file ${file}`);
+    const why = code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'it is not UTF-8 text' : message;
+    throw new PortolanError('conflict', `cannot read ${file}: ${why}`);
+  }
+}
+
+async function validate(file: string, flags: { strict?: boolean; json?: boolean }, wiring: CliWiring): Promise<number> {
+  const { graph, errors, warnings } = await checkFile(file, wiring);
+  const valid = errors.length === 0;
+  if (flags.json) print(jsonText({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
+  else {
+    for (const issue of errors) print(`${issueLine(file, 'error', issue)}\n`);
+    for (const issue of warnings) print(`${issueLine(file, 'warning', issue)}\n`);
+    if (valid) print(`${printable(file)}: ${graph.nodes.length} nodes, valid\n`);
+  }
+  if (!valid) return 1;
+  return flags.strict && warnings.length > 0 ? 2 : 0;
+}
+
+function issueOut(issue: GraphIssue): Record<string, unknown> {
+  const { type, message, node_id, field, line, column, fix } = issue;
+  return { type, message, node_id, field, line, column, fix };
+}
+
+/** `file:line:column: error: node "x", config.ports: message (fix)` */
+function issueLine(file: string, severity: string, issue: GraphIssue): string {
+  const place = [issue.node_id && `node "${issue.node_id}"`, issue.field].filter(Boolean).join(', ');
+  const fix = issue.fix ? ` (${issue.fix})` : '';
+  return printable(`${file}:${issue.line}:${issue.column}: ${severity}: ${place && `${place}: `}${issue.message}${fix}`);
+}
+
+async function show(file: string, format: string, wiring: CliWiring): Promise<number> {
+  const found = await findGraph(file, wiring);
+  for (const issue of found.errors) note(issueLine(file, 'error', issue));
+  if (found.errors.length > 0) return 1;
+  if (format === 'json') print(jsonText(graphOut(found.graph)));
+  else if (format === 'dot') print(graphDot(found.graph));
+  else print(graphText(found.graph));
+  return 0;
+}
+
+/** A name without a slash or an extension can be an installed graph. */
+async function findGraph(file: string, wiring: CliWiring): Promise<CheckedFile> {
+  if (/^[\w-]+$/.test(file)) {
+    const { library } = await loadCatalogue(wiring);
+    const installed = library.get(file);
+    if (installed) return { graph: installed.graph, errors: [], warnings: [] };
+  }
+  return checkFile(file, wiring);
+}
+
+function graphOut(graph: Graph): Record<string, unknown> {
+  return {
+    name: graph.name,
+    description: graph.description,
+    version: graph.version,
+    nodes: graph.nodes.map((node) => ({
+      instance_id: node.instanceId,
+      module_type: node.moduleType,
+      config: node.config,
+      depends_on: node.dependsOn,
+    })),
+  };
+}
+
+function graphText(graph: Graph): string {
+  const title = [graph.name, graph.description].filter(Boolean).join(': ');
+  const rows = graph.nodes.map((node) => [
+    node.instanceId,
+    node.moduleType,
+    node.dependsOn.join(', ') || '-',
+    Object.entries(node.config)
+      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .join(' '),
+  ]);
+  return `${printable(title)}\n\n${renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'CONFIG'], rows)}`;
+}
+
+/** Graphviz; names are quoted as JSON text, which DOT reads alike. */
+function graphDot(graph: Graph): string {
+  const nodes = graph.nodes.map(
+    (node) => `  ${dotText(node.instanceId)} [label=${dotText(`${node.instanceId}\n${node.moduleType}`)}];`,
+  );
+  const edges = graph.nodes.flatMap((node) =>
+    node.dependsOn.map((before) => `  ${dotText(before)} -> ${dotText(node.instanceId)};`),
+  );
+  return `digraph ${dotText(graph.name)} {\n  rankdir=LR;\n  node [shape=box];\n${[...nodes, ...edges].join('\n')}\n}\n`;
+}
+
+function dotText(text: string): string {
+  const lines = text.split('\n').map((line) => printable(line).replace(/["\\]/g, '\\$&'));
+  return `"${lines.join('\\n')}"`;
+}
+
+async function list(format: string, wiring: CliWiring): Promise<number> {
+  const { library } = await loadCatalogue(wiring);
+  const dags = library.list().map(({ name, description, source, graph }) => ({
+    name,
+    description,
+    source,
+    nodes: graph.nodes.length,
+  }));
+  if (format === 'json') print(jsonText({ dags }));
+  else {
+    const rows = dags.map((dag) => [dag.name, String(dag.nodes), dag.source, dag.description]);
+    print(renderColumns(['NAME', 'NODES', 'SOURCE', 'DESCRIPTION'], rows));
+  }
+  return 0;
+}

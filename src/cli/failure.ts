@@ -1,0 +1,59 @@
+import { PortolanError } from '../domain/errors.ts';
+import { printable, printableLines } from './printable.ts';
+
+/** Longest list of single problems that is printed. */
+const maxProblems = 20;
+
+/**
+ * Wraps the work of a command: its number (or 0) becomes the exit code, an error becomes text on stderr and the exit
+ * code of the catalogue.
+ */
+export function guarded<A extends unknown[]>(
+  work: (...args: A) => Promise<number | undefined>,
+): (...args: A) => Promise<void> {
+  return async (...args) => {
+    try {
+      const code = await work(...args);
+      if (code) process.exitCode = code;
+    } catch (error) {
+      process.exitCode = reportFailure(error);
+    }
+  };
+}
+
+/** Prints an error for the person at the terminal and gives the exit code. */
+export function reportFailure(error: unknown): number {
+  process.stderr.write(describeFailure(error));
+  return error instanceof PortolanError ? error.exitCode : 1;
+}
+
+/** `portolan: message`, followed by one line for each field or target that is wrong. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof PortolanError)) return `portolan: internal fault: ${faultText(error)}\n`;
+  const problems = [...problemsOf(error.details['fields']), ...problemsOf(error.details['targets'])];
+  const shown = problems.slice(0, maxProblems).map((line) => `  ${line}\n`);
+  if (problems.length > maxProblems) shown.push(`  ... and ${problems.length - maxProblems} more\n`);
+  return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;
+}
+
+/** Fields are `{field, reason}`, targets `{index, value, reason}`. */
+function problemsOf(list: unknown): string[] {
+  if (!Array.isArray(list)) return [];
+  return list.filter(isProblem).map(({ field, value, reason }) => {
+    const subject = field ?? JSON.stringify(value);
+    return printable(`${subject}: ${reason}`);
+  });
+}
+
+function isProblem(item: unknown): item is { field?: string; value?: string; reason: string } {
+  return typeof item === 'object' && item !== null && 'reason' in item && ('field' in item || 'value' in item);
+}
+
+function faultText(error: unknown): string {
+  return printableLines(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+/** The command line is wrong (exit 2). */
+export function usage(message: string): PortolanError {
+  return new PortolanError('usage', message);
+}

@@ -1,0 +1,61 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** Flags that every command takes, as commander hands them over. */
+export interface GlobalFlags {
+  config?: string;
+  workspaceDir?: string;
+  /** False after --no-workspace. */
+  workspace: boolean;
+  logLevel?: string;
+  logFormat?: string;
+  verbose?: number;
+  verbosity?: number;
+  quiet?: boolean;
+  /** False after --no-color. */
+  color: boolean;
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'];
+
+export function addGlobalOptions(program: Command): void {
+  program
+    .option('--config <file>', 'configuration file (environment: SERVICE_CONFIG)')
+    .option('--workspace-dir <dir>', 'root of the workspace')
+    .option('--no-workspace', 'keep nothing: a scan lives in a temporary folder')
+    .addOption(new Option('--log-level <level>', 'least level of log lines').choices(logLevels))
+    .addOption(new Option('--log-format <format>', 'form of log lines').choices(['text', 'json']))
+    .option('-v, --verbose', 'more log lines; -vv for all', (_value, before: number | undefined) => (before ?? 0) + 1)
+    .addOption(
+      new Option('--verbosity <n>', '0 to 3: same as that many -v').argParser((text) => wholeNumber(text, 0, 3)),
+    )
+    .option('-q, --quiet', 'no progress on stderr; errors and exit codes stay')
+    .option('--no-color', 'no colours (environment: NO_COLOR)');
+}
+
+/** The global flags, wherever they stood on the command line. */
+export function globalFlags(command: Command): GlobalFlags {
+  return command.optsWithGlobals() as GlobalFlags;
+}
+
+/** What the flags set in the configuration, by key. */
+export function configFlags(flags: GlobalFlags): Record<string, unknown> {
+  const chosen: Record<string, unknown> = {};
+  if (flags.workspaceDir !== undefined) chosen['workspace.dir'] = flags.workspaceDir;
+  if (!flags.workspace) chosen['workspace.enabled'] = false;
+  const level = flags.logLevel ?? levelOf(flags.verbosity ?? flags.verbose ?? 0);
+  if (level) chosen['logging.level'] = level;
+  if (flags.logFormat) chosen['logging.format'] = flags.logFormat;
+  return chosen;
+}
+
+function levelOf(verbosity: number): string | null {
+  if (verbosity === 0) return null;
+  return verbosity === 1 ? 'debug' : 'trace';
+}
+
+/** Parses a plain decimal number for commander. @throws InvalidArgumentError */
+export function wholeNumber(text: string, least: number, most: number): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+}

@@ -1,0 +1,29 @@
+import { performance } from 'node:perf_hooks';
+
+/**
+ * One Ctrl-C can arrive twice: a terminal sends it to the whole process group, and the launcher passes its own on.
+ * Nobody presses it twice within this time.
+ */
+const sameKeyMs = 150;
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Calls `first` at the first Ctrl-C (or SIGTERM, SIGHUP); a second one ends the process at once with `exitCode`.
+ * @returns a function that gives the signals back
+ */
+export function onInterrupt(first: () => void, exitCode: number): () => void {
+  let firstAt: number | null = null;
+  const listener = () => {
+    const now = performance.now();
+    if (firstAt === null) {
+      firstAt = now;
+      first();
+    } else if (now - firstAt > sameKeyMs) {
+      process.exit(exitCode);
+    }
+  };
+  for (const signal of signals) process.on(signal, listener);
+  return () => {
+    for (const signal of signals) process.off(signal, listener);
+  };
+}

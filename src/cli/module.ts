@@ -1,0 +1,74 @@
+import { type Command, Option } from 'commander';
+import { PortolanError } from '../domain/errors.ts';
+import type { ModuleDefinition } from '../engine/module.ts';
+import { renderColumns } from './columns.ts';
+import { guarded } from './failure.ts';
+import { print } from './output.ts';
+import { jsonText, printable } from './printable.ts';
+import type { CliWiring } from './wiring.ts';
+
+export function addModuleCommand(program: Command, wiring: CliWiring): void {
+  const module = program.command('module').description('show the scan modules');
+  module
+    .command('list')
+    .description('list every module')
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .action(guarded(({ format }: { format: string }) => list(format, wiring)));
+  module
+    .command('show')
+    .description('show what a module reads, writes and can be told')
+    .argument('<name>', 'name of a module')
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .action(guarded((name: string, { format }: { format: string }) => show(name, format, wiring)));
+}
+
+async function list(format: string, wiring: CliWiring): Promise<number> {
+  const modules = (await wiring.loadRegistry()).list();
+  if (format === 'json') print(jsonText({ modules: modules.map(moduleOut) }));
+  else {
+    const rows = modules.map(({ name, type, version, description }) => [name, type, version, description]);
+    print(renderColumns(['NAME', 'TYPE', 'VERSION', 'DESCRIPTION'], rows));
+  }
+  return 0;
+}
+
+async function show(name: string, format: string, wiring: CliWiring): Promise<number> {
+  const modules = (await wiring.loadRegistry()).list();
+  const module = modules.find((candidate) => candidate.name === name);
+  if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);
+  print(format === 'json' ? jsonText(moduleOut(module)) : moduleText(module));
+  return 0;
+}
+
+function moduleOut(module: ModuleDefinition & { source: string }): Record<string, unknown> {
+  const { name, type, description, version, source, requires, provides, options } = module;
+  return { name, type, description, version, source, requires, provides, config_schema: options };
+}
+
+function moduleText(module: ModuleDefinition & { source: string }): string {
+  const facts = [
+    `${module.name} ${module.version} (${module.type}, ${module.source})`,
+    module.description,
+    '',
+    `reads    ${module.requires.join(', ') || '-'}`,
+    `writes   ${module.provides.join(', ') || '-'}`,
+    '',
+  ].map(printable);
+  const rows = Object.entries(module.options).map(([name, option]) => [
+    name,
+    option.Type,
+    option.Default === undefined ? '-' : String(option.Default),
+    boundsText(option),
+    option.Description,
+  ]);
+  const options = rows.length > 0 ? renderColumns(['OPTION', 'TYPE', 'DEFAULT', 'BOUNDS', 'DESCRIPTION'], rows) : '';
+  return `${facts.join('\n')}\n${options}`;
+}
+
+/** Bounds of a duration are milliseconds. */
+function boundsText(option: ModuleDefinition['options'][string]): string {
+  if (option.Enum) return option.Enum.join('|');
+  if (option.Min === undefined && option.Max === undefined) return '-';
+  const unit = option.Type === 'duration' ? ' ms' : '';
+  return `${option.Min ?? ''}..${option.Max ?? ''}${unit}`;
+}

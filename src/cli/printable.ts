@@ -1,0 +1,89 @@
+/**
+ * What a target sent is bytes, not terminal commands. Every text that did not come from this program passes one of
+ * these functions on its way out, whether the output is a terminal, a pipe or a file.
+ */
+
+/**
+ * Control characters (C0, DEL, C1), format characters (bidi overrides, zero width, tags), line and paragraph
+ * separators and lone surrogates: whatever moves the cursor, hides text or changes its order.
+ */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** The same beyond ASCII and with DEL: what JSON.stringify leaves as it is. */
+const unsafeInJson = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Controls without CR and LF, which end the rows of CSV. */
+const unsafeInCsv = /[^\P{Cc}\r\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** One line of text with every unprintable character visible: `\xNN`, or `\u{...}` beyond Latin-1. */
+export function printable(text: string): string {
+  return text.replace(unprintable, visible);
+}
+
+/** The same for text of several lines; line ends stay. */
+export function printableLines(text: string): string {
+  return text.split(/\r?\n/).map(printable).join('\n');
+}
+
+/** JSON or JSON Lines with the same meaning and without a raw control or format character. */
+export function jsonSafe(json: string): string {
+  return json.replace(unsafeInJson, (character) =>
+    Array.from({ length: character.length }, (_, index) => escapeUnit(character.charCodeAt(index))).join(''),
+  );
+}
+
+/** CSV with every unprintable character visible, as in `printable`; row ends stay. */
+export function csvSafe(csv: string): string {
+  return csv.replace(unsafeInCsv, visible);
+}
+
+function visible(character: string): string {
+  const code = character.codePointAt(0) as number;
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
+}
+
+function escapeUnit(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`;
+}
+
+const combining = /^\p{M}/u;
+/** Han, Hangul, kana, full-width forms and pictographs take two columns on a terminal. */
+const wide =
+  /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+/** Columns that a printable text takes on a terminal. */
+export function columnsOf(text: string): number {
+  let columns = 0;
+  for (const character of text) columns += columnsOfCharacter(character);
+  return columns;
+}
+
+function columnsOfCharacter(character: string): number {
+  if (character <= '~') return 1;
+  if (combining.test(character)) return 0;
+  return wide.test(character) ? 2 : 1;
+}
+
+/** The text cut to a number of columns; an ellipsis shows that something is missing. */
+export function fit(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  let kept = '';
+  let used = 0;
+  for (const character of text) {
+    const more = columnsOfCharacter(character);
+    if (used + more > columns - 1) break;
+    kept += character;
+    used += more;
+  }
+  return columns > 0 ? `${kept}…` : '';
+}
+
+/** The text filled with blanks to a number of columns. */
+export function pad(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - columnsOf(text)));
+}
+
+/** Indented JSON with a line end, safe to print. */
+export function jsonText(value: unknown): string {
+  return `${jsonSafe(JSON.stringify(value, null, 2))}\n`;
+}

@@ -1,0 +1,195 @@
+import pc from 'picocolors';
+import type { HostFinding } from '../domain/finding.ts';
+import type { HostRow, PortRow, ResultRow, SummaryRow, VulnerabilityRow } from '../domain/result.ts';
+import { columnsOf, fit, pad, printable } from './printable.ts';
+import { count } from './progress-bar.ts';
+
+/** How a table is drawn. */
+export interface TableStyle {
+  /** Columns of the terminal. */
+  columns: number;
+  color: boolean;
+}
+
+type Colors = ReturnType<typeof pc.createColors>;
+type Cells = [port: string, state: string, service: string, product: string, evidence: string];
+
+const gap = '  ';
+const titles: Cells = ['PORT', 'STATE', 'SERVICE', 'PRODUCT', 'EVIDENCE'];
+const maxServiceColumns = 16;
+const maxProductColumns = 30;
+/** Narrower than this a banner says nothing. */
+const minEvidenceColumns = 12;
+
+/** The style that fits a stream: 80 columns unless a terminal tells otherwise, colour on a terminal that wants it. */
+export function tableStyle(stream: { isTTY?: boolean; columns?: number }, noColor: boolean): TableStyle {
+  const color = Boolean(stream.isTTY) && !noColor && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
+  return { columns: Math.max(40, (stream.isTTY && stream.columns) || 80), color };
+}
+
+/**
+ * The result of a scan for people: one block per host, then a summary. `rows` come in the order of the record: each
+ * host is followed by its ports and findings. One host at a time lies in memory.
+ */
+export async function* renderTable(
+  rows: AsyncIterable<ResultRow>,
+  summary: SummaryRow | null,
+  style: TableStyle,
+): AsyncIterable<string> {
+  const colors = pc.createColors(style.color);
+  let block: HostBlock | null = null;
+  let last = summary;
+  for await (const row of rows) {
+    if (row.type === 'summary') last = row;
+    if (row.type === 'host') {
+      if (block) yield `${block.render()}\n`;
+      block = new HostBlock(row, style, colors);
+    }
+    if (row.type === 'port' || row.type === 'vulnerability') {
+      if (block?.address !== row.host) {
+        if (block) yield `${block.render()}\n`;
+        block = new HostBlock({ type: 'host', timestamp: row.timestamp, host: row.host, state: 'up' }, style, colors);
+      }
+      block.add(row);
+    }
+  }
+  if (block) yield `${block.render()}\n`;
+  if (last) yield `${renderSummary(last, colors)}\n`;
+}
+
+class HostBlock {
+  readonly #host: HostRow;
+  readonly #style: TableStyle;
+  readonly #colors: Colors;
+  readonly #ports: PortRow[] = [];
+  readonly #findings: VulnerabilityRow[] = [];
+
+  constructor(host: HostRow, style: TableStyle, colors: Colors) {
+    this.#host = host;
+    this.#style = style;
+    this.#colors = colors;
+  }
+
+  get address(): string {
+    return this.#host.host;
+  }
+
+  add(row: PortRow | VulnerabilityRow): void {
+    if (row.type === 'port') this.#ports.push(row);
+    else this.#findings.push(row);
+  }
+
+  render(): string {
+    const lines = [this.#header(), ...this.#portLines(), ...this.#notes()];
+    return `${lines.join('\n')}\n`;
+  }
+
+  #header(): string {
+    const host = this.#host;
+    const names = host.hostnames?.length ? ` (${host.hostnames.join(', ')})` : '';
+    const latency = typeof host.latency_ms === 'number' ? `, ${latencyText(host.latency_ms)}` : '';
+    const facts = [`${host.state}${latency}`, osText(host), host.mac, host.vendor].filter(Boolean);
+    const address = printable(host.host);
+    const rest = fit(printable(`${names}  ${facts.join('  ')}`), this.#style.columns - columnsOf(address));
+    return this.#colors.bold(address) + rest;
+  }
+
+  #portLines(): string[] {
+    if (this.#ports.length === 0) return ['  no open port found'];
+    const rows = this.#ports.map(cellsOf);
+    const widths = this.#widths(rows);
+    const title = this.#colors.dim(line(titles, widths));
+    return [title, ...this.#ports.map((port, index) => this.#portLine(port, rows[index] as Cells, widths))];
+  }
+
+  #portLine(port: PortRow, cells: Cells, widths: number[]): string {
+    const text = line(cells, widths);
+    const head = (widths[0] as number) + (widths[1] as number) + gap.length;
+    // Ports and states are ASCII, so characters are columns here.
+    return (port.state === 'open' ? this.#colors.green(text.slice(0, head)) : text.slice(0, head)) + text.slice(head);
+  }
+
+  #widths(rows: Cells[]): number[] {
+    const needed = titles.map((title, column) => Math.max(...[title, ...rows.map((row) => row[column])].map(columnsOf)));
+    const [port = 0, state = 0, service = 0, product = 0] = needed;
+    const widths = [port, state, Math.min(service, maxServiceColumns), Math.min(product, maxProductColumns)];
+    const used = widths.reduce((sum, width) => sum + width + gap.length, 0);
+    const left = this.#style.columns - used;
+    return [...widths, left >= minEvidenceColumns ? left : 0];
+  }
+
+  #notes(): string[] {
+    const notes: string[] = [];
+    const counts = this.#host.port_counts;
+    if (counts) {
+      const others = [
+        counts.closed && `${counts.closed} closed`,
+        counts.filtered && `${counts.filtered} filtered`,
+        counts.not_tried && `${counts.not_tried} not tried`,
+      ].filter(Boolean);
+      if (others.length > 0) notes.push(this.#colors.dim(`not shown: ${others.join(', ')}`));
+    }
+    if (this.#host.all_ports_open) {
+      notes.push(this.#colors.yellow('this host accepts nearly every port; open ports are no evidence of services'));
+    }
+    return [...notes, ...this.#findings.map((row) => this.#findingLine(row))];
+  }
+
+  #findingLine({ vulnerability: finding, port, protocol }: VulnerabilityRow): string {
+    const place = port === null ? 'host' : `${port}/${protocol}`;
+    const text = `  ${finding.severity.toUpperCase()}  ${place}  ${finding.id}  ${finding.title}`;
+    return severityColor(finding, this.#colors)(fit(printable(text), this.#style.columns));
+  }
+}
+
+function severityColor(finding: Pick<HostFinding, 'severity'>, colors: Colors): (text: string) => string {
+  if (finding.severity === 'critical' || finding.severity === 'high') return colors.red;
+  return finding.severity === 'medium' ? colors.yellow : (text) => text;
+}
+
+function cellsOf(port: PortRow): Cells {
+  const { service } = port;
+  const product = [service?.product, service?.version].filter(Boolean).join(' ');
+  const cells: Cells = [`${port.port}/${port.protocol}`, port.state, service?.name ?? '', product, evidenceOf(port)];
+  return cells.map(printable) as Cells;
+}
+
+/** The first line of the banner that says something. */
+function evidenceOf(port: PortRow): string {
+  const text = port.banner || port.fingerprints?.[0]?.evidence || '';
+  return text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== '') ?? '';
+}
+
+function line(cells: readonly string[], widths: number[]): string {
+  return cells
+    .map((cell, column) => pad(fit(cell, widths[column] ?? 0), widths[column] ?? 0))
+    .join(gap)
+    .trimEnd();
+}
+
+function latencyText(ms: number): string {
+  return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(0)} ms`;
+}
+
+function osText(host: HostRow): string {
+  if (!host.os) return '';
+  return [host.os.family, host.os.distribution, host.os.version].filter(Boolean).join(' ');
+}
+
+function renderSummary(summary: SummaryRow, colors: Colors): string {
+  const seconds = `${summary.duration_seconds.toFixed(1)} s`;
+  const checked = `${count(summary.addresses_scanned, 'address').replace(/addresss$/, 'addresses')} in ${seconds}`;
+  if (summary.live_hosts === 0) return nothingFound(summary, checked);
+  const parts = [`${count(summary.live_hosts, 'host')} up`, count(summary.open_ports, 'open port')];
+  if (summary.vulnerabilities > 0) parts.push(count(summary.vulnerabilities, 'finding'));
+  const partial = summary.partial ? ' (partial: the scan did not reach its end)' : '';
+  return `${colors.bold(parts.join(', '))}; ${checked}${partial}`;
+}
+
+function nothingFound(summary: SummaryRow, checked: string): string {
+  if (summary.partial) return `No host answered before the scan ended; ${checked}.`;
+  return (
+    `No host answered; ${checked}.\n` +
+    'Hosts that ignore pings and common ports stay unseen: --no-discover scans the ports of every address.'
+  );
+}

@@ -1,0 +1,64 @@
+import { chooseOutput, checkOutputFile } from './output.ts';
+import { usage } from './failure.ts';
+import type { GlobalFlags } from './globals.ts';
+import { readConfig } from './session.ts';
+import { type ScanFlags, submissionOf } from './submission.ts';
+import type { CliWiring } from './wiring.ts';
+
+/** `portolan scan`: decides where the scan runs. @returns the exit code */
+export async function scan(
+  positional: string[],
+  flags: ScanFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const output = outputOf(flags);
+  const submission = await submissionOf(positional, flags);
+  if (output.file !== null) await checkOutputFile(output.file);
+  const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
+
+  const url = flags.server ?? process.env['SERVICE_SERVER'];
+  if (url) {
+    if (flags.dryRun) throw usage('--dry-run plans on this machine; it does not go together with --server');
+    const { scanOnServer } = await import('./remote-scan.ts');
+    return scanOnServer(order, url);
+  }
+  const config = await readConfig(global);
+  const { dryRun, scanHere } = await import('./local-scan.ts');
+  if (flags.dryRun) return dryRun(order, config, wiring);
+  const { openScanPlace } = await import('./scan-place.ts');
+  const place = await openScanPlace(config);
+  if (place.kind === 'server') {
+    const { scanOnServer } = await import('./remote-scan.ts');
+    return scanOnServer(order, place.url);
+  }
+  try {
+    if (!flags.wait) throw usage('--no-wait needs a server: name it with --server, or start one');
+    return await scanHere(order, config, place, wiring);
+  } finally {
+    await place.close();
+  }
+}
+
+/** What the command line asks for, wherever it runs. */
+export interface ScanOrder {
+  submission: Awaited<ReturnType<typeof submissionOf>>;
+  /** File or name of a graph. */
+  dag: string | undefined;
+  output: ReturnType<typeof chooseOutput>;
+  flags: GlobalFlags & ScanFlags;
+}
+
+function outputOf(flags: ScanFlags): ReturnType<typeof chooseOutput> {
+  if (flags.outputFile === undefined) return chooseOutput(flags);
+  const { file, format } = chooseOutput({ output: `./${flags.outputFile}`, format: flags.format ?? wordOf(flags.output) });
+  return { file: file === null ? null : flags.outputFile, format };
+}
+
+/** `-o json --output-file f`: the word next to -o is the format. */
+function wordOf(output: string | undefined): string | undefined {
+  if (output === undefined) return undefined;
+  const { file, format } = chooseOutput({ output });
+  if (file === null) return format;
+  throw usage('--output and --output-file name two files');
+}

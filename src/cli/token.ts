@@ -1,0 +1,123 @@
+import { type Command, Option } from 'commander';
+import type { TokenSummary } from '../actions/list-tokens.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { renderColumns, renderRows } from './columns.ts';
+import { guarded, usage } from './failure.ts';
+import { type GlobalFlags, globalFlags } from './globals.ts';
+import { note, print } from './output.ts';
+import { jsonText, printable } from './printable.ts';
+import { withStore } from './session.ts';
+
+interface CreateFlags {
+  name: string;
+  scopes: string;
+  expiry?: string;
+  expires?: string;
+}
+
+/** Tokens are made and read on the machine of the server, straight in its store; a running server sees it within 2 s. */
+export function addTokenCommand(server: Command): void {
+  const token = server.command('token').description('create and manage API tokens on this machine');
+  token
+    .command('create')
+    .description('create a token; its value is printed once')
+    .requiredOption('--name <name>', 'what the token is for')
+    .requiredOption('--scopes <list>', 'scopes separated by commas, e.g. scan:read,scan:write')
+    .option('--expiry <duration>', 'lifetime, e.g. 90d; without it the token never expires')
+    .addOption(new Option('--expires <duration>', 'same as --expiry').hideHelp())
+    .action(guarded((flags: CreateFlags, command: Command) => create(flags, globalFlags(command))));
+  token
+    .command('list')
+    .description('list all tokens without their values')
+    .addOption(new Option('--format <format>', 'form').choices(['table', 'json', 'csv']).default('table'))
+    .action(guarded(({ format }: { format: string }, command: Command) => list(format, globalFlags(command))));
+  token
+    .command('revoke')
+    .description('end a token for good')
+    .argument('<token_id>', 'id from the list')
+    .action(guarded((id: string, _flags: object, command: Command) => revoke(id, globalFlags(command))));
+  token
+    .command('rotate')
+    .description('give a token a new value; the old one dies')
+    .argument('<token_id>', 'id from the list')
+    .option('--grace <duration>', 'keep the old value working for this time')
+    .action(
+      guarded((id: string, { grace }: { grace?: string }, command: Command) => rotate(id, grace, globalFlags(command))),
+    );
+  token
+    .command('verify')
+    .description('check a token read from stdin (or SERVICE_API_TOKEN): exit 0 when it is good, else 5')
+    .action(guarded((_flags: object, command: Command) => verify(globalFlags(command))));
+}
+
+async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> {
+  const { createToken } = await import('../actions/create-token.ts');
+  const scopes = flags.scopes.split(',').map((scope) => scope.trim()).filter((scope) => scope !== '');
+  const expiry = flags.expiry ?? flags.expires ?? null;
+  const created = await withStore(global, ({ store }) => createToken(store, { name: flags.name, scopes, expiry }));
+  for (const warning of created.warnings) note(`warning: ${warning}`);
+  const { record } = created;
+  const until = record.expires_at ? `until ${record.expires_at}` : 'without expiry';
+  note(`token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}, ${until}; shown only this once:`);
+  print(`${created.token}\n`);
+  return 0;
+}
+
+async function list(format: string, global: GlobalFlags): Promise<number> {
+  const { listTokens } = await import('../actions/list-tokens.ts');
+  const tokens = await withStore(global, ({ store }) => listTokens(store));
+  const rows = tokens.map(rowOf);
+  if (format === 'json') print(jsonText({ tokens }));
+  else if (format === 'csv') print(renderRows(['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status'], rows));
+  else if (rows.length === 0) note('no tokens; create one with: portolan server token create --name NAME --scopes LIST');
+  else print(renderColumns(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS'], rows));
+  return 0;
+}
+
+function rowOf(token: TokenSummary): string[] {
+  const { id, name, scopes, created_at, expires_at, last_used_at, status } = token;
+  return [id, name, scopes.join(' '), created_at, expires_at ?? '-', last_used_at ?? '-', status];
+}
+
+async function revoke(id: string, global: GlobalFlags): Promise<number> {
+  const { revokeToken } = await import('../actions/revoke-token.ts');
+  await withStore(global, ({ store }) => revokeToken(store, id));
+  note(`token ${printable(id)} is revoked`);
+  return 0;
+}
+
+async function rotate(id: string, grace: string | undefined, global: GlobalFlags): Promise<number> {
+  const { rotateToken } = await import('../actions/rotate-token.ts');
+  const token = await withStore(global, ({ store }) => rotateToken(store, id, grace ?? null));
+  note(`token ${printable(id)} has a new value, shown only this once:`);
+  print(`${token}\n`);
+  return 0;
+}
+
+async function verify(global: GlobalFlags): Promise<number> {
+  const { tokenIdOf, tokenState, verifyToken } = await import('../actions/verify-token.ts');
+  const value = (process.env['SERVICE_API_TOKEN'] || (await readLine())).trim();
+  if (value === '') throw usage('no token: give it on stdin or in SERVICE_API_TOKEN');
+  const now = new Date();
+  const record = await withStore(global, async ({ store }) => {
+    const id = tokenIdOf(value);
+    return id === null ? null : store.tokens.find(id);
+  });
+  if (!record || !verifyToken(value, record, now)) {
+    const why = record && tokenState(record, now) !== 'active' ? `it is ${tokenState(record, now)}` : 'it is not known here';
+    throw new PortolanError('unauthorized', `the token is not good: ${why}`);
+  }
+  const { id, name, scopes, expires_at } = record;
+  print(jsonText({ token_id: id, name, scopes, tenant: record.tenant, expires_at }));
+  return 0;
+}
+
+/** The first line of stdin; a token is far shorter than 4 KiB. */
+async function readLine(): Promise<string> {
+  let text = '';
+  for await (const part of process.stdin) {
+    text += String(part);
+    if (text.includes('\n') || text.length > 4096) break;
+  }
+  return text.split('\n')[0] ?? '';
+}

@@ -1,0 +1,21 @@
+import type { Config } from '../config/schema.ts';
+import type { Registry } from '../engine/registry.ts';
+
+/** What the command line needs from parts of the program that it may not import; main.ts provides it. */
+export interface CliWiring {
+  /** The file that this program runs from (main.ts, or main.js of the packed build). */
+  entryFile: string;
+  version: string;
+  /** Folder of the builtin profiles. */
+  profilesDir: string;
+  loadRegistry(): Promise<Registry>;
+  /** Opens the workspace, takes its lock and listens. @throws PortolanError */
+  startServer(input: { config: Config; warnings: string[] }): Promise<RunningServer>;
+}
+
+export interface RunningServer {
+  /** Base URL that a client on this machine can use, without a slash at its end. */
+  url: string;
+  /** Stops taking requests, lets running scans reach a checkpoint, gives the lock back. */
+  stop(): Promise<void>;
+}

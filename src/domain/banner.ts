@@ -1,0 +1,55 @@
+import type { Endpoint } from './host.ts';
+
+/** What a TLS handshake showed. `chain` is DER in base64, leaf first. */
+export interface TlsObservation {
+  version: string;
+  cipher: string;
+  alpn: string | null;
+  chain: string[];
+}
+
+/** One request of a probe and what came back, bytes in base64. */
+export interface Exchange {
+  sent_b64: string;
+  received_b64: string;
+}
+
+/** What a service said to one probe (key `banners`, identity: host, port, protocol, probe). */
+export interface Banner extends Endpoint {
+  /** Printable ASCII with CR, LF and TAB; every other byte as `\xNN`. */
+  banner: string;
+  /** The exact bytes, present when `banner` alone cannot give them back. */
+  banner_b64?: string | undefined;
+  /** Name of the probe that drew the answer; `null` = the service spoke first or stayed silent. */
+  probe: string;
+  /** A cap cut the answer short. */
+  truncated: boolean;
+  /** The connection broke before the answer was complete. */
+  partial: boolean;
+  tls?: TlsObservation | undefined;
+  /** Why there is no TLS, when it was tried. */
+  tls_error?: string | undefined;
+  exchange?: Exchange[] | undefined;
+}
+
+/** Renders bytes of a target as text that is safe to store and keeps every byte visible. */
+export function bannerText(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) {
+    const printable = (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d || byte === 0x09;
+    text += printable ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
+  }
+  return text;
+}
+
+/** The text form of an answer, and its exact bytes in base64 when the text alone cannot give them back. */
+export function describeBytes(bytes: Uint8Array): { banner: string; banner_b64?: string } {
+  const banner = bannerText(bytes);
+  if (banner.length === bytes.length) return { banner };
+  return { banner, banner_b64: Buffer.from(bytes).toString('base64') };
+}
+
+/** The exact bytes of an answer. */
+export function bannerBytes(banner: Pick<Banner, 'banner' | 'banner_b64'>): Buffer {
+  return banner.banner_b64 ? Buffer.from(banner.banner_b64, 'base64') : Buffer.from(banner.banner, 'latin1');
+}

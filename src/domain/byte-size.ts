@@ -1,0 +1,26 @@
+const units = new Map([
+  ['KB', 1000],
+  ['MB', 1000 ** 2],
+  ['GB', 1000 ** 3],
+  ['TB', 1000 ** 4],
+  ['KiB', 1024],
+  ['MiB', 1024 ** 2],
+  ['GiB', 1024 ** 3],
+  ['TiB', 1024 ** 4],
+]);
+
+const pattern = /^(\d{1,15}(?:\.\d{1,9})?)([KMGT]i?B)$/;
+
+/**
+ * Reads `512MB`, `20GB` (decimal: powers of 1000) and `64KiB`, `1.5GiB` (binary: powers of 1024).
+ *
+ * @returns bytes (whole), or null when the text is no size, has no unit or is too large to count exactly
+ */
+export function parseByteSize(text: string): number | null {
+  const [, amount, unit] = pattern.exec(text) ?? [];
+  if (amount === undefined || unit === undefined) return null;
+  const exact = Number(amount) * (units.get(unit) as number);
+  const bytes = Math.round(exact);
+  if (!Number.isSafeInteger(bytes) || (bytes === 0 && exact > 0)) return null;
+  return bytes;
+}

@@ -1,0 +1,30 @@
+/** Longer texts are no mistyped names. */
+const longestName = 64;
+
+/** The known name closest to a mistyped one, when it is close enough to be meant. */
+export function nearest(name: string, known: readonly string[]): string | null {
+  if (name.length > longestName) return null;
+  let best: string | null = null;
+  let bestDistance = Math.min(name.length, Math.max(1, Math.floor(name.length / 3)) + 1);
+  for (const candidate of known) {
+    const distance = editDistance(name, candidate);
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, (row[j - 1] as number) + cost));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}

@@ -1,0 +1,117 @@
+import type { Finding, SeverityCounts } from './finding.ts';
+import type { PortCounts, Protocol } from './host.ts';
+import type { Fingerprint } from './service.ts';
+
+/**
+ * One line of the record (JSON Lines). The identity of a row is its type plus host (host), host/port/protocol
+ * (port), id/host/port/protocol (vulnerability), target/code/node (error). A row may be written again, richer:
+ * readers merge rows of one identity field by field, later non-null values winning.
+ */
+export type ResultRow = HostRow | PortRow | VulnerabilityRow | ErrorRow | SummaryRow;
+
+interface RowBase {
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string;
+}
+
+export interface HostRow extends RowBase {
+  type: 'host';
+  host: string;
+  state: 'up';
+  hostnames?: string[];
+  latency_ms?: number | null;
+  mac?: string | null;
+  vendor?: string | null;
+  method?: string;
+  os?: { family: string; distribution: string | null; version: string | null; confidence: number } | null;
+  device_type?: string | null;
+  applications?: { name: string; version: string | null; role: string }[];
+  functions?: string[];
+  port_counts?: Pick<PortCounts, 'open' | 'closed' | 'filtered' | 'not_tried'>;
+  all_ports_open?: boolean;
+}
+
+export interface ServiceSummary {
+  name: string;
+  product: string | null;
+  vendor: string | null;
+  version: string | null;
+  cpe: string | null;
+  confidence: number;
+}
+
+export interface PortRow extends RowBase {
+  type: 'port';
+  host: string;
+  port: number;
+  protocol: Protocol;
+  state: string;
+  reason: string;
+  service?: ServiceSummary | null;
+  banner?: string | null;
+  banner_b64?: string | null;
+  truncated?: boolean;
+  partial?: boolean;
+  tls?: Record<string, unknown> | null;
+  fingerprints?: Omit<Fingerprint, 'host' | 'port' | 'protocol' | 'alternatives'>[];
+  attributes?: Record<string, unknown>;
+}
+
+export interface VulnerabilityRow extends RowBase {
+  type: 'vulnerability';
+  host: string;
+  port: number | null;
+  protocol: Protocol | null;
+  vulnerability: Finding;
+}
+
+export interface ErrorRow extends RowBase {
+  type: 'error';
+  host: null;
+  target: string | null;
+  code: string;
+  message: string;
+  node: string | null;
+}
+
+/** The last line of a finished record. */
+export interface SummaryRow extends RowBase {
+  type: 'summary';
+  host: null;
+  scan_id: string;
+  status: string;
+  partial: boolean;
+  live_hosts: number;
+  open_ports: number;
+  vulnerabilities: number;
+  addresses_scanned: number;
+  excluded: number;
+  severity_counts: SeverityCounts;
+  duration_seconds: number;
+  catalogue_version: string;
+}
+
+/** Text that is equal for two rows exactly when they speak of the same thing. */
+export function rowIdentity(row: ResultRow): string {
+  switch (row.type) {
+    case 'host':
+      return `h ${row.host}`;
+    case 'port':
+      return `p ${row.host} ${row.port} ${row.protocol}`;
+    case 'vulnerability':
+      return `v ${row.host} ${row.port ?? ''} ${row.protocol ?? ''} ${row.vulnerability.id}`;
+    case 'error':
+      return `e ${row.target ?? ''} ${row.code} ${row.node ?? ''}`;
+    case 'summary':
+      return 's';
+  }
+}
+
+/** Two rows of one identity made one: later non-null values win. */
+export function mergeRows<R extends ResultRow>(earlier: R, later: R): R {
+  const merged: Record<string, unknown> = { ...earlier };
+  for (const [key, value] of Object.entries(later)) {
+    if (value !== null && value !== undefined) merged[key] = value;
+  }
+  return merged as unknown as R;
+}

@@ -1,0 +1,128 @@
+import type { SeverityCounts } from './finding.ts';
+
+/** Stored states of a scan. `queued` exists only in the answer of the submission. */
+export const scanStatuses = ['pending', 'running', 'completed', 'failed'] as const;
+export type ScanStatus = (typeof scanStatuses)[number];
+
+export function isFinal(status: ScanStatus): boolean {
+  return status === 'completed' || status === 'failed';
+}
+
+/** Why a scan ended as `failed`. */
+export const failureCodes = {
+  canceled: 'It was canceled.',
+  timeout: 'It ran longer than options.max_duration or engine.global_timeout.',
+  interrupted: 'The server died more than scanner.max_resumes times in a row without new progress.',
+  no_targets: 'Nothing was left after exclusions, scope and name resolution.',
+  insufficient_storage: 'The disk filled while storing results.',
+  permission: 'A needed right is missing and no fallback is allowed.',
+  pipeline_failed: 'No stage gave results, or fail_fast was set.',
+  worker_lost: 'A shard used up workers.max_attempts.',
+} as const;
+export type FailureCode = keyof typeof failureCodes;
+
+export interface ScanOptions {
+  scan_type?: 'syn' | 'connect' | 'udp' | 'auto' | undefined;
+  discover?: boolean | undefined;
+  concurrency?: number | undefined;
+  /** Duration text, e.g. `3s`. */
+  timeout?: string | undefined;
+  retries?: number | undefined;
+  max_duration?: string | undefined;
+  min_severity?: string | undefined;
+  compliance?: string[] | undefined;
+  intrusive?: boolean | undefined;
+  fail_fast?: boolean | undefined;
+}
+
+/** A validated submission with every default decided (`request.json`). */
+export interface ScanRequest {
+  scan_id: string;
+  created_at: string;
+  targets: string[];
+  exclude: string[];
+  profile: string;
+  vuln: boolean;
+  notifications: string[];
+  name: string | null;
+  tags: string[];
+  /** Port grammar text, or null for the profile's own ports. */
+  ports: string | null;
+  /** Packets per second. */
+  rate: number;
+  /** Name of an installed graph, instead of the profile's. */
+  dag: string | null;
+  pool: string;
+  options: ScanOptions;
+  /** Who asked: token id, `cli`, or null. */
+  user: string | null;
+}
+
+export interface ScanWarning {
+  code: string;
+  message: string;
+  node?: string | undefined;
+  target?: string | undefined;
+}
+
+export interface StageRecord {
+  instance_id: string;
+  module_type: string;
+  status: 'pending' | 'running' | 'completed' | 'failed' | 'skipped';
+  started_at: string | null;
+  completed_at: string | null;
+  items_in: number;
+  items_out: number;
+  error: string | null;
+}
+
+export interface ScanProgress {
+  /** 0..100 */
+  percent: number;
+  phase: string;
+  hosts_done: number;
+  hosts_total: number;
+  paused: boolean;
+  /** Packets per second now. */
+  rate: number;
+  eta_seconds: number | null;
+  resumes: number;
+  shards: { total: number; done: number; running: number };
+}
+
+export interface ScanCounts {
+  live_hosts: number;
+  open_ports: number;
+  vulnerabilities: number;
+}
+
+/** The detail of a scan, as stored and as the API shows it. */
+export interface Scan {
+  scan_id: string;
+  status: ScanStatus;
+  targets: string[];
+  started_at: string | null;
+  completed_at: string | null;
+  results: ScanCounts;
+  created_at: string;
+  profile: string;
+  vuln: boolean;
+  name: string | null;
+  tags: string[];
+  pool: string;
+  progress: ScanProgress;
+  severity_counts: SeverityCounts;
+  error: { code: FailureCode; message: string } | null;
+  warnings: ScanWarning[];
+  notifications: { channel: string; status: string; attempts: number; error: string | null }[];
+  stages: StageRecord[];
+}
+
+export const scanIdPattern = /^\d{8}-\d{6}-[a-z0-9]{4,12}$/;
+
+/** `YYYYMMDD-HHMMSS-xxxxxx`: UTC time of submission and 24 random bits. */
+export function newScanId(now: Date, randomBytes: (size: number) => Uint8Array): string {
+  const [day, time] = now.toISOString().split('T') as [string, string];
+  const suffix = Buffer.from(randomBytes(3)).toString('hex');
+  return `${day.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}-${suffix}`;
+}

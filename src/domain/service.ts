@@ -1,0 +1,36 @@
+import type { Endpoint } from './host.ts';
+
+/** What a parser read out of a banner (key `parsed_services`). */
+export interface ParsedService extends Endpoint {
+  /** Service name as in the IANA registry where it has one: `ssh`, `http`, `smtp`, ... */
+  service: string;
+  /** Module type of the parser. */
+  parser: string;
+  /** Facts by protocol; the single top-level key is the protocol's name, e.g. `{ssh: {software, ...}}`. */
+  attributes: Record<string, unknown>;
+  truncated: boolean;
+}
+
+/** A claim which product answers (key `service_fingerprints`, identity: host, port, protocol). */
+export interface Fingerprint extends Endpoint {
+  /** Service name: `ssh`, `https`, ... */
+  match: string;
+  product: string | null;
+  vendor: string | null;
+  version: string | null;
+  /** CPE 2.3 formatted string, or null. */
+  cpe: string | null;
+  /** 0..1 */
+  confidence: number;
+  /** What it was read from: `banner`, `http`, `tls`, ... */
+  source: string;
+  /** The very text that proves it. */
+  evidence: string;
+  /** Id of the catalogue rule. */
+  rule?: string | undefined;
+  /** Distribution package revision when the banner shows one, e.g. `Debian-2+deb12u2`. */
+  revision?: string | undefined;
+  /** Operating system that the same text gives away. */
+  os?: { family: string; distribution: string | null; version: string | null } | undefined;
+  alternatives: Omit<Fingerprint, 'alternatives' | keyof Endpoint>[];
+}

@@ -1,0 +1,257 @@
+import type { Banner } from '../domain/banner.ts';
+import type { Host, Port } from '../domain/host.ts';
+import type { Fingerprint } from '../domain/service.ts';
+import type { Target } from '../domain/target.ts';
+import { Backlog } from './backlog.ts';
+import { dataKeys, identityOf, isStandardKey, mergeRecords, type StandardKey } from './data-keys.ts';
+import type { DataContext } from './module.ts';
+
+/** The key has no producer that this node can see, or none of them published anything before failing. */
+export class MissingKeyError extends Error {
+  readonly key: string;
+  constructor(key: string, why: string) {
+    super(`no data under "${key}": ${why}`);
+    this.name = 'MissingKeyError';
+    this.key = key;
+  }
+}
+
+/** The value under a key is not of the type that was asked for. */
+export class TypeMismatchError extends Error {
+  readonly key: string;
+  constructor(key: string, expected: string, found: string) {
+    super(`"${key}" does not hold ${expected}: ${found}`);
+    this.name = 'TypeMismatchError';
+    this.key = key;
+  }
+}
+
+/** What one node publishes under one key. */
+export class Channel {
+  readonly key: string;
+  /** `<module_type>.<instance_id>.<output>` */
+  readonly instanceKey: string;
+  readonly #subscriptions: Subscription[] = [];
+  #ended = false;
+  count = 0;
+  /** A value written by `set` that is not a list. */
+  single: { value: unknown } | null = null;
+
+  constructor(key: string, instanceKey: string) {
+    this.key = key;
+    this.instanceKey = instanceKey;
+  }
+
+  subscribe(subscription: Subscription): void {
+    this.#subscriptions.push(subscription);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  append(item: unknown): Promise<unknown> | undefined {
+    if (this.#ended) throw new Error(`"${this.instanceKey}" has ended and takes no further items`);
+    this.count++;
+    let waits: Promise<void>[] | undefined;
+    for (const subscription of this.#subscriptions) {
+      const wait = subscription.push(item);
+      if (wait) (waits ??= []).push(wait);
+    }
+    return waits && Promise.all(waits);
+  }
+
+  end(failed: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    for (const subscription of this.#subscriptions) subscription.sourceEnded(this.count === 0 && failed);
+  }
+}
+
+/** One node's reading of one key: everything that its ancestors publish there. */
+export class Subscription {
+  readonly key: string;
+  readonly channels: Channel[];
+  readonly backlog: Backlog<unknown>;
+  readonly #seen: Set<string> | null;
+  #openSources: number;
+  #barrenSources = 0;
+  taken = false;
+  itemsIn = 0;
+
+  constructor(key: string, channels: Channel[], backlog: Backlog<unknown>) {
+    this.key = key;
+    this.channels = channels;
+    this.backlog = backlog;
+    this.#openSources = channels.length;
+    const causesPackets = isStandardKey(key) && dataKeys[key].work;
+    this.#seen = causesPackets && channels.length > 1 ? new Set() : null;
+    for (const channel of channels) channel.subscribe(this);
+  }
+
+  push(item: unknown): Promise<void> | undefined {
+    if (this.#seen) {
+      const identity = identityOf(this.key, item) ?? '';
+      if (this.#seen.has(identity)) return undefined;
+      this.#seen.add(identity);
+    }
+    return this.backlog.push(item);
+  }
+
+  sourceEnded(barren: boolean): void {
+    if (barren) this.#barrenSources++;
+    if (--this.#openSources === 0) this.backlog.end();
+  }
+
+  /** Every producer failed or was skipped before it published anything. */
+  get neverComes(): boolean {
+    return this.#openSources === 0 && this.#barrenSources === this.channels.length;
+  }
+}
+
+export interface NodeDataOptions {
+  /** Plain keys this node may read, by its requirements, further reads and `consumes`. */
+  subscriptions: Map<string, Subscription>;
+  /** Keys this node may write. */
+  channels: Map<string, Channel>;
+  /** Called at every item read or written: the node is alive. */
+  onActivity: () => void;
+  /** Called with +1 before and -1 after waiting for input. */
+  onWait: (change: 1 | -1) => void;
+}
+
+/** One node's view of the shared data. */
+export class NodeData implements DataContext {
+  readonly #options: NodeDataOptions;
+  readonly #complete = new Map<string, Promise<unknown>>();
+
+  constructor(options: NodeDataOptions) {
+    this.#options = options;
+  }
+
+  has(key: string): boolean {
+    return this.#options.subscriptions.has(key);
+  }
+
+  keys(): string[] {
+    return [...this.#options.subscriptions.keys()];
+  }
+
+  get<T>(key: string): Promise<T> {
+    let value = this.#complete.get(key);
+    if (!value) {
+      value = this.#collect(key);
+      this.#complete.set(key, value);
+    }
+    return value as Promise<T>;
+  }
+
+  async *stream<T>(key: string): AsyncGenerator<T, void, undefined> {
+    const subscription = this.#subscription(key);
+    if (subscription.taken) throw new Error(`"${key}" was already read; a node reads a stream once`);
+    subscription.taken = true;
+    for (;;) {
+      this.#options.onWait(1);
+      const next = await subscription.backlog.next().finally(() => this.#options.onWait(-1));
+      if (next.done) break;
+      subscription.itemsIn++;
+      this.#options.onActivity();
+      yield next.value as T;
+    }
+    if (subscription.neverComes) throw new MissingKeyError(key, 'its producers failed or were skipped');
+  }
+
+  async append<T>(key: string, ...items: T[]): Promise<void> {
+    const channel = this.#channel(key);
+    for (const item of items) {
+      assertRecord(key, item);
+      this.#options.onActivity();
+      const wait = channel.append(item);
+      if (wait) await wait;
+    }
+  }
+
+  async set<T>(key: string, value: T): Promise<void> {
+    const channel = this.#channel(key);
+    if (Array.isArray(value)) await this.append(key, ...value);
+    else {
+      channel.single = { value };
+      await channel.append(value);
+    }
+    channel.end(false);
+  }
+
+  getTargets(key: string): Promise<Target[]> {
+    return this.#typed(key, 'targets', 'targets');
+  }
+  getHosts(key: string): Promise<Host[]> {
+    return this.#typed(key, 'discovered_hosts', 'hosts');
+  }
+  getPorts(key: string): Promise<Port[]> {
+    return this.#typed(key, 'open_ports', 'ports');
+  }
+  getBanners(key: string): Promise<Banner[]> {
+    return this.#typed(key, 'banners', 'banners');
+  }
+  getFingerprints(key: string): Promise<Fingerprint[]> {
+    return this.#typed(key, 'service_fingerprints', 'fingerprints');
+  }
+
+  async #typed<T>(key: string, standard: StandardKey, expected: string): Promise<T[]> {
+    const value = await this.get<unknown>(key);
+    if (!Array.isArray(value)) throw new TypeMismatchError(key, expected, `it is ${typeof value}`);
+    for (const item of value) {
+      const missing = missingField(standard, item);
+      if (missing) throw new TypeMismatchError(key, expected, missing);
+    }
+    return value as T[];
+  }
+
+  async #collect(key: string): Promise<unknown> {
+    const records = new Map<string, unknown>();
+    const plain: unknown[] = [];
+    for await (const item of this.stream(key)) {
+      const identity = identityOf(key, item);
+      if (identity === null) plain.push(item);
+      else records.set(identity, records.has(identity) ? mergeRecords(records.get(identity), item) : item);
+    }
+    const single = this.#subscription(key).channels.find((channel) => channel.single)?.single;
+    return single ? single.value : [...records.values(), ...plain];
+  }
+
+  #subscription(key: string): Subscription {
+    const subscription = this.#options.subscriptions.get(key);
+    if (!subscription) throw new MissingKeyError(key, 'no node before this one provides it');
+    return subscription;
+  }
+
+  #channel(key: string): Channel {
+    const channel = this.#options.channels.get(key);
+    if (!channel) throw new Error(`this module does not declare "${key}" among the keys it provides`);
+    return channel;
+  }
+}
+
+function assertRecord(key: string, item: unknown): void {
+  if (!isStandardKey(key)) return;
+  const missing = missingField(key, item);
+  if (missing) throw new TypeMismatchError(key, 'such a record', missing);
+}
+
+function missingField(key: StandardKey, item: unknown): string | null {
+  if (typeof item !== 'object' || item === null) return `an item is ${item === null ? 'null' : typeof item}`;
+  for (const name of dataKeys[key].required) {
+    if ((item as Record<string, unknown>)[name] === undefined) return `an item has no "${name}"`;
+  }
+  return null;
+}
+
+/** A backlog whose spill file, if it needs one, lies in `spillDir`. */
+export function newSubscription(
+  key: string,
+  channels: Channel[],
+  limit: number,
+  spillDir: string,
+): Subscription {
+  return new Subscription(key, channels, new Backlog<unknown>(limit, spillDir));
+}

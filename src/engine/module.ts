@@ -1,0 +1,159 @@
+import type { Banner } from '../domain/banner.ts';
+import type { Host, Port } from '../domain/host.ts';
+import type { ResultRow, SummaryRow } from '../domain/result.ts';
+import type { Fingerprint } from '../domain/service.ts';
+import type { Target } from '../domain/target.ts';
+import type { NetworkGate } from '../net/gate.ts';
+import { type OptionDefs, type OptionValues, requireOptions } from './options.ts';
+
+export const moduleTypes = [
+  'discovery',
+  'scanner',
+  'parser',
+  'fingerprint',
+  'profiler',
+  'evaluation',
+  'reporter',
+] as const;
+export type ModuleType = (typeof moduleTypes)[number];
+
+/**
+ * The module contract. One object is one configured instance: the engine creates it, initializes and configures
+ * it, executes it once per scan and cleans it up.
+ */
+export interface Module {
+  name(): string;
+  description(): string;
+  version(): string;
+  configSchema(): OptionDefs;
+  /** @throws Error naming every bad option */
+  configure(config: Record<string, unknown>): void | Promise<void>;
+  /** DataContext keys that must be there; `a|b` = at least one, the first available is preferred. */
+  requires(): string[];
+  provides(): string[];
+  execute(ctx: ExecContext, data: DataContext): Promise<void>;
+  initialize(): void | Promise<void>;
+  cleanup(): void | Promise<void>;
+}
+
+/** What a module may use while it executes. Modules never open a socket: `net` does. */
+export interface ExecContext<O extends OptionDefs = OptionDefs> {
+  /** Aborted on cancel, on the node's deadline and when the scan ends. */
+  signal: AbortSignal;
+  /** Monotonic milliseconds (performance.now) at which the node is stopped, or null. */
+  deadline: number | null;
+  instanceId: string;
+  scanId: string;
+  options: OptionValues<O>;
+  net: NetworkGate;
+  log: Logger;
+  progress(done: number, total?: number): void;
+  /** A warning in the scan's detail; the same code and target are reported once. */
+  warn(code: string, message: string, target?: string): void;
+  /** What the scan has found so far, merged and in address order; for reporters. */
+  results: ResultSource;
+}
+
+export interface Logger {
+  debug(message: string, details?: Record<string, unknown>): void;
+  info(message: string, details?: Record<string, unknown>): void;
+  warn(message: string, details?: Record<string, unknown>): void;
+  error(message: string, details?: Record<string, unknown>): void;
+}
+
+export interface ResultSource {
+  scanId: string;
+  targets: string[];
+  summary(): Promise<SummaryRow>;
+  /** Errors first, then each host followed by its ports and findings; hosts by address, ports ascending. */
+  rows(): AsyncIterable<ResultRow>;
+  warnings(): { code: string; message: string }[];
+  /** Folder for files of the reporters, or null when nothing may be written. */
+  reportsDir: string | null;
+}
+
+/** The shared, append-only streams of one scan, as one node sees them. */
+export interface DataContext {
+  /** Waits for the complete value. @throws MissingKeyError */
+  get<T>(key: string): Promise<T>;
+  /** Writes one value and ends the key. */
+  set<T>(key: string, value: T): Promise<void>;
+  /** Items as they arrive, from the first. @throws MissingKeyError */
+  stream<T>(key: string): AsyncIterable<T>;
+  /** Resolves when every reader has room again. */
+  append<T>(key: string, ...items: T[]): Promise<void>;
+  has(key: string): boolean;
+  keys(): string[];
+  getTargets(key: string): Promise<Target[]>;
+  getHosts(key: string): Promise<Host[]>;
+  getPorts(key: string): Promise<Port[]>;
+  getBanners(key: string): Promise<Banner[]>;
+  getFingerprints(key: string): Promise<Fingerprint[]>;
+}
+
+/** What the registry knows of a module type, and how it makes instances. */
+export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
+  name: string;
+  type: ModuleType;
+  version: string;
+  description: string;
+  options: O;
+  requires: string[];
+  provides: string[];
+  /** Further keys it reads when its ancestry produces them. */
+  reads: string[];
+  create(): Module;
+}
+
+interface ModuleSource<O extends OptionDefs> {
+  name: string;
+  type: ModuleType;
+  version: string;
+  description: string;
+  options: O;
+  requires: string[];
+  provides: string[];
+  reads?: string[];
+  execute(ctx: ExecContext<O>, data: DataContext): Promise<void>;
+  initialize?(): void | Promise<void>;
+  cleanup?(): void | Promise<void>;
+}
+
+/**
+ * Defines a module type from one object: metadata, option schema and the work itself. `execute` sees validated
+ * options with defaults; an option the schema does not know is an error.
+ */
+export function defineModule<const O extends OptionDefs>(source: ModuleSource<O>): ModuleDefinition {
+  return {
+    name: source.name,
+    type: source.type,
+    version: source.version,
+    description: source.description,
+    options: source.options,
+    requires: source.requires,
+    provides: source.provides,
+    reads: source.reads ?? [],
+    create: () => instantiate(source),
+  };
+}
+
+function instantiate<O extends OptionDefs>(source: ModuleSource<O>): Module {
+  let options: OptionValues<O> | null = null;
+  return {
+    name: () => source.name,
+    description: () => source.description,
+    version: () => source.version,
+    configSchema: () => source.options,
+    requires: () => source.requires,
+    provides: () => source.provides,
+    configure(config) {
+      options = requireOptions(source.options, config);
+    },
+    async execute(ctx, data) {
+      if (!options) throw new Error(`${source.name} was executed before it was configured`);
+      await source.execute({ ...ctx, options } as ExecContext<O>, data);
+    },
+    initialize: () => source.initialize?.(),
+    cleanup: () => source.cleanup?.(),
+  };
+}

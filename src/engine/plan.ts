@@ -1,0 +1,125 @@
+import type { ConditionVariables } from './condition.ts';
+import { dataKeys } from './data-keys.ts';
+import type { Graph, GraphNode } from './graph.ts';
+import type { ModuleDefinition } from './module.ts';
+import type { Registry } from './registry.ts';
+import { ancestorsOf, instanceKey } from './validate.ts';
+
+/** One input of a node: a plain or instance-scoped key and the nodes that produce it. */
+export interface PlannedInput {
+  key: string;
+  /** Instance ids; the scan itself, which provides `targets`, is the empty string. */
+  producers: string[];
+  /** Without it the node cannot work. */
+  required: boolean;
+}
+
+export interface PlannedNode {
+  instanceId: string;
+  definition: ModuleDefinition;
+  config: Record<string, unknown>;
+  inputs: PlannedInput[];
+  /** Ids of every node before it. */
+  ancestors: string[];
+  dependsOn: string[];
+  timeoutMs: number | null;
+  retry: { attempts: number; backoffMs: number };
+  /** Why the node will not run, or null. */
+  skipped: string | null;
+}
+
+export interface Plan {
+  name: string;
+  nodes: PlannedNode[];
+}
+
+/** Options that a submission lays over those of the graph file, by module type and option name. */
+export type ConfigOverlay = (
+  definition: ModuleDefinition,
+  config: Record<string, unknown>,
+) => Record<string, unknown>;
+
+/**
+ * Decides which nodes of a valid graph run, and which streams each of them reads. The order is the file's.
+ * @param graph a graph without validation errors
+ */
+export function planGraph(
+  graph: Graph,
+  registry: Registry,
+  variables: ConditionVariables,
+  overlay: ConfigOverlay,
+): Plan {
+  const nodes = graph.nodes.map((node) => {
+    const definition = registry.get(node.moduleType);
+    if (!definition) throw new Error(`module "${node.moduleType}" is not registered`);
+    return { node, definition, skipped: skippedByVariables(node, definition, variables) };
+  });
+  const running = new Map(
+    nodes.filter((entry) => !entry.skipped).map((entry) => [entry.node.instanceId, entry]),
+  );
+  return {
+    name: graph.name,
+    nodes: nodes.map(({ node, definition, skipped }) => {
+      const ancestors = [...ancestorsOf(node, graph)];
+      const producersOf = (key: string) => producers(key, ancestors, running);
+      const inputs = planInputs(node, definition, producersOf);
+      return {
+        instanceId: node.instanceId,
+        definition,
+        config: overlay(definition, node.config),
+        inputs: inputs.found,
+        ancestors,
+        dependsOn: node.dependsOn,
+        timeoutMs: node.timeoutMs,
+        retry: node.retry,
+        skipped: skipped ?? inputs.missing,
+      };
+    }),
+  };
+}
+
+function skippedByVariables(
+  node: GraphNode,
+  definition: ModuleDefinition,
+  variables: ConditionVariables,
+): string | null {
+  if (definition.type === 'discovery' && !variables.discover) return 'discovery is off';
+  if (node.condition && !node.condition(variables)) return 'its condition is false';
+  return null;
+}
+
+type Running = Map<string, { node: GraphNode; definition: ModuleDefinition }>;
+
+function producers(key: string, ancestors: string[], running: Running): string[] {
+  if (key === 'targets') return [''];
+  return ancestors.filter((id) => {
+    const entry = running.get(id);
+    return entry?.definition.provides.some(
+      (output) => output === key || instanceKey(entry.node, output) === key,
+    );
+  });
+}
+
+function planInputs(
+  node: GraphNode,
+  definition: ModuleDefinition,
+  producersOf: (key: string) => string[],
+): { found: PlannedInput[]; missing: string | null } {
+  const found = new Map<string, PlannedInput>();
+  let missing: string | null = null;
+  for (const requirement of [...definition.requires, ...node.consumes]) {
+    const key = requirement.split('|').find((alternative) => producersOf(alternative).length > 0);
+    if (key === undefined) missing ??= `no running node provides ${requirement}`;
+    else found.set(key, { key, producers: producersOf(key), required: true });
+  }
+  for (const key of optionalKeys(definition)) {
+    const available = producersOf(key);
+    if (found.has(key) || available.length === 0) continue;
+    found.set(key, { key, producers: available, required: false });
+  }
+  return { found: [...found.values()], missing };
+}
+
+function optionalKeys(definition: ModuleDefinition): string[] {
+  return definition.reads.includes('*') ? Object.keys(dataKeys) : definition.reads;
+}

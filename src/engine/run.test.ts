@@ -1,0 +1,368 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { AddressSet } from '../domain/address-set.ts';
+import type { NetworkGate } from '../net/gate.ts';
+import { forEachItem } from './each.ts';
+import { loadGraph } from './graph.ts';
+import type { DataContext } from './module.ts';
+import { defineModule, type ExecContext, type ModuleDefinition, type ResultSource } from './module.ts';
+import { planGraph } from './plan.ts';
+import { Registry } from './registry.ts';
+import { type RunEnvironment, runGraph } from './run.ts';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+const hosts = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({
+    ip: `127.0.${i >> 8}.${i & 255}`,
+    latency_ms: 1,
+    method: 'test',
+  }));
+const portOf = (host: string) => ({ host, port: 80, protocol: 'tcp', state: 'open', reason: 'syn-ack' });
+
+function module(
+  name: string,
+  type: ModuleDefinition['type'],
+  keys: { requires?: string[]; provides?: string[]; reads?: string[] },
+  execute: (ctx: ExecContext, data: DataContext) => Promise<void>,
+): ModuleDefinition {
+  const { requires = [], provides = [], reads = [] } = keys;
+  return defineModule({
+    name,
+    type,
+    version: '1.0.0',
+    description: name,
+    options: {},
+    requires,
+    provides,
+    reads,
+    execute,
+  });
+}
+
+const finder = (count: number) =>
+  module(
+    'finder',
+    'discovery',
+    { requires: ['targets'], provides: ['discovered_hosts'] },
+    async (_ctx, data) => {
+      for (const host of hosts(count)) await data.append('discovered_hosts', host);
+    },
+  );
+const sweeper = module(
+  'sweeper',
+  'scanner',
+  { requires: ['discovered_hosts|targets'], provides: ['open_ports'] },
+  async (ctx, data) => {
+    const key = data.has('discovered_hosts') ? 'discovered_hosts' : 'targets';
+    await forEachItem(ctx, data.stream<{ ip?: string; value?: string }>(key), { concurrency: 8 }, (host) =>
+      data.append('open_ports', portOf(host.ip ?? host.value ?? '')),
+    );
+  },
+);
+const reporter = (seen: string[]) =>
+  module('reporter', 'reporter', {}, async () => {
+    seen.push('report');
+  });
+
+interface Trial {
+  modules: ModuleDefinition[];
+  graph: string;
+  discover?: boolean;
+  environment?: Partial<RunEnvironment>;
+}
+
+async function trial({ modules, graph, discover = true, environment }: Trial) {
+  const registry = new Registry();
+  for (const definition of modules) registry.register(definition, 'test');
+  const { graph: loaded, issues } = loadGraph(graph, 'test');
+  expect(issues).toEqual([]);
+  const variables = {
+    vuln: false,
+    profile: 'test',
+    discover,
+    privileged: false,
+    compliance: false,
+    intrusive: false,
+  };
+  const plan = planGraph(loaded, registry, variables, (_definition, config) => config);
+  const taps: [string, unknown][] = [];
+  const warnings: string[] = [];
+  const run = runGraph(plan, {
+    scanId: 'test',
+    targets: [{ value: '127.0.0.9', kind: 'ip', ip: '127.0.0.9' }],
+    net: { addresses: AddressSet.empty } as NetworkGate,
+    log: silent,
+    results: {} as ResultSource,
+    signal: new AbortController().signal,
+    streamBuffer: 16,
+    maxParallelNodes: 32,
+    failFast: false,
+    stallTimeoutMs: 0,
+    tap: (key, item) => {
+      taps.push([key, item]);
+      return undefined;
+    },
+    beforeReporters: async () => {},
+    onWarning: (warning) => warnings.push(`${warning.node}: ${warning.message}`),
+    onProgress: () => {},
+    ...environment,
+  });
+  await run.finished;
+  const states = Object.fromEntries(run.stages.map((stage) => [stage.instance_id, stage.status]));
+  return { states, stages: run.stages, taps, warnings };
+}
+
+const chain = `nodes:
+  - {instance_id: find, module_type: finder}
+  - {instance_id: sweep, module_type: sweeper, depends_on: [find]}
+  - {instance_id: report, module_type: reporter, depends_on: [sweep]}
+`;
+
+describe('runGraph', () => {
+  it('streams: the consumer works while the producer still produces', async () => {
+    const events: string[] = [];
+    const slow = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async (_, data) => {
+        for (const host of hosts(3)) {
+          events.push(`found ${host.ip}`);
+          await data.append('discovered_hosts', host);
+          await sleep(20);
+        }
+      },
+    );
+    const { states } = await trial({
+      modules: [slow, sweeper, reporter(events)],
+      graph: chain,
+      environment: {
+        tap: (key, item) =>
+          void (key === 'open_ports' && events.push(`open ${(item as { host: string }).host}`)),
+      },
+    });
+    expect(states).toEqual({ find: 'completed', sweep: 'completed', report: 'completed' });
+    expect(events.indexOf('open 127.0.0.0')).toBeLessThan(events.indexOf('found 127.0.0.2'));
+    expect(events.at(-1)).toBe('report');
+  });
+
+  it('holds the producer back while a consumer lags', async () => {
+    let produced = 0;
+    let consumed = 0;
+    let widest = 0;
+    const fast = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async (_, data) => {
+        for (const host of hosts(500)) {
+          await data.append('discovered_hosts', host);
+          produced++;
+          widest = Math.max(widest, produced - consumed);
+        }
+      },
+    );
+    const lazy = module('sweeper', 'scanner', { requires: ['discovered_hosts'] }, async (_, data) => {
+      for await (const _host of data.stream('discovered_hosts')) {
+        consumed++;
+        if (consumed % 50 === 0) await sleep(1);
+      }
+    });
+    await trial({ modules: [fast, lazy, reporter([])], graph: chain });
+    expect(consumed).toBe(500);
+    expect(widest).toBeLessThanOrEqual(18);
+  });
+
+  it('does not stop producers when a node reads its inputs one after the other', async () => {
+    const join = module(
+      'joiner',
+      'profiler',
+      { requires: ['open_ports', 'discovered_hosts'], provides: [] },
+      async (_, data) => {
+        expect((await data.getPorts('open_ports')).length).toBe(300);
+        expect((await data.getHosts('discovered_hosts')).length).toBe(300);
+      },
+    );
+    const graph = `${chain}  - {instance_id: join, module_type: joiner, depends_on: [sweep]}\n`;
+    const { states } = await trial({ modules: [finder(300), sweeper, join, reporter([])], graph });
+    expect(states['join']).toBe('completed');
+  });
+
+  it('hands a host that two modules find to the sweep once', async () => {
+    const twin = { ...finder(20), name: 'twin' };
+    const graph = `nodes:
+  - {instance_id: find, module_type: finder}
+  - {instance_id: again, module_type: twin}
+  - {instance_id: sweep, module_type: sweeper, depends_on: [find, again]}
+`;
+    const { taps } = await trial({ modules: [finder(20), twin, sweeper], graph });
+    expect(taps.filter(([key]) => key === 'open_ports').length).toBe(20);
+  });
+
+  it('reads targets when discovery is off', async () => {
+    const { states, taps } = await trial({
+      modules: [finder(5), sweeper, reporter([])],
+      graph: chain,
+      discover: false,
+    });
+    expect(states['find']).toBe('skipped');
+    expect(taps).toEqual([['open_ports', portOf('127.0.0.9')]]);
+  });
+
+  it('keeps what a failing node published, lets the others go on and always reports', async () => {
+    const seen: string[] = [];
+    const broken = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async (_, data) => {
+        await data.append('discovered_hosts', hosts(1)[0]);
+        throw new Error('the cable fell out');
+      },
+    );
+    const { states, warnings, taps } = await trial({
+      modules: [broken, sweeper, reporter(seen)],
+      graph: chain,
+    });
+    expect(states).toEqual({ find: 'failed', sweep: 'completed', report: 'completed' });
+    expect(warnings).toEqual(['find: finder failed: the cable fell out']);
+    expect(taps.length).toBe(2);
+    expect(seen).toEqual(['report']);
+  });
+
+  it('skips a node whose input will never come', async () => {
+    const broken = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async () => {
+        throw new Error('no luck');
+      },
+    );
+    const { states, stages } = await trial({ modules: [broken, sweeper, reporter([])], graph: chain });
+    expect(states).toEqual({ find: 'failed', sweep: 'skipped', report: 'completed' });
+    expect(stages[1]?.error).toBe('no data will come under "discovered_hosts"');
+  });
+
+  it('T-086: a module that throws at once, late or beside its promise fails only its node', async () => {
+    const sync = {
+      ...finder(0),
+      create: () => ({
+        ...finder(0).create(),
+        execute: () => {
+          throw new Error('at once');
+        },
+      }),
+    };
+    const { states } = await trial({ modules: [sync, sweeper, reporter([])], graph: chain });
+    expect(states['find']).toBe('failed');
+    expect(states['report']).toBe('completed');
+  });
+
+  it('refuses keys that the module did not declare and records that lack their identity', async () => {
+    const liar = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async (_, data) => {
+        await expect(data.append('banners', {})).rejects.toThrow('does not declare "banners"');
+        await expect(data.get('vulnerabilities')).rejects.toThrow('no data under "vulnerabilities"');
+        await data.append('discovered_hosts', { name: 'no ip' });
+      },
+    );
+    const { stages } = await trial({ modules: [liar, sweeper, reporter([])], graph: chain });
+    expect(stages[0]?.error).toContain('an item has no "ip"');
+  });
+
+  it('cancels: every node ends within the grace, even one that ignores it', async () => {
+    const abort = new AbortController();
+    const deaf = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async (_, data) => {
+        await data.append('discovered_hosts', hosts(1)[0]);
+        await new Promise(() => {});
+      },
+    );
+    const seen: string[] = [];
+    const startedAt = performance.now();
+    setTimeout(() => abort.abort(new Error('canceled')), 50);
+    const { states } = await trial({
+      modules: [deaf, sweeper, reporter(seen)],
+      graph: chain,
+      environment: { signal: abort.signal },
+    });
+    expect(states['find']).toBe('failed');
+    expect(states['sweep']).toBe('failed');
+    expect(seen).toEqual(['report']);
+    expect(performance.now() - startedAt).toBeLessThan(3500);
+  });
+
+  it('fails a node that makes no progress, and one that outlives its own timeout', async () => {
+    const stuck = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      (ctx) =>
+        new Promise((_, reject) =>
+          ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error)),
+        ),
+    );
+    const stalled = await trial({
+      modules: [stuck, sweeper, reporter([])],
+      graph: chain,
+      environment: { stallTimeoutMs: 100 },
+    });
+    expect(stalled.stages[0]?.error).toBe('made no progress for 100 ms');
+    const slow = await trial({
+      modules: [stuck, sweeper, reporter([])],
+      graph: chain.replace('module_type: finder}', 'module_type: finder, timeout: 80ms}'),
+    });
+    expect(slow.stages[0]?.error).toBe('ran longer than its timeout of 80 ms');
+  });
+
+  it('stops everything at the first failure when fail_fast is set', async () => {
+    const broken = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async (_, data) => {
+        await data.append('discovered_hosts', hosts(1)[0]);
+        await sleep(30);
+        throw new Error('no luck');
+      },
+    );
+    const patient = module('sweeper', 'scanner', { requires: ['discovered_hosts'] }, async (ctx) => {
+      await sleep(5000, undefined, { signal: ctx.signal });
+    });
+    const startedAt = performance.now();
+    const { states } = await trial({
+      modules: [broken, patient, reporter([])],
+      graph: chain,
+      environment: { failFast: true },
+    });
+    expect(states['sweep']).toBe('failed');
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it('repeats an attempt that touched nothing, as often as the graph says', async () => {
+    let tries = 0;
+    const flaky = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async () => {
+        tries++;
+        if (tries < 3) throw new Error('not yet');
+      },
+    );
+    const graph = chain.replace(
+      'module_type: finder}',
+      'module_type: finder, retry: {attempts: 3, backoff: 1ms}}',
+    );
+    const { states } = await trial({ modules: [flaky, sweeper, reporter([])], graph });
+    expect(tries).toBe(3);
+    expect(states['find']).toBe('completed');
+  });
+});

@@ -1,0 +1,76 @@
+/** Characters kept of a text field. */
+const textLimit = 512;
+const fieldLimit = 20;
+
+/** What a database server answered, by evidence key. */
+export interface DatabaseRecord {
+  service: 'mysql' | 'postgresql';
+  evidence: [key: string, text: string][];
+}
+
+/** Recognises the MySQL/MariaDB greeting and PostgreSQL answers to a startup or SSL request; null = neither. */
+export function parseDatabase(bytes: Buffer, probe: string): DatabaseRecord | null {
+  return parseMysql(bytes) ?? parsePostgresql(bytes, probe);
+}
+
+/**
+ * The first packet of the server: 3 bytes length, sequence number 0, then either protocol version 10 and the
+ * server version, or an error (0xff, number, text) such as "Host ... is not allowed to connect".
+ */
+function parseMysql(bytes: Buffer): DatabaseRecord | null {
+  if (bytes.length < 8 || bytes[3] !== 0) return null;
+  const length = bytes.readUIntLE(0, 3);
+  if (length < 5 || length > 4096) return null;
+  const payload = bytes.subarray(4, 4 + length);
+  if (payload[0] === 10) {
+    const end = payload.subarray(1, 129).indexOf(0);
+    const version = end === -1 ? '' : payload.toString('latin1', 1, 1 + end);
+    if (!/^\d{1,2}\.\d{1,3}/.test(version)) return null;
+    return { service: 'mysql', evidence: [['mysql.greeting', version]] };
+  }
+  if (payload[0] !== 0xff || payload.length < 4) return null;
+  const number = payload.readUInt16LE(1);
+  const text = payload.toString('latin1', 3, 3 + textLimit);
+  // Server errors are 1000 to 1999 and from 3000 on.
+  if (number < 1000 || number > 5999 || !/^[\x20-\x7e]+$/.test(text)) return null;
+  return { service: 'mysql', evidence: [['mysql.error', `${number} ${text.replace(/^#[0-9A-Z]{5}/, '')}`]] };
+}
+
+/** ErrorResponse (fields of one letter and a NUL-ended text), authentication request, or one byte to SSLRequest. */
+function parsePostgresql(bytes: Buffer, probe: string): DatabaseRecord | null {
+  if (bytes.length === 1) {
+    const agreed = bytes[0] === 0x53 || bytes[0] === 0x4e;
+    return agreed && probe === 'postgresql' ? { service: 'postgresql', evidence: [] } : null;
+  }
+  // The answer to SSLRequest may stand before the rest.
+  const skip = probe === 'postgresql' && (bytes[0] === 0x53 || bytes[0] === 0x4e) && bytes.length > 5 ? 1 : 0;
+  const message = bytes.subarray(skip);
+  if (message.length < 9) return null;
+  const length = message.readUInt32BE(1);
+  if (message[0] === 0x52) {
+    const known = length >= 8 && length <= 512 && message.readUInt32BE(5) <= 12;
+    return known ? { service: 'postgresql', evidence: [['postgresql.auth', String(message.readUInt32BE(5))]] } : null;
+  }
+  return message[0] === 0x45 ? parseErrorResponse(message) : null;
+}
+
+function parseErrorResponse(message: Buffer): DatabaseRecord | null {
+  // Servers before protocol 3 sent the text right after the letter: "EFATAL:  unsupported frontend protocol".
+  if (message.toString('latin1', 1, 7) === 'FATAL:') {
+    const text = message.toString('latin1', 1, 1 + textLimit).split('\0', 1)[0] as string;
+    return { service: 'postgresql', evidence: [['postgresql.error', text]] };
+  }
+  const end = Math.min(message.length, 1 + message.readUInt32BE(1));
+  const fields = new Map<string, string>();
+  let position = 5;
+  while (position < end && message[position] !== 0 && fields.size < fieldLimit) {
+    const stop = message.subarray(position, end).indexOf(0);
+    if (stop === -1) break;
+    const letter = String.fromCharCode(message[position] as number);
+    fields.set(letter, message.toString('latin1', position + 1, Math.min(position + stop, position + textLimit)));
+    position += stop + 1;
+  }
+  const severity = fields.get('S');
+  if (!severity || !/^[0-9A-Z]{5}$/.test(fields.get('C') ?? '')) return null;
+  return { service: 'postgresql', evidence: [['postgresql.error', `${fields.get('C')} ${fields.get('M') ?? ''}`]] };
+}

@@ -1,0 +1,76 @@
+/** Answers looked at, labels of one name, characters kept of one text. */
+const recordLimit = 16;
+const labelLimit = 128;
+const textLimit = 512;
+
+const typeTxt = 16;
+const headerLength = 12;
+
+export interface DnsRecord {
+  /** Text of the first TXT answer: what `version.bind` names. */
+  version: string | null;
+  rcode: number;
+}
+
+/** Recognises a DNS answer (RFC 1035, 4), over TCP with its two bytes of length before it; null = not DNS. */
+export function parseDns(bytes: Buffer, protocol: 'tcp' | 'udp'): DnsRecord | null {
+  const message = protocol === 'tcp' ? framed(bytes) : bytes;
+  if (!message || message.length < headerLength) return null;
+  const flags = message.readUInt16BE(2);
+  const isAnswer = (flags & 0x8000) !== 0;
+  // Bit 6 is reserved, opcodes above 6 do not exist.
+  if (!isAnswer || (flags & 0x0040) !== 0 || ((flags >> 11) & 0x0f) > 6) return null;
+  const [questions, answers] = [message.readUInt16BE(4), message.readUInt16BE(6)];
+  if (questions > 1 || answers > 1000 || message.readUInt16BE(8) > 1000) return null;
+  return { version: firstText(message, questions, Math.min(answers, recordLimit)), rcode: flags & 0x0f };
+}
+
+function framed(bytes: Buffer): Buffer | null {
+  if (bytes.length < 2 + headerLength) return null;
+  const length = bytes.readUInt16BE(0);
+  if (length < headerLength || length > bytes.length - 2) return null;
+  return bytes.subarray(2, 2 + length);
+}
+
+function firstText(message: Buffer, questions: number, answers: number): string | null {
+  let position: number | null = headerLength;
+  for (let index = 0; index < questions; index++) {
+    position = skipName(message, position);
+    if (position === null) return null;
+    position += 4;
+  }
+  for (let index = 0; index < answers; index++) {
+    position = skipName(message, position);
+    if (position === null || position + 10 > message.length) return null;
+    const type = message.readUInt16BE(position);
+    const length = message.readUInt16BE(position + 8);
+    const data = message.subarray(position + 10, position + 10 + length);
+    if (type === typeTxt) return joinStrings(data);
+    position += 10 + length;
+  }
+  return null;
+}
+
+/** Position behind a name; a compression pointer ends it and is never followed. */
+function skipName(message: Buffer, start: number): number | null {
+  let position = start;
+  for (let labels = 0; labels < labelLimit && position < message.length; labels++) {
+    const length = message[position] as number;
+    if (length === 0) return position + 1;
+    if (length >= 0xc0) return position + 2;
+    if (length > 63) return null;
+    position += 1 + length;
+  }
+  return null;
+}
+
+/** A TXT record is a row of strings, each with one byte of length. */
+function joinStrings(data: Buffer): string {
+  let text = '';
+  for (let position = 0; position < data.length && text.length < textLimit; ) {
+    const length = data[position] as number;
+    text += data.toString('latin1', position + 1, position + 1 + length);
+    position += 1 + length;
+  }
+  return text.slice(0, textLimit);
+}

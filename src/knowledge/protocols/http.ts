@@ -1,0 +1,347 @@
+import { createHash } from 'node:crypto';
+import { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
+import { detectTechnologies, type Technology } from './technology.ts';
+
+/** Bytes of status line and headers that are read. */
+export const headLimit = 64 * 1024;
+/** Header lines kept, and characters kept of one value. */
+const headerLimit = 100;
+const headerValueLimit = 4096;
+/** Interim answers (1xx) that are skipped. */
+const interimLimit = 5;
+/** Bytes of a body after dechunking and unpacking. */
+export const bodyLimit = 1024 * 1024;
+/** Bytes of a chunk-size line with its extensions (RFC 9112, 7.1). */
+const chunkLineLimit = 16 * 1024;
+/** DEFLATE never grows data by more than this factor, so a prefix of limit / factor always fits. */
+const deflateRatio = 1032;
+/** Characters kept of title and generator; `meta` elements looked at. */
+const titleLimit = 512;
+const metaLimit = 200;
+/** Bytes of the body in which title and `meta` elements are looked for. */
+const markupLimit = 256 * 1024;
+const cookieLimit = 32;
+const challengeLimit = 8;
+
+/** The facts of one HTTP answer. */
+export interface HttpFacts {
+  /** `1.1`, `1.0`, `2` */
+  version: string;
+  status: number;
+  reason: string;
+  /** Names in lower case; values of one name joined by `, `. `set-cookie` is left out: see `cookies`. */
+  headers: Record<string, string>;
+  server: string | null;
+  title: string | null;
+  /** Location of a redirect. */
+  location: string | null;
+  /** Names of the cookies that are set. */
+  cookies: string[];
+  /** Authentication that is asked for. */
+  auth: { scheme: string; realm: string | null }[];
+  generator: string | null;
+  /** Bytes and SHA-256 of the body as it is meant: dechunked and unpacked. */
+  body_size: number;
+  body_sha256: string | null;
+  technologies: Technology[];
+}
+
+export interface HttpRecord {
+  facts: HttpFacts;
+  body: Buffer;
+  truncated: boolean;
+}
+
+/** Reads one HTTP/1.x answer (RFC 9112); interim answers before it are skipped. null = not HTTP. */
+export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null {
+  let head = readHead(bytes);
+  let rest = bytes;
+  for (let skipped = 0; head && head.complete && isInterim(head.status) && skipped < interimLimit; skipped++) {
+    const next = readHead(rest.subarray(head.end));
+    if (!next) break;
+    rest = rest.subarray(head.end);
+    head = next;
+  }
+  if (!head) return null;
+
+  const { body, truncated } = readBody(rest.subarray(head.end), head.headers, maxBody);
+  const markup = body.toString('latin1', 0, markupLimit);
+  const lower = markup.toLowerCase();
+  const generator = findGenerator(markup, lower, isUtf8(head.headers));
+  const facts: HttpFacts = {
+    version: head.version,
+    status: head.status,
+    reason: head.reason,
+    headers: Object.fromEntries(head.headers),
+    server: head.headers.get('server') ?? null,
+    title: findTitle(markup, lower),
+    location: head.headers.get('location') ?? null,
+    cookies: head.cookies,
+    auth: readChallenges(head.challenges),
+    generator,
+    body_size: body.length,
+    body_sha256: body.length > 0 ? createHash('sha256').update(body).digest('hex') : null,
+    technologies: detectTechnologies({ headers: head.headers, cookies: head.cookies, generator, markup: lower }),
+  };
+  return { facts, body, truncated: truncated || !head.complete };
+}
+
+interface Head {
+  version: string;
+  status: number;
+  reason: string;
+  headers: Map<string, string>;
+  cookies: string[];
+  challenges: string[];
+  /** Where the body begins. */
+  end: number;
+  complete: boolean;
+}
+
+function isInterim(status: number): boolean {
+  return status >= 100 && status < 200 && status !== 101;
+}
+
+function readHead(bytes: Buffer): Head | null {
+  const text = bytes.toString('latin1', 0, headLimit);
+  const start = /^HTTP\/(\d(?:\.\d)?) +(\d{3})(?: ([^\r\n]{0,512}))?/.exec(text);
+  if (!start) return null;
+  const head: Head = {
+    version: start[1] as string,
+    status: Number(start[2]),
+    reason: (start[3] ?? '').trim(),
+    headers: new Map(),
+    cookies: [],
+    challenges: [],
+    end: text.length,
+    complete: false,
+  };
+  const lines = headerLines(text, head);
+  for (const [name, value] of lines) addHeader(head, name, value);
+  return head;
+}
+
+/** The header lines with continuations (RFC 9112, 5.2) joined; sets where the head ends. */
+function headerLines(text: string, head: Head): [string, string][] {
+  const lines: [string, string][] = [];
+  let position = endOfLine(text, 0).next;
+  while (position < text.length) {
+    const { end, next } = endOfLine(text, position);
+    if (end === position) {
+      head.end = next;
+      head.complete = true;
+      break;
+    }
+    const line = text.slice(position, Math.min(end, position + headerValueLimit + 256));
+    position = next;
+    const last = lines.at(-1);
+    if ((line[0] === ' ' || line[0] === '\t') && last) {
+      if (last[1].length < headerValueLimit) last[1] += ` ${line.trim()}`;
+      continue;
+    }
+    const colon = line.indexOf(':');
+    if (colon <= 0 || lines.length >= headerLimit) continue;
+    const name = line.slice(0, colon).trim().toLowerCase();
+    // `__proto__` is a valid header name, but would be a trap in the objects that carry the headers on.
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/.test(name) || name === '__proto__') continue;
+    lines.push([name, line.slice(colon + 1).trim()]);
+  }
+  return lines;
+}
+
+function endOfLine(text: string, position: number): { end: number; next: number } {
+  const newline = text.indexOf('\n', position);
+  if (newline === -1) return { end: text.length, next: text.length };
+  return { end: newline > position && text[newline - 1] === '\r' ? newline - 1 : newline, next: newline + 1 };
+}
+
+function addHeader(head: Head, name: string, value: string): void {
+  if (name === 'set-cookie') {
+    const cookie = value.slice(0, 256).split('=', 1)[0]?.trim();
+    if (cookie && head.cookies.length < cookieLimit && !head.cookies.includes(cookie)) head.cookies.push(cookie);
+    return;
+  }
+  if (name === 'www-authenticate' && head.challenges.length < challengeLimit) head.challenges.push(value);
+  const earlier = head.headers.get(name);
+  const joined = earlier === undefined ? value : `${earlier}, ${value}`;
+  head.headers.set(name, joined.slice(0, headerValueLimit));
+}
+
+function readChallenges(values: readonly string[]): HttpFacts['auth'] {
+  return values.map((value) => {
+    const scheme = /^[A-Za-z0-9-]{1,64}/.exec(value)?.[0] ?? '';
+    const realm = /\brealm="([^"]{0,256})"/i.exec(value)?.[1] ?? null;
+    return { scheme, realm };
+  });
+}
+
+function readBody(
+  raw: Buffer,
+  headers: ReadonlyMap<string, string>,
+  maxBody: number,
+): { body: Buffer; truncated: boolean } {
+  const chunked = /\bchunked\b/i.test(headers.get('transfer-encoding') ?? '');
+  const plain = chunked ? dechunk(raw) : cutToLength(raw, headers.get('content-length'));
+  const unpacked = unpack(plain.body, headers.get('content-encoding') ?? '', maxBody);
+  const body = unpacked.body.subarray(0, maxBody);
+  return { body, truncated: plain.truncated || unpacked.truncated || body.length < unpacked.body.length };
+}
+
+function cutToLength(raw: Buffer, declared: string | undefined): { body: Buffer; truncated: boolean } {
+  const length = declared && /^\d{1,15}$/.test(declared) ? Number(declared) : raw.length;
+  return { body: raw.subarray(0, length), truncated: raw.length < length };
+}
+
+/** Joins the chunks (RFC 9112, 7.1). A size that is no number, too large or not all there ends the body early. */
+export function dechunk(raw: Buffer): { body: Buffer; truncated: boolean } {
+  const body = Buffer.allocUnsafe(raw.length);
+  let length = 0;
+  let position = 0;
+  for (;;) {
+    const newline = raw.subarray(position, position + chunkLineLimit).indexOf(0x0a);
+    if (newline === -1) break;
+    const size = chunkSize(raw.toString('latin1', position, position + Math.min(newline, 20)));
+    if (size === null) break;
+    position += newline + 1;
+    if (size === 0) return { body: body.subarray(0, length), truncated: false };
+    const available = Math.min(size, raw.length - position);
+    raw.copy(body, length, position, position + available);
+    length += available;
+    position += available;
+    if (available < size) break;
+    if (raw[position] === 0x0d) position++;
+    if (raw[position] === 0x0a) position++;
+  }
+  return { body: body.subarray(0, length), truncated: true };
+}
+
+/** Thirteen hexadecimal digits stay below 2^53; a longer number is no honest size. */
+function chunkSize(line: string): number | null {
+  const digits = /^([0-9A-Fa-f]{1,16})[ \t]*(?:[;\r]|$)/.exec(line)?.[1];
+  if (!digits) return null;
+  const significant = digits.replace(/^0+/, '');
+  return significant.length > 13 ? null : Number.parseInt(significant || '0', 16);
+}
+
+/** Undoes the content coding, never giving more than `limit` bytes. Unknown codings stay as they are. */
+export function unpack(body: Buffer, coding: string, limit: number): { body: Buffer; truncated: boolean } {
+  const name = coding.trim().toLowerCase();
+  if (body.length === 0) return { body, truncated: false };
+  if (name === 'gzip' || name === 'x-gzip') return inflateWith(gunzipSync, body, limit);
+  if (name === 'deflate') {
+    // Some servers send bare DEFLATE data instead of the zlib format (RFC 9110, 8.4.1.2).
+    const wrapped = ((body[0] as number) & 0x0f) === 8 && body.length > 1 && body.readUInt16BE(0) % 31 === 0;
+    return inflateWith(wrapped ? inflateSync : inflateRawSync, body, limit);
+  }
+  if (name === 'br') return inflateBrotli(body, limit);
+  return { body, truncated: false };
+}
+
+function inflateWith(inflate: typeof gunzipSync, body: Buffer, limit: number): { body: Buffer; truncated: boolean } {
+  const options = { maxOutputLength: limit, finishFlush: constants.Z_SYNC_FLUSH };
+  try {
+    return { body: inflate(body, options), truncated: false };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') return { body, truncated: true };
+  }
+  try {
+    return { body: inflate(body.subarray(0, Math.floor(limit / deflateRatio)), options), truncated: true };
+  } catch {
+    return { body: Buffer.alloc(0), truncated: true };
+  }
+}
+
+function inflateBrotli(body: Buffer, limit: number): { body: Buffer; truncated: boolean } {
+  try {
+    const options = { maxOutputLength: limit, finishFlush: constants.BROTLI_OPERATION_FLUSH };
+    return { body: brotliDecompressSync(body, options), truncated: false };
+  } catch {
+    return { body: Buffer.alloc(0), truncated: true };
+  }
+}
+
+function isUtf8(headers: ReadonlyMap<string, string>): boolean {
+  return !/charset="?(?:iso-8859|windows-125)/i.test(headers.get('content-type') ?? '');
+}
+
+function findTitle(markup: string, lower: string): string | null {
+  const start = lower.indexOf('<title');
+  if (start === -1) return null;
+  const open = lower.indexOf('>', start);
+  if (open === -1) return null;
+  const end = lower.indexOf('</title', open);
+  const raw = markup.slice(open + 1, Math.min(end === -1 ? open + 1 + titleLimit * 6 : end, open + 1 + titleLimit * 6));
+  return markupText(raw, true) || null;
+}
+
+function findGenerator(markup: string, lower: string, utf8: boolean): string | null {
+  let position = 0;
+  for (let count = 0; count < metaLimit; count++) {
+    const start = lower.indexOf('<meta', position);
+    if (start === -1) return null;
+    const element = markup.slice(start, start + 1024);
+    const tag = element.slice(0, element.indexOf('>') + 1);
+    if (/\bname\s?=\s?["']?generator\b/i.test(tag)) {
+      const content = /\bcontent\s?=\s?(?:"([^"]*)"|'([^']*)')/i.exec(tag);
+      return markupText(content?.[1] ?? content?.[2] ?? '', utf8) || null;
+    }
+    position = start + 5;
+  }
+  return null;
+}
+
+/** Text between tags: UTF-8 where valid, entities decoded, blanks collapsed, at most `titleLimit` characters. */
+function markupText(latin1: string, utf8: boolean): string {
+  const bytes = Buffer.from(latin1, 'latin1');
+  const text = utf8 ? decodeText(bytes) : latin1;
+  return decodeEntities(text).replace(/\s+/g, ' ').trim().slice(0, titleLimit).toWellFormed();
+}
+
+function decodeText(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return bytes.toString('latin1');
+  }
+}
+
+const namedEntities: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  copy: '\u00a9',
+  reg: '\u00ae',
+  trade: '\u2122',
+  ndash: '\u2013',
+  mdash: '\u2014',
+  hellip: '\u2026',
+  laquo: '\u00ab',
+  raquo: '\u00bb',
+  middot: '\u00b7',
+  bull: '\u2022',
+  rarr: '\u2192',
+  auml: '\u00e4',
+  ouml: '\u00f6',
+  uuml: '\u00fc',
+  Auml: '\u00c4',
+  Ouml: '\u00d6',
+  Uuml: '\u00dc',
+  szlig: '\u00df',
+  eacute: '\u00e9',
+  egrave: '\u00e8',
+  agrave: '\u00e0',
+  ccedil: '\u00e7',
+  ntilde: '\u00f1',
+};
+
+function decodeEntities(text: string): string {
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z]{2,8}));/g, (whole, decimal, hex, name) => {
+    if (name !== undefined) return Object.hasOwn(namedEntities, name) ? (namedEntities[name] as string) : whole;
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+    const lone = code >= 0xd800 && code <= 0xdfff;
+    return code === 0 || code > 0x10ffff || lone ? '\ufffd' : String.fromCodePoint(code);
+  });
+}

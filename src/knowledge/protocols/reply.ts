@@ -1,0 +1,52 @@
+/** Lines kept of one reply; an endless `220-` reply ends here. */
+export const replyLineLimit = 100;
+/** Replies read out of one dialogue. */
+export const replyLimit = 20;
+/** Characters kept of one line. */
+export const lineLengthLimit = 512;
+
+/** One numbered reply of SMTP (RFC 5321, 4.2) or FTP (RFC 959, 4.2). */
+export interface Reply {
+  code: number;
+  /** Text of each line without the code. */
+  lines: string[];
+  /** The closing line (`220 text`) was there and no limit cut the reply. */
+  complete: boolean;
+}
+
+/**
+ * Reads numbered replies, single- and multi-line. Reading stops at the first line that belongs to no reply; an
+ * answer that does not start with a reply gives none.
+ */
+export function parseReplies(bytes: Buffer): Reply[] {
+  const replies: Reply[] = [];
+  let open: Reply | null = null;
+  let position = 0;
+  while (position < bytes.length && (open !== null || replies.length < replyLimit)) {
+    const end = bytes.indexOf(0x0a, position);
+    const stop = end === -1 ? bytes.length : end;
+    const line = lineText(bytes, position, stop);
+    position = stop + 1;
+
+    const code = /^[1-5]\d\d/.exec(line)?.[0];
+    const mark = line[3] ?? ' ';
+    const numbered = code !== undefined && (mark === ' ' || mark === '-');
+    if (open === null) {
+      if (!numbered) break;
+      open = { code: Number(code), lines: [], complete: false };
+      replies.push(open);
+    }
+    const own: boolean = numbered && Number(code) === open.code;
+    if (open.lines.length < replyLineLimit) open.lines.push(own ? line.slice(4) : line.trim());
+    if (own && mark === ' ') {
+      open.complete = open.lines.length < replyLineLimit && end !== -1;
+      open = null;
+    }
+  }
+  return replies;
+}
+
+function lineText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('latin1', start, Math.min(end, start + lineLengthLimit));
+  return text.endsWith('\r') ? text.slice(0, -1) : text;
+}

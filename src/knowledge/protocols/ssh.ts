@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+
+/** Lines a server may send before its identification line (RFC 4253, 4.2). */
+const preambleLineLimit = 64;
+/** Bytes of a line before and of the identification line; the RFC allows 255. */
+const identificationLimit = 1024;
+/** Largest packet that is read (RFC 4253, 6.1: implementations must support 35000 bytes). */
+const packetLimit = 35_000;
+/** Names kept of one algorithm list, and characters kept of one name (RFC 4251, 6: at most 64). */
+const algorithmLimit = 200;
+const algorithmNameLimit = 128;
+
+const kexinit = 20;
+const cookieLength = 16;
+
+/** The facts of an SSH server. The lists are there when its KEXINIT was seen. */
+export interface SshFacts {
+  /** Protocol version of the identification line: `2.0`, `1.99`. */
+  version: string;
+  software: string;
+  comment: string | null;
+  kex_algorithms?: string[];
+  host_key_types?: string[];
+  ciphers?: string[];
+  macs?: string[];
+  compression?: string[];
+  /** MD5 over the server's lists in its own order, as the HASSH method defines it. */
+  hassh_server?: string;
+}
+
+export interface SshRecord {
+  facts: SshFacts;
+  /** The identification line as it came. */
+  line: string;
+  truncated: boolean;
+}
+
+/** Reads the identification line (RFC 4253, 4.2) and the KEXINIT packet (7.1) behind it; null = not SSH. */
+export function parseSsh(bytes: Buffer): SshRecord | null {
+  const found = identificationLine(bytes);
+  if (!found) return null;
+  const match = /^SSH-(\d{1,2}\.\d{1,2})-([^ ]*)(?: (.*))?$/.exec(found.line);
+  if (!match) return null;
+  const facts: SshFacts = {
+    version: match[1] as string,
+    software: match[2] as string,
+    comment: match[3]?.trim() || null,
+  };
+  const lists = parseKexInit(bytes.subarray(found.end));
+  if (lists) Object.assign(facts, lists);
+  return { facts, line: found.line, truncated: !found.complete };
+}
+
+function identificationLine(bytes: Buffer): { line: string; end: number; complete: boolean } | null {
+  let position = 0;
+  for (let count = 0; count < preambleLineLimit && position < bytes.length; count++) {
+    const newline = bytes.subarray(position, position + identificationLimit).indexOf(0x0a);
+    const complete = newline !== -1;
+    const end = complete ? position + newline : Math.min(bytes.length, position + identificationLimit);
+    const line = bytes.toString('latin1', position, end).replace(/\r$/, '');
+    if (line.startsWith('SSH-')) return { line, end: complete ? end + 1 : end, complete };
+    if (!complete) return null;
+    position = end + 1;
+  }
+  return null;
+}
+
+type AlgorithmLists = Pick<
+  Required<SshFacts>,
+  'kex_algorithms' | 'host_key_types' | 'ciphers' | 'macs' | 'compression' | 'hassh_server'
+>;
+
+function parseKexInit(bytes: Buffer): AlgorithmLists | null {
+  if (bytes.length < 6) return null;
+  const packetLength = bytes.readUInt32BE(0);
+  const padding = bytes[4] as number;
+  if (packetLength > packetLimit || padding + 1 >= packetLength || bytes.length < 4 + packetLength) return null;
+  const payload = bytes.subarray(5, 4 + packetLength - padding);
+  if (payload[0] !== kexinit) return null;
+
+  const lists: string[] = [];
+  let position = 1 + cookieLength;
+  for (let index = 0; index < 8; index++) {
+    if (position + 4 > payload.length) return null;
+    const length = payload.readUInt32BE(position);
+    if (length > payload.length - position - 4) return null;
+    lists.push(payload.toString('latin1', position + 4, position + 4 + length));
+    position += 4 + length;
+  }
+  const [kex = '', hostKey = '', cipherIn = '', cipherOut = '', macIn = '', macOut = '', packIn = '', packOut = ''] =
+    lists;
+  return {
+    kex_algorithms: names(kex),
+    host_key_types: names(hostKey),
+    ciphers: names(cipherIn, cipherOut),
+    macs: names(macIn, macOut),
+    compression: names(packIn, packOut),
+    hassh_server: createHash('md5').update([kex, cipherOut, macOut, packOut].join(';')).digest('hex'),
+  };
+}
+
+/** The names of both directions, each once, in the order they came. */
+function names(...lists: string[]): string[] {
+  const seen = new Set<string>();
+  for (const list of lists) {
+    for (const name of list.split(',', algorithmLimit)) {
+      if (name !== '') seen.add(name.slice(0, algorithmNameLimit));
+    }
+  }
+  return [...seen].slice(0, algorithmLimit);
+}

@@ -1,0 +1,175 @@
+import { X509Certificate } from 'node:crypto';
+import type { TlsObservation } from '../../domain/banner.ts';
+
+/** Certificates of a chain that are read, bytes of one certificate, names kept of one certificate. */
+export const chainLimit = 16;
+const certificateLimit = 64 * 1024;
+const nameLimit = 200;
+/** Characters kept of a distinguished name and of one subject alternative name. */
+const nameLengthLimit = 1024;
+
+/** The facts of a certificate (RFC 5280). */
+export interface CertificateFacts {
+  subject: string;
+  sans: string[];
+  issuer: string;
+  /** ISO 8601 UTC; null when the certificate holds no readable date. */
+  not_before: string | null;
+  not_after: string | null;
+  /** `RSA 2048`, `EC 256`, `Ed25519`; null for a key that cannot be read. */
+  key: string | null;
+  /** `sha256WithRSAEncryption`, `ecdsa-with-SHA256`; null for an unknown algorithm. */
+  signature: string | null;
+  self_signed: boolean;
+  sha256: string;
+  /** Hexadecimal, upper case. */
+  serial: string;
+}
+
+/** A certificate that could not be read, and why. */
+export interface CertificateRefusal {
+  error: string;
+}
+
+export interface TlsFacts {
+  /** `TLSv1.3`, `TLSv1.0`, ... */
+  version: string;
+  cipher: string;
+  alpn: string | null;
+  /** The versions seen. */
+  versions: string[];
+  /** The server's own certificate; null when it showed none. */
+  certificate: CertificateFacts | CertificateRefusal | null;
+  /** The certificates above it, as sent. */
+  chain: (Pick<CertificateFacts, 'subject' | 'issuer' | 'not_after' | 'sha256'> | CertificateRefusal)[];
+}
+
+export interface TlsRecord {
+  facts: TlsFacts;
+  truncated: boolean;
+}
+
+/** Describes what a handshake showed. */
+export function parseTls(observation: TlsObservation): TlsRecord {
+  const version = versionName(observation.version);
+  const [leaf, ...others] = observation.chain.slice(0, chainLimit).map(parseCertificate);
+  return {
+    facts: {
+      version,
+      cipher: observation.cipher.slice(0, 128),
+      alpn: observation.alpn?.slice(0, 128) ?? null,
+      versions: [version],
+      certificate: leaf ?? null,
+      chain: others.map(shortForm),
+    },
+    truncated: observation.chain.length > chainLimit,
+  };
+}
+
+/** OpenSSL calls TLS 1.0 `TLSv1`. */
+function versionName(version: string): string {
+  return version === 'TLSv1' ? 'TLSv1.0' : version.slice(0, 32);
+}
+
+/** Reads one certificate, DER in base64. */
+export function parseCertificate(der: string): CertificateFacts | CertificateRefusal {
+  if (der.length > (certificateLimit * 4) / 3) return { error: `is larger than ${certificateLimit} bytes` };
+  try {
+    return certificateFacts(new X509Certificate(Buffer.from(der, 'base64')));
+  } catch (error) {
+    return { error: `is not a readable certificate: ${reasonOf(error)}` };
+  }
+}
+
+function certificateFacts(certificate: X509Certificate): CertificateFacts {
+  return {
+    subject: distinguishedName(certificate.subject),
+    sans: alternativeNames(certificate.subjectAltName),
+    issuer: distinguishedName(certificate.issuer),
+    not_before: isoDate(certificate.validFromDate),
+    not_after: isoDate(certificate.validToDate),
+    key: keyName(certificate),
+    signature: certificate.signatureAlgorithm?.slice(0, 128) ?? null,
+    self_signed: isSelfSigned(certificate),
+    sha256: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+    serial: certificate.serialNumber.slice(0, 256),
+  };
+}
+
+function shortForm(
+  certificate: CertificateFacts | CertificateRefusal,
+): Pick<CertificateFacts, 'subject' | 'issuer' | 'not_after' | 'sha256'> | CertificateRefusal {
+  if ('error' in certificate) return certificate;
+  const { subject, issuer, not_after, sha256 } = certificate;
+  return { subject, issuer, not_after, sha256 };
+}
+
+/** One line per attribute becomes one text; control characters are already escaped (`\00`). */
+function distinguishedName(lines: string | undefined): string {
+  return (lines ?? '').split('\n').join(', ').slice(0, nameLengthLimit).toWellFormed();
+}
+
+/** Splits `DNS:a.example, IP Address:10.0.0.1`; names with special characters come as JSON text. */
+function alternativeNames(text: string | undefined): string[] {
+  const names: string[] = [];
+  let rest = text ?? '';
+  while (rest !== '' && names.length < nameLimit) {
+    const quoted = /^[A-Za-z ]{1,30}:"(?:[^"\\]|\\.)*"/.exec(rest)?.[0];
+    const comma = rest.indexOf(', ');
+    const entry = quoted ?? (comma === -1 ? rest : rest.slice(0, comma));
+    const name = nameOf(entry);
+    if (name) names.push(name.slice(0, nameLengthLimit).toWellFormed());
+    const next = entry.length + 2;
+    rest = rest.slice(next);
+  }
+  return names;
+}
+
+function nameOf(entry: string): string | null {
+  const match = /^(?:DNS|IP Address|email|URI):(.*)$/s.exec(entry);
+  if (!match) return null;
+  const value = match[1] as string;
+  if (!value.startsWith('"')) return value;
+  try {
+    return String(JSON.parse(value));
+  } catch {
+    return value;
+  }
+}
+
+/** Dates that ECMAScript cannot hold are no dates. */
+function isoDate(date: Date | undefined): string | null {
+  return date && Number.isFinite(date.getTime()) ? date.toISOString() : null;
+}
+
+function keyName(certificate: X509Certificate): string | null {
+  try {
+    const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
+    if (type === 'rsa' || type === 'rsa-pss') return `RSA ${details?.modulusLength ?? '?'}`;
+    if (type === 'dsa') return `DSA ${details?.modulusLength ?? '?'}`;
+    if (type === 'ec') return `EC ${curveBits(details?.namedCurve)}`;
+    return type ? type.replace(/^ed/, 'Ed').slice(0, 32) : null;
+  } catch {
+    return null;
+  }
+}
+
+function curveBits(curve: string | undefined): string {
+  if (curve === 'prime256v1') return '256';
+  return /(\d{3})/.exec(curve ?? '')?.[1] ?? curve ?? '?';
+}
+
+function isSelfSigned(certificate: X509Certificate): boolean {
+  if (certificate.subject !== certificate.issuer) return false;
+  try {
+    return certificate.verify(certificate.publicKey);
+  } catch {
+    // Same names but a key that cannot be used: nobody else can have signed it in a way that could be checked.
+    return true;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.slice(0, 200);
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Catalogue } from './actions/plan-scan.ts';
+import type { CliWiring } from './cli/wiring.ts';
+
+// This file runs from src/ and, compiled, from dist/: both lie one level below the package root.
+const here = fileURLToPath(new URL('.', import.meta.url));
+const root = join(here, '..');
+const profilesDir = join(root, 'profiles');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+
+async function loadRegistry() {
+  const { Registry, registerModules } = await import('./engine/registry.ts');
+  const registry = new Registry();
+  await registerModules(registry, join(here, 'modules'));
+  return registry;
+}
+
+async function loadCatalogue(): Promise<Catalogue> {
+  const registry = await loadRegistry();
+  const { GraphLibrary } = await import('./engine/graph-library.ts');
+  return { registry, library: await GraphLibrary.load(profilesDir, 'builtin', registry) };
+}
+
+const wiring: CliWiring = {
+  entryFile: fileURLToPath(import.meta.url),
+  version,
+  profilesDir,
+  loadRegistry,
+  async startServer({ config, warnings }) {
+    const { startServer } = await import('./server/start.ts');
+    const { registry, library } = await loadCatalogue();
+    return startServer({ config, warnings, version, entryFile: wiring.entryFile, registry, library });
+  },
+};
+
+/** The server forks this program to run one scan; people never call it. */
+async function runScanProcess(): Promise<void> {
+  const { runScanProcess: run } = await import('./actions/run-scan-process.ts');
+  const { createLogger } = await import('./server/log.ts');
+  await run(loadCatalogue, createLogger());
+}
+
+async function runCommandLine(): Promise<void> {
+  const { buildProgram } = await import('./cli/program.ts');
+  await buildProgram(wiring).parseAsync(process.argv);
+}
+
+if (process.argv[2] === 'scan-process' && process.send) await runScanProcess();
+else await runCommandLine();

@@ -1,0 +1,30 @@
+import { defineModule } from '../../engine/module.ts';
+import { renderJson } from '../../workspace/render.ts';
+import { reporterOptions, writeReport } from './report-file.ts';
+
+export default defineModule({
+  name: 'json_reporter',
+  type: 'reporter',
+  version: '1.0.0',
+  description: 'Writes everything the scan found as one JSON document, hosts in address order.',
+  options: {
+    ...reporterOptions,
+    pretty: { Type: 'bool', Description: 'Indent the document for people.', Default: false },
+  },
+  requires: [],
+  provides: [],
+  async execute(ctx) {
+    const summary = await ctx.results.summary();
+    const { type: _type, timestamp, host: _host, scan_id, status, partial, ...figures } = summary;
+    const head = {
+      scan_id,
+      timestamp,
+      status,
+      partial,
+      targets: ctx.results.targets,
+      summary: figures,
+      warnings: ctx.results.warnings(),
+    };
+    await writeReport(ctx, 'results.json', renderJson(head, ctx.results.rows(), ctx.options.pretty));
+  },
+});

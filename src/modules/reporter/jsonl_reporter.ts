@@ -1,0 +1,17 @@
+import { defineModule } from '../../engine/module.ts';
+import { renderJsonl } from '../../workspace/render.ts';
+import { reporterOptions, writeReport } from './report-file.ts';
+
+export default defineModule({
+  name: 'jsonl_reporter',
+  type: 'reporter',
+  version: '1.0.0',
+  description: 'Writes everything the scan found as JSON Lines, one object a line, the summary last.',
+  options: reporterOptions,
+  requires: [],
+  provides: [],
+  async execute(ctx) {
+    const summary = await ctx.results.summary();
+    await writeReport(ctx, 'results.jsonl', renderJsonl(ctx.results.rows(), summary));
+  },
+});

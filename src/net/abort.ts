@@ -1,0 +1,40 @@
+const groups = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls `action` once when the signal aborts; returns the function that takes the request back. Thousands of probes
+ * may watch one signal: they share one listener, so each costs a set entry only.
+ */
+export function onAbort(signal: AbortSignal, action: () => void): () => void {
+  let group = groups.get(signal);
+  if (!group) {
+    const actions = new Set<() => void>();
+    group = actions;
+    groups.set(signal, actions);
+    signal.addEventListener(
+      'abort',
+      () => {
+        for (const each of [...actions]) each();
+        actions.clear();
+      },
+      { once: true },
+    );
+  }
+  const own = () => action();
+  group.add(own);
+  return () => group.delete(own);
+}
+
+/** Waits, or returns early when the signal aborts. */
+export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(() => {
+      forget();
+      resolve();
+    }, milliseconds);
+    const forget = onAbort(signal, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

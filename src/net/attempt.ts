@@ -1,0 +1,92 @@
+import { Socket, type SocketConstructorOpts } from 'node:net';
+import { onAbort, pause } from './abort.ts';
+import { errorCode, isShortage, notTried, observeFailure } from './failure.ts';
+import type { PortObservation } from './gate.ts';
+
+/** How long a shortage of this machine (file handles, source ports) is waited out before the port counts as not tried. */
+const shortagePatienceMs = 5000;
+
+/** A self-connection is tried again this often; each time the kernel picks another source port. */
+const selfConnectionTries = 3;
+
+type Attempt = { socket: Socket; latencyMs: number } | { failure: PortObservation };
+
+interface AttemptOptions {
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Size of the read buffer of the socket. */
+  readAhead?: number;
+  /** Called for every further SYN that this attempt costs; false = do not send it. */
+  again(): Promise<boolean>;
+}
+
+/** Connects to an address (never a name). The socket arrives paused; the caller destroys it. */
+export async function attempt(host: string, port: number, options: AttemptOptions): Promise<Attempt> {
+  const patience = performance.now() + shortagePatienceMs;
+  let selfConnections = 0;
+  for (let wait = 5; ; wait = Math.min(wait * 2, 200)) {
+    const outcome = await attemptOnce(host, port, options);
+    if ('socket' in outcome) {
+      if (!connectedToItself(outcome.socket)) return outcome;
+      outcome.socket.resetAndDestroy();
+      selfConnections += 1;
+      // Our own socket holds the port, so nobody listens there.
+      if (selfConnections === selfConnectionTries) {
+        return { failure: { state: 'closed', reason: 'self-connection', latencyMs: outcome.latencyMs } };
+      }
+    } else if (typeof outcome.failure !== 'string') {
+      return { failure: outcome.failure };
+    } else {
+      if (performance.now() > patience) return { failure: notTried(`local shortage ${outcome.failure}`) };
+      await pause(wait, options.signal);
+    }
+    if (options.signal.aborted || !(await options.again())) return { failure: notTried('canceled') };
+  }
+}
+
+/** One connect(): the socket, the observation, or the errno name of a local shortage. */
+function attemptOnce(
+  host: string,
+  port: number,
+  options: AttemptOptions,
+): Promise<{ socket: Socket; latencyMs: number } | { failure: PortObservation | string }> {
+  return new Promise((resolve) => {
+    if (options.signal.aborted) return resolve({ failure: notTried('canceled') });
+    const started = performance.now();
+    // Node hands the stream option on; its type does not know it.
+    const streamOptions = options.readAhead ? { highWaterMark: options.readAhead } : {};
+    const socket = new Socket(streamOptions as SocketConstructorOpts);
+    let settled = false;
+    const settle = (outcome: { socket: Socket; latencyMs: number } | { failure: PortObservation | string }) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      forget();
+      resolve(outcome);
+    };
+    const giveUp = (failure: PortObservation) => {
+      socket.destroy();
+      settle({ failure });
+    };
+    const timer = setTimeout(() => {
+      giveUp({ state: 'filtered', reason: 'no-response', latencyMs: performance.now() - started });
+    }, options.timeoutMs);
+    const forget = onAbort(options.signal, () => giveUp(notTried('canceled')));
+    // Stays for the life of the socket: a late error must never reach the process.
+    socket.on('error', (error) => {
+      const code = errorCode(error);
+      settle({ failure: isShortage(code) ? code : observeFailure(code, performance.now() - started) });
+    });
+    socket.once('connect', () => {
+      if (settled) socket.resetAndDestroy();
+      else settle({ socket, latencyMs: performance.now() - started });
+    });
+    socket.pause();
+    socket.connect({ host, port });
+  });
+}
+
+/** TCP's simultaneous open lets a socket connect to itself when source and target port coincide on this machine. */
+function connectedToItself(socket: Socket): boolean {
+  return socket.localPort === socket.remotePort && socket.localAddress === socket.remoteAddress;
+}

@@ -1,0 +1,105 @@
+import type { AddressSet } from '../domain/address-set.ts';
+import type { Exchange, TlsObservation } from '../domain/banner.ts';
+
+/**
+ * The one door to the network. Everything that a module sends to a target goes through a gate, which applies the
+ * scope, the rate, the byte cap and an absolute deadline together, at the moment of sending.
+ */
+export interface NetworkGate {
+  /** Every address this scan may touch: targets minus exclusions, inside the scope, names resolved. */
+  readonly addresses: AddressSet;
+
+  /** One TCP connection attempt that is reset at once: the state of the port and why. */
+  probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation>;
+
+  /** One TCP connection attempt kept open for a dialogue. */
+  connect(host: string, port: number, options: DialOptions): Promise<DialResult>;
+
+  /** ICMP or ICMPv6 echo; yields the hosts that answered. `method` names the socket that was used. */
+  ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingAnswer>;
+
+  /** How echo requests leave this machine: `raw`, `datagram`, or `none` with the reason. */
+  pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string };
+
+  /** The same gate for one module with a rate of its own: both this rate and the rate of the scan hold. */
+  limitedTo(packetsPerSecond: number): NetworkGate;
+
+  /** Packets that this scan sent so far: connection attempts and echo requests. */
+  readonly packetsSent: number;
+}
+
+export interface ProbeOptions {
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * `open`: accepted. `closed`: refused. `filtered`: silence or an ICMP error. `not_tried`: nothing was sent, or the
+ * local side failed (out of scope, no file handle, canceled), so it says nothing about the target.
+ */
+export interface PortObservation {
+  state: 'open' | 'closed' | 'filtered' | 'not_tried';
+  reason: string;
+  latencyMs: number;
+}
+
+export interface DialOptions {
+  /**
+   * The whole dialogue ends this many milliseconds after the connection attempt began, whatever the peer does.
+   * Waiting for the rate or for a free socket does not count.
+   */
+  deadlineMs: number;
+  /** How long the connection attempt itself may take; by default until the deadline. */
+  connectMs?: number;
+  /** Most bytes that are read; afterwards the connection counts as truncated. */
+  maxBytes: number;
+  signal: AbortSignal;
+}
+
+export type DialResult = { connection: Connection } | { failure: PortObservation };
+
+/** Why reading stopped. */
+export type ReadEnd = 'match' | 'idle' | 'closed' | 'reset' | 'cap' | 'deadline';
+
+export interface ReadOptions {
+  /** The longest silence between bytes, in milliseconds. */
+  idleMs: number;
+  /** The longest silence before the first byte; by default `idleMs`. */
+  firstMs?: number;
+  /**
+   * Looks at all bytes of this read whenever more came. `true`: the answer is complete. A number above 0: the answer
+   * is complete and has that many bytes; what came after them stays for the next read.
+   */
+  done?: (bytes: Buffer) => boolean | number;
+}
+
+/** A connection under a deadline and a byte cap. It never throws for what the peer does. */
+export interface Connection {
+  readonly latencyMs: number;
+  /** Reads until the answer is complete, the peer is silent for too long, or a limit ends it. */
+  read(options: ReadOptions): Promise<{ bytes: Buffer; end: ReadEnd }>;
+  /** False when the peer does not take the bytes before the deadline. */
+  write(bytes: Uint8Array): Promise<boolean>;
+  /** Continues in TLS; `connection` talks inside it. The reason says why a handshake failed. */
+  startTls(options: {
+    serverName: string | null;
+    alpn: string[];
+  }): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }>;
+  /** True once the byte cap cut the dialogue short. */
+  readonly truncated: boolean;
+  /** Requests and answers so far. */
+  readonly exchanges: Exchange[];
+  close(): void;
+}
+
+export interface PingOptions {
+  timeoutMs: number;
+  /** Further tries for a host that stays silent. */
+  retries: number;
+  signal: AbortSignal;
+}
+
+export interface PingAnswer {
+  host: string;
+  latencyMs: number;
+}

@@ -1,0 +1,276 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import type { Family } from '../../domain/address.ts';
+import { errnoName, loadSys, type Sys } from './sys.ts';
+
+/** Messages per system call. */
+export const batchSize = 64;
+
+const headerBytes = 64; // struct mmsghdr
+const vectorBytes = 16; // struct iovec
+const nameBytes = 32; // struct sockaddr_in (16) or sockaddr_in6 (28)
+const packetBytes = 64; // ICMP header 8 + payload 56, as ping(8) sends
+const answerBytes = 256;
+
+const afInet = 2;
+const afInet6 = 10;
+const sockDgram = 2;
+const sockRaw = 3;
+const sockNonblockCloexec = 0o4000 | 0o2000000;
+const msgDontwait = 0x40;
+const eagain = 11;
+const enobufs = 105;
+
+const icmp = {
+  4: { domain: afInet, protocol: 1, request: 8, reply: 0, nameLength: 16 },
+  6: { domain: afInet6, protocol: 58, request: 128, reply: 129, nameLength: 28 },
+} as const;
+
+export interface EchoRequest {
+  /** 4 or 16 bytes. */
+  address: Uint8Array;
+  /** Interface index of a link-local IPv6 address, else 0. */
+  scopeId: number;
+  /** 16 bits. */
+  sequence: number;
+  attempt: number;
+  /** 8 random bytes that only the true receiver can send back. */
+  nonce: Uint8Array;
+}
+
+export type EchoReply = EchoRequest;
+
+/**
+ * A non-blocking socket for echo requests of one family, raw where the process may, else an ICMP datagram socket
+ * (Linux: `net.ipv4.ping_group_range`). RFC 792, RFC 4443 section 4.
+ */
+export class EchoSocket {
+  readonly method: 'raw' | 'datagram';
+  readonly family: Family;
+  #sys: Sys;
+  #fd: number;
+  #arena: Arena;
+  #id = randomInt(1, 0x10000);
+
+  private constructor(sys: Sys, family: Family, method: 'raw' | 'datagram', fd: number) {
+    this.#sys = sys;
+    this.family = family;
+    this.method = method;
+    this.#fd = fd;
+    this.#arena = arenas.pop() ?? new Arena(sys);
+    this.#arena.prepare(icmp[family].nameLength);
+    if (method === 'raw') this.#filterReplies();
+    this.#setOption(1, 8, u32(1 << 20)); // SOL_SOCKET, SO_RCVBUF
+  }
+
+  /** The socket, or why this process may not open one. */
+  static open(family: Family): EchoSocket | { reason: string } {
+    let sys: Sys;
+    try {
+      sys = loadSys();
+    } catch (error) {
+      return { reason: (error as Error).message };
+    }
+    const { domain, protocol } = icmp[family];
+    const raw = sys.socket(domain, sockRaw | sockNonblockCloexec, protocol);
+    if (raw >= 0) return new EchoSocket(sys, family, 'raw', raw);
+    const rawError = errnoName(sys.errno());
+    const datagram = sys.socket(domain, sockDgram | sockNonblockCloexec, protocol);
+    if (datagram >= 0) return new EchoSocket(sys, family, 'datagram', datagram);
+    return { reason: refusal(rawError, errnoName(sys.errno())) };
+  }
+
+  /** Sends the requests from the first on; the number that is done with, or `busy` when the kernel has no room now. */
+  send(requests: readonly EchoRequest[]): { done: number; sent: number; busy: boolean } {
+    const count = Math.min(requests.length, batchSize);
+    for (let at = 0; at < count; at++) this.#write(at, requests[at] as EchoRequest);
+    let done = 0;
+    let sent = 0;
+    while (done < count) {
+      const taken = this.#sys.sendmmsg(this.#fd, this.#arena.sendHeaders + done * headerBytes, count - done, msgDontwait);
+      if (taken > 0) {
+        done += taken;
+        sent += taken;
+        continue;
+      }
+      const errno = this.#sys.errno();
+      if (errno === eagain || errno === enobufs) return { done, sent, busy: true };
+      // This one destination cannot be reached from here (no route, forbidden); the others can.
+      done += 1;
+    }
+    return { done, sent, busy: false };
+  }
+
+  /** Every reply that waits, as far as it carries what we sent. */
+  *receive(): Generator<EchoReply, void, undefined> {
+    for (;;) {
+      this.#arena.resetNames();
+      const count = this.#sys.recvmmsg(this.#fd, this.#arena.receiveHeaders, batchSize, msgDontwait, 0);
+      for (let at = 0; at < count; at++) {
+        const reply = this.#parse(at);
+        if (reply) yield reply;
+      }
+      if (count < batchSize) return;
+    }
+  }
+
+  close(): void {
+    if (this.#fd < 0) return;
+    this.#sys.close(this.#fd);
+    this.#fd = -1;
+    arenas.push(this.#arena);
+  }
+
+  #write(at: number, request: EchoRequest): void {
+    const { domain, request: type } = icmp[this.family];
+    const name = this.#arena.sendName(at);
+    name.fill(0);
+    name.writeUInt16LE(domain, 0);
+    name.set(request.address, this.family === 4 ? 4 : 8);
+    if (this.family === 6) name.writeUInt32LE(request.scopeId, 24);
+    const packet = this.#arena.packet(at);
+    packet.fill(0x20);
+    packet.writeUInt8(type, 0);
+    packet.writeUInt8(0, 1);
+    packet.writeUInt16BE(0, 2);
+    packet.writeUInt16BE(this.#id, 4);
+    packet.writeUInt16BE(request.sequence, 6);
+    packet.writeUInt32BE(request.attempt, 8);
+    packet.set(request.nonce, 12);
+    // For ICMPv6 the kernel fills the checksum in.
+    if (this.family === 4) packet.writeUInt16BE(checksum(packet), 2);
+  }
+
+  #parse(at: number): EchoReply | null {
+    const { data, name } = this.#arena.received(at);
+    const withIpHeader = this.family === 4 && this.method === 'raw';
+    const start = withIpHeader ? ((data[0] ?? 0) & 15) * 4 : 0;
+    if (data.length < start + 20 || data[start] !== icmp[this.family].reply) return null;
+    // The kernel sorts the answers of datagram sockets by id and gives each socket its own.
+    if (this.method === 'raw' && data.readUInt16BE(start + 4) !== this.#id) return null;
+    return {
+      address: this.family === 4 ? name.subarray(4, 8) : name.subarray(8, 24),
+      scopeId: this.family === 6 ? name.readUInt32LE(24) : 0,
+      sequence: data.readUInt16BE(start + 6),
+      attempt: data.readUInt32BE(start + 8),
+      nonce: data.subarray(start + 12, start + 20),
+    };
+  }
+
+  /** A raw socket sees all ICMP of the machine; let the kernel pass echo replies only. */
+  #filterReplies(): void {
+    if (this.family === 4) {
+      this.#setOption(255, 1, u32(~1 >>> 0)); // SOL_RAW, ICMP_FILTER: a set bit blocks a type
+      return;
+    }
+    const blocked = Buffer.alloc(32, 0xff);
+    const type = icmp[6].reply;
+    blocked.writeUInt32LE((~(1 << (type & 31))) >>> 0, (type >> 5) * 4);
+    this.#setOption(58, 1, blocked); // IPPROTO_ICMPV6, ICMP6_FILTER
+  }
+
+  #setOption(level: number, name: number, value: Buffer): void {
+    this.#sys.setsockopt(this.#fd, level, name, value, value.length);
+  }
+}
+
+function refusal(raw: string, datagram: string): string {
+  return (
+    `no ICMP socket is allowed here: raw ${raw}, datagram ${datagram}; ` +
+    'grant CAP_NET_RAW, or widen the sysctl net.ipv4.ping_group_range'
+  );
+}
+
+export function randomNonce(): Uint8Array {
+  return randomBytes(8);
+}
+
+/** The Internet checksum of RFC 1071. */
+export function checksum(bytes: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at + 1 < bytes.length; at += 2) sum += bytes.readUInt16BE(at);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
+  return ~sum & 0xffff;
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+/** Arenas of closed sockets, for the next ones. */
+const arenas: Arena[] = [];
+
+/** The structures of one sendmmsg and one recvmmsg, linked once. */
+class Arena {
+  readonly sendHeaders: number;
+  readonly receiveHeaders: number;
+  #memory: Buffer;
+  #sendNames: number;
+  #packets: number;
+  #receiveNames: number;
+  #answers: number;
+  #receiveOffset: number;
+  #nameLength = 0;
+
+  constructor(sys: Sys) {
+    const perMessage = headerBytes + vectorBytes + nameBytes;
+    const sendBytes = batchSize * (perMessage + packetBytes);
+    const { address, buffer } = sys.memory(sendBytes + batchSize * (perMessage + answerBytes));
+    this.#memory = buffer;
+    this.sendHeaders = address;
+    this.#receiveOffset = sendBytes;
+    this.receiveHeaders = address + sendBytes;
+    [this.#sendNames, this.#packets] = this.#link(address, 0, packetBytes);
+    [this.#receiveNames, this.#answers] = this.#link(address, sendBytes, answerBytes);
+  }
+
+  /** Layout from `offset`: headers, vectors, names, data. Returns the offsets of names and data. */
+  #link(address: number, offset: number, dataBytes: number): [names: number, data: number] {
+    const vectors = offset + batchSize * headerBytes;
+    const names = vectors + batchSize * vectorBytes;
+    const data = names + batchSize * nameBytes;
+    for (let at = 0; at < batchSize; at++) {
+      const header = offset + at * headerBytes;
+      const vector = vectors + at * vectorBytes;
+      this.#memory.writeBigUInt64LE(BigInt(address + names + at * nameBytes), header);
+      this.#memory.writeBigUInt64LE(BigInt(address + vector), header + 16);
+      this.#memory.writeBigUInt64LE(1n, header + 24);
+      this.#memory.writeBigUInt64LE(BigInt(address + data + at * dataBytes), vector);
+      this.#memory.writeBigUInt64LE(BigInt(dataBytes), vector + 8);
+    }
+    return [names, data];
+  }
+
+  prepare(nameLength: number): void {
+    this.#nameLength = nameLength;
+    for (let at = 0; at < batchSize; at++) this.#memory.writeUInt32LE(nameLength, at * headerBytes + 8);
+  }
+
+  /** The kernel overwrites the name lengths at each receive. */
+  resetNames(): void {
+    for (let at = 0; at < batchSize; at++) {
+      this.#memory.writeUInt32LE(this.#nameLength, this.#receiveOffset + at * headerBytes + 8);
+    }
+  }
+
+  sendName(at: number): Buffer {
+    return this.#slice(this.#sendNames + at * nameBytes, nameBytes);
+  }
+
+  packet(at: number): Buffer {
+    return this.#slice(this.#packets + at * packetBytes, packetBytes);
+  }
+
+  received(at: number): { data: Buffer; name: Buffer } {
+    const length = this.#memory.readUInt32LE(this.#receiveOffset + at * headerBytes + 56);
+    return {
+      data: this.#slice(this.#answers + at * answerBytes, Math.min(length, answerBytes)),
+      name: this.#slice(this.#receiveNames + at * nameBytes, nameBytes),
+    };
+  }
+
+  #slice(offset: number, length: number): Buffer {
+    return this.#memory.subarray(offset, offset + length);
+  }
+}

@@ -1,0 +1,91 @@
+import { createRequire } from 'node:module';
+
+/**
+ * The only file with foreign function calls. Pointers are plain numbers; memory that the kernel reads or writes comes
+ * from anonymous mmap, which no garbage collection moves. Linux, 64 bit.
+ */
+export interface Sys {
+  socket(domain: number, type: number, protocol: number): number;
+  close(fd: number): number;
+  bind(fd: number, address: Uint8Array, length: number): number;
+  setsockopt(fd: number, level: number, name: number, value: Uint8Array, length: number): number;
+  sendmmsg(fd: number, messages: number, count: number, flags: number): number;
+  recvmmsg(fd: number, messages: number, count: number, flags: number, timeout: number): number;
+  /** errno of the last failed call. */
+  errno(): number;
+  /** Zeroed memory at a fixed address; lives as long as the process. */
+  memory(bytes: number): { address: number; buffer: Buffer };
+}
+
+/** C libraries by name: glibc, then musl on both architectures. */
+const libraries = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1', 'libc.so'];
+
+const protReadWrite = 0x3;
+const mapPrivateAnonymous = 0x22;
+
+type Koffi = typeof import('koffi').default;
+
+let loaded: Sys | Error | null = null;
+
+/** @throws Error when this system has no usable C library */
+export function loadSys(): Sys {
+  loaded ??= load();
+  if (loaded instanceof Error) throw loaded;
+  return loaded;
+}
+
+/** The native part is loaded on first use only: everything but raw packets works without it. */
+function load(): Sys | Error {
+  let cause: unknown;
+  for (const library of libraries) {
+    try {
+      return declare(createRequire(import.meta.url)('koffi') as Koffi, library);
+    } catch (error) {
+      cause = error;
+    }
+  }
+  return new Error(`no C library could be loaded (tried ${libraries.join(', ')})`, { cause });
+}
+
+function declare(koffi: Koffi, library: string): Sys {
+  const libc = koffi.load(library);
+  const mmap = libc.func('size_t mmap(size_t, size_t, int, int, int, int64_t)');
+  return {
+    socket: libc.func('int socket(int, int, int)'),
+    close: libc.func('int close(int)'),
+    bind: libc.func('int bind(int, const void *, uint32_t)'),
+    setsockopt: libc.func('int setsockopt(int, int, int, const void *, uint32_t)'),
+    sendmmsg: libc.func('int sendmmsg(int, size_t, uint32_t, int)'),
+    recvmmsg: libc.func('int recvmmsg(int, size_t, uint32_t, int, size_t)'),
+    errno: () => koffi.errno(),
+    memory: (bytes) => {
+      const address = Number(mmap(0, bytes, protReadWrite, mapPrivateAnonymous, -1, 0));
+      if (address <= 0 || address > Number.MAX_SAFE_INTEGER) throw new Error(`mmap of ${bytes} bytes failed`);
+      return { address, buffer: Buffer.from(koffi.view(BigInt(address), bytes)) };
+    },
+  };
+}
+
+/** Names of the errno values that users meet here. */
+const errnoNames: Record<number, string> = {
+  1: 'EPERM',
+  11: 'EAGAIN',
+  12: 'ENOMEM',
+  13: 'EACCES',
+  22: 'EINVAL',
+  24: 'EMFILE',
+  38: 'ENOSYS',
+  90: 'EMSGSIZE',
+  93: 'EPROTONOSUPPORT',
+  97: 'EAFNOSUPPORT',
+  99: 'EADDRNOTAVAIL',
+  100: 'ENETDOWN',
+  101: 'ENETUNREACH',
+  105: 'ENOBUFS',
+  111: 'ECONNREFUSED',
+  113: 'EHOSTUNREACH',
+};
+
+export function errnoName(errno: number): string {
+  return errnoNames[errno] ?? `errno ${errno}`;
+}

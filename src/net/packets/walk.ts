@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+
+/** Rounds of the mixer; four spread neighbours over the whole range. */
+const rounds = 4;
+
+/** Largest range of one walk: the mixer works in 31-bit integers. */
+export const maxWalk = 2 ** 31;
+
+/**
+ * The numbers 0..size-1 in a random order, each exactly once, in constant memory. The order follows from the key, and
+ * the position alone, so a walk resumes by its counter. A bijection on k bits, k = ceil(log2 size): each round is
+ * xor with a key, multiplication by an odd number and a right shift folded in; results outside the range are skipped,
+ * fewer than one for each that is kept.
+ *
+ * @throws RangeError when size is above 2^31
+ */
+export function* walk(size: number, key: WalkKey = randomWalkKey(), start = 0): Generator<number, void, undefined> {
+  if (!Number.isInteger(size) || size < 0 || size > maxWalk) throw new RangeError(`cannot walk ${size} items`);
+  if (size === 0) return;
+  const bits = Math.max(1, Math.ceil(Math.log2(size)));
+  const mask = bits === 31 ? 0x7fffffff : (1 << bits) - 1;
+  const shift = Math.max(1, bits >> 1);
+  for (let index = start; index <= mask; index++) {
+    const mixed = mix(index, key, mask, shift);
+    if (mixed < size) yield mixed;
+  }
+}
+
+/** Two numbers per round: the mask of the xor and the odd factor. */
+export type WalkKey = readonly number[];
+
+export function randomWalkKey(): WalkKey {
+  const bytes = randomBytes(rounds * 8);
+  return Array.from({ length: rounds * 2 }, (_, at) => bytes.readUInt32LE(at * 4));
+}
+
+function mix(index: number, key: WalkKey, mask: number, shift: number): number {
+  let value = index;
+  for (let round = 0; round < rounds; round++) {
+    value = (value ^ (key[2 * round] as number)) & mask;
+    value = Math.imul(value, (key[2 * round + 1] as number) | 1) & mask;
+    value ^= value >>> shift;
+  }
+  return value;
+}
+
+/**
+ * The elements of an indexable set in a random order. Sets above 2^31 are walked block by block, so that the order is
+ * random within each block.
+ */
+export function* shuffled<T>(size: bigint, at: (index: bigint) => T): Generator<T, void, undefined> {
+  const block = BigInt(maxWalk);
+  for (let first = 0n; first < size; first += block) {
+    const count = size - first < block ? size - first : block;
+    for (const index of walk(Number(count))) yield at(first + BigInt(index));
+  }
+}

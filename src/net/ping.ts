@@ -1,0 +1,318 @@
+import { readFileSync } from 'node:fs';
+import { type Address, type Family, parseAddress } from '../domain/address.ts';
+import { onAbort } from './abort.ts';
+import type { PingAnswer, PingOptions } from './gate.ts';
+import { batchSize, type EchoReply, type EchoRequest, EchoSocket, randomNonce } from './packets/echo.ts';
+import type { RateLimiter } from './rate.ts';
+
+/** Most hosts that are waited for at the same time; the memory of a sweep is bounded by it. */
+const maxOutstanding = 4096;
+
+/** How often the sockets are looked at while answers may come: at once after activity, then less often. */
+const eagerPollMs = 1;
+const lazyPollMs = 5;
+const eagerForMs = 20;
+
+interface PingRun extends PingOptions {
+  rate: RateLimiter;
+  /** The canonical address when it may be touched now, else null. */
+  admit(host: string): string | null;
+  onSent(count: number): void;
+}
+
+type Method = { method: 'raw' | 'datagram' | 'none'; reason: string };
+
+/** How echo requests of a family leave this machine. Opens a socket for the answer and closes it. */
+export function choosePingMethod(family: Family): Method {
+  const socket = EchoSocket.open(family);
+  if ('reason' in socket) return { method: 'none', reason: socket.reason };
+  socket.close();
+  const reason = socket.method === 'raw' ? 'raw sockets are allowed' : 'ICMP datagram sockets are allowed';
+  return { method: socket.method, reason };
+}
+
+/**
+ * Echo requests to every host, at the rate of the gate, with a window of hosts that are waited for. A silent host is
+ * asked again, and dropped one timeout after the last try. Hosts of a family without a socket are passed over.
+ */
+export async function* ping(
+  hosts: AsyncIterable<string> | Iterable<string>,
+  options: PingRun,
+): AsyncGenerator<PingAnswer, void, undefined> {
+  const sweep = new EchoSweep(hosts, options);
+  try {
+    while (!options.signal.aborted) {
+      yield* sweep.answers();
+      sweep.expire();
+      sweep.fill();
+      sweep.requestTokens();
+      if (sweep.finished) break;
+      await sweep.nextTick();
+    }
+    yield* sweep.answers();
+  } finally {
+    sweep.close();
+  }
+}
+
+/** A host that is waited for. */
+interface Outstanding extends EchoRequest {
+  host: string;
+  family: Family;
+  /** performance.now() of each request. */
+  sentAt: number[];
+  /** performance.now() at which it is asked again or dropped; Infinity while it waits to be sent. */
+  due: number;
+}
+
+class EchoSweep {
+  #options: PingRun;
+  #source: HostSource;
+  #sockets = new Map<Family, EchoSocket | null>();
+  #waiting = new Map<number, Outstanding>();
+  #freeSequences: number[] = Array.from({ length: maxOutstanding }, (_, at) => maxOutstanding - 1 - at);
+  #ready: Outstanding[] = [];
+  #asking = false;
+  #wake: (() => void) | null = null;
+  #lastActivity = 0;
+  #lastExpiry = 0;
+  /** Time between the tries for one host; the last one is waited for a full timeout. */
+  #spacing: number;
+  #closed = false;
+
+  constructor(hosts: AsyncIterable<string> | Iterable<string>, options: PingRun) {
+    this.#options = options;
+    this.#spacing = Math.max(1, options.timeoutMs / (options.retries + 1));
+    this.#source = new HostSource(hosts, () => this.#wake?.());
+  }
+
+  get finished(): boolean {
+    return this.#source.ended && this.#waiting.size === 0;
+  }
+
+  *answers(): Generator<PingAnswer, void, undefined> {
+    for (const socket of this.#sockets.values()) {
+      if (!socket) continue;
+      for (const reply of socket.receive()) {
+        const answer = this.#accept(reply, socket.family);
+        if (answer) yield answer;
+      }
+    }
+  }
+
+  /** Plans the next try of silent hosts and drops those that had all. */
+  expire(): void {
+    const now = performance.now();
+    if (now - this.#lastExpiry < lazyPollMs) return;
+    this.#lastExpiry = now;
+    for (const host of this.#waiting.values()) {
+      if (host.due > now) continue;
+      if (host.attempt > this.#options.retries) this.#forget(host);
+      else this.#enqueue(host);
+    }
+  }
+
+  /** Takes hosts from the source while there is room in the window. */
+  fill(): void {
+    while (this.#ready.length < batchSize && this.#freeSequences.length > 0) {
+      const next = this.#source.next();
+      if (next === null) return;
+      const host = this.#prepare(next);
+      if (host) this.#enqueue(host);
+    }
+  }
+
+  requestTokens(): void {
+    if (this.#asking || this.#ready.length === 0) return;
+    this.#asking = true;
+    const most = Math.min(batchSize, this.#ready.length);
+    this.#options.rate.takeUpTo(most, this.#options.signal).then((granted) => {
+      this.#asking = false;
+      if (granted > 0 && !this.#closed) this.#send(granted);
+      this.#wake?.();
+    });
+  }
+
+  /** Until tokens or hosts arrive, or it is time to look at the sockets again. */
+  nextTick(): Promise<void> {
+    return new Promise((resolve) => {
+      const idle = performance.now() - this.#lastActivity > eagerForMs;
+      const wake = () => {
+        clearTimeout(timer);
+        forget();
+        this.#wake = null;
+        resolve();
+      };
+      const timer = setTimeout(wake, idle ? lazyPollMs : eagerPollMs);
+      const forget = onAbort(this.#options.signal, wake);
+      this.#wake = wake;
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#source.close();
+    for (const socket of this.#sockets.values()) socket?.close();
+    this.#sockets.clear();
+  }
+
+  #prepare(text: string): Outstanding | null {
+    const canonical = this.#options.admit(text);
+    const address = canonical === null ? null : parseAddress(canonical);
+    if (canonical === null || !address || !this.#socket(address.family)) return null;
+    const sequence = this.#freeSequences.pop() as number;
+    const host: Outstanding = {
+      host: canonical,
+      family: address.family,
+      address: addressBytes(address),
+      scopeId: scopeIdOf(address.zone),
+      sequence,
+      attempt: 0,
+      nonce: randomNonce(),
+      sentAt: [],
+      due: Infinity,
+    };
+    this.#waiting.set(sequence, host);
+    return host;
+  }
+
+  #socket(family: Family): EchoSocket | null {
+    const known = this.#sockets.get(family);
+    if (known !== undefined) return known;
+    const opened = EchoSocket.open(family);
+    const socket = 'reason' in opened ? null : opened;
+    this.#sockets.set(family, socket);
+    return socket;
+  }
+
+  #enqueue(host: Outstanding): void {
+    host.due = Infinity;
+    this.#ready.push(host);
+  }
+
+  #forget(host: Outstanding): void {
+    this.#waiting.delete(host.sequence);
+    this.#freeSequences.push(host.sequence);
+  }
+
+  #send(granted: number): void {
+    const batch = this.#ready.splice(0, granted).filter((host) => this.#stillWanted(host));
+    for (const family of [4, 6] as const) {
+      const group = batch.filter((host) => host.family === family);
+      const socket = this.#sockets.get(family);
+      if (group.length > 0 && socket) this.#sendGroup(socket, group);
+    }
+    this.#lastActivity = performance.now();
+  }
+
+  /** Not answered meanwhile, and still in scope at the moment of sending. */
+  #stillWanted(host: Outstanding): boolean {
+    if (this.#waiting.get(host.sequence) !== host) return false;
+    if (this.#options.admit(host.host) !== null) return true;
+    this.#forget(host);
+    return false;
+  }
+
+  #sendGroup(socket: EchoSocket, group: Outstanding[]): void {
+    const now = performance.now();
+    const { done, sent } = socket.send(group);
+    this.#options.onSent(sent);
+    for (const host of group.slice(0, done)) {
+      host.sentAt.push(now);
+      host.attempt += 1;
+      host.due = now + (host.attempt > this.#options.retries ? this.#options.timeoutMs : this.#spacing);
+    }
+    // The kernel had no room: the rest goes with the next tokens; each try costs one, so this ends.
+    for (const host of group.slice(done)) this.#defer(host, now);
+  }
+
+  #defer(host: Outstanding, now: number): void {
+    host.sentAt.push(now);
+    host.attempt += 1;
+    host.due = now + this.#spacing;
+  }
+
+  #accept(reply: EchoReply, family: Family): PingAnswer | null {
+    const host = this.#waiting.get(reply.sequence);
+    if (!host || host.family !== family) return null;
+    const sentAt = host.sentAt[reply.attempt];
+    if (sentAt === undefined || !equal(host.nonce, reply.nonce) || !equal(host.address, reply.address)) return null;
+    this.#forget(host);
+    this.#lastActivity = performance.now();
+    return { host: host.host, latencyMs: performance.now() - sentAt };
+  }
+}
+
+/** Hosts one by one without waiting: an asynchronous source is read one item ahead. */
+class HostSource {
+  ended = false;
+  #sync: Iterator<string> | null = null;
+  #async: AsyncIterator<string> | null = null;
+  #onArrival: () => void;
+  #arrived: string | null = null;
+  #pulling = false;
+
+  constructor(hosts: AsyncIterable<string> | Iterable<string>, onArrival: () => void) {
+    this.#onArrival = onArrival;
+    if (Symbol.asyncIterator in hosts) this.#async = hosts[Symbol.asyncIterator]();
+    else this.#sync = hosts[Symbol.iterator]();
+  }
+
+  /** The next host, or null when none is there now. */
+  next(): string | null {
+    if (this.ended) return null;
+    if (this.#sync) {
+      const { value, done } = this.#sync.next();
+      if (!done) return value;
+      this.ended = true;
+      return null;
+    }
+    const host = this.#arrived;
+    this.#arrived = null;
+    this.#pull();
+    return host;
+  }
+
+  close(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.#sync?.return?.();
+    this.#async?.return?.()?.catch(() => undefined);
+  }
+
+  #pull(): void {
+    if (this.#pulling || this.#arrived !== null || !this.#async) return;
+    this.#pulling = true;
+    this.#async.next().then(
+      ({ value, done }) => {
+        this.#pulling = false;
+        if (done) this.ended = true;
+        else this.#arrived = value;
+        this.#onArrival();
+      },
+      () => {
+        // The producer failed and says so itself; the sweep ends with the hosts that came.
+        this.ended = true;
+        this.#onArrival();
+      },
+    );
+  }
+}
+
+function addressBytes({ family, value }: Address): Uint8Array {
+  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
+}
+
+/** Index of an interface; 0 when there is none of that name. */
+function scopeIdOf(zone: string | null): number {
+  if (zone === null || !/^[\w.:-]{1,15}$/.test(zone) || zone.startsWith('.')) return 0;
+  try {
+    return Number(readFileSync(`/sys/class/net/${zone}/ifindex`, 'utf8')) || 0;
+  } catch {
+    return 0;
+  }
+}
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}

@@ -1,0 +1,129 @@
+import { onAbort } from './abort.ts';
+
+/** Share of the rate that may pass in one burst; below the promised 5 %, so timer jitter stays inside the promise. */
+const burstShare = 0.04;
+
+interface Waiter {
+  most: number;
+  signal: AbortSignal;
+  resolve(granted: number): void;
+}
+
+/**
+ * Token bucket. In any half-open window of one second at most `rate` + 4 % tokens are granted: n tokens span at least
+ * (n - burst) / rate seconds, with burst = 1 + 4 % of the rate. A suspended process does not catch up afterwards.
+ * A bucket with an `upstream` grants a token only when the upstream grants one too.
+ */
+export class RateLimiter {
+  readonly rate: number;
+  #burst: number;
+  #tokens: number;
+  #filledAt: number;
+  #clock: () => number;
+  #upstream: RateLimiter | null;
+  #waiters: Waiter[] = [];
+  #head = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #watched = new WeakSet<AbortSignal>();
+
+  /** @param options.rate tokens per second, above 0. `clock` gives monotonic milliseconds. */
+  constructor(options: { rate: number; clock?: () => number; upstream?: RateLimiter | null }) {
+    this.rate = options.rate;
+    this.#clock = options.clock ?? (() => performance.now());
+    this.#upstream = options.upstream ?? null;
+    this.#burst = 1 + Math.floor(options.rate * burstShare);
+    this.#tokens = this.#burst;
+    this.#filledAt = this.#clock();
+  }
+
+  /** Takes a token when one is there and nobody waits before. */
+  tryTake(): boolean {
+    if (this.#waiting > 0) return false;
+    this.#fill();
+    if (this.#tokens < 1) return false;
+    if (this.#upstream && !this.#upstream.tryTake()) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** Waits in line for one token; false when the signal aborted first. */
+  async take(signal: AbortSignal): Promise<boolean> {
+    return (await this.takeUpTo(1, signal)) === 1;
+  }
+
+  /** Waits in line for at least one token and takes up to `most`; 0 when the signal aborted first. */
+  async takeUpTo(most: number, signal: AbortSignal): Promise<number> {
+    if (signal.aborted) return 0;
+    const own = await this.#queue(most, signal);
+    if (own === 0 || !this.#upstream) return own;
+    const granted = await this.#upstream.takeUpTo(own, signal);
+    this.#tokens = Math.min(this.#burst, this.#tokens + own - granted);
+    return granted;
+  }
+
+  get #waiting(): number {
+    return this.#waiters.length - this.#head;
+  }
+
+  #queue(most: number, signal: AbortSignal): Promise<number> {
+    this.#fill();
+    if (this.#waiting === 0 && this.#tokens >= 1) return Promise.resolve(this.#grant(most));
+    this.#watch(signal);
+    return new Promise((resolve) => {
+      this.#waiters.push({ most, signal, resolve });
+      this.#arm();
+    });
+  }
+
+  #grant(most: number): number {
+    const granted = Math.min(most, Math.floor(this.#tokens));
+    this.#tokens -= granted;
+    return granted;
+  }
+
+  #fill(): void {
+    const now = this.#clock();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#filledAt) * this.rate) / 1000);
+    this.#filledAt = now;
+  }
+
+  /** One timer serves everybody who waits; it wakes as many as there are tokens, at most once a millisecond. */
+  #arm(): void {
+    if (this.#timer || this.#waiting === 0) return;
+    const wait = Math.max(1, Math.ceil(((1 - this.#tokens) * 1000) / this.rate));
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#wake();
+    }, wait);
+  }
+
+  #wake(): void {
+    this.#fill();
+    while (this.#waiting > 0) {
+      const waiter = this.#waiters[this.#head] as Waiter;
+      if (!waiter.signal.aborted && this.#tokens < 1) break;
+      this.#head += 1;
+      waiter.resolve(waiter.signal.aborted ? 0 : this.#grant(waiter.most));
+    }
+    this.#compact();
+    this.#arm();
+  }
+
+  #compact(): void {
+    if (this.#head < 1024 && this.#head < this.#waiters.length) return;
+    this.#waiters.splice(0, this.#head);
+    this.#head = 0;
+  }
+
+  /** The first waiter of a signal makes all waiters of that signal leave when it aborts. */
+  #watch(signal: AbortSignal): void {
+    if (this.#watched.has(signal)) return;
+    this.#watched.add(signal);
+    onAbort(signal, () => {
+      const left = this.#waiters.slice(this.#head);
+      this.#waiters = left.filter((waiter) => waiter.signal !== signal);
+      this.#head = 0;
+      for (const waiter of left) if (waiter.signal === signal) waiter.resolve(0);
+    });
+  }
+}

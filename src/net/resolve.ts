@@ -1,0 +1,91 @@
+import { lookup, Resolver } from 'node:dns/promises';
+import { canonicalAddress } from '../domain/address.ts';
+import { onAbort } from './abort.ts';
+import { errorCode } from './failure.ts';
+
+/** Most addresses of one name that are scanned. */
+export const maxAddressesPerName = 16;
+
+export type Resolution = { addresses: string[]; dropped: number } | { error: string };
+
+/** Resolves host names under one absolute deadline per name; each name once. */
+export class NameResolver {
+  #timeoutMs: number;
+  #servers: readonly string[];
+  #answers = new Map<string, Promise<Resolution>>();
+
+  /** @param options.servers DNS servers as `address` or `address:port`; empty = the resolver of the system */
+  constructor(options: { timeoutMs?: number; servers?: readonly string[] } = {}) {
+    this.#timeoutMs = options.timeoutMs ?? 5000;
+    this.#servers = options.servers ?? [];
+  }
+
+  /** Canonical addresses in the order of the answer, or why there are none. Never throws. */
+  resolve(name: string, signal: AbortSignal): Promise<Resolution> {
+    const known = this.#answers.get(name);
+    if (known) return known;
+    const answer = this.#bounded(name, signal);
+    this.#answers.set(name, answer);
+    return answer;
+  }
+
+  #bounded(name: string, signal: AbortSignal): Promise<Resolution> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve({ error: 'canceled' });
+      const resolver = new Resolver({ timeout: this.#timeoutMs, tries: 2 });
+      const settle = (resolution: Resolution) => {
+        clearTimeout(timer);
+        forget();
+        resolver.cancel();
+        resolve(resolution);
+      };
+      const timer = setTimeout(() => {
+        settle({ error: `no answer from the name server within ${this.#timeoutMs} ms` });
+      }, this.#timeoutMs);
+      const forget = onAbort(signal, () => settle({ error: 'canceled' }));
+      const query = this.#servers.length > 0 ? ask(resolver, this.#servers, name) : askSystem(name);
+      query.then(
+        (addresses) => settle(choose(addresses)),
+        (error) => settle({ error: explain(error) }),
+      );
+    });
+  }
+}
+
+async function askSystem(name: string): Promise<string[]> {
+  const answers = await lookup(name, { all: true, verbatim: true });
+  return answers.map((answer) => answer.address);
+}
+
+async function ask(resolver: Resolver, servers: readonly string[], name: string): Promise<string[]> {
+  resolver.setServers([...servers]);
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  if (found.length === 0 && v4.status === 'rejected') throw v4.reason;
+  return found;
+}
+
+function choose(addresses: readonly string[]): Resolution {
+  const unique = new Set<string>();
+  for (const address of addresses) {
+    const canonical = canonicalAddress(address);
+    if (canonical) unique.add(canonical);
+  }
+  if (unique.size === 0) return { error: 'the name has no address' };
+  const all = [...unique];
+  return { addresses: all.slice(0, maxAddressesPerName), dropped: Math.max(0, all.length - maxAddressesPerName) };
+}
+
+const explanations: Record<string, string> = {
+  ENOTFOUND: 'the name does not exist',
+  ENODATA: 'the name has no address',
+  EAI_AGAIN: 'the name server does not answer',
+  ETIMEOUT: 'the name server does not answer',
+  ECONNREFUSED: 'the name server refuses queries',
+  ESERVFAIL: 'the name server failed',
+};
+
+function explain(error: unknown): string {
+  const code = errorCode(error);
+  return explanations[code] ?? `the name could not be resolved (${code})`;
+}

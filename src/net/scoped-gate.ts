@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import { type Address, formatAddress, parseAddress } from '../domain/address.ts';
+import type { AddressSet } from '../domain/address-set.ts';
+import type { Scope } from '../domain/scope.ts';
+import { dial } from './dial.ts';
+import { notTried } from './failure.ts';
+import type {
+  DialOptions,
+  DialResult,
+  NetworkGate,
+  PingAnswer,
+  PingOptions,
+  PortObservation,
+  ProbeOptions,
+} from './gate.ts';
+import { choosePingMethod, ping } from './ping.ts';
+import { RateLimiter } from './rate.ts';
+import { Slots } from './slots.ts';
+import { probeTcp } from './tcp-probe.ts';
+
+/** File handles kept for everything that is not a connection to a target. */
+const reservedHandles = 64;
+
+/** Connections of one scan when neither the option nor the system sets a lower limit. */
+const defaultMaxConnections = 4096;
+
+export interface GateOptions {
+  /** Every address this scan may touch. */
+  addresses: AddressSet;
+  scope: Scope;
+  /** Addresses that are never touched. */
+  blocklist?: AddressSet;
+  /** The rate of the whole scan. */
+  rate: RateLimiter;
+  /** Most connections open at the same time; the file handle limit of the process bounds it too. */
+  maxConnections?: number;
+}
+
+/** The gate of one scan. */
+export function createGate(options: GateOptions): NetworkGate {
+  const handles = openFilesLimit() - reservedHandles;
+  const slots = new Slots(Math.max(1, Math.min(options.maxConnections ?? defaultMaxConnections, handles)));
+  const admission = {
+    addresses: options.addresses,
+    admit: (host: string) => admittedAddress(host, options),
+    sent: 0,
+    slots,
+  };
+  return new ScopedGate(admission, options.rate);
+}
+
+/** Soft limit of open files of this process (RLIMIT_NOFILE); 1024 where it cannot be read. */
+export function openFilesLimit(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1];
+    if (soft === 'unlimited') return Number.MAX_SAFE_INTEGER;
+    return soft ? Number(soft) : 1024;
+  } catch {
+    return 1024;
+  }
+}
+
+/** The canonical text of an address that may be touched now, else null. What is checked is what is connected to. */
+function admittedAddress(host: string, options: GateOptions): string | null {
+  const address: Address | null = parseAddress(host);
+  if (!address || !options.addresses.hasAddress(address)) return null;
+  if (options.blocklist?.hasAddress(address)) return null;
+  const canonical = formatAddress(address);
+  return options.scope.permits(canonical) ? canonical : null;
+}
+
+/** What all views of one scan's gate share. */
+interface Admission {
+  addresses: AddressSet;
+  admit(host: string): string | null;
+  sent: number;
+  slots: Slots;
+}
+
+class ScopedGate implements NetworkGate {
+  readonly addresses: AddressSet;
+  #admission: Admission;
+  #rate: RateLimiter;
+
+  constructor(admission: Admission, rate: RateLimiter) {
+    this.addresses = admission.addresses;
+    this.#admission = admission;
+    this.#rate = rate;
+  }
+
+  get packetsSent(): number {
+    return this.#admission.sent;
+  }
+
+  limitedTo(packetsPerSecond: number): NetworkGate {
+    if (packetsPerSecond >= this.#rate.rate) return this;
+    return new ScopedGate(this.#admission, new RateLimiter({ rate: packetsPerSecond, upstream: this.#rate }));
+  }
+
+  async probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation> {
+    const opened = await this.#open(host, options.signal);
+    if (typeof opened !== 'string') return opened;
+    try {
+      return await probeTcp(opened, port, { ...options, again: () => this.#again(options.signal) });
+    } finally {
+      this.#admission.slots.release();
+    }
+  }
+
+  async connect(host: string, port: number, options: DialOptions): Promise<DialResult> {
+    const opened = await this.#open(host, options.signal);
+    if (typeof opened !== 'string') return { failure: opened };
+    const result = await dial(opened, port, { ...options, again: () => this.#again(options.signal) });
+    if (result.closed) result.closed.then(() => this.#admission.slots.release());
+    else this.#admission.slots.release();
+    return result;
+  }
+
+  ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingAnswer> {
+    return ping(hosts, {
+      ...options,
+      rate: this.#rate,
+      admit: this.#admission.admit,
+      onSent: (count) => {
+        this.#admission.sent += count;
+      },
+    });
+  }
+
+  pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string } {
+    const families = new Set(this.addresses.intervals.map((interval) => interval.family));
+    const answers = [...families].map((family) => choosePingMethod(family));
+    return answers.find((answer) => answer.method !== 'none') ?? answers[0] ?? choosePingMethod(4);
+  }
+
+  /** Takes a place and a token for one packet; the canonical address, or why nothing may be sent. */
+  async #open(host: string, signal: AbortSignal): Promise<string | PortObservation> {
+    const { admit, slots } = this.#admission;
+    if (signal.aborted) return notTried('canceled');
+    if (admit(host) === null) return notTried('out_of_scope');
+    if (!slots.tryAcquire() && !(await slots.acquire(signal))) return notTried('canceled');
+    if (!(await this.#again(signal))) {
+      slots.release();
+      return notTried('canceled');
+    }
+    // The wait may have been long: what counts is the scope at the moment of connecting.
+    const address = admit(host);
+    if (address !== null) return address;
+    slots.release();
+    return notTried('out_of_scope');
+  }
+
+  /** A token for one more packet. */
+  async #again(signal: AbortSignal): Promise<boolean> {
+    if (!this.#rate.tryTake() && !(await this.#rate.take(signal))) return false;
+    this.#admission.sent += 1;
+    return true;
+  }
+}

@@ -1,0 +1,116 @@
+import { constants, type X509Certificate } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import type { TlsObservation } from '../domain/banner.ts';
+import { onAbort } from './abort.ts';
+import { errorCode } from './failure.ts';
+
+/** Most certificates of a chain that are kept. */
+const maxCertificates = 16;
+
+interface HandshakeOptions {
+  serverName: string | null;
+  alpn: string[];
+  /** performance.now() at which the handshake is given up. */
+  deadline: number;
+  signal: AbortSignal;
+}
+
+let context: SecureContext | null = null;
+
+/** Old versions, weak ciphers and untrusted certificates are what a scanner wants to see, so nothing is refused. */
+function anyServer(): SecureContext {
+  context ??= createSecureContext({
+    minVersion: 'TLSv1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
+    secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+    ca: [],
+  });
+  return context;
+}
+
+/** A TLS handshake over an open socket. Whatever the peer does ends in an observation or in a reason. */
+export function startTls(
+  socket: Socket,
+  options: HandshakeOptions,
+): Promise<{ stream: TLSSocket; tls: TlsObservation } | { reason: string }> {
+  return new Promise((resolve) => {
+    let stream: TLSSocket | null = null;
+    const settle = (outcome: { stream: TLSSocket; tls: TlsObservation } | { reason: string }) => {
+      clearTimeout(timer);
+      forget();
+      socket.off('close', onClose);
+      if ('reason' in outcome) stream?.destroy();
+      resolve(outcome);
+    };
+    const onClose = () => settle({ reason: 'the peer closed the connection during the handshake' });
+    const left = Math.max(0, options.deadline - performance.now());
+    const timer = setTimeout(() => settle({ reason: 'no complete handshake before the deadline' }), left);
+    const forget = onAbort(options.signal, () => settle({ reason: 'canceled' }));
+    socket.once('close', onClose);
+    try {
+      stream = connect({
+        socket,
+        secureContext: anyServer(),
+        rejectUnauthorized: false,
+        checkServerIdentity: () => undefined,
+        ...(options.serverName ? { servername: options.serverName } : {}),
+        ...(options.alpn.length > 0 ? { ALPNProtocols: options.alpn } : {}),
+      });
+    } catch (error) {
+      return settle({ reason: handshakeFailure(error) });
+    }
+    stream.on('error', (error) => settle({ reason: handshakeFailure(error) }));
+    stream.once('close', onClose);
+    stream.once('secureConnect', () => {
+      stream?.off('close', onClose);
+      settle({ stream: stream as TLSSocket, tls: observe(stream as TLSSocket) });
+    });
+  });
+}
+
+function observe(stream: TLSSocket): TlsObservation {
+  const cipher = stream.getCipher();
+  return {
+    version: stream.getProtocol() ?? 'unknown',
+    cipher: cipher?.standardName ?? cipher?.name ?? 'unknown',
+    alpn: stream.alpnProtocol || null,
+    chain: certificateChain(stream),
+  };
+}
+
+/** The certificates the server sent as DER in base64, leaf first. */
+function certificateChain(stream: TLSSocket): string[] {
+  const chain: string[] = [];
+  try {
+    let certificate: X509Certificate | undefined = stream.getPeerX509Certificate();
+    while (certificate && chain.length < maxCertificates) {
+      const der = certificate.raw.toString('base64');
+      if (chain.includes(der)) break;
+      chain.push(der);
+      certificate = certificate.issuerCertificate;
+    }
+  } catch {
+    // A certificate that cannot be decoded ends the chain; what was readable is kept.
+  }
+  return chain;
+}
+
+const reasons: Record<string, string> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the peer answered with something other than TLS',
+  ERR_SSL_HTTP_REQUEST: 'the peer answered with something other than TLS',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'the server speaks no TLS version that this client knows',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the peer answered with something other than TLS',
+  ECONNRESET: 'the peer closed the connection during the handshake',
+  EPIPE: 'the peer closed the connection during the handshake',
+};
+
+function handshakeFailure(error: unknown): string {
+  const code = errorCode(error);
+  const known = reasons[code];
+  if (known) return known;
+  const alert = /ALERT_(\w+)$/.exec(code)?.[1];
+  if (alert) return `the server refused the handshake with the alert ${alert.toLowerCase().replaceAll('_', ' ')}`;
+  const cause = (error as { reason?: unknown } | null)?.reason;
+  return `the handshake failed: ${typeof cause === 'string' ? cause : code}`;
+}

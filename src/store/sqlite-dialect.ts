@@ -1,0 +1,174 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  SqliteAdapter,
+  type SqliteDatabase,
+  SqliteDialect,
+  SqliteDriver,
+  type SqliteStatement,
+} from 'kysely';
+import { PortolanError } from '../domain/errors.ts';
+
+/** Primary result codes of SQLite (https://www.sqlite.org/rescode.html). */
+const resultCode = { busy: 5, readonly: 8, full: 13, cantOpen: 14, notADatabase: 26 } as const;
+
+/** Distinct SQL texts that stay prepared; the queries of the product are far fewer. */
+const preparedStatements = 200;
+
+/** Kysely over `node:sqlite`: one connection, statements prepared once, transactions that take the write lock first. */
+class NodeSqliteDialect extends SqliteDialect {
+  readonly #database: SqliteDatabase;
+
+  constructor(database: SqliteDatabase) {
+    super({ database });
+    this.#database = database;
+  }
+
+  override createDriver(): Driver {
+    return new ImmediateDriver({ database: this.#database });
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalDdlAdapter();
+  }
+}
+
+class ImmediateDriver extends SqliteDriver {
+  /** A deferred transaction that reads before it writes fails at once, without waiting, when another process wrote. */
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+}
+
+class TransactionalDdlAdapter extends SqliteAdapter {
+  /** SQLite rolls back CREATE and ALTER like any statement, so a migration is done wholly or not at all. */
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class PreparedDatabase implements SqliteDatabase {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<string, SqliteStatement>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  prepare(sql: string): SqliteStatement {
+    const known = this.#prepared.get(sql);
+    if (known) return known;
+    const statement = new PreparedStatement(translated(() => this.#database.prepare(sql)));
+    if (this.#prepared.size >= preparedStatements) this.#prepared.clear();
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+
+  close(): void {
+    this.#prepared.clear();
+    this.#database.close();
+  }
+}
+
+class PreparedStatement implements SqliteStatement {
+  readonly #statement: StatementSync;
+  readonly reader: boolean;
+
+  constructor(statement: StatementSync) {
+    this.#statement = statement;
+    this.reader = statement.columns().length > 0;
+  }
+
+  all(parameters: readonly unknown[]): unknown[] {
+    return translated(() => this.#statement.all(...bound(parameters)));
+  }
+
+  run(parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint } {
+    return translated(() => this.#statement.run(...bound(parameters)));
+  }
+
+  iterate(parameters: readonly unknown[]): IterableIterator<unknown> {
+    return this.#statement.iterate(...bound(parameters));
+  }
+}
+
+function bound(parameters: readonly unknown[]): SQLInputValue[] {
+  return parameters as SQLInputValue[];
+}
+
+/** Runs a call of SQLite and gives those failures that a person can act on their code. */
+function translated<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw translateError(error);
+  }
+}
+
+function translateError(error: unknown): unknown {
+  const extended = (error as { errcode?: unknown }).errcode;
+  if (typeof extended !== 'number') return error;
+  switch (extended & 0xff) {
+    case resultCode.full:
+      return new PortolanError('insufficient_storage', 'The disk of the workspace is full.', {}, error);
+    case resultCode.busy:
+      return new PortolanError('unavailable', 'The store is in use by another process; try again.', {}, error);
+    case resultCode.readonly:
+    case resultCode.cantOpen:
+      return new PortolanError('unavailable', 'The store cannot be opened for writing.', {}, error);
+    default:
+      return error;
+  }
+}
+
+/**
+ * Opens or creates a database file with mode 0600.
+ *
+ * @throws PortolanError `configuration` when the file cannot be opened or is not a SQLite database
+ */
+export function openDatabase<Tables>(file: string): Kysely<Tables> {
+  const database = openFile(file);
+  const dialect: Dialect = new NodeSqliteDialect(new PreparedDatabase(database));
+  return new Kysely<Tables>({ dialect });
+}
+
+function openFile(file: string): DatabaseSync {
+  try {
+    makePrivate(file);
+    return configured(new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true }));
+  } catch (error) {
+    throw new PortolanError('configuration', openFailure(file, error), { file }, error);
+  }
+}
+
+/** SQLite gives its `-wal` and `-shm` files the mode of the database file. */
+function makePrivate(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+}
+
+function configured(database: DatabaseSync): DatabaseSync {
+  try {
+    // Takes effect only while the file has no table, hence before everything else.
+    database.exec('pragma auto_vacuum = incremental');
+    database.exec('pragma journal_mode = wal');
+    database.exec('pragma synchronous = full');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function openFailure(file: string, error: unknown): string {
+  const { errcode, message } = error as { errcode?: number; message: string };
+  if (errcode === resultCode.notADatabase) {
+    return `${file} is not a SQLite database. Restore it from a backup, or move it away to start with an empty store.`;
+  }
+  return `The store ${file} cannot be opened: ${message}`;
+}

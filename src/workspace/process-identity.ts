@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+/** One run of one process, told apart from a later process with the same number. */
+export interface ProcessIdentity {
+  pid: number;
+  host: string;
+  /** Random id of this boot of the kernel; empty where /proc has none. */
+  boot_id: string;
+  /** Clock ticks between boot and start of the process, as text; empty where /proc has none. */
+  start_ticks: string;
+}
+
+export function ownIdentity(): ProcessIdentity {
+  return { pid: process.pid, host: hostname(), boot_id: bootId(), start_ticks: startTicks(process.pid) };
+}
+
+/** Whether that very process runs on this host now. A process of another host or of an earlier boot does not. */
+export function isRunning(identity: ProcessIdentity): boolean {
+  if (identity.host !== hostname() || identity.boot_id !== bootId()) return false;
+  return exists(identity.pid) && startTicks(identity.pid) === identity.start_ticks;
+}
+
+function exists(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It exists, but is another user's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function bootId(): string {
+  return readText('/proc/sys/kernel/random/boot_id').trim();
+}
+
+/** Field 22 of proc_pid_stat(5). Field 2, the command, may hold blanks and parentheses: count from its end. */
+function startTicks(pid: number): string {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,104 @@
+import type { ErrorRow, HostRow, PortRow, ResultRow } from '../domain/result.ts';
+
+/**
+ * JSON that stays one line and valid for every strict reader: U+2028 and U+2029 escaped, half surrogate pairs (which
+ * have no UTF-8 form, and whose `\udXXX` escapes many parsers refuse) replaced by U+FFFD.
+ *
+ * @param indent blanks per level; without it no line break at all
+ */
+export function jsonText(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, null, indent);
+  if (!/[\u2028\u2029]|\\ud/.test(text)) return text;
+  // Every escape is matched as a whole, so that the `\\` of `\\ud800` (a backslash, then letters) is left alone.
+  return text
+    .replace(/\\(?:ud[0-9a-f]{3}|.)/g, (escape) => (escape.length > 2 ? '\ufffd' : escape))
+    .replaceAll('\u2028', '\\u2028')
+    .replaceAll('\u2029', '\\u2029');
+}
+
+/** A row as its line of the record, without the line break; the fields of its identity come first. */
+export function rowLine(row: ResultRow): string {
+  const { type, timestamp, host } = row;
+  if (row.type !== 'port') return jsonText({ type, timestamp, host, ...row });
+  const { port, protocol } = row;
+  return jsonText({ type, timestamp, host, port, protocol, ...row });
+}
+
+/** Null for a damaged line. */
+export function parseRow(line: string): ResultRow | null {
+  try {
+    return JSON.parse(line) as ResultRow;
+  } catch {
+    return null;
+  }
+}
+
+/** The row with every field that its kind has in the answer of the API; absent ones as null, false or empty. */
+export function completeRow<R extends ResultRow>(row: R): R;
+export function completeRow(row: ResultRow): ResultRow {
+  switch (row.type) {
+    case 'host':
+      return completeHost(row);
+    case 'port':
+      return completePort(row);
+    case 'error':
+      return completeError(row);
+    default:
+      return row;
+  }
+}
+
+function completeHost(row: HostRow): HostRow {
+  const { type, timestamp, host, hostnames, state, ...others } = row;
+  return {
+    type,
+    timestamp,
+    host,
+    hostnames: hostnames ?? [],
+    state: state ?? 'up',
+    ...withDefaults(others, {
+      latency_ms: null,
+      mac: null,
+      vendor: null,
+      os: null,
+      device_type: null,
+      port_counts: null,
+      all_ports_open: false,
+    }),
+  } as HostRow;
+}
+
+function completePort(row: PortRow): PortRow {
+  const { type, timestamp, host, port, protocol, state, reason, ...others } = row;
+  return {
+    type,
+    timestamp,
+    host,
+    port,
+    protocol,
+    state,
+    reason,
+    ...withDefaults(others, {
+      service: null,
+      banner: null,
+      banner_b64: null,
+      truncated: false,
+      tls: null,
+      fingerprints: [],
+      attributes: {},
+    }),
+  } as PortRow;
+}
+
+function completeError(row: ErrorRow): ErrorRow {
+  const { type, timestamp, host, target, code, message, node, ...others } = row;
+  return { type, timestamp, host, target: target ?? null, code, message, node: node ?? null, ...others };
+}
+
+function withDefaults(fields: object, defaults: Record<string, unknown>): Record<string, unknown> {
+  const complete: Record<string, unknown> = { ...defaults };
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined && value !== null) complete[name] = value;
+  }
+  return complete;
+}

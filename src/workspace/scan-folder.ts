@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { PortolanError } from '../domain/errors.ts';
+import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
+import { diskError, folderMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
+
+/** Folders under this prefix are being deleted; a crash may leave one behind. */
+export const deletedPrefix = '.deleted-';
+
+/** `request.json`: the submission as decided, options of the scan in one object. */
+interface RequestFile extends Omit<ScanRequest, 'created_at' | 'vuln' | 'rate' | 'ports' | 'options'> {
+  /** When the scan was submitted, ISO 8601 UTC. */
+  timestamp: string;
+  options: Omit<ScanOptions, 'discover'> & {
+    discover: boolean | null;
+    vuln: boolean;
+    rate: number;
+    ports: string | null;
+  };
+}
+
+/** The folder of one scan, `scans/<scan_id>/`. */
+export class ScanFolder {
+  readonly path: string;
+  readonly reportsDir: string;
+
+  constructor(path: string) {
+    this.path = path;
+    this.reportsDir = join(path, 'reports');
+  }
+
+  /**
+   * Makes the folder and writes `request.json`; after that the submission is durable.
+   *
+   * @throws PortolanError `conflict` when the scan has a folder already
+   */
+  async create(request: ScanRequest): Promise<void> {
+    try {
+      await mkdir(this.path, { mode: folderMode });
+      await mkdir(this.reportsDir, { mode: folderMode });
+      await writeFileAtomic(this.#file('request.json'), jsonFile(toFile(request)));
+      await syncFolder(dirname(this.path));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+        throw new PortolanError('conflict', `The scan ${basename(this.path)} exists already.`, {}, error);
+      }
+      throw diskError(error);
+    }
+  }
+
+  /** @throws PortolanError `not_found` without `request.json`, `internal_error` when it is damaged */
+  async request(): Promise<ScanRequest> {
+    const text = await this.#requestText();
+    try {
+      return fromFile(JSON.parse(text) as RequestFile);
+    } catch (error) {
+      const message = `request.json of scan ${basename(this.path)} is damaged.`;
+      throw new PortolanError('internal_error', message, {}, error);
+    }
+  }
+
+  async #requestText(): Promise<string> {
+    try {
+      return await readFile(this.#file('request.json'), 'utf8');
+    } catch (error) {
+      if (isMissing(error)) throw new PortolanError('not_found', 'There is no such scan.', {}, error);
+      throw error;
+    }
+  }
+
+  /** Replaces `status.json`. */
+  async writeStatus(status: object): Promise<void> {
+    await writeFileAtomic(this.#file('status.json'), jsonFile(status));
+  }
+
+  async exists(): Promise<boolean> {
+    const entry = await lstat(this.path).catch(nullIfMissing);
+    return entry?.isDirectory() ?? false;
+  }
+
+  /** Deletes the folder with everything in it. Gone at once for everybody; a missing one is no error. */
+  async remove(): Promise<void> {
+    const parent = dirname(this.path);
+    const doomed = join(parent, `${deletedPrefix}${basename(this.path)}-${randomBytes(4).toString('hex')}`);
+    try {
+      await rename(this.path, doomed);
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw error;
+    }
+    await syncFolder(parent);
+    await rm(doomed, { recursive: true, force: true });
+  }
+
+  /** Bytes of all files; 0 for a missing folder. */
+  async sizeBytes(): Promise<number> {
+    return await sizeOfTree(this.path);
+  }
+
+  #file(name: string): string {
+    return join(this.path, name);
+  }
+}
+
+function jsonFile(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function toFile(request: ScanRequest): RequestFile {
+  const { created_at, vuln, rate, ports, options, ...same } = request;
+  const discover = options.discover ?? null;
+  return { ...same, timestamp: created_at, options: { ...options, discover, vuln, rate, ports } };
+}
+
+function fromFile(file: RequestFile): ScanRequest {
+  const { timestamp, options, ...same } = file;
+  const { vuln, rate, ports, discover, ...others } = options;
+  return {
+    ...same,
+    created_at: timestamp,
+    vuln,
+    rate,
+    ports,
+    options: discover === null ? others : { ...others, discover },
+  };
+}
+
+/** Files may vanish while the walk goes on; links are counted, not followed. */
+async function sizeOfTree(path: string): Promise<number> {
+  const entry = await lstat(path).catch(nullIfMissing);
+  if (entry === null) return 0;
+  if (!entry.isDirectory()) return entry.size;
+  let bytes = 0;
+  for (const name of (await readdir(path).catch(nullIfMissing)) ?? []) bytes += await sizeOfTree(join(path, name));
+  return bytes;
+}
+
+function nullIfMissing(error: unknown): null {
+  if (isMissing(error)) return null;
+  throw error;
+}

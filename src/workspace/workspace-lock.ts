@@ -1,0 +1,145 @@
+import { open, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PortolanError } from '../domain/errors.ts';
+import { fileMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
+import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+
+/** The server that owns a workspace. */
+export interface LockHolder {
+  pid: number;
+  host: string;
+  /** Where its API listens. */
+  url: string;
+}
+
+/** `workspace.lock`. */
+interface LockFile extends ProcessIdentity {
+  url: string;
+  /** ISO 8601 UTC. */
+  started_at: string;
+}
+
+/**
+ * The right to run the server of a workspace. Two things stand behind it:
+ *
+ * - `workspace.lock` says who the owner is, for people and for the command line.
+ * - An exclusive record lock of the kernel on the empty file `.workspace.guard` decides races. It vanishes with its
+ *   process however that ends, so a stale `workspace.lock` can be replaced without two servers doing it at once.
+ *   SQLite is the door to such locks that Node.js has. Nothing else in this process may open the guard: POSIX drops
+ *   a process's record locks when it closes any handle of the file.
+ */
+export class WorkspaceLock {
+  readonly #file: string;
+  readonly #guard: DatabaseSync;
+  readonly #content: LockFile;
+
+  private constructor(file: string, guard: DatabaseSync, content: LockFile) {
+    this.#file = file;
+    this.#guard = guard;
+    this.#content = content;
+  }
+
+  /** @throws PortolanError `configuration` naming pid and host when another server owns the workspace */
+  static async acquire(dir: string, url: string): Promise<WorkspaceLock> {
+    const file = join(dir, 'workspace.lock');
+    const guard = await lockGuard(dir, file);
+    try {
+      const holder = await readLockFile(file);
+      if (holder && isRunning(holder) && holder.pid !== process.pid) throw inUse(dir, holder);
+      const content = { ...ownIdentity(), url, started_at: new Date().toISOString() };
+      await writeFileAtomic(file, `${JSON.stringify(content)}\n`);
+      return new WorkspaceLock(file, guard, content);
+    } catch (error) {
+      guard.close();
+      throw error;
+    }
+  }
+
+  /** Tells others where the API listens, once that is known. */
+  async setUrl(url: string): Promise<void> {
+    this.#content.url = url;
+    await writeFileAtomic(this.#file, `${JSON.stringify(this.#content)}\n`);
+  }
+
+  /** May be called again. */
+  async release(): Promise<void> {
+    if (!this.#guard.isOpen) return;
+    await rm(this.#file, { force: true });
+    await syncFolder(dirname(this.#file));
+    this.#guard.close();
+  }
+}
+
+/** The running server that owns the workspace, or null. Takes no lock. */
+export async function findLockHolder(dir: string): Promise<LockHolder | null> {
+  const holder = await readLockFile(join(dir, 'workspace.lock'));
+  if (holder === null || !isRunning(holder)) return null;
+  return { pid: holder.pid, host: holder.host, url: holder.url };
+}
+
+async function lockGuard(dir: string, file: string): Promise<DatabaseSync> {
+  const path = join(dir, '.workspace.guard');
+  await createGuard(path);
+  const guard = openGuard(path);
+  try {
+    guard.exec('begin exclusive');
+    return guard;
+  } catch (error) {
+    guard.close();
+    throw guardError(dir, await readLockFile(file), error);
+  }
+}
+
+/** Never opens a guard that is there already, see above. */
+async function createGuard(path: string): Promise<void> {
+  try {
+    const file = await open(path, 'wx', fileMode);
+    await file.close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+function openGuard(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout: 0 });
+  } catch (error) {
+    throw new PortolanError('configuration', `${path} cannot be opened: ${(error as Error).message}`, {}, error);
+  }
+}
+
+function guardError(dir: string, holder: LockFile | null, error: unknown): PortolanError {
+  const sqliteBusy = 5;
+  if (((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy) return inUse(dir, holder);
+  const message = `The workspace ${dir} cannot be locked: ${(error as Error).message}`;
+  return new PortolanError('configuration', message, {}, error);
+}
+
+function inUse(dir: string, holder: LockFile | null): PortolanError {
+  const owner = holder ? `process ${holder.pid} on ${holder.host}` : 'a process that is starting';
+  const details = holder ? { pid: holder.pid, host: holder.host } : {};
+  return new PortolanError(
+    'configuration',
+    `The workspace ${dir} is in use by another server: ${owner}. Stop it, or use another workspace.`,
+    details,
+  );
+}
+
+/** Null when there is none or it is damaged. */
+async function readLockFile(file: string): Promise<LockFile | null> {
+  try {
+    const content: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return isLockFile(content) ? content : null;
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function isLockFile(content: unknown): content is LockFile {
+  const { pid, host, url, boot_id, start_ticks } = (content ?? {}) as Record<string, unknown>;
+  return (
+    typeof pid === 'number' && [host, url, boot_id, start_ticks].every((value) => typeof value === 'string')
+  );
+}

