@@ -48,6 +48,8 @@ const fleetScript = join(root, 'test/lab/fleet.sh');
 const labOnly = process.argv.includes('--lab');
 const inCi = process.env.CI === 'true';
 const labPrefix = `pltlab-${process.pid}`;
+/** Between an interrupt and the forced end of the running command. */
+const interruptGraceMs = 5000;
 /** Longest output of a failed step that is shown, in lines from its end. */
 const shownLines = 150;
 
@@ -61,12 +63,14 @@ const checks: Step[] = [
 ];
 const lab: Step = { name: 'lab', run: runLab };
 
+/** The command that runs now; it leads a process group of its own, so that it ends with all that it started. */
 let running: ChildProcess | null = null;
 let interrupted: NodeJS.Signals | null = null;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupted = signal;
-    running?.kill('SIGTERM');
+    endGroup(running, 'SIGTERM');
+    setTimeout(endGroup, interruptGraceMs, running, 'SIGKILL').unref();
   });
 }
 
@@ -100,8 +104,13 @@ function line(name: string, { passed, failed, skipped }: Tally, seconds: number)
   return `${word} ${name.padEnd(7)} ${seconds.toFixed(1).padStart(6)} s${counts}`;
 }
 
-const success = (...notes: string[]): Outcome => ({ passed: 1, failed: 0, skipped: 0, notes });
-const failure = (...notes: string[]): Outcome => ({ passed: 0, failed: 1, skipped: 0, notes });
+function success(...notes: string[]): Outcome {
+  return { passed: 1, failed: 0, skipped: 0, notes };
+}
+
+function failure(...notes: string[]): Outcome {
+  return { passed: 0, failed: 1, skipped: 0, notes };
+}
 
 /** The tests must run on the Node that the package pins, not on one that happens to be on the machine. */
 function checkNode(): Outcome {
@@ -190,21 +199,36 @@ function environment(): NodeJS.ProcessEnv {
 function execute(command: string, args: string[], limitSeconds: number) {
   return new Promise<{ exitCode: number | string; output: string }>((resolve) => {
     let output = '';
-    const child = spawn(command, args, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, {
+      env: environment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
     running = child;
     const limit = setTimeout(() => {
       output += `\nnot finished after ${limitSeconds} s`;
-      child.kill('SIGKILL');
+      endGroup(child, 'SIGKILL');
     }, limitSeconds * 1000);
     child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
     child.stderr.setEncoding('utf8').on('data', (chunk) => (output += chunk));
     child.on('error', (error) => (output += `${error.message}: npm ci installs it`));
+    // what the command has left behind holds the pipes open and would hold up 'close'
+    child.on('exit', () => endGroup(child, 'SIGKILL'));
     child.on('close', (code, signal) => {
       clearTimeout(limit);
       running = null;
       resolve({ exitCode: code ?? signal ?? 'no exit code', output });
     });
   });
+}
+
+function endGroup(child: ChildProcess | null, signal: NodeJS.Signals): void {
+  if (child?.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // the group has ended by itself
+  }
 }
 
 function tail(output: string): string {

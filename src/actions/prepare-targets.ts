@@ -37,7 +37,7 @@ export async function prepareTargets(
   const forbidden = await resolveNames(exclusions.hostnames, resolve);
 
   const wanted = asked.addresses.union(addressSetOf(found.addresses.keys()));
-  const excluded = exclusions.addresses.union(addressSetOf(forbidden.addresses.keys()));
+  const excluded = exclusions.covered.union(addressSetOf(forbidden.addresses.keys()));
   const allowed = scope.split(wanted.minus(excluded));
   const warnings = [...found.warnings];
   if (allowed.outside.size > 0n) {

@@ -76,7 +76,7 @@ function hextets(text: string): string[] {
   });
 }
 
-export function isLinkLocal(ipv6: bigint): boolean {
+function isLinkLocal(ipv6: bigint): boolean {
   return ipv6 >> 118n === 0x3fan;
 }
 

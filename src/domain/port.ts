@@ -20,7 +20,7 @@ interface PortRange {
   last: number;
 }
 
-export const maxPort = 65_535;
+const maxPort = 65_535;
 
 /** How many of the ranking `common` stands for. */
 const commonPorts = 100;

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../config/load.ts';
+import type { Resolution } from '../net/resolve.ts';
+import { prepareTargets } from './prepare-targets.ts';
+
+const names: Record<string, Resolution> = {
+  'web.example': { addresses: ['127.0.1.1', '127.0.1.2'], dropped: 0 },
+  'many.example': { addresses: ['127.0.2.1'], dropped: 984 },
+  'bad.example': { addresses: ['224.0.0.1', '0.0.0.0', '127.0.3.1'], dropped: 0 },
+};
+const resolve = async (name: string): Promise<Resolution> => names[name] ?? { error: 'name does not exist' };
+
+async function prepare(targets: string[], exclude: string[] = [], env: Record<string, string> = {}) {
+  const { config } = await loadConfig({ env });
+  const prepared = await prepareTargets({ targets, exclude }, config, resolve);
+  return { ...prepared, list: [...prepared.addresses] };
+}
+
+describe('prepareTargets', () => {
+  it('subtracts exclusions, also by name and by another spelling', async () => {
+    const { list, excluded } = await prepare(
+      ['127.0.1.0/29', 'web.example'],
+      ['web.example', '::ffff:127.0.1.3', '127.0.1.5-6'],
+    );
+    expect(list).toEqual(['127.0.1.4']);
+    expect(excluded).toBe(5n);
+  });
+
+  it('excludes a whole block, its network and broadcast addresses too', async () => {
+    const { list } = await prepare(['127.0.0.0/23'], ['127.0.0.0/24']);
+    expect(list).toEqual([...Array.from({ length: 255 }, (_, i) => `127.0.1.${i}`)]);
+  });
+
+  it('applies the scope after name resolution; deny wins', async () => {
+    const { list, excluded, warnings } = await prepare(['web.example', '127.0.9.1'], [], {
+      SERVICE_SCANNER__SCOPE__ALLOW: '127.0.0.0/8',
+      SERVICE_SCANNER__SCOPE__DENY: '127.0.1.2/32',
+    });
+    expect(list).toEqual(['127.0.1.1', '127.0.9.1']);
+    expect(excluded).toBe(1n);
+    expect(warnings.map((warning) => warning.code)).toEqual(['out_of_scope']);
+  });
+
+  it('T-017: reports names that fail or have too many addresses, and goes on', async () => {
+    const { list, errors, warnings } = await prepare(['gone.example', 'many.example', '127.0.0.1']);
+    expect(list).toEqual(['127.0.0.1', '127.0.2.1']);
+    expect(errors).toEqual([
+      { target: 'gone.example', code: 'resolve_failed', message: 'name does not exist' },
+    ]);
+    expect(warnings).toEqual([
+      {
+        code: 'too_many_addresses',
+        message: 'many.example has 985 addresses; the first 1 are scanned',
+        target: 'many.example',
+      },
+    ]);
+  });
+
+  it('never takes multicast or unspecified addresses from a name server', async () => {
+    expect((await prepare(['bad.example'])).list).toEqual(['127.0.3.1']);
+  });
+});

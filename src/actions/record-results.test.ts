@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { mergeRows, type PortRow, type ResultRow, rowIdentity } from '../domain/result.ts';
+import { ResultRecorder } from './record-results.ts';
+
+const endpoint = { host: '127.0.0.1', port: 22, protocol: 'tcp' as const };
+const banner = { ...endpoint, banner: 'SSH-2.0-x\r\n', probe: 'null', truncated: false, partial: false };
+const claim = {
+  ...endpoint,
+  match: 'ssh',
+  product: 'OpenSSH',
+  vendor: 'openbsd',
+  version: '9.2p1',
+  cpe: null,
+  confidence: 0.9,
+  source: 'banner',
+  evidence: 'SSH-2.0-x',
+  alternatives: [],
+};
+
+function record() {
+  const rows: ResultRow[] = [];
+  const recorder = new ResultRecorder(
+    { append: (row) => void rows.push(row) },
+    new Map([['127.0.0.1', ['a.example']]]),
+  );
+  return { rows, recorder };
+}
+
+function merged(rows: ResultRow[]): ResultRow[] {
+  const byIdentity = new Map<string, ResultRow>();
+  for (const row of rows) {
+    const earlier = byIdentity.get(rowIdentity(row));
+    byIdentity.set(rowIdentity(row), earlier ? mergeRows(earlier, row) : row);
+  }
+  return [...byIdentity.values()];
+}
+
+describe('ResultRecorder', () => {
+  it('writes a port at once and again when more is known', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    expect(rows.map((row) => row.type)).toEqual(['host', 'port']);
+    void recorder.take('banners', banner);
+    void recorder.take('parsed_services', {
+      ...endpoint,
+      service: 'ssh',
+      parser: 'ssh_parser',
+      attributes: { ssh: { software: 'x' } },
+      truncated: false,
+    });
+    void recorder.take('service_fingerprints', claim);
+    expect(rows.length).toBe(2);
+    await recorder.flush();
+    expect(rows.length).toBe(3);
+    expect(rows[2]).toMatchObject({
+      state: 'open',
+      reason: 'syn-ack',
+      banner: 'SSH-2.0-x\r\n',
+      service: { name: 'ssh', product: 'OpenSSH', version: '9.2p1' },
+      attributes: { ssh: { software: 'x' } },
+      fingerprints: [{ match: 'ssh', evidence: 'SSH-2.0-x' }],
+    });
+    expect(recorder.counts).toEqual({ live_hosts: 1, open_ports: 1, vulnerabilities: 0 });
+  });
+
+  it('prefers an answer over silence and TLS over plain text', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    const tls = { version: 'TLSv1.3', cipher: 'x', alpn: null, chain: [] };
+    void recorder.take('banners', { ...banner, banner: '' });
+    void recorder.take('banners', { ...banner, banner: 'HTTP/1.1 400 plain', probe: 'http' });
+    void recorder.take('banners', { ...banner, banner: 'HTTP/1.1 200 OK', probe: 'http-tls', tls });
+    void recorder.take('banners', { ...banner, banner: 'later', probe: 'other' });
+    await recorder.flush();
+    expect(rows.at(-1)).toMatchObject({
+      banner: 'HTTP/1.1 200 OK',
+      tls: { version: 'TLSv1.3', cipher: 'x' },
+    });
+  });
+
+  it('keeps an empty banner of a silent port and the names that were asked for', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    void recorder.take('banners', { ...banner, banner: '' });
+    await recorder.flush();
+    expect(rows[0]).toMatchObject({ type: 'host', hostnames: ['a.example'] });
+    expect((rows.at(-1) as PortRow).banner).toBe('');
+  });
+
+  it('loses nothing when more ports are open than it keeps in memory', async () => {
+    const { rows, recorder } = record();
+    const count = 9000;
+    for (let port = 1; port <= count; port++) {
+      void recorder.take('open_ports', { ...endpoint, port, state: 'open', reason: 'syn-ack' });
+    }
+    for (let port = 1; port <= count; port++) void recorder.take('service_fingerprints', { ...claim, port });
+    await recorder.flush();
+    const ports = merged(rows).filter((row) => row.type === 'port');
+    expect(ports.length).toBe(count);
+    expect(ports.every((row) => row.reason === 'syn-ack' && row.service?.product === 'OpenSSH')).toBe(true);
+  });
+
+  it('remembers what the record could not take', () => {
+    const recorder = new ResultRecorder(
+      {
+        append: () => {
+          throw new Error('disk full');
+        },
+      },
+      new Map(),
+    );
+    void recorder.take('discovered_hosts', { ip: '127.0.0.1', latency_ms: 1, method: 'icmp-echo' });
+    expect(String(recorder.failure)).toContain('disk full');
+  });
+});

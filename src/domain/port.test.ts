@@ -1,0 +1,142 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PortolanError } from './errors.ts';
+import { type PortCatalogue, parsePorts } from './port.ts';
+
+const catalogue: PortCatalogue = {
+  ranked: Array.from({ length: 1000 }, (_, index) => 2000 - index),
+  services: new Map([
+    ['ssh', [22]],
+    ['https', [443]],
+    ['http-alt', [8000, 8080]],
+    ['domain', [53]],
+  ]),
+};
+const tcp = (spec: string) => parsePorts(spec, catalogue).tcp;
+
+function problemsOf(spec: string): string[] {
+  try {
+    parsePorts(spec, catalogue);
+  } catch (error) {
+    expect(error).toBeInstanceOf(PortolanError);
+    expect(error).toMatchObject({ code: 'invalid_request', status: 400, exitCode: 2 });
+    const fields = (error as PortolanError).details.fields as { field: string; reason: string }[];
+    expect(new Set(fields.map(({ field }) => field))).toEqual(new Set(['ports']));
+    return fields.map(({ reason }) => reason);
+  }
+  throw new Error(`accepted: ${spec}`);
+}
+
+describe('parsePorts', () => {
+  it.each([
+    ['22', [22]],
+    ['443,22', [22, 443]],
+    ['22,22,20-23', [20, 21, 22, 23]],
+    ['1,65535', [1, 65535]],
+    ['80-80', [80]],
+    [' 22 ,\t80 ', [22, 80]],
+    ['ssh,HTTPS', [22, 443]],
+    ['http-alt', [8000, 8080]],
+    ['top-3', [1998, 1999, 2000]],
+    ['top:1', [2000]],
+    ['TOP-2', [1999, 2000]],
+  ])('reads %s', (spec, ports) => expect(parsePorts(spec, catalogue)).toEqual({ tcp: ports, udp: [] }));
+
+  it('reads all, -, common and the whole ranking', () => {
+    expect(tcp('all')).toHaveLength(65_535);
+    expect(tcp('-')).toEqual(tcp('1-65535'));
+    expect(tcp('common')).toEqual(tcp('top-100'));
+    expect(tcp('top-1000')).toHaveLength(1000);
+  });
+
+  it('lets a prefix hold until the next one', () => {
+    expect(parsePorts('22,U:53,161-162,T:80,u:domain,T:-', catalogue).udp).toEqual([53, 161, 162]);
+    expect(parsePorts('22,U:53,161,T:80,443,U:500', catalogue)).toEqual({
+      tcp: [22, 80, 443],
+      udp: [53, 161, 500],
+    });
+    expect(parsePorts('U:all', catalogue)).toMatchObject({ tcp: [], udp: { length: 65_535 } });
+  });
+
+  it.each([
+    '',
+    ' ',
+    ',',
+    '22,',
+    '0',
+    '65536',
+    '99999999999999999999',
+    '0-10',
+    '1-65536',
+    '20-10',
+    '-5',
+    '5-',
+    '1-2-3',
+    '--',
+    '022',
+    '0x16',
+    '1e3',
+    '2.5',
+    '+22',
+    '22 23',
+    '22;80',
+    'top-0',
+    'top-1001',
+    'top-',
+    'top',
+    'top-1.5',
+    'nosuchservice',
+    '__proto__',
+    'constructor',
+    'T:',
+    'U:',
+    'X:53',
+    'T:U:53',
+    'U:top-10',
+    'U:common',
+    '２２',
+    '22\n,\u0000',
+  ])('refuses %j and names the item', (spec) => {
+    expect(problemsOf(spec).length).toBeGreaterThan(0);
+  });
+
+  it('names every bad item at once', () => {
+    const problems = problemsOf('22,0,80,20-10,nosuch');
+    expect(problems).toEqual([
+      expect.stringContaining('"0" is out of range'),
+      expect.stringContaining('"20-10" is reversed'),
+      expect.stringContaining('"nosuch" is not a port'),
+    ]);
+  });
+
+  it('bounds the work and the words of a hostile list', () => {
+    const start = performance.now();
+    expect(tcp('1-65535,'.repeat(60_000).slice(0, -1))).toHaveLength(65_535);
+    expect(problemsOf(','.repeat(1_000_000))).toHaveLength(1);
+    expect(problemsOf('0,'.repeat(60_000)).length).toBeLessThanOrEqual(100);
+    expect(problemsOf('x'.repeat(1_000_000))[0]?.length).toBeLessThan(200);
+    expect(performance.now() - start).toBeLessThan(2000);
+  });
+
+  it('gives ascending unique ports inside the bounds, or an error', () => {
+    const item = fc.oneof(
+      fc.integer({ min: -1, max: 66_000 }).map(String),
+      fc.tuple(fc.nat(66_000), fc.nat(66_000)).map(([first, last]) => `${first}-${last}`),
+      fc.constantFrom('ssh', 'all', '-', 'common', 'top-5', 'T:22', 'U:53', '', 'zz'),
+      fc.string({ maxLength: 8 }),
+    );
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 5 }), (items) => {
+        let selection = { tcp: [] as number[], udp: [] as number[] };
+        try {
+          selection = parsePorts(items.join(','), catalogue);
+        } catch (error) {
+          expect(error).toBeInstanceOf(PortolanError);
+        }
+        for (const ports of [selection.tcp, selection.udp]) {
+          expect(ports.every((port, at) => port > (ports[at - 1] ?? 0) && port <= 65_535)).toBe(true);
+        }
+      }),
+    );
+  });
+});

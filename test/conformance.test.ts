@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { isStandardKey } from '../src/engine/data-keys.ts';
+import { GraphLibrary } from '../src/engine/graph-library.ts';
+import type { ModuleDefinition } from '../src/engine/module.ts';
+import { validateOptions } from '../src/engine/options.ts';
+import { Registry, registerModules } from '../src/engine/registry.ts';
+import { validateGraph } from '../src/engine/validate.ts';
+import { root } from './program.ts';
+
+const registry = new Registry();
+let library: GraphLibrary;
+let modules: ModuleDefinition[] = [];
+
+beforeAll(async () => {
+  await registerModules(registry, join(root, 'src/modules'));
+  library = await GraphLibrary.load(join(root, 'profiles'), 'builtin', registry);
+  modules = registry.list();
+});
+
+/** Contract 9.5, as far as this build goes. */
+const expected = [
+  'asset_profiler',
+  'banner_fingerprinter',
+  'banner_grabber',
+  'connect_scanner',
+  'csv_reporter',
+  'fingerprint_coordinator',
+  'ftp_parser',
+  'http_fingerprinter',
+  'http_parser',
+  'icmp_discovery',
+  'json_reporter',
+  'jsonl_reporter',
+  'smtp_parser',
+  'ssh_parser',
+  'tcp_probe_discovery',
+  'tls_fingerprinter',
+  'tls_parser',
+];
+
+describe('every module', () => {
+  it('is registered under its name', () => {
+    expect(registry.names()).toEqual(expected);
+  });
+
+  it('describes itself and its options', () => {
+    for (const definition of modules) {
+      expect(definition.version).toMatch(/^\d+\.\d+\.\d+$/);
+      expect(definition.description).toMatch(/^[A-Z].{15,}\.$/);
+      for (const [name, option] of Object.entries(definition.options)) {
+        const label = `${definition.name}.${name}`;
+        expect(name, label).toMatch(/^[a-z][a-z0-9_]*$/);
+        expect(option.Description, label).toMatch(/^[A-Z0-9].{5,}\.$/);
+        expect(option.Required || option.Default !== undefined, `${label} has a default`).toBe(true);
+        if (option.Type === 'int' || option.Type === 'duration') {
+          expect(option.Min, `${label} has a lower bound`).toBeTypeOf('number');
+          expect(option.Max, `${label} has an upper bound`).toBeTypeOf('number');
+        }
+      }
+    }
+  });
+
+  it('accepts its own defaults and refuses unknown options', () => {
+    for (const definition of modules) {
+      expect(validateOptions(definition.options, {}).problems, definition.name).toEqual([]);
+      const { problems } = validateOptions(definition.options, { no_such_option: 1 });
+      expect(problems[0]?.field).toBe('no_such_option');
+    }
+  });
+
+  it('speaks of keys that exist', () => {
+    for (const definition of modules) {
+      const keys = [...definition.requires.flatMap((key) => key.split('|')), ...definition.provides];
+      for (const key of keys) expect(isStandardKey(key), `${definition.name}: ${key}`).toBe(true);
+    }
+  });
+
+  it('makes instances that are configured one by one', async () => {
+    for (const definition of modules) {
+      const instance = definition.create();
+      expect(instance.name()).toBe(definition.name);
+      expect(() => instance.configure({ no_such_option: 1 })).toThrow('no_such_option');
+      await instance.initialize();
+      await instance.configure({});
+      await instance.cleanup();
+    }
+  });
+});
+
+describe('every builtin graph', () => {
+  it('is there under the names of the contract', () => {
+    expect(library.profileNames().sort()).toEqual([
+      'deep',
+      'full_scan',
+      'infrastructure',
+      'quick',
+      'quick_discovery',
+      'standard',
+      'webapp',
+    ]);
+    expect(library.get('discovery-only')?.kind).toBe('dag');
+    expect(library.get('port-scan')?.kind).toBe('dag');
+  });
+
+  it('is valid, without a warning, and says what it does', () => {
+    for (const entry of library.list()) {
+      expect(validateGraph(entry.graph, registry), entry.name).toEqual({ errors: [], warnings: [] });
+      expect(entry.description.length, entry.name).toBeGreaterThan(20);
+    }
+  });
+});

@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export const root = resolve(import.meta.dirname, '..');
+const launcher = join(root, 'bin/portolan');
+
+/** A server of this program in a process of its own, on a free port of loopback. */
+export class ServerProcess {
+  readonly workspace: string;
+  readonly #args: string[];
+  readonly #env: NodeJS.ProcessEnv;
+  #child: ChildProcess | null = null;
+  #log = '';
+  url = '';
+
+  constructor(options: { args?: string[]; env?: NodeJS.ProcessEnv } = {}) {
+    this.workspace = mkdtempSync(join(tmpdir(), 'portolan-test-'));
+    this.#args = options.args ?? [];
+    this.#env = options.env ?? {};
+  }
+
+  get pid(): number {
+    if (!this.#child?.pid) throw new Error('the server is not running');
+    return this.#child.pid;
+  }
+
+  /** What the server wrote to its standard error. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Starts the server and waits until it serves. */
+  async start(): Promise<void> {
+    const args = [launcher, 'server', 'start', '--workspace-dir', this.workspace, '--bind', '127.0.0.1:0'];
+    const child = spawn(process.execPath, [...args, ...this.#args], {
+      env: { ...process.env, XDG_CONFIG_HOME: this.workspace, ...this.#env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.#log = (this.#log + chunk.toString()).slice(-64 * 1024);
+    });
+    this.#child = child;
+    await this.#waitUntilServing(child);
+  }
+
+  async #waitUntilServing(child: ChildProcess): Promise<void> {
+    for (let tries = 0; tries < 400; tries++) {
+      if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${this.#log}`);
+      const url = this.#urlFromLock(child.pid as number);
+      if (url && (await answers(`${url}/readyz`))) {
+        this.url = url;
+        return;
+      }
+      await sleep(50);
+    }
+    throw new Error(`the server did not begin to serve:\n${this.#log}`);
+  }
+
+  #urlFromLock(pid: number): string | null {
+    try {
+      const lock = JSON.parse(readFileSync(join(this.workspace, 'workspace.lock'), 'utf8')) as {
+        pid: number;
+        url: string;
+      };
+      return lock.pid === pid && !lock.url.endsWith(':0') ? lock.url : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Ends the server in the given way and waits for its end. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const ended = new Promise<number | null>((resolveEnd) => child.once('exit', (code) => resolveEnd(code)));
+    child.kill(signal);
+    const code = await ended;
+    this.#child = null;
+    return code;
+  }
+
+  /** Ids of the processes that run a scan for this server. */
+  scanProcesses(): number[] {
+    return childrenOf(this.pid);
+  }
+
+  async dispose(): Promise<void> {
+    await this.stop('SIGKILL');
+    rmSync(this.workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+
+  async request(
+    path: string,
+    init: RequestInit = {},
+  ): Promise<{ status: number; body: unknown; headers: Headers }> {
+    const response = await fetch(`${this.url}${path}`, init);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  }
+
+  /** Submits a scan; resolves once it is acknowledged. */
+  async submit(submission: Record<string, unknown>): Promise<string> {
+    const { status, body } = await this.request('/api/v1/scans', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(submission),
+    });
+    if (status !== 201) throw new Error(`not acknowledged: ${status} ${JSON.stringify(body)}`);
+    return (body as { data: { scan_id: string } }).data.scan_id;
+  }
+
+  async detail(scanId: string): Promise<ScanDetail> {
+    const { status, body } = await this.request(`/api/v1/scans/${scanId}`);
+    if (status !== 200) throw new Error(`${scanId}: ${status} ${JSON.stringify(body)}`);
+    return (body as { data: ScanDetail }).data;
+  }
+
+  async waitForEnd(scanId: string, timeoutMs: number): Promise<ScanDetail> {
+    const giveUpAt = performance.now() + timeoutMs;
+    for (;;) {
+      const detail = await this.detail(scanId);
+      if (detail.status === 'completed' || detail.status === 'failed') return detail;
+      if (performance.now() > giveUpAt)
+        throw new Error(`${scanId} is still ${detail.status}: ${JSON.stringify(detail)}`);
+      await sleep(100);
+    }
+  }
+}
+
+export interface ScanDetail {
+  scan_id: string;
+  status: string;
+  error: { code: string; message: string } | null;
+  results: { live_hosts: number; open_ports: number; vulnerabilities: number };
+  progress: { percent: number; phase: string; resumes: number };
+  warnings: { code: string; message: string }[];
+  stages: { instance_id: string; status: string; error: string | null }[];
+}
+
+/** Ids of the direct children of a process. */
+export function childrenOf(pid: number): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return text === '' ? [] : text.split(' ').map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Resident memory of a process and all its descendants, bytes. */
+export function residentBytes(pid: number): number {
+  let own = 0;
+  try {
+    own = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+  return childrenOf(pid).reduce((sum, child) => sum + residentBytes(child), own);
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
+}
