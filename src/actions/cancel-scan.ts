@@ -17,7 +17,6 @@ export interface CancelContext {
   workspace: Workspace;
   queue: EmbeddedQueue;
   workers: ScanStopper;
-  catalogueVersion: string;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { CancelContext } from './cancel-scan.ts';
  * @throws PortolanError `not_found`, also for the second of two deletes
  */
 export async function deleteScan(
-  { store, workspace, queue, workers }: Omit<CancelContext, 'catalogueVersion'>,
+  { store, workspace, queue, workers }: CancelContext,
   scanId: string,
 ): Promise<void> {
   const scan = await showScan(store, scanId);

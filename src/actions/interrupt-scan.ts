@@ -11,7 +11,7 @@ import { countRows, provisionalSummary } from './stream-results.ts';
  * @returns the scan as it is now; null when there is none
  */
 export async function interruptScan(
-  context: { store: Store; workspace: Workspace; catalogueVersion: string },
+  context: { store: Store; workspace: Workspace },
   scanId: string,
   error: { code: FailureCode; message: string },
 ): Promise<Scan | null> {
@@ -25,7 +25,7 @@ export async function interruptScan(
 }
 
 async function closeRecord(
-  { store, workspace, catalogueVersion }: { store: Store; workspace: Workspace; catalogueVersion: string },
+  { store, workspace }: { store: Store; workspace: Workspace },
   scan: Scan,
 ): Promise<Scan> {
   const folder = workspace.scan(scan.scan_id);
@@ -34,7 +34,7 @@ async function closeRecord(
   try {
     if (record.finished) return { ...scan, progress: ended(scan) };
     const counted = { ...scan, ...(await countRows(mergedRows(folder))), progress: ended(scan) };
-    await record.finish(provisionalSummary(counted, catalogueVersion));
+    await record.finish(provisionalSummary(counted));
     await store.scans.setSize(scan.scan_id, await folder.sizeBytes());
     return counted;
   } finally {

@@ -8,7 +8,7 @@ import type { FailureCode, ScanRequest, ScanWarning, StageRecord } from '../doma
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type GraphRun, runGraph } from '../engine/run.ts';
-import { catalogueVersion } from '../knowledge/catalogue.ts';
+import { catalogueVersion } from '../knowledge/catalogue-version.ts';
 import type { NetworkGate } from '../net/gate.ts';
 import { RateLimiter } from '../net/rate.ts';
 import { NameResolver } from '../net/resolve.ts';

@@ -1,5 +1,6 @@
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
+import { catalogueVersion } from '../knowledge/catalogue.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { type ResultHead, renderCsv, renderJson, renderJsonl } from '../workspace/render.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
@@ -24,7 +25,7 @@ function headOf(scan: Scan, row: SummaryRow): ResultHead {
 }
 
 /** What is known of a scan whose record has no summary yet. */
-export function provisionalSummary(scan: Scan, catalogueVersion = ''): SummaryRow {
+export function provisionalSummary(scan: Scan): SummaryRow {
   const end = scan.completed_at === null ? Date.now() : Date.parse(scan.completed_at);
   const seconds = scan.started_at === null ? 0 : Math.max(0, end - Date.parse(scan.started_at)) / 1000;
   return {

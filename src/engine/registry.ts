@@ -43,8 +43,9 @@ export async function registerModules(registry: Registry, dir: string): Promise<
   }
 }
 
+/** Module names have two words or more, joined by `_`; the files that serve a module are written in kebab-case. */
 function isModuleFile(file: string): boolean {
-  return /^[a-z0-9_]+\.[jt]s$/.test(file);
+  return /^[a-z0-9]+(_[a-z0-9]+)+\.[jt]s$/.test(file);
 }
 
 async function importModule(path: string): Promise<ModuleDefinition> {

@@ -34,7 +34,12 @@ export class JobTable {
   }
 
   /** Takes the job that waits longest, or one whose lease has lapsed; null when there is none. */
-  async claim(worker: string, now: number, leaseUntil: number, pools?: readonly string[]): Promise<Claim | null> {
+  async claim(
+    worker: string,
+    now: number,
+    leaseUntil: number,
+    pools?: readonly string[],
+  ): Promise<Claim | null> {
     await this.#closeLapsedCancellations(now);
     const row = await this.#db
       .updateTable('jobs')
@@ -49,7 +54,10 @@ export class JobTable {
           .selectFrom('jobs')
           .select('scan_id')
           .where((f) =>
-            f.or([f('state', '=', 'waiting'), f.and([f('state', '=', 'running'), f('lease_until', '<', now)])]),
+            f.or([
+              f('state', '=', 'waiting'),
+              f.and([f('state', '=', 'running'), f('lease_until', '<', now)]),
+            ]),
           )
           .where('cancel_requested', '=', 0)
           .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
@@ -148,7 +156,12 @@ export class JobTable {
     const rows = await this.#db
       .selectFrom('jobs')
       .select((e) => ['state', e.fn.countAll().as('jobs')])
-      .where((e) => e.or([e('state', 'in', ['waiting', 'running']), e.and([e('state', '=', 'failed'), e('finished_at', '>=', failedSince)])]))
+      .where((e) =>
+        e.or([
+          e('state', 'in', ['waiting', 'running']),
+          e.and([e('state', '=', 'failed'), e('finished_at', '>=', failedSince)]),
+        ]),
+      )
       .groupBy('state')
       .execute();
     const count = (state: string) => Number(rows.find((row) => row.state === state)?.jobs ?? 0);

@@ -51,7 +51,9 @@ async function createScans(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('scan_tags')
     .addColumn('tag', 'text', (column) => column.notNull())
-    .addColumn('scan_id', 'text', (column) => column.notNull().references('scans.scan_id').onDelete('cascade'))
+    .addColumn('scan_id', 'text', (column) =>
+      column.notNull().references('scans.scan_id').onDelete('cascade'),
+    )
     .addPrimaryKeyConstraint('scan_tags_key', ['tag', 'scan_id'])
     .execute();
   await db.schema.createIndex('scan_tags_by_scan').on('scan_tags').column('scan_id').execute();

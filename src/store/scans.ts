@@ -55,10 +55,7 @@ export class ScanTable {
   readonly #db: Kysely<Tables>;
   readonly #atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>;
 
-  constructor(
-    db: Kysely<Tables>,
-    atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>,
-  ) {
+  constructor(db: Kysely<Tables>, atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>) {
     this.#db = db;
     this.#atomically = atomically;
   }
@@ -318,8 +315,19 @@ function initialProgress(): ScanProgress {
 
 /** The columns of those fields that `scan` has. */
 function toRow(scan: Partial<Scan>): Partial<ScanTableRow> {
-  const { results, vuln, targets, tags, progress, severity_counts, error, warnings, notifications, stages, ...plain } =
-    scan;
+  const {
+    results,
+    vuln,
+    targets,
+    tags,
+    progress,
+    severity_counts,
+    error,
+    warnings,
+    notifications,
+    stages,
+    ...plain
+  } = scan;
   return {
     ...plain,
     ...results,
@@ -373,7 +381,11 @@ function matching(filter: Filters) {
     if (since !== null) conditions.push(e('created_at', '>=', since));
     if (filter.tag !== undefined) {
       conditions.push(
-        e('scan_id', 'in', e.selectFrom('scan_tags').select('scan_tags.scan_id').where('tag', '=', filter.tag)),
+        e(
+          'scan_id',
+          'in',
+          e.selectFrom('scan_tags').select('scan_tags.scan_id').where('tag', '=', filter.tag),
+        ),
       );
     }
     if (filter.q !== undefined) {

@@ -22,15 +22,15 @@ const preparedStatements = 200;
 
 /** Kysely over `node:sqlite`: one connection, statements prepared once, transactions that take the write lock first. */
 class NodeSqliteDialect extends SqliteDialect {
-  readonly #database: SqliteDatabase;
+  readonly #database: PreparedDatabase;
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: PreparedDatabase) {
     super({ database });
     this.#database = database;
   }
 
   override createDriver(): Driver {
-    return new ImmediateDriver({ database: this.#database });
+    return new ImmediateDriver(this.#database);
   }
 
   override createAdapter(): SqliteAdapter {
@@ -39,9 +39,21 @@ class NodeSqliteDialect extends SqliteDialect {
 }
 
 class ImmediateDriver extends SqliteDriver {
+  readonly #database: PreparedDatabase;
+
+  constructor(database: PreparedDatabase) {
+    super({ database });
+    this.#database = database;
+  }
+
   /** A deferred transaction that reads before it writes fails at once, without waiting, when another process wrote. */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+
+  /** On a full disk SQLite rolls back by itself; a second rollback would hide that error behind its own. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.isInTransaction) await super.rollbackTransaction(connection);
   }
 }
 
@@ -58,6 +70,10 @@ class PreparedDatabase implements SqliteDatabase {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
+  }
+
+  get isInTransaction(): boolean {
+    return this.#database.isTransaction;
   }
 
   prepare(sql: string): SqliteStatement {
@@ -117,7 +133,12 @@ function translateError(error: unknown): unknown {
     case resultCode.full:
       return new PortolanError('insufficient_storage', 'The disk of the workspace is full.', {}, error);
     case resultCode.busy:
-      return new PortolanError('unavailable', 'The store is in use by another process; try again.', {}, error);
+      return new PortolanError(
+        'unavailable',
+        'The store is in use by another process; try again.',
+        {},
+        error,
+      );
     case resultCode.readonly:
     case resultCode.cantOpen:
       return new PortolanError('unavailable', 'The store cannot be opened for writing.', {}, error);

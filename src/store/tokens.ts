@@ -39,7 +39,12 @@ export class TokenTable {
 
   /** Oldest first. */
   async list(): Promise<TokenRecord[]> {
-    const rows = await this.#db.selectFrom('tokens').selectAll().orderBy('created_at').orderBy('id').execute();
+    const rows = await this.#db
+      .selectFrom('tokens')
+      .selectAll()
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
     return rows.map(fromRow);
   }
 

@@ -170,3 +170,24 @@ export async function isCurrent(files: RecordFiles, record: OpenRecord): Promise
   const [opened, named] = await Promise.all([record.file.stat(), stat(files.data).catch(() => null)]);
   return named !== null && opened.ino === named.ino && opened.dev === named.dev;
 }
+
+/** Bytes read at once from a finished record. */
+const readSize = 256 * 1024;
+
+/** The file from its start in pieces of whole lines; a torn last line is left out. */
+export async function* wholeLines(file: FileHandle): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for (let offset = 0; ; ) {
+    // A line longer than the piece: read ever more, so that the copying stays linear.
+    const piece = await readBytes(file, offset, Math.max(readSize, rest.length));
+    if (piece.length === 0) return;
+    offset += piece.length;
+    const end = piece.lastIndexOf(newLine) + 1;
+    if (end === 0) {
+      rest = Buffer.concat([rest, piece]);
+      continue;
+    }
+    yield Buffer.concat([rest, piece.subarray(0, end)]);
+    rest = Buffer.from(piece.subarray(end));
+  }
+}

@@ -19,9 +19,9 @@ export function jsonText(value: unknown, indent?: number): string {
 /** A row as its line of the record, without the line break; the fields of its identity come first. */
 export function rowLine(row: ResultRow): string {
   const { type, timestamp, host } = row;
-  if (row.type !== 'port') return jsonText({ type, timestamp, host, ...row });
+  if (row.type !== 'port') return jsonText(Object.assign({ type, timestamp, host }, row));
   const { port, protocol } = row;
-  return jsonText({ type, timestamp, host, port, protocol, ...row });
+  return jsonText(Object.assign({ type, timestamp, host, port, protocol }, row));
 }
 
 /** Null for a damaged line. */

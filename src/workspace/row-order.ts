@@ -80,7 +80,8 @@ function portPlace(port: number, protocol: string | null): number {
  * The head of a port line as rowLine writes it. Ports are nearly all rows of a large record, and their banners and
  * attributes need not be parsed to sort them.
  */
-const portHead = /^\{"type":"port","timestamp":"[^"\\]*","host":"([^"\\]*)","port":(\d{1,5}),"protocol":"(tcp|udp)"[,}]/;
+const portHead =
+  /^\{"type":"port","timestamp":"[^"\\]*","host":"([ !#-[\]-~]*)","port":(\d{1,5}),"protocol":"(tcp|udp)"[,}]/;
 
 /** Bytes of a line that hold every head. */
 const headLength = 256;
@@ -110,9 +111,14 @@ export class RowOrder {
    * @param parse reads the whole line; called only when its head is not enough
    */
   add(line: Buffer, place: RowPlace, parse: (line: Buffer) => ResultRow | null, sound: boolean): void {
-    const head = sound ? portHead.exec(line.latin1Slice(0, headLength)) : null;
+    const head = sound ? portHead.exec(line.toString('latin1', 0, headLength)) : null;
     if (head) {
-      this.#push(this.#hosts.numberOf(head[1] as string) + 1, portPlace(Number(head[2]), head[3] as string), 0, place);
+      this.#push(
+        this.#hosts.numberOf(head[1] as string) + 1,
+        portPlace(Number(head[2]), head[3] as string),
+        0,
+        place,
+      );
       return;
     }
     const row = parse(line);

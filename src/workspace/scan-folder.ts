@@ -132,7 +132,8 @@ async function sizeOfTree(path: string): Promise<number> {
   if (entry === null) return 0;
   if (!entry.isDirectory()) return entry.size;
   let bytes = 0;
-  for (const name of (await readdir(path).catch(nullIfMissing)) ?? []) bytes += await sizeOfTree(join(path, name));
+  for (const name of (await readdir(path).catch(nullIfMissing)) ?? [])
+    bytes += await sizeOfTree(join(path, name));
   return bytes;
 }
 

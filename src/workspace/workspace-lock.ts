@@ -105,7 +105,12 @@ function openGuard(path: string): DatabaseSync {
   try {
     return new DatabaseSync(path, { timeout: 0 });
   } catch (error) {
-    throw new PortolanError('configuration', `${path} cannot be opened: ${(error as Error).message}`, {}, error);
+    throw new PortolanError(
+      'configuration',
+      `${path} cannot be opened: ${(error as Error).message}`,
+      {},
+      error,
+    );
   }
 }
 

@@ -145,5 +145,10 @@ function asRefusal(dir: string, error: unknown): unknown {
 }
 
 function refusal(dir: string, reason: string, cause?: unknown): PortolanError {
-  return new PortolanError('configuration', `The workspace ${dir} cannot be used: ${reason}.`, { dir }, cause);
+  return new PortolanError(
+    'configuration',
+    `The workspace ${dir} cannot be used: ${reason}.`,
+    { dir },
+    cause,
+  );
 }

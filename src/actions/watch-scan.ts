@@ -1,0 +1,107 @@
+import { isFinal, type Scan } from '../domain/scan.ts';
+import { tailRecord } from '../workspace/record-reader.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+
+export type ScanEventName = 'status' | 'progress' | 'host' | 'port' | 'finding' | 'warning' | 'end';
+
+/** One event of a scan. `data` is JSON text on one line; `id` is the number of the row of the record. */
+export interface ScanEvent {
+  event: ScanEventName;
+  id?: number;
+  data: string;
+}
+
+export interface ScanSource {
+  folder: ScanFolder;
+  /** The scan as it is now; null once it is deleted. */
+  scan(): Promise<Scan | null>;
+  /** Resolves when something may have changed, or after a while, or on abort. */
+  changed(signal: AbortSignal): Promise<void>;
+}
+
+/** Least time between two `progress` events, milliseconds. */
+const progressMs = 500;
+
+const eventOfRow: Record<string, ScanEventName> = {
+  host: 'host',
+  port: 'port',
+  vulnerability: 'finding',
+  error: 'warning',
+};
+
+/**
+ * What happens in a scan, from a row of its record on, until its `end`. Rows come from the disk and only as fast as
+ * the reader takes them, so none is lost; of `progress` a slow reader sees only the newest.
+ */
+export async function* watchScan(source: ScanSource, afterRow: number, signal: AbortSignal): AsyncGenerator<ScanEvent> {
+  const news = new ScanNews();
+  let row = afterRow;
+  while (!signal.aborted) {
+    // The state is read before the rows: when it is final, every row is on the disk.
+    const scan = await source.scan();
+    if (scan === null) return;
+    yield* news.statusOf(scan);
+    for await (const event of rowsAfter(source.folder, row, signal)) {
+      row = event.id ?? row;
+      yield event;
+    }
+    yield* news.warningsOf(scan);
+    if (isFinal(scan.status)) {
+      yield news.end(scan);
+      return;
+    }
+    yield* news.progressOf(scan);
+    await source.changed(signal);
+  }
+}
+
+/** Every sealed row after a number, as it stands. */
+async function* rowsAfter(folder: ScanFolder, afterRow: number, signal: AbortSignal): AsyncGenerator<ScanEvent> {
+  for (let row = afterRow; !signal.aborted; ) {
+    const { rows } = await tailRecord(folder, row);
+    if (rows.length === 0) return;
+    for (const { sequence, line } of rows) {
+      row = sequence;
+      const event = eventOfRow[rowType(line)];
+      if (event) yield { event, id: sequence, data: line };
+    }
+  }
+}
+
+function rowType(line: string): string {
+  return /^\{"type":"(\w+)"/.exec(line)?.[1] ?? (JSON.parse(line) as { type: string }).type;
+}
+
+/** Tells what changed since the last look. */
+class ScanNews {
+  #status = '';
+  #progress = '';
+  #progressAt = Number.NEGATIVE_INFINITY;
+  #warnings = 0;
+
+  *statusOf({ scan_id, status, started_at, completed_at, error }: Scan): Generator<ScanEvent> {
+    if (status === this.#status) return;
+    this.#status = status;
+    yield { event: 'status', data: JSON.stringify({ scan_id, status, started_at, completed_at, error }) };
+  }
+
+  *warningsOf({ warnings }: Scan): Generator<ScanEvent> {
+    for (const warning of warnings.slice(this.#warnings)) yield { event: 'warning', data: JSON.stringify(warning) };
+    this.#warnings = Math.max(this.#warnings, warnings.length);
+  }
+
+  *progressOf({ progress, results, severity_counts }: Scan): Generator<ScanEvent> {
+    const now = performance.now();
+    const data = JSON.stringify({ progress, results, severity_counts });
+    if (data === this.#progress || now - this.#progressAt < progressMs) return;
+    this.#progress = data;
+    this.#progressAt = now;
+    yield { event: 'progress', data };
+  }
+
+  end(scan: Scan): ScanEvent {
+    const { scan_id, status, completed_at, results, severity_counts, error } = scan;
+    const data = { scan_id, status, partial: status !== 'completed', completed_at, results, severity_counts, error };
+    return { event: 'end', data: JSON.stringify(data) };
+  }
+}

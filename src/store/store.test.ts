@@ -1,0 +1,336 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ScanRequest } from '../domain/scan.ts';
+import { openStore, type Store } from './open.ts';
+import type { TokenRecord } from './tokens.ts';
+
+const run = promisify(execFile);
+
+let dir: string;
+let file: string;
+let store: Store;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-store-'));
+  file = join(dir, 'service.db');
+  store = await openStore(file);
+});
+
+afterEach(async () => {
+  await store.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+function scanId(number: number): string {
+  return `20261006-143022-${String(number).padStart(6, '0')}`;
+}
+
+function request(number: number, more: Partial<ScanRequest> = {}): ScanRequest {
+  return {
+    scan_id: scanId(number),
+    created_at: new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString(),
+    targets: [`10.0.0.${number}`],
+    exclude: [],
+    profile: 'standard',
+    vuln: true,
+    notifications: [],
+    name: null,
+    tags: [],
+    ports: null,
+    rate: 1000,
+    dag: null,
+    pool: 'default',
+    options: { timeout: '3s' },
+    user: null,
+    ...more,
+  };
+}
+
+async function listed(filter: Partial<Parameters<Store['scans']['list']>[0]> = {}): Promise<string[]> {
+  const page = await store.scans.list({ limit: 50, offset: 0, ...filter });
+  return page.scans.map((scan) => scan.scan_id);
+}
+
+describe('the file', () => {
+  it('is for its owner only, in WAL mode, and shrinks on demand', async () => {
+    await store.scans.insert(request(1));
+    for (const name of [file, `${file}-wal`, `${file}-shm`])
+      expect((await stat(name)).mode & 0o777).toBe(0o600);
+    const raw = new DatabaseSync(file);
+    expect(raw.prepare('pragma journal_mode').get()).toEqual({ journal_mode: 'wal' });
+    expect(raw.prepare('pragma auto_vacuum').get()).toEqual({ auto_vacuum: 2 });
+    raw.close();
+  });
+
+  it('opens again with what it held', async () => {
+    await store.scans.insert(request(1));
+    await store.close();
+    store = await openStore(file);
+    expect(await listed()).toEqual([scanId(1)]);
+  });
+
+  it('that is no database is refused', async () => {
+    const other = join(dir, 'other.db');
+    await writeFile(other, 'this is not a database, however long it may be'.repeat(100));
+    await expect(openStore(other)).rejects.toMatchObject({ code: 'configuration' });
+    await expect(openStore(join(dir, 'no', 'folder.db'))).rejects.toMatchObject({ code: 'configuration' });
+  });
+
+  it('of a newer version is refused', async () => {
+    await store.close();
+    const raw = new DatabaseSync(file);
+    raw.exec(
+      "insert into kysely_migration (name, timestamp) values ('9999-future', '2030-01-01T00:00:00.000Z')",
+    );
+    raw.close();
+    await expect(openStore(file)).rejects.toMatchObject({ code: 'configuration' });
+    const again = new DatabaseSync(file);
+    again.exec("delete from kysely_migration where name = '9999-future'");
+    again.close();
+    store = await openStore(file);
+  });
+
+  it('may be made by several processes at once', async () => {
+    const fresh = join(dir, 'fresh.db');
+    const module = JSON.stringify(new URL('./open.ts', import.meta.url).href);
+    const source = `
+      import { openStore } from ${module};
+      const store = await openStore(${JSON.stringify(fresh)});
+      console.log((await store.scans.totals()).scan_count);
+      await store.close();`;
+    const answers = Array.from({ length: 4 }, () =>
+      run(process.execPath, ['--input-type=module', '-e', source]),
+    );
+    for (const { stdout } of await Promise.all(answers)) expect(stdout).toBe('0\n');
+  });
+});
+
+describe('scans', () => {
+  it('come back as they were stored', async () => {
+    const asked = request(1, { name: 'n', tags: ['a', 'b', 'a'], notifications: ['slack://x'] });
+    const stored = await store.scans.insert(asked, 'cli:42');
+    expect(stored).toMatchObject({ status: 'pending', tags: ['a', 'b', 'a'], error: null, stages: [] });
+    expect(stored.notifications).toEqual([
+      { channel: 'slack://x', status: 'pending', attempts: 0, error: null },
+    ]);
+    expect(await store.scans.get(scanId(1))).toEqual(stored);
+    expect(await store.scans.request(scanId(1))).toEqual(asked);
+    expect(await store.scans.executor(scanId(1))).toBe('cli:42');
+    expect(await store.scans.get(scanId(2))).toBeNull();
+    expect(await store.scans.request(scanId(2))).toBeNull();
+    expect(await store.scans.executor(scanId(2))).toBeNull();
+  });
+
+  it('are changed field by field', async () => {
+    const stored = await store.scans.insert(request(1));
+    const change = {
+      status: 'running' as const,
+      started_at: '2026-01-01T00:00:05.000Z',
+      results: { live_hosts: 1, open_ports: 2, vulnerabilities: 3 },
+      progress: { ...stored.progress, percent: 50 },
+      warnings: [{ code: 'w', message: 'm' }],
+      vuln: false,
+      tags: ['new'],
+      name: 'renamed',
+    };
+    expect(await store.scans.update(scanId(1), change)).toBe(true);
+    expect(await store.scans.get(scanId(1))).toEqual({ ...stored, ...change });
+    expect(await listed({ tag: 'new' })).toEqual([scanId(1)]);
+    expect(await listed({ q: 'RENAMED' })).toEqual([scanId(1)]);
+    expect(await store.scans.update(scanId(1), {})).toBe(true);
+    expect(await store.scans.update(scanId(2), { name: 'x' })).toBe(false);
+    expect(await store.scans.update(scanId(2), {})).toBe(false);
+  });
+
+  it('never leave a final state or go back', async () => {
+    await store.scans.insert(request(1));
+    const to = (status: 'pending' | 'running' | 'completed' | 'failed') =>
+      store.scans.update(scanId(1), { status });
+    expect(await to('running')).toBe(true);
+    expect(await to('pending')).toBe(false);
+    const error = { code: 'canceled' as const, message: 'm' };
+    expect(await store.scans.update(scanId(1), { status: 'failed', error })).toBe(true);
+    expect(await store.scans.update(scanId(1), { status: 'completed', error: null })).toBe(false);
+    expect(await store.scans.get(scanId(1))).toMatchObject({ status: 'failed', error });
+    expect(await store.scans.update(scanId(1), { warnings: [] })).toBe(true);
+  });
+
+  it('are deleted with tags and job', async () => {
+    await store.scans.insert(request(1, { tags: ['a'] }));
+    await store.jobs.insert(scanId(1), 'default', 0);
+    expect(await store.scans.delete(scanId(1))).toBe(true);
+    expect(await store.scans.delete(scanId(1))).toBe(false);
+    expect(await listed({ tag: 'a' })).toEqual([]);
+    expect(await store.jobs.delete(scanId(1))).toBe(false);
+  });
+
+  it('that run are orphans at start', async () => {
+    for (const number of [1, 2, 3]) await store.scans.insert(request(number));
+    await store.scans.update(scanId(3), { status: 'running' });
+    await store.scans.update(scanId(2), { status: 'running' });
+    expect((await store.scans.orphans()).map((scan) => scan.scan_id)).toEqual([scanId(2), scanId(3)]);
+  });
+
+  it('are totalled', async () => {
+    expect(await store.scans.totals()).toEqual({ scan_count: 0, oldest: null, newest: null, size_bytes: 0 });
+    for (const number of [1, 2]) await store.scans.insert(request(number));
+    expect(await store.scans.setSize(scanId(1), 5_000_000_000)).toBe(true);
+    expect(await store.scans.setSize(scanId(9), 1)).toBe(false);
+    expect(await store.scans.totals()).toEqual({
+      scan_count: 2,
+      oldest: '2026-01-01T00:00:01.000Z',
+      newest: '2026-01-01T00:00:02.000Z',
+      size_bytes: 5_000_000_000,
+    });
+  });
+});
+
+describe('the list', () => {
+  it('is filtered', async () => {
+    await store.scans.insert(request(1, { name: 'Office 100%', tags: ['a'] }));
+    await store.scans.insert(request(2, { targets: ['db_1.example.net'], tags: ['a', 'b'] }));
+    await store.scans.insert(request(3));
+    await store.scans.update(scanId(3), { status: 'running' });
+    expect(await listed({ status: 'running' })).toEqual([scanId(3)]);
+    expect(await listed({ since: '2026-01-01T00:00:02Z' })).toEqual([scanId(3), scanId(2)]);
+    expect(await listed({ since: '2026-01-01T01:00:02+01:00' })).toEqual([scanId(3), scanId(2)]);
+    expect(await listed({ tag: 'a' })).toEqual([scanId(2), scanId(1)]);
+    expect(await listed({ tag: 'a', q: 'office' })).toEqual([scanId(1)]);
+    expect(await listed({ q: '0%' })).toEqual([scanId(1)]);
+    expect(await listed({ q: 'b_1' })).toEqual([scanId(2)]);
+    for (const q of ['_', '%', '\\', '"', '[', "'"]) expect(await listed({ q })).toEqual(expectedFor(q));
+    await expect(listed({ since: 'yesterday' })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  function expectedFor(q: string): string[] {
+    if (q === '_') return [scanId(2)];
+    return q === '%' ? [scanId(1)] : [];
+  }
+
+  it('is paged by cursor, also past deleted scans and among equal times', async () => {
+    const created_at = '2026-02-01T00:00:00.000Z';
+    for (let number = 0; number < 7; number++) await store.scans.insert(request(number, { created_at }));
+    const first = await store.scans.list({ limit: 3, offset: 0 });
+    expect(first.scans.map((scan) => scan.scan_id)).toEqual([6, 5, 4].map(scanId));
+    expect(first.total).toBe(7);
+    await store.scans.delete(scanId(4));
+    const second = await store.scans.list({ limit: 3, offset: 0, cursor: first.nextCursor ?? '' });
+    expect(second.scans.map((scan) => scan.scan_id)).toEqual([3, 2, 1].map(scanId));
+    expect(second.total).toBe(6);
+    const third = await store.scans.list({ limit: 3, offset: 0, cursor: second.nextCursor ?? '' });
+    expect(third).toMatchObject({ scans: [{ scan_id: scanId(0) }], nextCursor: null });
+    expect(await listed({ limit: 2, offset: 5 })).toEqual([scanId(0)]);
+    expect(await listed({ offset: 99 })).toEqual([]);
+  });
+
+  it.each(['', 'x', 'AAAA', Buffer.from("' or 1=1 --").toString('base64url')])(
+    'refuses the cursor %j',
+    async (cursor) => {
+      await expect(listed({ cursor })).rejects.toMatchObject({
+        code: 'invalid_request',
+        details: { fields: [{ field: 'cursor' }] },
+      });
+    },
+  );
+
+  it('of 5000 scans takes milliseconds', async () => {
+    await store.transaction(async (inside) => {
+      for (let number = 0; number < 5000; number++) {
+        await inside.scans.insert(request(number, { tags: [`t${number % 10}`], name: `scan ${number}` }));
+      }
+    });
+    const { nextCursor } = await store.scans.list({ limit: 2500, offset: 0 });
+    const filters = [
+      {},
+      { offset: 4000 },
+      { cursor: nextCursor ?? '' },
+      { tag: 't3' },
+      { q: 'scan 77' },
+      { status: 'running' as const },
+    ];
+    for (const filter of filters) {
+      await listed(filter);
+      const start = performance.now();
+      await listed(filter);
+      expect(performance.now() - start, JSON.stringify(filter)).toBeLessThan(50);
+    }
+  });
+});
+
+describe('transactions', () => {
+  it('roll back wholly', async () => {
+    const failing = store.transaction(async (inside) => {
+      await inside.scans.insert(request(1, { tags: ['a'] }));
+      await inside.jobs.insert(scanId(1), 'default', 0);
+      throw new Error('stop');
+    });
+    await expect(failing).rejects.toThrow('stop');
+    expect(await listed()).toEqual([]);
+    expect(await store.jobs.counts('2000')).toEqual({ pending: 0, running: 0, failed: 0 });
+  });
+
+  it('do not interleave', async () => {
+    const steps: string[] = [];
+    const work = (name: string) =>
+      store.transaction(async (inside) => {
+        steps.push(`${name} in`);
+        await inside.scans.totals();
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await inside.scans.totals();
+        steps.push(`${name} out`);
+      });
+    const reading = store.scans.totals();
+    await Promise.all([work('a'), work('b'), reading]);
+    expect(steps).toEqual(['a in', 'a out', 'b in', 'b out']);
+  });
+
+  it('join when nested', async () => {
+    await store.transaction(async (outer) => {
+      await outer.scans.insert(request(1));
+      await outer.transaction(async (inner) => {
+        expect(await inner.scans.get(scanId(1))).not.toBeNull();
+        await inner.scans.insert(request(2));
+      });
+    });
+    expect(await listed()).toEqual([scanId(2), scanId(1)]);
+  });
+});
+
+describe('tokens', () => {
+  const token: TokenRecord = {
+    id: 't1',
+    name: 'ci',
+    digest: 'aa',
+    previous_digest: null,
+    previous_until: null,
+    scopes: ['scan:read'],
+    tenant: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    expires_at: null,
+    last_used_at: null,
+    revoked_at: null,
+  };
+
+  it('are stored, found, listed and changed', async () => {
+    await store.tokens.insert(token);
+    await store.tokens.insert({ ...token, id: 't0', created_at: '2026-01-02T00:00:00.000Z' });
+    expect(await store.tokens.find('t1')).toEqual(token);
+    expect(await store.tokens.find('t9')).toBeNull();
+    expect((await store.tokens.list()).map(({ id }) => id)).toEqual(['t1', 't0']);
+    expect(await store.tokens.update('t1', { revoked_at: '2026-01-03T00:00:00.000Z', scopes: [] })).toBe(
+      true,
+    );
+    expect(await store.tokens.find('t1')).toMatchObject({
+      revoked_at: '2026-01-03T00:00:00.000Z',
+      scopes: [],
+    });
+    expect(await store.tokens.update('t1', {})).toBe(true);
+    expect(await store.tokens.update('t9', { name: 'x' })).toBe(false);
+    await expect(store.tokens.insert(token)).rejects.toThrow();
+  });
+});

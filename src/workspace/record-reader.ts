@@ -1,0 +1,155 @@
+import { open } from 'node:fs/promises';
+import type { ResultRow, SummaryRow } from '../domain/result.ts';
+import {
+  type Block,
+  blockLastRow,
+  isCurrent,
+  linesOf,
+  type OpenRecord,
+  openRecordFile,
+  parseIndex,
+  type RecordFiles,
+  readBlock,
+  readBytes,
+  readIndex,
+  recordFiles,
+  wholeLines,
+} from './record-files.ts';
+import { mergeRecord, RowReader } from './record-merge.ts';
+import { readSequence } from './record-sequence.ts';
+import { parseRow } from './row-line.ts';
+import type { ScanFolder } from './scan-folder.ts';
+
+/**
+ * The rows of a record, each identity once: errors; then hosts by address, each followed by its ports ascending, each
+ * port by its findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
+ * Nothing is written. A record that is deleted meanwhile is still read to its end.
+ */
+export async function* mergedRows(folder: ScanFolder): AsyncGenerator<ResultRow> {
+  const opened = await openWithIndex(recordFiles(folder.path));
+  if (opened === null) return;
+  const { record, blocks } = opened;
+  try {
+    if (record.summaryLine !== null) yield* finishedRows(record);
+    else for await (const { row } of mergeRecord(record.file, blocks)) yield row;
+  } finally {
+    await record.file.close();
+  }
+}
+
+async function* finishedRows(record: OpenRecord): AsyncGenerator<ResultRow> {
+  for await (const bytes of wholeLines(record.file)) {
+    for (const { start, end } of linesOf(bytes)) {
+      const row = parseRow(bytes.toString('utf8', start, end));
+      if (row !== null && row.type !== 'summary') yield row;
+    }
+  }
+}
+
+/** The last line of a finished record; null while the scan runs. */
+export async function recordSummary(folder: ScanFolder): Promise<SummaryRow | null> {
+  const record = await openRecordFile(recordFiles(folder.path));
+  if (record === null) return null;
+  await record.file.close();
+  return record.summaryLine === null ? null : (parseRow(record.summaryLine) as SummaryRow | null);
+}
+
+/** A row of the growing record and its number, or the row of the finished record that says the same and more. */
+export interface NumberedLine {
+  sequence: number;
+  line: string;
+}
+
+/** Rows at most in one answer of tailRecord. */
+const tailRows = 1000;
+
+/**
+ * Follows a record. Gives rows with a number above `fromRow`, ascending, at most 1000, without the summary. The first
+ * row has number 1. Numbers stay good when the record is finished meanwhile: rows that later ones superseded are then
+ * left out, nothing else is.
+ *
+ * @returns `finished`: the record is finished and these are its last rows
+ */
+export async function tailRecord(
+  folder: ScanFolder,
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  const files = recordFiles(folder.path);
+  for (;;) {
+    const record = await openRecordFile(files);
+    if (record === null) return { rows: [], finished: false };
+    try {
+      if (record.summaryLine !== null) return await finishedTail(files, record, fromRow);
+      const blocks = await readIndexAfter(files.index, fromRow);
+      if (await isCurrent(files, record)) return await growingTail(record, blocks, fromRow);
+      // Finished or deleted between the two reads: look again.
+    } finally {
+      await record.file.close();
+    }
+  }
+}
+
+async function growingTail(
+  record: OpenRecord,
+  blocks: readonly Block[],
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  const rows: NumberedLine[] = [];
+  for (const block of blocks) {
+    if (blockLastRow(block) <= fromRow) continue;
+    const { bytes, sound } = await readBlock(record.file, block);
+    // The end of a record whose scan was killed, and which nobody has recovered yet.
+    if (!sound) break;
+    let sequence = block.first_row - 1;
+    for (const { start, end } of linesOf(bytes)) {
+      sequence += 1;
+      if (sequence > fromRow) rows.push({ sequence, line: bytes.toString('utf8', start, end) });
+      if (rows.length === tailRows) return { rows, finished: false };
+    }
+  }
+  return { rows, finished: false };
+}
+
+async function finishedTail(
+  files: RecordFiles,
+  record: OpenRecord,
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  const found = await readSequence(files.sequence, fromRow, tailRows);
+  const reader = new RowReader(record.file);
+  const rows = (found?.entries ?? []).map((entry) => ({
+    sequence: entry.sequence,
+    line: reader.read(entry),
+  }));
+  return { rows, finished: !found?.more };
+}
+
+async function openWithIndex(files: RecordFiles): Promise<{ record: OpenRecord; blocks: Block[] } | null> {
+  for (;;) {
+    const record = await openRecordFile(files);
+    if (record === null || record.summaryLine !== null) return record && { record, blocks: [] };
+    const blocks = await readIndex(files.index);
+    if (await isCurrent(files, record)) return { record, blocks };
+    await record.file.close();
+  }
+}
+
+/** Bytes of the index read at first: some 700 blocks, far more than a follower is behind. */
+const indexWindow = 64 * 1024;
+
+/** The blocks from the one that holds the row behind `fromRow` on, reading the index from its end. */
+async function readIndexAfter(path: string, fromRow: number): Promise<Block[]> {
+  const file = await open(path, 'r').catch(() => null);
+  if (file === null) return [];
+  try {
+    const { size } = await file.stat();
+    for (let window = indexWindow; ; window *= 8) {
+      const start = Math.max(0, size - window);
+      const text = (await readBytes(file, start, size - start)).toString('latin1');
+      const blocks = parseIndex(start === 0 ? text : text.slice(text.indexOf('\n') + 1));
+      if (start === 0 || (blocks[0] && blocks[0].first_row <= fromRow + 1)) return blocks;
+    }
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,320 @@
+import { type Severity, severities } from '../domain/finding.ts';
+import type {
+  ErrorRow,
+  HostRow,
+  PortRow,
+  ResultRow,
+  SummaryRow,
+  VulnerabilityRow,
+} from '../domain/result.ts';
+import { completeRow, jsonText, rowLine } from './row-line.ts';
+
+/** What the JSON form says beside the rows. */
+export interface ResultHead {
+  scan_id: string;
+  timestamp: string;
+  status: string;
+  /** The scan is not finished or did not reach everything. */
+  partial: boolean;
+  targets: string[];
+  summary: object;
+  warnings: object[];
+}
+
+/** Text is handed on in pieces of about so many characters. */
+const pieceLength = 64 * 1024;
+
+/**
+ * The `data` object of the answer in JSON: hosts with their ports nested, findings in their port, findings without a
+ * reported port at their host. `rows` come in the order of mergedRows; one row is held at a time.
+ *
+ * @param pretty indented by two blanks
+ */
+export async function* renderJson(
+  head: ResultHead,
+  rows: AsyncIterable<ResultRow>,
+  pretty = false,
+): AsyncGenerator<string> {
+  yield* inPieces(jsonDocument(head, rows, pretty ? prettyLayout : compactLayout));
+}
+
+/** One object a line: the rows complete, then the summary. */
+export async function* renderJsonl(
+  rows: AsyncIterable<ResultRow>,
+  summary: SummaryRow,
+): AsyncGenerator<string> {
+  yield* inPieces(jsonlLines(rows, summary));
+}
+
+/**
+ * RFC 4180 with CRLF, one record per port, the header always. No cell is a formula to a spreadsheet: one that would
+ * be gets a leading apostrophe. Control characters appear as `\xNN`, line breaks as `\n`. `rows` come in the order of
+ * mergedRows.
+ */
+export async function* renderCsv(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
+  yield* inPieces(csvRecords(rows));
+}
+
+async function* inPieces(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  let piece = '';
+  for await (const text of texts) {
+    piece += text;
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
+}
+
+/** Where line breaks and blanks go. */
+interface JsonLayout {
+  /** A value that stands at a depth of nesting. */
+  value(value: unknown, depth: number): string;
+  /** Break before something at a depth. */
+  line(depth: number): string;
+  colon: string;
+}
+
+const compactLayout: JsonLayout = { value: (value) => jsonText(value), line: () => '', colon: ':' };
+
+const prettyLayout: JsonLayout = {
+  value: (value, depth) => jsonText(value, 2).replaceAll('\n', prettyLayout.line(depth)),
+  line: (depth) => `\n${'  '.repeat(depth)}`,
+  colon: ': ',
+};
+
+/** Errors stand before `results`, as they do in the rows: so nothing has to be kept until the end. */
+async function* jsonDocument(
+  head: ResultHead,
+  rows: AsyncIterable<ResultRow>,
+  layout: JsonLayout,
+): AsyncGenerator<string> {
+  const { line, colon } = layout;
+  const { scan_id, timestamp, status, partial, targets, summary, warnings } = head;
+  yield '{';
+  const fields = { scan_id, timestamp, status, partial, targets, summary, warnings, compliance: [] };
+  for (const [name, value] of Object.entries(fields))
+    yield `${field(layout, 1, name)}${layout.value(value, 1)},`;
+  const body = new JsonBody(layout);
+  yield `${field(layout, 1, 'errors')}[`;
+  for await (const row of rows) yield body.add(row);
+  yield `${body.end()}${line(0)}}${colon === ': ' ? '\n' : ''}`;
+}
+
+function field(layout: JsonLayout, depth: number, name: string): string {
+  return `${layout.line(depth)}${JSON.stringify(name)}${layout.colon}`;
+}
+
+/** The lists `errors` and `results`, row by row. */
+class JsonBody {
+  readonly #layout: JsonLayout;
+  #inResults = false;
+  /** Elements so far of the list that is being written: errors or hosts. */
+  #elements = 0;
+  #host: OpenHost | null = null;
+
+  constructor(layout: JsonLayout) {
+    this.#layout = layout;
+  }
+
+  add(row: ResultRow): string {
+    switch (row.type) {
+      case 'error':
+        if (this.#inResults) throw new Error('Errors come before hosts, in the order of mergedRows.');
+        return this.#element(errorObject(row));
+      case 'summary':
+        return '';
+      default:
+        return this.#startResults() + this.#addToHost(row);
+    }
+  }
+
+  end(): string {
+    return `${this.#startResults()}${this.#endHost()}${this.#endList()}`;
+  }
+
+  #element(value: object): string {
+    return `${this.#separator()}${this.#layout.value(value, 2)}`;
+  }
+
+  #separator(): string {
+    const comma = this.#elements === 0 ? '' : ',';
+    this.#elements += 1;
+    return `${comma}${this.#layout.line(2)}`;
+  }
+
+  #startResults(): string {
+    if (this.#inResults) return '';
+    const end = this.#endList();
+    this.#inResults = true;
+    this.#elements = 0;
+    return `${end},${field(this.#layout, 1, 'results')}[`;
+  }
+
+  #endList(): string {
+    return `${this.#elements === 0 ? '' : this.#layout.line(1)}]`;
+  }
+
+  #addToHost(row: HostRow | PortRow | VulnerabilityRow): string {
+    if (this.#host?.address === row.host && row.type !== 'host') return this.#host.add(row);
+    const end = this.#endHost();
+    this.#host = new OpenHost(row.type === 'host' ? row : unseenHost(row), this.#layout);
+    const start = `${end}${this.#separator()}${this.#host.start()}`;
+    return row.type === 'host' ? start : start + this.#host.add(row);
+  }
+
+  #endHost(): string {
+    const end = this.#host?.end() ?? '';
+    this.#host = null;
+    return end;
+  }
+}
+
+/** A host of which only ports or findings are recorded. */
+function unseenHost(row: PortRow | VulnerabilityRow): HostRow {
+  return { type: 'host', timestamp: row.timestamp, host: row.host, state: 'up' };
+}
+
+/** The object of one host, written as its rows come. */
+class OpenHost {
+  readonly address: string;
+  readonly #row: HostRow;
+  readonly #layout: JsonLayout;
+  #ports = 0;
+  #port: PortRow | null = null;
+  #portFindings: object[] = [];
+  #hostFindings: object[] = [];
+
+  constructor(row: HostRow, layout: JsonLayout) {
+    this.address = row.host;
+    this.#row = row;
+    this.#layout = layout;
+  }
+
+  start(): string {
+    const { type: _type, timestamp: _timestamp, ...fields } = completeRow(this.#row);
+    const written = Object.entries(fields).map(
+      ([name, value]) => `${field(this.#layout, 3, name)}${this.#layout.value(value, 3)},`,
+    );
+    return `{${written.join('')}${field(this.#layout, 3, 'ports')}[`;
+  }
+
+  add(row: PortRow | VulnerabilityRow): string {
+    if (row.type === 'port') {
+      const end = this.#endPort();
+      this.#port = row;
+      return end;
+    }
+    const atPort = this.#port?.port === row.port && this.#port?.protocol === row.protocol;
+    (atPort ? this.#portFindings : this.#hostFindings).push(row.vulnerability);
+    return '';
+  }
+
+  end(): string {
+    const lastPort = this.#endPort();
+    const { value, line } = this.#layout;
+    const endPorts = `${this.#ports === 0 ? '' : line(3)}]`;
+    const findings = `${field(this.#layout, 3, 'vulnerabilities')}${value(this.#hostFindings, 3)}`;
+    return `${lastPort}${endPorts},${findings}${line(2)}}`;
+  }
+
+  #endPort(): string {
+    if (this.#port === null) return '';
+    const { type: _type, timestamp: _timestamp, host: _host, ...fields } = completeRow(this.#port);
+    const text = this.#layout.value({ ...fields, vulnerabilities: this.#portFindings }, 4);
+    const comma = this.#ports === 0 ? '' : ',';
+    this.#ports += 1;
+    this.#port = null;
+    this.#portFindings = [];
+    return `${comma}${this.#layout.line(4)}${text}`;
+  }
+}
+
+function errorObject(row: ErrorRow): object {
+  const { target, code, message, node } = completeRow(row);
+  return { target, code, message, node };
+}
+
+async function* jsonlLines(rows: AsyncIterable<ResultRow>, summary: SummaryRow): AsyncGenerator<string> {
+  for await (const row of rows) {
+    if (row.type !== 'summary') yield `${rowLine(completeRow(row))}\n`;
+  }
+  yield `${rowLine(summary)}\n`;
+}
+
+const csvColumns = [
+  'host',
+  'port',
+  'protocol',
+  'state',
+  'service',
+  'version',
+  'product',
+  'cpe',
+  'vulnerability_ids',
+  'max_severity',
+  'banner',
+];
+
+async function* csvRecords(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
+  yield csvRecord(csvColumns);
+  let port: PortRow | null = null;
+  let findings: VulnerabilityRow[] = [];
+  for await (const row of rows) {
+    if (row.type === 'vulnerability' && port !== null && isOfPort(row, port)) {
+      findings.push(row);
+      continue;
+    }
+    if (port !== null) yield portRecord(port, findings);
+    port = row.type === 'port' ? row : null;
+    findings = [];
+  }
+  if (port !== null) yield portRecord(port, findings);
+}
+
+function isOfPort(finding: VulnerabilityRow, port: PortRow): boolean {
+  return finding.host === port.host && finding.port === port.port && finding.protocol === port.protocol;
+}
+
+function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
+  const { service } = row;
+  return csvRecord([
+    row.host,
+    String(row.port),
+    row.protocol,
+    row.state,
+    service?.name ?? '',
+    service?.version ?? '',
+    service?.product ?? '',
+    service?.cpe ?? '',
+    findings.map((finding) => finding.vulnerability.id).join(';'),
+    worstSeverity(findings),
+    (row.banner ?? '').trimEnd(),
+  ]);
+}
+
+function worstSeverity(findings: VulnerabilityRow[]): Severity | '' {
+  const found = new Set(findings.map((finding) => finding.vulnerability.severity));
+  return severities.find((severity) => found.has(severity)) ?? '';
+}
+
+function csvRecord(cells: string[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+/** Cells like most are: nothing in them to guard, to show or to quote. */
+const plainCell = /^(?:\w[\w .:;/()-]*)?$/;
+
+function csvCell(text: string): string {
+  if (plainCell.test(text)) return text;
+  const guarded = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const visible = guarded
+    .replace(/\r\n|[\r\n\u2028\u2029]/g, '\\n')
+    // Everything else that a terminal or a parser could act on; TAB is harmless inside a cell.
+    .replace(
+      /[\0-\x08\x0b-\x1f\x7f-\x9f]/g,
+      (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    )
+    .toWellFormed();
+  return /[",]/.test(visible) ? `"${visible.replaceAll('"', '""')}"` : visible;
+}
