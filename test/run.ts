@@ -51,7 +51,7 @@ const labPrefix = `pltlab-${process.pid}`;
 /** Between an interrupt and the forced end of the running command. */
 const interruptGraceMs = 5000;
 /** Longest output of a failed step that is shown, in lines from its end. */
-const shownLines = 150;
+const shownLines = { check: 40, tests: 150 };
 
 const checks: Step[] = [
   { name: 'node', run: checkNode },
@@ -91,10 +91,7 @@ async function runAll(steps: Step[]): Promise<Tally> {
     console.log(line(step.name, outcome, (performance.now() - started) / 1000));
     for (const note of outcome.notes) console.log(note.replace(/^/gm, '     '));
   }
-  if (interrupted !== null) {
-    console.log(`interrupted by ${interrupted}`);
-    total.failed += 1;
-  }
+  if (interrupted !== null) console.log(`interrupted by ${interrupted}`);
   return total;
 }
 
@@ -124,7 +121,9 @@ function checkNode(): Outcome {
 
 async function check(tool: string, args: string[], limitSeconds: number): Promise<Outcome> {
   const { exitCode, output } = await execute(join(bin, tool), args, limitSeconds);
-  return exitCode === 0 ? success() : failure(`${tool} ended with ${exitCode}`, tail(output));
+  return exitCode === 0
+    ? success()
+    : failure(`${tool} ended with ${exitCode}`, tail(output, shownLines.check));
 }
 
 /** `always`: its output is shown also when all is well. */
@@ -135,11 +134,12 @@ async function vitest(args: string[], limitSeconds: number, always = false): Pro
     const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
     const run = await execute(join(bin, 'vitest'), [...args, ...reporters], limitSeconds);
     if (!existsSync(file))
-      return failure(`vitest ended with ${run.exitCode} and no report`, tail(run.output));
+      return failure(`vitest ended with ${run.exitCode} and no report`, tail(run.output, shownLines.tests));
     const outcome = countTests(JSON.parse(readFileSync(file, 'utf8')) as Report);
+    outcome.notes.push(...skipReasons(run.output));
     // an error outside the tests (an unhandled rejection, say) fails the run without failing a test
     if (run.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
-    if (outcome.failed > 0 || always) outcome.notes.push(tail(run.output));
+    if (outcome.failed > 0 || always) outcome.notes.push(tail(run.output, shownLines.tests));
     return outcome;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -160,9 +160,19 @@ function countTests(report: Report): Outcome {
     }
     outcome.failed += failed.length;
     outcome.skipped += unrun.length;
-    for (const test of unrun) outcome.notes.push(`skipped: ${relative(root, file.name)}: ${test.fullName}`);
+    const name = relative(root, file.name);
+    if (unrun.length > 1 && unrun.length === file.assertionResults.length) {
+      outcome.notes.push(`skipped: ${name}: all ${unrun.length} tests`);
+    } else {
+      outcome.notes.push(...unrun.map((test) => `skipped: ${name}: ${test.fullName}`));
+    }
   }
   return outcome;
+}
+
+/** A test file that skips tests prints why, in a line that begins with `skipped: `. */
+function skipReasons(output: string): string[] {
+  return output.split('\n').filter((line) => line.startsWith('skipped: '));
 }
 
 async function runLab(): Promise<Outcome> {
@@ -231,8 +241,8 @@ function endGroup(child: ChildProcess | null, signal: NodeJS.Signals): void {
   }
 }
 
-function tail(output: string): string {
+function tail(output: string, count: number): string {
   const lines = output.trimEnd().split('\n');
-  const omitted = lines.length - shownLines;
-  return (omitted > 0 ? [`... ${omitted} lines before`, ...lines.slice(-shownLines)] : lines).join('\n');
+  const omitted = lines.length - count;
+  return (omitted > 0 ? [`... ${omitted} lines before`, ...lines.slice(-count)] : lines).join('\n');
 }

@@ -3,7 +3,7 @@ import type { Scan } from '../domain/scan.ts';
 import type { EmbeddedQueue } from '../queue/embedded.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { interruptScan } from './interrupt-scan.ts';
+import { interruptScan, liveCommandLine } from './interrupt-scan.ts';
 import { showScan } from './show-scan.ts';
 
 /** The processes that run scans. */
@@ -27,11 +27,21 @@ export interface CancelContext {
 export async function cancelScan(context: CancelContext, scanId: string): Promise<Scan> {
   const scan = await showScan(context.store, scanId);
   if (isOver(scan)) return alreadyOver(scan);
+  await refuseForeign(context.store, scanId);
   await context.queue.cancel(scanId);
   await context.workers.stop(scanId);
   const error = { code: 'canceled' as const, message: 'The scan was canceled.' };
   await interruptScan(context, scanId, error);
   return alreadyOver(await showScan(context.store, scanId));
+}
+
+/** A scan that a command line runs by itself hears nothing from here. @throws PortolanError `conflict` */
+export async function refuseForeign(store: Store, scanId: string): Promise<void> {
+  const pid = liveCommandLine(await store.scans.executor(scanId));
+  if (pid === null) return;
+  throw new PortolanError('conflict', `A command line (process ${pid}) runs this scan; stop it there.`, {
+    pid,
+  });
 }
 
 function isOver(scan: Scan): boolean {

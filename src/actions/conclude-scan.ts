@@ -11,7 +11,10 @@ import { interruptScan } from './interrupt-scan.ts';
  * Stores the end of a scan whose record is finished, but whose process or server died before the store knew: what the
  * record and `status.json` say is what happened.
  */
-export async function concludeScan({ store, workspace }: { store: Store; workspace: Workspace }, scanId: string) {
+export async function concludeScan(
+  { store, workspace }: { store: Store; workspace: Workspace },
+  scanId: string,
+) {
   const folder = workspace.scan(scanId);
   const summary = await recordSummary(folder);
   if (summary === null || summary.status !== 'completed') {
@@ -20,7 +23,9 @@ export async function concludeScan({ store, workspace }: { store: Store; workspa
   }
   const { live_hosts, open_ports, vulnerabilities, severity_counts, timestamp } = summary;
   const scan = await store.scans.get(scanId);
-  const progress = scan && { progress: { ...scan.progress, percent: 100, phase: 'done', rate: 0, eta_seconds: 0 } };
+  const progress = scan && {
+    progress: { ...scan.progress, percent: 100, phase: 'done', rate: 0, eta_seconds: 0 },
+  };
   await store.scans.update(scanId, {
     status: 'completed',
     completed_at: timestamp,

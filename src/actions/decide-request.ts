@@ -91,11 +91,13 @@ export function decideRequest(
 function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission: Submission): PortolanError {
   const targetsOnly = refusals.length > 0 && problems.every(({ field }) => field === 'targets');
   const first = refusals[0];
-  const message = targetsOnly && first
-    ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'is' : 'are'} not accepted: ` +
-      `"${first.value}" ${first.reason === 'out_of_scope' ? `is out of scope; ${first.hint}` : `is ${first.reason}`}`
-    : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
-  const details = refusals.length > 0 ? { targets: refusals.slice(0, maxListed), targets_refused: refusals.length } : {};
+  const message =
+    targetsOnly && first
+      ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'is' : 'are'} not accepted: ` +
+        `"${first.value}" ${first.reason === 'out_of_scope' ? `is out of scope; ${first.hint}` : `is ${first.reason}`}`
+      : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
+  const details =
+    refusals.length > 0 ? { targets: refusals.slice(0, maxListed), targets_refused: refusals.length } : {};
   return invalidRequest(message.slice(0, 2000), problems.slice(0, maxListed), details);
 }
 
@@ -103,11 +105,19 @@ function resolveProfile(name: string, { profiles }: ScanChoices, problems: Field
   const found = profiles.find((profile) => profile.name === name || profile.aliases.includes(name));
   if (found) return found.name;
   const known = profiles.map((profile) => profile.name);
-  problems.push({ field: 'profile', reason: `unknown profile ${quote(name)}; valid names: ${known.join(', ')}` });
+  problems.push({
+    field: 'profile',
+    reason: `unknown profile ${quote(name)}; valid names: ${known.join(', ')}`,
+  });
   return name;
 }
 
-function checkGraph(dag: string | undefined, { dags }: ScanChoices, origin: SubmissionOrigin, problems: FieldProblem[]) {
+function checkGraph(
+  dag: string | undefined,
+  { dags }: ScanChoices,
+  origin: SubmissionOrigin,
+  problems: FieldProblem[],
+) {
   if (dag === undefined || dags.includes(dag) || origin.graphFiles) return;
   const guess = nearest(dag, dags);
   const hint = guess ? `did you mean ${guess}?` : `installed: ${dags.join(', ') || 'none'}`;
@@ -131,7 +141,10 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
   const { rate, pool, name, tags } = submission;
   const maxRate = config.scanner.max_rate;
   if (rate !== undefined && (!Number.isSafeInteger(rate) || rate < 1 || rate > maxRate)) {
-    problems.push({ field: 'rate', reason: `must be a whole number from 1 to ${maxRate} (scanner.max_rate)` });
+    problems.push({
+      field: 'rate',
+      reason: `must be a whole number from 1 to ${maxRate} (scanner.max_rate)`,
+    });
   }
   if (pool !== undefined && pool !== 'default') {
     problems.push({ field: 'pool', reason: `unknown pool ${quote(pool)}; valid names: default` });
@@ -146,9 +159,15 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
 function checkChannel(channel: string, problems: FieldProblem[]): void {
   const [, type] = /^([a-z][a-z0-9+.-]*):\/\/\P{Cc}+$/u.exec(channel) ?? [];
   if (type === undefined) {
-    problems.push({ field: 'notifications', reason: `${quote(channel)} is not <channel_type>://<channel_name>` });
+    problems.push({
+      field: 'notifications',
+      reason: `${quote(channel)} is not <channel_type>://<channel_name>`,
+    });
   } else if (!['slack', 'email', 'webhook'].includes(type)) {
-    problems.push({ field: 'notifications', reason: `unknown channel type ${quote(type)}; known: slack, email, webhook` });
+    problems.push({
+      field: 'notifications',
+      reason: `unknown channel type ${quote(type)}; known: slack, email, webhook`,
+    });
   }
 }
 
@@ -156,7 +175,10 @@ function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {
   for (const name of ['timeout', 'max_duration'] as const) {
     const text = options[name];
     if (text !== undefined && !((parseDuration(text) ?? 0) > 0)) {
-      problems.push({ field: `options.${name}`, reason: `${quote(text)} is not a duration such as 3s or 1h30m` });
+      problems.push({
+        field: `options.${name}`,
+        reason: `${quote(text)} is not a duration such as 3s or 1h30m`,
+      });
     }
   }
 }
@@ -174,7 +196,10 @@ function checkTargets(submission: Submission, config: Config, problems: FieldPro
   }
   const wanted = parseTargets(targets);
   if (wanted.problems.length > 0) {
-    problems.push({ field: 'targets', reason: wanted.problems.length === 1 ? 'invalid target' : 'invalid targets' });
+    problems.push({
+      field: 'targets',
+      reason: wanted.problems.length === 1 ? 'invalid target' : 'invalid targets',
+    });
     return wanted.problems;
   }
   checkCount(wanted, excluded, config, problems);
@@ -183,7 +208,12 @@ function checkTargets(submission: Submission, config: Config, problems: FieldPro
   return outside;
 }
 
-function checkCount(wanted: TargetList, excluded: TargetList, config: Config, problems: FieldProblem[]): void {
+function checkCount(
+  wanted: TargetList,
+  excluded: TargetList,
+  config: Config,
+  problems: FieldProblem[],
+): void {
   const limit = config.scanner.max_addresses;
   if (limit === 0) return;
   const count = wanted.addresses.minus(excluded.covered).size + BigInt(wanted.hostnames.length);
@@ -209,7 +239,11 @@ function outOfScope(targets: readonly string[], wanted: TargetList, config: Conf
   });
 }
 
-function refusalHint(addresses: AddressSet, scope: ReturnType<typeof compileScope>, blocked: AddressSet): string | null {
+function refusalHint(
+  addresses: AddressSet,
+  scope: ReturnType<typeof compileScope>,
+  blocked: AddressSet,
+): string | null {
   if (addresses.size === 0n) return null;
   if (scope.split(addresses).inside.size === 0n) {
     return 'to authorise it, add it to scanner.scope.allow and see that scanner.scope.deny does not hold it';

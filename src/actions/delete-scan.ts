@@ -1,6 +1,6 @@
 import { PortolanError } from '../domain/errors.ts';
+import { type CancelContext, refuseForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';
-import type { CancelContext } from './cancel-scan.ts';
 
 /**
  * Stops a scan if need be and deletes it with all its files.
@@ -12,6 +12,7 @@ export async function deleteScan(
 ): Promise<void> {
   const scan = await showScan(store, scanId);
   if (scan.status === 'pending' || scan.status === 'running') {
+    await refuseForeign(store, scanId);
     await queue.cancel(scanId);
     await workers.stop(scanId);
   }

@@ -18,7 +18,12 @@ export async function interruptScan(
   const { store } = context;
   const scan = await store.scans.get(scanId);
   if (scan === null || scan.status === 'completed' || scan.status === 'failed') return scan;
-  const ended = await closeRecord(context, { ...scan, status: 'failed', error, completed_at: new Date().toISOString() });
+  const ended = await closeRecord(context, {
+    ...scan,
+    status: 'failed',
+    error,
+    completed_at: new Date().toISOString(),
+  });
   const { scan_id: _id, ...patch } = ended;
   await store.scans.update(scanId, patch);
   return await store.scans.get(scanId);
@@ -32,9 +37,8 @@ async function closeRecord(
   if (!(await folder.exists())) return { ...scan, progress: ended(scan) };
   const record = await openRecord(folder);
   try {
-    if (record.finished) return { ...scan, progress: ended(scan) };
     const counted = { ...scan, ...(await countRows(mergedRows(folder))), progress: ended(scan) };
-    await record.finish(provisionalSummary(counted));
+    if (!record.finished) await record.finish(provisionalSummary(counted));
     await store.scans.setSize(scan.scan_id, await folder.sizeBytes());
     return counted;
   } finally {
@@ -44,4 +48,30 @@ async function closeRecord(
 
 function ended(scan: Scan): Scan['progress'] {
   return { ...scan.progress, phase: 'done', rate: 0, eta_seconds: null, paused: false };
+}
+
+/** Process number of the command line that runs a scan by itself; null when it is gone or the server runs the scan. */
+export function liveCommandLine(executor: string | null): number | null {
+  const pid = commandLineOf(executor);
+  return pid !== null && isAlive(pid) ? pid : null;
+}
+
+/** Whether a command line ran the scan and is gone. */
+export function isDeadCommandLine(executor: string | null): boolean {
+  const pid = commandLineOf(executor);
+  return pid !== null && !isAlive(pid);
+}
+
+function commandLineOf(executor: string | null): number | null {
+  const text = /^cli:(\d+)$/.exec(executor ?? '')?.[1];
+  return text === undefined ? null : Number(text);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -33,7 +33,13 @@ const listedTargets = 100;
 export async function listScans(store: Store, query: ListQuery): Promise<ScanList> {
   const filter = readFilter(query);
   const { scans, total, nextCursor } = await store.scans.list(filter);
-  return { scans: scans.map(shorten), total, limit: filter.limit, offset: filter.offset, next_cursor: nextCursor };
+  return {
+    scans: scans.map(shorten),
+    total,
+    limit: filter.limit,
+    offset: filter.offset,
+    next_cursor: nextCursor,
+  };
 }
 
 function readFilter(query: ListQuery): ScanFilter {
@@ -74,7 +80,10 @@ function readSince(given: string | undefined, problems: FieldProblem[]): string 
   if (given === undefined) return null;
   const time = readTime(given);
   if (time !== null) return time.toISOString();
-  problems.push({ field: 'since', reason: 'must be an RFC 3339 time such as 2026-10-06T14:30:00Z, or a date' });
+  problems.push({
+    field: 'since',
+    reason: 'must be an RFC 3339 time such as 2026-10-06T14:30:00Z, or a date',
+  });
   return null;
 }
 
@@ -88,7 +97,8 @@ function readTime(text: string): Date | null {
   const echoed = Number.isNaN(asUtc.getTime()) ? '' : asUtc.toISOString();
   if (!echoed.startsWith(`${year}-${month}-${day}T${hour}`)) return null;
   const time = new Date(asUtc.getTime() - offsetMinutes(zone) * 60_000);
-  const inRange = time.getTime() >= 0 && time.getUTCFullYear() <= 9999 && Math.abs(offsetMinutes(zone)) < 24 * 60;
+  const inRange =
+    time.getTime() >= 0 && time.getUTCFullYear() <= 9999 && Math.abs(offsetMinutes(zone)) < 24 * 60;
   return inRange ? time : null;
 }
 

@@ -8,7 +8,7 @@ import type { FailureCode, ScanRequest, ScanWarning, StageRecord } from '../doma
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type GraphRun, runGraph } from '../engine/run.ts';
-import { catalogueVersion } from '../knowledge/catalogue-version.ts';
+import { catalogueVersion } from '../knowledge/catalogue.ts';
 import type { NetworkGate } from '../net/gate.ts';
 import { RateLimiter } from '../net/rate.ts';
 import { NameResolver } from '../net/resolve.ts';
@@ -127,7 +127,6 @@ class ScanRun {
       addresses: prepared.addresses,
       scope: prepared.scope,
       rate: new RateLimiter({ rate: request.rate }),
-      maxConnections: Math.max(request.options.concurrency ?? config.scanner.concurrency, 1) * 2,
     });
     this.#gate = gate;
     this.#meter = new ProgressMeter(plan, clampCount(prepared.addresses.size), resumes);

@@ -12,7 +12,11 @@ export type ResultFormat = (typeof resultFormats)[number];
  * The results of a scan as text, read while it is written out, whatever their size. An unfinished scan gives what is
  * there, marked as partial. `json` is the object that the API sends as `data`.
  */
-export async function streamResults(scan: Scan, folder: ScanFolder, format: ResultFormat): Promise<AsyncIterable<string>> {
+export async function streamResults(
+  scan: Scan,
+  folder: ScanFolder,
+  format: ResultFormat,
+): Promise<AsyncIterable<string>> {
   const rows = mergedRows(folder);
   if (format === 'csv') return renderCsv(rows);
   const summary = (await recordSummary(folder)) ?? provisionalSummary(scan);
@@ -47,7 +51,9 @@ export function provisionalSummary(scan: Scan): SummaryRow {
 }
 
 /** Counts what the record of a scan holds. */
-export async function countRows(rows: AsyncIterable<ResultRow>): Promise<Pick<Scan, 'results' | 'severity_counts'>> {
+export async function countRows(
+  rows: AsyncIterable<ResultRow>,
+): Promise<Pick<Scan, 'results' | 'severity_counts'>> {
   const results = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
   const severity_counts = { critical: 0, high: 0, medium: 0, low: 0, info: 0 };
   for await (const row of rows) {

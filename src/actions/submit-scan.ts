@@ -28,7 +28,11 @@ export interface Accepted {
  * Takes a scan: once this returns, the scan is on the disk and in the queue, and survives a kill.
  * @throws PortolanError `invalid_request`, `queue_full`, `insufficient_storage`
  */
-export async function submitScan(context: SubmitContext, submission: Submission, user: string | null): Promise<Accepted> {
+export async function submitScan(
+  context: SubmitContext,
+  submission: Submission,
+  user: string | null,
+): Promise<Accepted> {
   const request = decide(context, submission, user);
   await checkRoom(context);
   const stored = await storeRequest(context, request);
@@ -36,9 +40,17 @@ export async function submitScan(context: SubmitContext, submission: Submission,
   return { scan_id: stored.scan_id, status: 'queued', created_at: stored.created_at };
 }
 
-function decide({ config, choices }: SubmitContext, submission: Submission, user: string | null): ScanRequest {
+function decide(
+  { config, choices }: SubmitContext,
+  submission: Submission,
+  user: string | null,
+): ScanRequest {
   const createdAt = new Date();
-  return decideRequest(submission, config, choices, { scanId: newScanId(createdAt, randomBytes), createdAt, user });
+  return decideRequest(submission, config, choices, {
+    scanId: newScanId(createdAt, randomBytes),
+    createdAt,
+    user,
+  });
 }
 
 async function checkRoom({ queue, config }: SubmitContext): Promise<void> {
@@ -67,7 +79,11 @@ async function storeRequest(context: SubmitContext, first: ScanRequest): Promise
 
 /** The folder is what makes an id ours; one that is taken (24 random bits a second) is replaced by another. */
 async function createFolder({ store, workspace }: SubmitContext, first: ScanRequest): Promise<ScanRequest> {
-  for (let request = first; ; request = { ...first, scan_id: newScanId(new Date(first.created_at), randomBytes) }) {
+  for (
+    let request = first;
+    ;
+    request = { ...first, scan_id: newScanId(new Date(first.created_at), randomBytes) }
+  ) {
     if ((await store.scans.get(request.scan_id)) !== null) continue;
     try {
       await workspace.scan(request.scan_id).create(request);

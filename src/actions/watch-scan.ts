@@ -33,7 +33,11 @@ const eventOfRow: Record<string, ScanEventName> = {
  * What happens in a scan, from a row of its record on, until its `end`. Rows come from the disk and only as fast as
  * the reader takes them, so none is lost; of `progress` a slow reader sees only the newest.
  */
-export async function* watchScan(source: ScanSource, afterRow: number, signal: AbortSignal): AsyncGenerator<ScanEvent> {
+export async function* watchScan(
+  source: ScanSource,
+  afterRow: number,
+  signal: AbortSignal,
+): AsyncGenerator<ScanEvent> {
   const news = new ScanNews();
   let row = afterRow;
   while (!signal.aborted) {
@@ -56,7 +60,11 @@ export async function* watchScan(source: ScanSource, afterRow: number, signal: A
 }
 
 /** Every sealed row after a number, as it stands. */
-async function* rowsAfter(folder: ScanFolder, afterRow: number, signal: AbortSignal): AsyncGenerator<ScanEvent> {
+async function* rowsAfter(
+  folder: ScanFolder,
+  afterRow: number,
+  signal: AbortSignal,
+): AsyncGenerator<ScanEvent> {
   for (let row = afterRow; !signal.aborted; ) {
     const { rows } = await tailRecord(folder, row);
     if (rows.length === 0) return;
@@ -86,7 +94,8 @@ class ScanNews {
   }
 
   *warningsOf({ warnings }: Scan): Generator<ScanEvent> {
-    for (const warning of warnings.slice(this.#warnings)) yield { event: 'warning', data: JSON.stringify(warning) };
+    for (const warning of warnings.slice(this.#warnings))
+      yield { event: 'warning', data: JSON.stringify(warning) };
     this.#warnings = Math.max(this.#warnings, warnings.length);
   }
 
@@ -101,7 +110,15 @@ class ScanNews {
 
   end(scan: Scan): ScanEvent {
     const { scan_id, status, completed_at, results, severity_counts, error } = scan;
-    const data = { scan_id, status, partial: status !== 'completed', completed_at, results, severity_counts, error };
+    const data = {
+      scan_id,
+      status,
+      partial: status !== 'completed',
+      completed_at,
+      results,
+      severity_counts,
+      error,
+    };
     return { event: 'end', data: JSON.stringify(data) };
   }
 }

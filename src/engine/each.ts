@@ -24,7 +24,12 @@ export async function forEachItem<T>(
 ): Promise<EachTally> {
   const tally: EachTally = { done: 0, failed: 0 };
   let firstError: unknown;
-  const running = new Set<Promise<void>>();
+  let running = 0;
+  // At most one waits: the loop below, for a free place or for the last item.
+  let wake: (() => void) | null = null;
+  const fewerThan = async (count: number) => {
+    while (running >= count) await new Promise<void>((resolve) => (wake = resolve));
+  };
 
   const run = async (item: T) => {
     try {
@@ -36,16 +41,19 @@ export async function forEachItem<T>(
       tally.failed++;
       if (options.onError) options.onError(error);
       else ctx.log.debug('item failed', { node: ctx.instanceId, error: String(error) });
+    } finally {
+      running--;
+      wake?.();
     }
   };
 
   for await (const item of items) {
     if (ctx.signal.aborted) break;
-    const promise = run(item).finally(() => running.delete(promise));
-    running.add(promise);
-    if (running.size >= options.concurrency) await Promise.race(running);
+    running++;
+    void run(item);
+    await fewerThan(options.concurrency);
   }
-  await Promise.all(running);
+  await fewerThan(1);
   ctx.signal.throwIfAborted();
   if (tally.done === 0 && tally.failed > 0) throw new Error('every item failed', { cause: firstError });
   return tally;

@@ -18,7 +18,7 @@ export type AnswerForm =
   | 'redis'
   /** One packet of the MySQL protocol: 24-bit length, sequence number. */
   | 'mysql'
-  /** Message type, 32-bit length: PostgreSQL. */
+  /** Messages of PostgreSQL (type, 32-bit length) up to the first that is neither "authenticated" nor a notice. */
   | 'postgresql'
   /** 16-bit length before the message: DNS over TCP (RFC 7766 section 8). */
   | 'dns'
@@ -63,7 +63,7 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
     case 'mysql':
       return sized((bytes) => (bytes.length < 4 ? 0 : 4 + bytes.readUIntLE(0, 3)), 64 * 1024);
     case 'postgresql':
-      return sized((bytes) => (bytes.length < 5 ? 0 : 1 + bytes.readUInt32BE(1)), 64 * 1024);
+      return sized(postgresqlLength, 64 * 1024);
     case 'dns':
       return sized((bytes) => (bytes.length < 2 ? 0 : 2 + bytes.readUInt16BE(0)), 64 * 1024 + 2);
     case 'byte':
@@ -71,6 +71,54 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
     case 'all':
       return { end: () => 0, capped: false };
   }
+}
+
+/**
+ * Reads what a service says first without knowing the service: its first five bytes choose the form. `known` is false
+ * when no form fits; then the answer ends with its first line and more may follow.
+ */
+export function readGreeting(): AnswerReader & { readonly known: boolean } {
+  let reader: AnswerReader | null = null;
+  let form: AnswerForm | null = null;
+  return {
+    get capped() {
+      return reader?.capped ?? false;
+    },
+    get known() {
+      return form !== null;
+    },
+    end(bytes) {
+      if (!reader) {
+        if (bytes.length < 5 && !bytes.includes(0x0a)) return 0;
+        form = greetingForm(bytes);
+        reader = readAnswer(form ?? 'line');
+      }
+      return reader.end(bytes);
+    },
+  };
+}
+
+function greetingForm(bytes: Buffer): AnswerForm | null {
+  const text = bytes.toString('latin1', 0, 5);
+  if (text.startsWith('SSH-')) return 'ssh-version';
+  if (/^\d{3}[ -]/.test(text)) return 'reply';
+  if (text.startsWith('* ') || text.startsWith('+OK') || text.startsWith('RFB ')) return 'line';
+  // Sequence number 0, then protocol version 10 or an error.
+  if (bytes[3] === 0 && (bytes[4] === 0x0a || bytes[4] === 0xff)) return 'mysql';
+  return null;
+}
+
+/** Length up to the message that answers a startup; 0 while it is incomplete. */
+function postgresqlLength(bytes: Buffer): number {
+  let at = 0;
+  while (bytes.length - at >= 5) {
+    const length = 1 + bytes.readUInt32BE(at + 1);
+    const authenticated = bytes[at] === 0x52 && bytes.length - at >= 9 && bytes.readUInt32BE(at + 5) === 0;
+    const passing = authenticated || bytes[at] === 0x4e;
+    if (!passing || length < 5) return at + length;
+    at += length;
+  }
+  return 0;
 }
 
 /** An answer whose length stands at its start; a length above `most` is nonsense and ends the answer at once. */
@@ -105,7 +153,9 @@ class LineReader implements AnswerReader {
         return 0;
       }
       // The start of a line is enough to judge it.
-      const line = bytes.toString('latin1', this.#start, Math.min(feed, this.#start + 512)).replace(/\r$/, '');
+      const line = bytes
+        .toString('latin1', this.#start, Math.min(feed, this.#start + 512))
+        .replace(/\r$/, '');
       const first = this.#lines === 0;
       this.#lines += 1;
       this.#start = feed + 1;

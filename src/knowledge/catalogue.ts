@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { isMap, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
+import { isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { type FieldProblem, PortolanError } from '../domain/errors.ts';
-import { formatCpe, type CpeName } from './cpe.ts';
-import { compileMatcher, type Matcher } from './matcher.ts';
+import { type CpeName, formatCpe } from './cpe.ts';
+import { compileMatcher, type Matcher, type PatternMatch } from './matcher.ts';
+import { certificateSignatures } from './signatures/certificate.ts';
 import { databaseSignatures } from './signatures/database.ts';
 import { fileTransferSignatures } from './signatures/file-transfer.ts';
 import { mailSignatures } from './signatures/mail.ts';
@@ -11,7 +12,6 @@ import { operatingSystemSignatures } from './signatures/operating-system.ts';
 import { protocolSignatures } from './signatures/protocol.ts';
 import { remoteAccessSignatures } from './signatures/remote-access.ts';
 import type { Signature, SignatureExample } from './signatures/signature.ts';
-import { certificateSignatures } from './signatures/certificate.ts';
 import { webSignatures } from './signatures/web.ts';
 
 /** What one signature read out of one piece of evidence. */
@@ -27,7 +27,15 @@ export interface SignatureMatch {
   os: { family: string; distribution: string | null; version: string | null } | null;
   /** 0..1 */
   certainty: number;
+  /** The text that matched. */
+  text: string;
 }
+
+/** Characters kept of a version or revision. */
+const valueLimit = 128;
+
+/** Date of the builtin signatures; a scan's results name it. */
+export const catalogueVersion = '2026-11-21';
 
 /** Largest catalogue file that is read, in bytes. */
 export const catalogueFileLimit = 4 * 1024 * 1024;
@@ -56,8 +64,8 @@ export class Catalogue {
   match(source: string, text: string): SignatureMatch[] {
     const matches: SignatureMatch[] = [];
     for (const { signature, matcher } of this.#matchers(source)) {
-      const groups = matcher.match(text);
-      if (groups) matches.push(readMatch(signature, groups));
+      const found = matcher.match(text);
+      if (found) matches.push(readMatch(signature, found));
     }
     return matches.sort((a, b) => b.certainty - a.certainty);
   }
@@ -100,7 +108,7 @@ export async function loadCatalogue(rulesFile: string): Promise<Catalogue> {
   return new Catalogue([...(await readSignatureFile(rulesFile)), ...builtinSignatures]);
 }
 
-function readMatch(signature: Signature, groups: Map<string, string>): SignatureMatch {
+function readMatch(signature: Signature, { text, groups }: PatternMatch): SignatureMatch {
   const fill = (template: string | undefined): string | null => fillTemplate(template, groups);
   const { os } = signature;
   return {
@@ -113,6 +121,7 @@ function readMatch(signature: Signature, groups: Map<string, string>): Signature
     revision: fill(signature.revision),
     os: os ? { family: os.family, distribution: fill(os.distribution), version: fill(os.version) } : null,
     certainty: signature.certainty,
+    text,
   };
 }
 
@@ -123,7 +132,10 @@ function fillCpe(cpe: CpeName, fill: (template: string | undefined) => string | 
 /** Puts named groups into `{name}` places; null when nothing at all is left. */
 function fillTemplate(template: string | undefined, groups: Map<string, string>): string | null {
   if (!template) return null;
-  const text = template.replace(/\{([a-z_]+)\}/g, (_, name: string) => groups.get(name) ?? '').trim();
+  const text = template
+    .replace(/\{([a-z_]+)\}/g, (_, name: string) => groups.get(name) ?? '')
+    .trim()
+    .slice(0, valueLimit);
   return text === '' ? null : text;
 }
 
@@ -134,7 +146,12 @@ export async function readSignatureFile(file: string): Promise<Signature[]> {
     text = await readFile(file, 'utf8');
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    throw new PortolanError('configuration', `the fingerprint rules ${file} cannot be read: ${reason}`, { file }, cause);
+    throw new PortolanError(
+      'configuration',
+      `the fingerprint rules ${file} cannot be read: ${reason}`,
+      { file },
+      cause,
+    );
   }
   return parseSignatures(text, file);
 }
@@ -164,7 +181,8 @@ export function parseSignatures(text: string, file: string): Signature[] {
     const id = (record as Partial<Signature> | null)?.id;
     if (typeof id === 'string' && ids.has(id)) found.push({ field: 'id', reason: `"${id}" is used twice` });
     if (typeof id === 'string') ids.add(id);
-    for (const { field, reason } of found) problems.push({ field: `${file}:${line}`, reason: `${field} ${reason}` });
+    for (const { field, reason } of found)
+      problems.push({ field: `${file}:${line}`, reason: `${field} ${reason}` });
     if (found.length === 0) signatures.push(record as Signature);
   }
   if (problems.length > 0) throw refusal(file, problems);
@@ -220,7 +238,11 @@ export function signatureProblems(record: unknown): FieldProblem[] {
   if (typeof fields.certainty !== 'number' || !(fields.certainty > 0 && fields.certainty <= 1)) {
     refuse('certainty', 'must be a number above 0 and at most 1');
   }
-  problems.push(...cpeProblems(fields.cpe), ...osProblems(fields.os), ...exampleListProblems(fields.examples));
+  problems.push(
+    ...cpeProblems(fields.cpe),
+    ...osProblems(fields.os),
+    ...exampleListProblems(fields.examples),
+  );
   if (problems.length > 0) return problems;
 
   const signature = fields as unknown as Signature;
@@ -250,7 +272,9 @@ function osProblems(os: unknown): FieldProblem[] {
     typeof fields === 'object' &&
     fields !== null &&
     typeof fields.family === 'string' &&
-    ['distribution', 'version'].every((name) => fields[name] === undefined || typeof fields[name] === 'string');
+    ['distribution', 'version'].every(
+      (name) => fields[name] === undefined || typeof fields[name] === 'string',
+    );
   return valid ? [] : [{ field: 'os', reason: 'must be {family, distribution?, version?}, all text' }];
 }
 
@@ -259,7 +283,9 @@ function exampleListProblems(examples: unknown): FieldProblem[] {
     Array.isArray(examples) &&
     examples.length > 0 &&
     examples.every((example) => typeof (example as { text?: unknown } | null)?.text === 'string');
-  return valid ? [] : [{ field: 'examples', reason: 'must be a list of at least one {text, ...expected values}' }];
+  return valid
+    ? []
+    : [{ field: 'examples', reason: 'must be a list of at least one {text, ...expected values}' }];
 }
 
 function patternError(signature: Signature): string | null {
@@ -273,14 +299,17 @@ function patternError(signature: Signature): string | null {
 
 /** Compares what a signature reads from its own example with what the example expects. */
 function exampleProblems(signature: Signature, example: SignatureExample): FieldProblem[] {
-  const groups = compileMatcher(signature.pattern, signature.flags).match(example.text);
+  const match = compileMatcher(signature.pattern, signature.flags).match(example.text);
   const shown = JSON.stringify(example.text.slice(0, 60));
-  if (!groups) return [{ field: 'examples', reason: `${shown} does not match the pattern` }];
-  const found = readMatch(signature, groups);
+  if (!match) return [{ field: 'examples', reason: `${shown} does not match the pattern` }];
+  const found = readMatch(signature, match);
   const problems: FieldProblem[] = [];
   const expect = (field: string, wanted: string | null | undefined, got: string | null) => {
     if (wanted === undefined || wanted === got) return;
-    problems.push({ field: 'examples', reason: `${shown} gives ${field} ${got ?? 'null'}, not ${wanted ?? 'null'}` });
+    problems.push({
+      field: 'examples',
+      reason: `${shown} gives ${field} ${got ?? 'null'}, not ${wanted ?? 'null'}`,
+    });
   };
   expect('version', example.version, found.version);
   expect('revision', example.revision, found.revision);

@@ -54,9 +54,11 @@ export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly E
     const kind = kindOf(key);
     if (!kinds.includes(kind)) continue;
     for (const match of catalogue.match(key, text)) {
-      if (match.os && match.certainty > (system?.certainty ?? 0)) system = { os: match.os, certainty: match.certainty };
+      if (match.os && match.certainty > (system?.certainty ?? 0))
+        system = { os: match.os, certainty: match.certainty };
       if (match.product === null && match.service === null) continue;
-      addClaim(claims, claimOf(match, observation, kind, key, text));
+      if (key === 'banner.raw' && contradicts(match, observation)) continue;
+      addClaim(claims, claimOf(match, observation, kind, key));
     }
   }
   const bare = bareClaim(observation, kinds);
@@ -65,12 +67,28 @@ export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly E
   return claims;
 }
 
+/** What the service of a banner is called; null when it is not recognised. */
+export function observedService(banner: Banner): string | null {
+  const seen = observe(banner);
+  return seen?.service ? serviceName(seen.service, seen.secure) : null;
+}
+
 function kindOf(key: string): EvidenceKind {
   if (key.startsWith('http.')) return 'http';
   return key.startsWith('tls.') ? 'tls' : 'banner';
 }
 
-function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, key: string, text: string): Claim {
+/** Raw bytes of a recognised protocol may quote anything, a web page for one. */
+function contradicts(match: SignatureMatch, seen: Observation): boolean {
+  return (
+    seen.service !== null &&
+    seen.service !== 'tls' &&
+    match.service !== null &&
+    match.service !== seen.service
+  );
+}
+
+function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, key: string): Claim {
   // A certificate names a product, but what runs inside TLS decides what the service is called.
   const service = (kind === 'tls' ? null : match.service) ?? seen.service ?? match.service ?? 'unknown';
   return {
@@ -80,7 +98,7 @@ function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, k
     version: match.version,
     cpe: match.cpe,
     source: kind,
-    evidence: firstLines(text),
+    evidence: proofOf(match, seen, key),
     rule: match.rule,
     revision: match.revision,
     os: match.os,
@@ -112,7 +130,11 @@ function serviceName(service: string, secure: boolean): string {
   return secure ? (secureNames[service] ?? service) : service;
 }
 
-function firstLines(text: string): string {
+/** Greeting protocols are proved by their first line, everything else by the very text that matched. */
+function proofOf(match: SignatureMatch, seen: Observation, key: string): string {
+  if (/^(?:ssh|smtp|ftp|imap|pop3)\./.test(key)) return seen.proof;
+  const header = /^http\.header\.(.+)$/.exec(key)?.[1];
+  const text = header ? `${header}: ${match.text}` : match.text;
   return text.trim().slice(0, proofLimit).trimEnd();
 }
 
@@ -201,9 +223,17 @@ export function settle(
   }
   const best = kept[0];
   if (!best) return null;
-  const others = kept.slice(1).filter((claim) => claim.product !== null || plainName(claim.match) !== plainName(best.match));
+  const others = kept
+    .slice(1)
+    .filter((claim) => claim.product !== null || plainName(claim.match) !== plainName(best.match));
   const { host, port, protocol } = endpoint;
-  return { host, port, protocol, ...describe(best), alternatives: others.slice(0, alternativeLimit).map(describe) };
+  return {
+    host,
+    port,
+    protocol,
+    ...describe(best),
+    alternatives: others.slice(0, alternativeLimit).map(describe),
+  };
 }
 
 function describe(claim: Claim): Fingerprint['alternatives'][number] {

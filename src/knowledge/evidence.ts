@@ -1,6 +1,7 @@
 import type { Banner } from '../domain/banner.ts';
+import { matchInputLimit } from './matcher.ts';
 import { parseDatabase } from './protocols/database.ts';
-import { sentRequests, serverBytes } from './protocols/dialogue.ts';
+import { isSecure, sentRequests, serverBytes } from './protocols/dialogue.ts';
 import { parseDns } from './protocols/dns.ts';
 import { type FtpRecord, parseFtp } from './protocols/ftp.ts';
 import { type HttpRecord, parseHttp } from './protocols/http.ts';
@@ -9,7 +10,6 @@ import { parseMailbox } from './protocols/mailbox.ts';
 import { parseSmtp, type SmtpRecord } from './protocols/smtp.ts';
 import { parseSsh, type SshRecord } from './protocols/ssh.ts';
 import { parseTls, type TlsRecord } from './protocols/tls.ts';
-import { matchInputLimit } from './matcher.ts';
 
 /** What a banner shows before any product is named. */
 export interface Observation {
@@ -28,9 +28,6 @@ export interface Observation {
 /** Characters of a text that is stored as proof. */
 export const proofLimit = 256;
 
-/** Requests that turn a plain dialogue into TLS: what they lead to is not TLS from the first byte. */
-const upgradeRequest = /^(?:STARTTLS|AUTH TLS|AUTH SSL|STLS|[\w.]{1,16} STARTTLS)\r?\n/im;
-
 /** Reads a banner with every protocol reader; null when the service said nothing and showed no TLS. */
 export function observe(banner: Banner): Observation | null {
   const bytes = serverBytes(banner);
@@ -39,7 +36,7 @@ export function observe(banner: Banner): Observation | null {
   const observation: Observation = {
     service: null,
     certainty: 0,
-    secure: banner.tls !== undefined && !isUpgraded(banner),
+    secure: isSecure(banner),
     proof: '',
     evidence,
   };
@@ -56,10 +53,6 @@ export function observe(banner: Banner): Observation | null {
   return observation;
 }
 
-function isUpgraded(banner: Banner): boolean {
-  return /starttls/i.test(banner.probe) || sentRequests(banner).some((request) => upgradeRequest.test(request));
-}
-
 type Recognition = Pick<Observation, 'service' | 'certainty' | 'proof'>;
 
 function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition {
@@ -74,12 +67,16 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   const mailbox = parseMailbox(bytes, banner.probe);
   if (mailbox) {
     evidence.set(`${mailbox.service}.greeting`, mailbox.greeting);
-    return { service: mailbox.service, certainty: 0.8, proof: mailbox.greeting.slice(0, proofLimit) };
+    return { service: mailbox.service, certainty: 0.8, proof: mailbox.line.slice(0, proofLimit) };
   }
   const record = parseKeyValueStore(bytes) ?? parseDatabase(bytes, banner.probe);
   if (record) {
     for (const [key, text] of record.evidence) evidence.set(key, text);
-    return { service: record.service, certainty: 0.8, proof: (record.evidence[0]?.[1] ?? '').slice(0, proofLimit) };
+    return {
+      service: record.service,
+      certainty: 0.8,
+      proof: (record.evidence[0]?.[1] ?? '').slice(0, proofLimit),
+    };
   }
   const dns = /dns|domain/i.test(banner.probe) ? parseDns(bytes, banner.protocol) : null;
   if (dns) {

@@ -6,10 +6,17 @@ import { RE2JS } from 're2js';
  */
 export const matchInputLimit = 4096;
 
-/** A compiled pattern. Named groups that took no part in the match are absent. */
+/** A compiled pattern. */
 export interface Matcher {
-  /** The named groups of the first match, or null. `text` beyond `matchInputLimit` characters is not looked at. */
-  match(text: string): Map<string, string> | null;
+  /** The first match, or null. `text` beyond `matchInputLimit` characters is not looked at. */
+  match(text: string): PatternMatch | null;
+}
+
+export interface PatternMatch {
+  /** The text that matched. */
+  text: string;
+  /** Named groups; those that took no part in the match are absent. */
+  groups: Map<string, string>;
 }
 
 /**
@@ -33,7 +40,7 @@ export function compileMatcher(pattern: string, flags = ''): Matcher {
         const value = matcher.group(name);
         if (value) groups.set(name, value);
       }
-      return groups;
+      return { text: matcher.group() ?? '', groups };
     },
   };
 }

@@ -14,6 +14,8 @@ export interface Probe {
   upgrade?: Upgrade;
   /** Said at the end; the answer does not matter. */
   farewell?: string;
+  /** Name of the probe that asks on, on a new connection, when the steps ended early. */
+  next?: string;
 }
 
 export interface ProbeStep {
@@ -42,8 +44,8 @@ export function isUntouchable(port: number): boolean {
 
 /** Ports where TLS starts at once. */
 export const tlsPorts: ReadonlySet<number> = new Set([
-  443, 465, 636, 853, 989, 990, 992, 993, 994, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 6697, 8443, 8531, 8883,
-  9443, 10443,
+  443, 465, 636, 853, 989, 990, 992, 993, 994, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 6697, 8443,
+  8531, 8883, 9443, 10443,
 ]);
 
 /** The IPv6 address of a URL stands in brackets (RFC 3986 section 3.2.2), without zone. */
@@ -85,7 +87,10 @@ function versionBindQuery(): Buffer {
 const http: Probe = {
   name: 'http',
   service: 'http',
-  ports: [80, 81, 591, 2375, 3000, 3128, 5000, 5357, 5601, 5985, 7001, 8000, 8008, 8080, 8081, 8088, 8090, 8888, 9000, 9090, 9200],
+  ports: [
+    80, 81, 591, 2375, 3000, 3128, 5000, 5357, 5601, 5985, 7001, 8000, 8008, 8080, 8081, 8088, 8090, 8888,
+    9000, 9090, 9200,
+  ],
   greeting: null,
   steps: [{ send: httpRequest, answer: 'http' }],
 };
@@ -174,6 +179,7 @@ const postgresql: Probe = {
     { send: postgresqlSslRequest, answer: 'byte', proceed: /^N/ },
     { send: postgresqlStartup(), answer: 'postgresql' },
   ],
+  next: 'postgresql-startup',
 };
 
 /** The same server when it offers TLS: the plain startup message alone draws its ErrorResponse. */
@@ -236,7 +242,15 @@ export function probeForPort(port: number): Probe | null {
  * What to say to a service that says nothing, the likeliest first; `tls` stands for a handshake. HTTP answers most,
  * and many other protocols answer its request with an error that gives them away.
  */
-export const silentOrder: readonly (Probe | 'tls')[] = [http, 'tls', redis, postgresql, dns, memcached, generic];
+export const silentOrder: readonly (Probe | 'tls')[] = [
+  http,
+  'tls',
+  redis,
+  postgresql,
+  dns,
+  memcached,
+  generic,
+];
 
 /** First bytes of services that need no further question, with their names. */
 const openings: readonly { service: string; pattern: RegExp }[] = [
@@ -246,11 +260,15 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'smtp', pattern: /^(?:220|421|554)[- ][^\0]{0,2000}?(?:smtp|mail|postfix|exim)/i },
   { service: 'imap', pattern: /^\* (?:OK|PREAUTH|BYE)\b/i },
   { service: 'pop3', pattern: /^\+OK\b/ },
-  { service: 'redis', pattern: /^(?:\$\d+\r\n# Server|-NOAUTH |-DENIED |-ERR (?:unknown command|wrong number of arg|operation not perm|Protocol error))/ },
+  {
+    service: 'redis',
+    pattern:
+      /^(?:\$\d+\r\n# Server|-NOAUTH |-DENIED |-ERR (?:unknown command|wrong number of arg|operation not perm|Protocol error))/,
+  },
   { service: 'memcached', pattern: /^(?:VERSION \d|ERROR\r\n)/ },
   // Protocol version 10 with a version text, or an error packet (host not allowed).
   { service: 'mysql', pattern: /^[^]{3}[\0-\x02](?:\x0a[\d.]+[^\0]*\0|\xff[^]{2}(?:#|Host|Too many))/ },
-  { service: 'postgresql', pattern: /^[SN]?E\0\0[^][^]S(?:FATAL|ERROR)\0/ },
+  { service: 'postgresql', pattern: /^(?:[SN]$|[SN]?E\0\0[^][^]S(?:FATAL|ERROR)|[SN]?R\0\0\0)/ },
   { service: 'domain', pattern: /^[^]{2}\x50\x4f[\x80-\xff]/ },
   { service: 'vnc', pattern: /^RFB \d{3}\.\d{3}\n/ },
   { service: 'rsync', pattern: /^@RSYNCD: / },

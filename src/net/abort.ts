@@ -2,9 +2,18 @@ const groups = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
  * Calls `action` once when the signal aborts; returns the function that takes the request back. Thousands of probes
- * may watch one signal: they share one listener, so each costs a set entry only.
+ * may watch one signal: they share one listener, so each costs a set entry only. Never calls before it returned.
  */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {
+  if (signal.aborted) {
+    let wanted = true;
+    queueMicrotask(() => {
+      if (wanted) action();
+    });
+    return () => {
+      wanted = false;
+    };
+  }
   let group = groups.get(signal);
   if (!group) {
     const actions = new Set<() => void>();
@@ -13,7 +22,7 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
     signal.addEventListener(
       'abort',
       () => {
-        for (const each of [...actions]) each();
+        for (const each of actions) each();
         actions.clear();
       },
       { once: true },
@@ -21,7 +30,9 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
   }
   const own = () => action();
   group.add(own);
-  return () => group.delete(own);
+  return () => {
+    group.delete(own);
+  };
 }
 
 /** Waits, or returns early when the signal aborts. */

@@ -34,13 +34,15 @@ export async function attempt(host: string, port: number, options: AttemptOption
       if (selfConnections === selfConnectionTries) {
         return { failure: { state: 'closed', reason: 'self-connection', latencyMs: outcome.latencyMs } };
       }
+      if (!(await options.again())) return { failure: notTried('canceled') };
     } else if (typeof outcome.failure !== 'string') {
       return { failure: outcome.failure };
     } else {
+      // Nothing was sent yet, so the next try needs no further token.
       if (performance.now() > patience) return { failure: notTried(`local shortage ${outcome.failure}`) };
       await pause(wait, options.signal);
     }
-    if (options.signal.aborted || !(await options.again())) return { failure: notTried('canceled') };
+    if (options.signal.aborted) return { failure: notTried('canceled') };
   }
 }
 
@@ -57,7 +59,9 @@ function attemptOnce(
     const streamOptions = options.readAhead ? { highWaterMark: options.readAhead } : {};
     const socket = new Socket(streamOptions as SocketConstructorOpts);
     let settled = false;
-    const settle = (outcome: { socket: Socket; latencyMs: number } | { failure: PortObservation | string }) => {
+    const settle = (
+      outcome: { socket: Socket; latencyMs: number } | { failure: PortObservation | string },
+    ) => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Exchange, TlsObservation } from '../domain/banner.ts';
 import { onAbort } from './abort.ts';
 import { attempt } from './attempt.ts';
-import type { Connection, DialOptions, DialResult, ReadEnd, ReadOptions } from './gate.ts';
+import type { Connection, DialOptions, DialResult, ReadEnd, ReadOptions, TlsOptions } from './gate.ts';
 import { startTls } from './tls.ts';
 
 /** Bytes that Node may read ahead of us; while nobody reads the socket is paused. */
@@ -22,7 +22,12 @@ export async function dial(
 ): Promise<Dialed> {
   const deadline = performance.now() + options.deadlineMs;
   const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
-  const outcome = await attempt(host, port, { timeoutMs, signal: options.signal, again: options.again, readAhead });
+  const outcome = await attempt(host, port, {
+    timeoutMs,
+    signal: options.signal,
+    again: options.again,
+    readAhead,
+  });
   if ('failure' in outcome) return outcome;
   const { socket, latencyMs } = outcome;
   const closed = new Promise<void>((resolve) => {
@@ -107,19 +112,17 @@ class SocketConnection implements Connection {
     });
   }
 
-  async startTls(options: {
-    serverName: string | null;
-    alpn: string[];
-  }): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }> {
+  async startTls(
+    options: TlsOptions,
+  ): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }> {
     if (this.#end) return { reason: 'the connection was closed before the handshake' };
     this.#detach();
     this.#release();
     this.#end = 'closed';
-    const outcome = await startTls(this.#socket, { ...options, ...this.#budget });
-    if ('reason' in outcome) {
-      this.#socket.destroy();
-      return outcome;
-    }
+    const { deadline, signal } = this.#budget;
+    const until = Math.min(deadline, performance.now() + (options.handshakeMs ?? Infinity));
+    const outcome = await startTls(this.#socket, { ...options, deadline: until, signal });
+    if ('reason' in outcome) return outcome;
     const { stream, tls } = outcome;
     return { connection: new SocketConnection(stream, this.#socket, this.latencyMs, this.#budget), tls };
   }
@@ -178,7 +181,8 @@ class SocketConnection implements Connection {
         this.#stream.pause();
         resolve(end);
       };
-      const patience = () => (this.#lastByteAt === started ? (options.firstMs ?? options.idleMs) : options.idleMs);
+      const patience = () =>
+        this.#lastByteAt === started ? (options.firstMs ?? options.idleMs) : options.idleMs;
       const checkIdle = () => {
         const left = this.#lastByteAt + patience() - performance.now();
         if (left <= 0) settle('idle');

@@ -73,6 +73,15 @@ export interface ReadOptions {
   done?: (bytes: Buffer) => boolean | number;
 }
 
+export interface TlsOptions {
+  /** Name for SNI; null for a server that is known by its address only. */
+  serverName: string | null;
+  /** Protocols to offer, e.g. `http/1.1`; empty = no ALPN. */
+  alpn: string[];
+  /** How long the handshake may take; by default until the deadline of the dialogue. */
+  handshakeMs?: number;
+}
+
 /** A connection under a deadline and a byte cap. It never throws for what the peer does. */
 export interface Connection {
   readonly latencyMs: number;
@@ -81,10 +90,9 @@ export interface Connection {
   /** False when the peer does not take the bytes before the deadline. */
   write(bytes: Uint8Array): Promise<boolean>;
   /** Continues in TLS; `connection` talks inside it. The reason says why a handshake failed. */
-  startTls(options: {
-    serverName: string | null;
-    alpn: string[];
-  }): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }>;
+  startTls(
+    options: TlsOptions,
+  ): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }>;
   /** True once the byte cap cut the dialogue short. */
   readonly truncated: boolean;
   /** Requests and answers so far. */

@@ -236,7 +236,8 @@ class EchoSweep {
     const host = this.#waiting.get(reply.sequence);
     if (!host || host.family !== family) return null;
     const sentAt = host.sentAt[reply.attempt];
-    if (sentAt === undefined || !equal(host.nonce, reply.nonce) || !equal(host.address, reply.address)) return null;
+    if (sentAt === undefined || !equal(host.nonce, reply.nonce) || !equal(host.address, reply.address))
+      return null;
     this.#forget(host);
     this.#lastActivity = performance.now();
     return { host: host.host, latencyMs: performance.now() - sentAt };

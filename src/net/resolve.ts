@@ -73,7 +73,10 @@ function choose(addresses: readonly string[]): Resolution {
   }
   if (unique.size === 0) return { error: 'the name has no address' };
   const all = [...unique];
-  return { addresses: all.slice(0, maxAddressesPerName), dropped: Math.max(0, all.length - maxAddressesPerName) };
+  return {
+    addresses: all.slice(0, maxAddressesPerName),
+    dropped: Math.max(0, all.length - maxAddressesPerName),
+  };
 }
 
 const explanations: Record<string, string> = {

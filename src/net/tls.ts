@@ -40,7 +40,11 @@ export function startTls(
       clearTimeout(timer);
       forget();
       socket.off('close', onClose);
-      if ('reason' in outcome) stream?.destroy();
+      if ('reason' in outcome) {
+        // The reset first: destroying the TLS stream would end the connection politely and leave a TIME_WAIT.
+        if (!socket.destroyed) socket.resetAndDestroy();
+        stream?.destroy();
+      }
       resolve(outcome);
     };
     const onClose = () => settle({ reason: 'the peer closed the connection during the handshake' });
@@ -110,7 +114,8 @@ function handshakeFailure(error: unknown): string {
   const known = reasons[code];
   if (known) return known;
   const alert = /ALERT_(\w+)$/.exec(code)?.[1];
-  if (alert) return `the server refused the handshake with the alert ${alert.toLowerCase().replaceAll('_', ' ')}`;
+  if (alert)
+    return `the server refused the handshake with the alert ${alert.toLowerCase().replaceAll('_', ' ')}`;
   const cause = (error as { reason?: unknown } | null)?.reason;
   return `the handshake failed: ${typeof cause === 'string' ? cause : code}`;
 }

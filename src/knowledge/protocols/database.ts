@@ -40,16 +40,18 @@ function parseMysql(bytes: Buffer): DatabaseRecord | null {
 function parsePostgresql(bytes: Buffer, probe: string): DatabaseRecord | null {
   if (bytes.length === 1) {
     const agreed = bytes[0] === 0x53 || bytes[0] === 0x4e;
-    return agreed && probe === 'postgresql' ? { service: 'postgresql', evidence: [] } : null;
+    return agreed && probe.startsWith('postgresql') ? { service: 'postgresql', evidence: [] } : null;
   }
   // The answer to SSLRequest may stand before the rest.
-  const skip = probe === 'postgresql' && (bytes[0] === 0x53 || bytes[0] === 0x4e) && bytes.length > 5 ? 1 : 0;
+  const skip =
+    probe.startsWith('postgresql') && (bytes[0] === 0x53 || bytes[0] === 0x4e) && bytes.length > 5 ? 1 : 0;
   const message = bytes.subarray(skip);
   if (message.length < 9) return null;
   const length = message.readUInt32BE(1);
   if (message[0] === 0x52) {
-    const known = length >= 8 && length <= 512 && message.readUInt32BE(5) <= 12;
-    return known ? { service: 'postgresql', evidence: [['postgresql.auth', String(message.readUInt32BE(5))]] } : null;
+    const request = message.readUInt32BE(5);
+    if (length < 8 || length > 512 || request > 12) return null;
+    return { service: 'postgresql', evidence: [['postgresql.auth', `authentication request ${request}`]] };
   }
   return message[0] === 0x45 ? parseErrorResponse(message) : null;
 }
@@ -67,10 +69,16 @@ function parseErrorResponse(message: Buffer): DatabaseRecord | null {
     const stop = message.subarray(position, end).indexOf(0);
     if (stop === -1) break;
     const letter = String.fromCharCode(message[position] as number);
-    fields.set(letter, message.toString('latin1', position + 1, Math.min(position + stop, position + textLimit)));
+    fields.set(
+      letter,
+      message.toString('latin1', position + 1, Math.min(position + stop, position + textLimit)),
+    );
     position += stop + 1;
   }
   const severity = fields.get('S');
   if (!severity || !/^[0-9A-Z]{5}$/.test(fields.get('C') ?? '')) return null;
-  return { service: 'postgresql', evidence: [['postgresql.error', `${fields.get('C')} ${fields.get('M') ?? ''}`]] };
+  return {
+    service: 'postgresql',
+    evidence: [['postgresql.error', `${fields.get('C')} ${fields.get('M') ?? ''}`]],
+  };
 }

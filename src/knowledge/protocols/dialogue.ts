@@ -19,7 +19,9 @@ export function serverBytes(banner: Banner): Buffer {
 
 /** The answer to each request of the probe, in order. */
 export function receivedAnswers(banner: Banner): Buffer[] {
-  return (banner.exchange ?? []).slice(0, exchangeLimit).map((step) => Buffer.from(step.received_b64, 'base64'));
+  return (banner.exchange ?? [])
+    .slice(0, exchangeLimit)
+    .map((step) => Buffer.from(step.received_b64, 'base64'));
 }
 
 /** The requests of the probe as latin1 text, in order. */
@@ -27,6 +29,14 @@ export function sentRequests(banner: Banner): string[] {
   return (banner.exchange ?? [])
     .slice(0, exchangeLimit)
     .map((step) => Buffer.from(step.sent_b64, 'base64').toString('latin1'));
+}
+
+/** Requests that turn a plain dialogue into TLS: what they lead to is not TLS from the first byte. */
+const upgradeRequest = /^(?:STARTTLS|AUTH TLS|AUTH SSL|STLS|[\w.]{1,16} STARTTLS)\r?\n/im;
+
+/** The connection was TLS from its first byte. */
+export function isSecure(banner: Banner): boolean {
+  return banner.tls !== undefined && !sentRequests(banner).some((request) => upgradeRequest.test(request));
 }
 
 function startsWith(bytes: Buffer, head: Buffer): boolean {

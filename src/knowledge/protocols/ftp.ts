@@ -60,7 +60,8 @@ function speaksFtp(replies: readonly Reply[]): boolean {
   return later.some((reply) => {
     const first = reply.lines[0] ?? '';
     if (reply.code === 215 || reply.code === 234) return true;
-    if (reply.code === 211 && reply.lines.some((line) => /^ ?(?:UTF8|SIZE|MDTM|EPSV|AUTH)\b/.test(line))) return true;
+    if (reply.code === 211 && reply.lines.some((line) => /^ ?(?:UTF8|SIZE|MDTM|EPSV|AUTH)\b/.test(line)))
+      return true;
     return reply.code === 530 && /log ?in|USER/i.test(first);
   });
 }

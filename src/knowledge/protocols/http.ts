@@ -56,7 +56,11 @@ export interface HttpRecord {
 export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null {
   let head = readHead(bytes);
   let rest = bytes;
-  for (let skipped = 0; head && head.complete && isInterim(head.status) && skipped < interimLimit; skipped++) {
+  for (
+    let skipped = 0;
+    head && head.complete && isInterim(head.status) && skipped < interimLimit;
+    skipped++
+  ) {
     const next = readHead(rest.subarray(head.end));
     if (!next) break;
     rest = rest.subarray(head.end);
@@ -81,7 +85,12 @@ export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null
     generator,
     body_size: body.length,
     body_sha256: body.length > 0 ? createHash('sha256').update(body).digest('hex') : null,
-    technologies: detectTechnologies({ headers: head.headers, cookies: head.cookies, generator, markup: lower }),
+    technologies: detectTechnologies({
+      headers: head.headers,
+      cookies: head.cookies,
+      generator,
+      markup: lower,
+    }),
   };
   return { facts, body, truncated: truncated || !head.complete };
 }
@@ -158,7 +167,8 @@ function endOfLine(text: string, position: number): { end: number; next: number 
 function addHeader(head: Head, name: string, value: string): void {
   if (name === 'set-cookie') {
     const cookie = value.slice(0, 256).split('=', 1)[0]?.trim();
-    if (cookie && head.cookies.length < cookieLimit && !head.cookies.includes(cookie)) head.cookies.push(cookie);
+    if (cookie && head.cookies.length < cookieLimit && !head.cookies.includes(cookie))
+      head.cookies.push(cookie);
     return;
   }
   if (name === 'www-authenticate' && head.challenges.length < challengeLimit) head.challenges.push(value);
@@ -237,7 +247,11 @@ export function unpack(body: Buffer, coding: string, limit: number): { body: Buf
   return { body, truncated: false };
 }
 
-function inflateWith(inflate: typeof gunzipSync, body: Buffer, limit: number): { body: Buffer; truncated: boolean } {
+function inflateWith(
+  inflate: typeof gunzipSync,
+  body: Buffer,
+  limit: number,
+): { body: Buffer; truncated: boolean } {
   const options = { maxOutputLength: limit, finishFlush: constants.Z_SYNC_FLUSH };
   try {
     return { body: inflate(body, options), truncated: false };
@@ -270,7 +284,10 @@ function findTitle(markup: string, lower: string): string | null {
   const open = lower.indexOf('>', start);
   if (open === -1) return null;
   const end = lower.indexOf('</title', open);
-  const raw = markup.slice(open + 1, Math.min(end === -1 ? open + 1 + titleLimit * 6 : end, open + 1 + titleLimit * 6));
+  const raw = markup.slice(
+    open + 1,
+    Math.min(end === -1 ? open + 1 + titleLimit * 6 : end, open + 1 + titleLimit * 6),
+  );
   return markupText(raw, true) || null;
 }
 
@@ -338,10 +355,14 @@ const namedEntities: Record<string, string> = {
 };
 
 function decodeEntities(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z]{2,8}));/g, (whole, decimal, hex, name) => {
-    if (name !== undefined) return Object.hasOwn(namedEntities, name) ? (namedEntities[name] as string) : whole;
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    const lone = code >= 0xd800 && code <= 0xdfff;
-    return code === 0 || code > 0x10ffff || lone ? '\ufffd' : String.fromCodePoint(code);
-  });
+  return text.replace(
+    /&(?:#(\d{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z]{2,8}));/g,
+    (whole, decimal, hex, name) => {
+      if (name !== undefined)
+        return Object.hasOwn(namedEntities, name) ? (namedEntities[name] as string) : whole;
+      const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+      const lone = code >= 0xd800 && code <= 0xdfff;
+      return code === 0 || code > 0x10ffff || lone ? '\ufffd' : String.fromCodePoint(code);
+    },
+  );
 }

@@ -36,7 +36,8 @@ function parseRedis(bytes: Buffer): KeyValueRecord | null {
 
 function parseMemcached(bytes: Buffer): KeyValueRecord | null {
   const head = bytes.toString('latin1', 0, infoLimit);
-  const version = /^VERSION ([\w.-]{1,64})\r?\n/m.exec(head)?.[1] ?? /^STAT version ([\w.-]{1,64})\r?$/m.exec(head)?.[1];
+  const version =
+    /^VERSION ([\w.-]{1,64})\r?\n/m.exec(head)?.[1] ?? /^STAT version ([\w.-]{1,64})\r?$/m.exec(head)?.[1];
   if (version && /^(?:VERSION|STAT|ERROR)\b/.test(head)) {
     return { service: 'memcached', evidence: [['memcached.version', version]] };
   }

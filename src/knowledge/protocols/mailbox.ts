@@ -5,6 +5,8 @@ export interface MailboxRecord {
   service: 'imap' | 'pop3';
   /** The greeting line without its mark (`* OK`, `+OK`). */
   greeting: string;
+  /** The whole greeting line. */
+  line: string;
 }
 
 /**
@@ -14,12 +16,12 @@ export interface MailboxRecord {
 export function parseMailbox(bytes: Buffer, probe: string): MailboxRecord | null {
   const line = firstLine(bytes);
   const imap = /^\* (?:OK|PREAUTH|BYE) ?(.*)$/.exec(line);
-  if (imap) return { service: 'imap', greeting: imap[1] as string };
+  if (imap) return { service: 'imap', greeting: imap[1] as string, line };
   const pop3 = /^\+OK ?(.*)$/.exec(line);
   if (!pop3) return null;
   const greeting = pop3[1] as string;
   const named = /\bPOP|dovecot|mailbox|<[^ <>]{1,128}@[^ <>]{1,128}>/i.test(greeting);
-  return named || probe === 'null' || probe === 'pop3' ? { service: 'pop3', greeting } : null;
+  return named || probe === 'null' || probe === 'pop3' ? { service: 'pop3', greeting, line } : null;
 }
 
 /** The first line without its end, at most `lineLengthLimit` characters. */

@@ -46,11 +46,14 @@ function speaksSmtp(replies: readonly Reply[]): boolean {
   const text = greeting.lines.join('\n');
   if (/\bFTP/i.test(text)) return false;
   if (/\b(?:E?SMTP|LMTP|Postfix|Exim|Sendmail)\b/i.test(text)) return true;
-  if (greeting.code !== 220) return /^[45]\.\d\.\d/.test(text) || (greeting.code >= 521 && /mail|spam|smtp/i.test(text));
+  if (greeting.code !== 220)
+    return /^[45]\.\d\.\d/.test(text) || (greeting.code >= 521 && /mail|spam|smtp/i.test(text));
   return later.some((reply) => {
     const first = reply.lines[0] ?? '';
     if (/^[245]\.\d{1,3}\.\d{1,3} /.test(first)) return true;
-    return reply.code === 250 && reply.lines.some((line) => /^(?:SIZE|PIPELINING|8BITMIME|STARTTLS)\b/i.test(line));
+    return (
+      reply.code === 250 && reply.lines.some((line) => /^(?:SIZE|PIPELINING|8BITMIME|STARTTLS)\b/i.test(line))
+    );
   });
 }
 

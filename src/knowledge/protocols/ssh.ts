@@ -74,7 +74,8 @@ function parseKexInit(bytes: Buffer): AlgorithmLists | null {
   if (bytes.length < 6) return null;
   const packetLength = bytes.readUInt32BE(0);
   const padding = bytes[4] as number;
-  if (packetLength > packetLimit || padding + 1 >= packetLength || bytes.length < 4 + packetLength) return null;
+  if (packetLength > packetLimit || padding + 1 >= packetLength || bytes.length < 4 + packetLength)
+    return null;
   const payload = bytes.subarray(5, 4 + packetLength - padding);
   if (payload[0] !== kexinit) return null;
 
@@ -87,8 +88,16 @@ function parseKexInit(bytes: Buffer): AlgorithmLists | null {
     lists.push(payload.toString('latin1', position + 4, position + 4 + length));
     position += 4 + length;
   }
-  const [kex = '', hostKey = '', cipherIn = '', cipherOut = '', macIn = '', macOut = '', packIn = '', packOut = ''] =
-    lists;
+  const [
+    kex = '',
+    hostKey = '',
+    cipherIn = '',
+    cipherOut = '',
+    macIn = '',
+    macOut = '',
+    packIn = '',
+    packOut = '',
+  ] = lists;
   return {
     kex_algorithms: names(kex),
     host_key_types: names(hostKey),

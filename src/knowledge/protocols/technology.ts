@@ -48,7 +48,8 @@ export function detectTechnologies(traits: HttpTraits): Technology[] {
   const add = (name: string, version: string | null = null) => {
     if (found.size < technologyLimit) found.set(name, version ?? found.get(name) ?? null);
   };
-  for (const part of (traits.headers.get('x-powered-by') ?? '').split(',', technologyLimit)) addPowered(part, add);
+  for (const part of (traits.headers.get('x-powered-by') ?? '').split(',', technologyLimit))
+    addPowered(part, add);
   const aspNet = /^[\d.]{1,20}$/.exec(traits.headers.get('x-aspnet-version') ?? '')?.[0];
   if (aspNet) add('ASP.NET', aspNet);
   for (const token of (traits.headers.get('server') ?? '').split(' ', technologyLimit)) {
@@ -68,14 +69,15 @@ export function detectTechnologies(traits: HttpTraits): Technology[] {
 type Add = (name: string, version?: string | null) => void;
 
 function addPowered(part: string, add: Add): void {
-  const match = /^([A-Za-z][\w .+-]{0,40}?)(?:\/([0-9][\w.-]{0,30}))?(?: ?\(.{0,60}\))?$/.exec(part.trim());
+  const match = /^([A-Za-z][\w .+-]{0,40}?)(?:\/([0-9][\w.+~-]{0,30}))?(?: ?\(.{0,60}\))?$/.exec(part.trim());
   // Debian and Ubuntu append their revision: PHP/7.4.33-1+deb11u4.
   if (match) add((match[1] as string).trim(), match[2]?.split('-')[0] ?? null);
 }
 
 function addNamed(text: string, add: Add): void {
-  const match = /^([A-Za-z][\w.+-]{0,30}(?: [A-Za-z!][\w.+!-]{0,20}){0,2}?)(?: v?([0-9][\w.-]{0,20}))?(?: |;|$)/.exec(
-    text.slice(0, 128),
-  );
+  const match =
+    /^([A-Za-z][\w.+-]{0,30}(?: [A-Za-z!][\w.+!-]{0,20}){0,2}?)(?: v?([0-9][\w.-]{0,20}))?(?: |;|$)/.exec(
+      text.slice(0, 128),
+    );
   if (match) add((match[1] as string).replace(/!$/, ''), match[2] ?? null);
 }

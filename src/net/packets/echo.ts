@@ -86,7 +86,12 @@ export class EchoSocket {
     let done = 0;
     let sent = 0;
     while (done < count) {
-      const taken = this.#sys.sendmmsg(this.#fd, this.#arena.sendHeaders + done * headerBytes, count - done, msgDontwait);
+      const taken = this.#sys.sendmmsg(
+        this.#fd,
+        this.#arena.sendHeaders + done * headerBytes,
+        count - done,
+        msgDontwait,
+      );
       if (taken > 0) {
         done += taken;
         sent += taken;
@@ -164,7 +169,7 @@ export class EchoSocket {
     }
     const blocked = Buffer.alloc(32, 0xff);
     const type = icmp[6].reply;
-    blocked.writeUInt32LE((~(1 << (type & 31))) >>> 0, (type >> 5) * 4);
+    blocked.writeUInt32LE(~(1 << (type & 31)) >>> 0, (type >> 5) * 4);
     this.#setOption(58, 1, blocked); // IPPROTO_ICMPV6, ICMP6_FILTER
   }
 

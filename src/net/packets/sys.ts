@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type koffiModule from 'koffi';
 
 /**
  * The only file with foreign function calls. Pointers are plain numbers; memory that the kernel reads or writes comes
@@ -23,7 +24,7 @@ const libraries = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1
 const protReadWrite = 0x3;
 const mapPrivateAnonymous = 0x22;
 
-type Koffi = typeof import('koffi').default;
+type Koffi = typeof koffiModule;
 
 let loaded: Sys | Error | null = null;
 

@@ -14,8 +14,13 @@ export const maxWalk = 2 ** 31;
  *
  * @throws RangeError when size is above 2^31
  */
-export function* walk(size: number, key: WalkKey = randomWalkKey(), start = 0): Generator<number, void, undefined> {
-  if (!Number.isInteger(size) || size < 0 || size > maxWalk) throw new RangeError(`cannot walk ${size} items`);
+export function* walk(
+  size: number,
+  key: WalkKey = randomWalkKey(),
+  start = 0,
+): Generator<number, void, undefined> {
+  if (!Number.isInteger(size) || size < 0 || size > maxWalk)
+    throw new RangeError(`cannot walk ${size} items`);
   if (size === 0) return;
   const bits = Math.max(1, Math.ceil(Math.log2(size)));
   const mask = bits === 31 ? 0x7fffffff : (1 << bits) - 1;

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  isUntouchable,
+  probeForGreeting,
+  probeForPort,
+  probeNamed,
+  probes,
+  serviceOf,
+  tlsPorts,
+  wantsTls,
+} from './probes.ts';
+
+const bytes = (text: string) => Buffer.from(text, 'latin1');
+
+describe('probes', () => {
+  it('have unique names, and every port has one first probe', () => {
+    expect(new Set(probes.map((probe) => probe.name)).size).toBe(probes.length);
+    const ports = probes.flatMap((probe) => probe.ports);
+    expect(new Set(ports).size).toBe(ports.length);
+    for (const port of [...ports, ...tlsPorts]) expect(isUntouchable(port)).toBe(false);
+  });
+
+  it('introduce themselves with the version of the package', () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    const send = probeNamed('http').steps[0]?.send as (host: string) => string;
+    expect(send('::1')).toContain(`User-Agent: Portolan/${version.split('.').slice(0, 2).join('.')}\r\n`);
+    expect(send('fe80::1%eth0')).toContain('Host: [fe80::1]\r\n');
+  });
+
+  it('know where TLS starts at once and what is behind it', () => {
+    expect(probeForPort(443)?.name).toBe('http');
+    expect(probeForPort(993)?.name).toBe('imap');
+    expect(probeForPort(12_345)).toBeNull();
+    expect(isUntouchable(9100) && isUntouchable(515) && isUntouchable(631)).toBe(true);
+  });
+});
+
+describe('serviceOf', () => {
+  it.each([
+    ['SSH-2.0-OpenSSH_9.2p1\r\n', 'ssh'],
+    ['HTTP/1.1 200 OK\r\n', 'http'],
+    ['220 (vsFTPd 3.0.3)\r\n', 'ftp'],
+    ['220 mx ESMTP Postfix\r\n', 'smtp'],
+    ['* OK [CAPABILITY IMAP4rev1] Dovecot ready.\r\n', 'imap'],
+    ['+OK Dovecot ready.\r\n', 'pop3'],
+    ['-NOAUTH Authentication required.\r\n', 'redis'],
+    ["-ERR wrong number of arguments for 'get' command\r\n", 'redis'],
+    ['ERROR\r\n', 'memcached'],
+    ['VERSION 1.6.18\r\n', 'memcached'],
+    ['\x59\0\0\0\x0a5.5.5-10.11.6-MariaDB\0', 'mysql'],
+    ['\x45\0\0\0\xffj\x04Host not allowed', 'mysql'],
+    ['E\0\0\0\x80SFATAL\0', 'postgresql'],
+    ['S', 'postgresql'],
+    ['\0\x30\x50\x4f\x85\x80', 'domain'],
+    ['RFB 003.008\n', 'vnc'],
+    ['Something else\r\n', null],
+    ['', null],
+  ])('%j is %s', (text, service) => {
+    expect(serviceOf(bytes(text))).toBe(service);
+  });
+
+  it('takes linear time on bait', () => {
+    const started = performance.now();
+    for (const bait of ['220-', '\n', 'a\n', 'SSH', '\x00']) serviceOf(bytes(bait.repeat(20_000)));
+    expect(performance.now() - started).toBeLessThan(50);
+  });
+});
+
+it('a plain 220 is mail, except on the ports of file transfer', () => {
+  expect(probeForGreeting(bytes('220 ready\r\n'), 2500)?.name).toBe('smtp');
+  expect(probeForGreeting(bytes('220 ready\r\n'), 21)?.name).toBe('ftp');
+  expect(probeForGreeting(bytes('hello\r\n'), 21)).toBeNull();
+});
+
+it('knows the words of servers that wanted TLS', () => {
+  expect(wantsTls(bytes('HTTP/1.1 400\r\n\r\nThe plain HTTP request was sent to HTTPS port'))).toBe(true);
+  expect(wantsTls(Buffer.from('15030300020228', 'hex'))).toBe(true);
+  expect(wantsTls(bytes('HTTP/1.1 400 Bad Request\r\n\r\n'))).toBe(false);
+});

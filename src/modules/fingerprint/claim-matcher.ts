@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Banner } from '../../domain/banner.ts';
+import type { Fingerprint } from '../../domain/service.ts';
+import { forEachItem } from '../../engine/each.ts';
+import type { DataContext, ExecContext } from '../../engine/module.ts';
+import { loadCatalogue } from '../../knowledge/catalogue.ts';
+import { claimsOf, type EvidenceKind, PortClaims } from '../../knowledge/claims.ts';
+
+/** Options that all fingerprint modules share. */
+export const matcherOptions = {
+  min_confidence: {
+    Type: 'int',
+    Description: 'Claims less certain than this are left out, in percent.',
+    Default: 50,
+    Min: 0,
+    Max: 100,
+  },
+  rules: {
+    Type: 'string',
+    Description: 'YAML file with signatures that are used besides the builtin ones.',
+    Default: '',
+  },
+} as const;
+
+/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+const longestStretch = 20;
+
+interface MatcherSettings {
+  kinds: readonly EvidenceKind[];
+  /** Percent */
+  minConfidence: number;
+  rules: string;
+  maxProtocols: number;
+}
+
+/** Matches every banner against the catalogue and publishes the record of a port when it is new or became better. */
+export async function matchBanners(
+  ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId'>,
+  data: DataContext,
+  settings: MatcherSettings,
+): Promise<void> {
+  const catalogue = await loadCatalogue(settings.rules);
+  const ports = new PortClaims({
+    minConfidence: settings.minConfidence / 100,
+    maxProtocols: settings.maxProtocols,
+  });
+  let since = performance.now();
+  await forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, async (banner) => {
+    if (performance.now() - since > longestStretch) {
+      await setImmediate();
+      since = performance.now();
+    }
+    const { host, port, protocol } = banner;
+    const record = ports.add({ host, port, protocol }, claimsOf(banner, catalogue, settings.kinds));
+    if (record) await data.append<Fingerprint>('service_fingerprints', record);
+  });
+}

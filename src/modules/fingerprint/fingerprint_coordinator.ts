@@ -1,0 +1,26 @@
+import { defineModule } from '../../engine/module.ts';
+import { matchBanners, matcherOptions } from './claim-matcher.ts';
+
+export default defineModule({
+  name: 'fingerprint_coordinator',
+  type: 'fingerprint',
+  version: '1.0.0',
+  description: 'Runs all matchers on every port and settles on one record with alternatives.',
+  options: {
+    ...matcherOptions,
+    max_protocols: {
+      Type: 'int',
+      Description: 'Different services that are kept for one port, the likeliest first.',
+      Default: 3,
+      Min: 1,
+      Max: 20,
+    },
+  },
+  requires: ['banners'],
+  provides: ['service_fingerprints'],
+  reads: ['parsed_services'],
+  async execute(ctx, data) {
+    const { min_confidence: minConfidence, rules, max_protocols: maxProtocols } = ctx.options;
+    await matchBanners(ctx, data, { kinds: ['banner', 'http', 'tls'], minConfidence, rules, maxProtocols });
+  },
+});

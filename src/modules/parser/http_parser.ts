@@ -1,0 +1,31 @@
+import { defineModule } from '../../engine/module.ts';
+import { isSecure, serverBytes } from '../../knowledge/protocols/dialogue.ts';
+import { bodyLimit, parseHttp } from '../../knowledge/protocols/http.ts';
+import { parseBanners } from './banner-parser.ts';
+
+export default defineModule({
+  name: 'http_parser',
+  type: 'parser',
+  version: '1.0.0',
+  description:
+    'Reads status, headers, title, redirects, cookie names, authentication and technologies of HTTP answers.',
+  options: {
+    max_body: {
+      Type: 'int',
+      Description: 'Bytes of a body that are read, after unpacking.',
+      Default: bodyLimit,
+      Min: 0,
+      Max: 16 * 1024 * 1024,
+    },
+  },
+  requires: ['banners'],
+  provides: ['parsed_services'],
+  async execute(ctx, data) {
+    await parseBanners(ctx, data, 'http_parser', (banner) => {
+      const record = parseHttp(serverBytes(banner), ctx.options.max_body);
+      if (!record) return null;
+      const service = isSecure(banner) ? 'https' : 'http';
+      return { service, attributes: { http: record.facts }, truncated: record.truncated };
+    });
+  },
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import type { ParsedService } from '../../domain/service.ts';
+import definition from './ssh_parser.ts';
+import { bannerOf, runModule } from './trial-run.ts';
+
+const silent = bannerOf(1, '');
+const other = bannerOf(2, 'hello\r\n');
+const answer = bannerOf(2222, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n');
+
+test('recognises SSH on any port', async () => {
+  const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
+  expect(found).toMatchObject([
+    {
+      host: '192.0.2.1',
+      protocol: 'tcp',
+      parser: 'ssh_parser',
+      port: 2222,
+      service: 'ssh',
+      truncated: false,
+      attributes: { ssh: { version: '2.0', software: 'OpenSSH_9.2p1', comment: 'Debian-2+deb12u3' } },
+    },
+  ]);
+});

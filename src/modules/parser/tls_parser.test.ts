@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import type { ParsedService } from '../../domain/service.ts';
+import definition from './tls_parser.ts';
+import { bannerOf, runModule } from './trial-run.ts';
+
+const silent = bannerOf(1, '');
+const other = bannerOf(2, 'hello\r\n');
+const tls = { version: 'TLSv1', cipher: 'AES128-SHA', alpn: null, chain: ['AAAA'] };
+const answer = bannerOf(4433, 'HTTP/1.1 200 OK\r\n\r\n', { tls });
+
+test('describes the handshake and names what runs inside', async () => {
+  const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
+  expect(found).toMatchObject([
+    {
+      host: '192.0.2.1',
+      protocol: 'tcp',
+      parser: 'tls_parser',
+      port: 4433,
+      service: 'https',
+      attributes: {
+        tls: { version: 'TLSv1.0', versions: ['TLSv1.0'], certificate: { error: expect.any(String) } },
+      },
+    },
+  ]);
+});
+
+test('TLS around silence is called tls', async () => {
+  const found = await runModule<ParsedService>(definition, { banners: [bannerOf(4433, '', { tls })] });
+  expect(found).toMatchObject([{ service: 'tls' }]);
+});

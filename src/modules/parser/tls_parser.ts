@@ -1,0 +1,22 @@
+import { defineModule } from '../../engine/module.ts';
+import { observedService } from '../../knowledge/claims.ts';
+import { parseTls } from '../../knowledge/protocols/tls.ts';
+import { parseBanners } from './banner-parser.ts';
+
+export default defineModule({
+  name: 'tls_parser',
+  type: 'parser',
+  version: '1.0.0',
+  description: 'Reads protocol version, cipher, ALPN and the certificates of TLS handshakes.',
+  options: {},
+  requires: ['banners'],
+  provides: ['parsed_services'],
+  async execute(ctx, data) {
+    await parseBanners(ctx, data, 'tls_parser', (banner) => {
+      if (!banner.tls) return null;
+      const record = parseTls(banner.tls);
+      const service = observedService(banner) ?? 'tls';
+      return { service, attributes: { tls: record.facts }, truncated: record.truncated };
+    });
+  },
+});

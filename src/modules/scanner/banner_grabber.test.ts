@@ -1,0 +1,361 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Banner, bannerBytes } from '../../domain/banner.ts';
+import banner_grabber from './banner_grabber.ts';
+import { closeServers, listen, openConnections, tryModule } from './trial-run.ts';
+
+afterEach(closeServers);
+
+const open = (port: number, host = '127.0.0.1') => ({
+  host,
+  port,
+  protocol: 'tcp',
+  state: 'open',
+  reason: 'syn-ack',
+});
+
+async function grab(
+  ports: number[],
+  config: Record<string, unknown> = {},
+  inputs: Record<string, unknown[]> = {},
+) {
+  const { published } = await tryModule(banner_grabber, {
+    config: { timeout: '400ms', ...config },
+    inputs: { open_ports: ports.map((port) => open(port)), ...inputs },
+  });
+  return (published.get('banners') ?? []) as Banner[];
+}
+
+async function grabOne(
+  serve: (socket: Socket) => void,
+  config: Record<string, unknown> = {},
+): Promise<Banner> {
+  const port = await listen(serve);
+  const banners = await grab([port], config);
+  expect(banners).toHaveLength(1);
+  return banners[0] as Banner;
+}
+
+describe('services', () => {
+  it('exchanges the SSH version and reads the KEXINIT packet', async () => {
+    const packet = Buffer.from('0000000c0614' + '00'.repeat(10), 'hex');
+    let said = '';
+    const banner = await grabOne((socket) => {
+      socket.write('SSH-2.0-Trial_1.0 Debian-1\r\n');
+      socket.on('data', (bytes) => {
+        said += bytes.toString('latin1');
+        socket.write(packet);
+      });
+    });
+    expect(said).toBe('SSH-2.0-Portolan\r\n');
+    expect(banner).toMatchObject({ probe: 'ssh', truncated: false, partial: false });
+    expect(bannerBytes(banner)).toEqual(
+      Buffer.concat([Buffer.from('SSH-2.0-Trial_1.0 Debian-1\r\n'), packet]),
+    );
+  });
+
+  it('asks HTTP of a server that waits, on any port, and ends with the answer', async () => {
+    let request = '';
+    const banner = await grabOne((socket) => {
+      socket.on('data', (bytes) => {
+        request += bytes.toString('latin1');
+        if (request.endsWith('\r\n\r\n'))
+          socket.write('HTTP/1.1 200 OK\r\nServer: t\r\nContent-Length: 2\r\n\r\nhi');
+      });
+    });
+    expect(request).toMatch(/^GET \/ HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nUser-Agent: Portolan\/\d+\.\d+\r\n/);
+    expect(banner).toMatchObject({ probe: 'http', truncated: false });
+    expect(banner.banner).toMatch(/\r\n\r\nhi$/);
+  });
+
+  it('says EHLO to a mail server and QUIT at the end', async () => {
+    let said = '';
+    const banner = await grabOne((socket) => {
+      socket.write('220 mx.example ESMTP Trial\r\n');
+      socket.on('data', (bytes) => {
+        said += bytes.toString('latin1');
+        if (bytes.includes('EHLO')) socket.write('250-mx.example\r\n250 SIZE 1000\r\n');
+      });
+    });
+    expect(banner.probe).toBe('smtp');
+    expect(banner.banner).toBe('220 mx.example ESMTP Trial\r\n250-mx.example\r\n250 SIZE 1000\r\n');
+    await expect.poll(() => said).toBe('EHLO portolan.invalid\r\nQUIT\r\n');
+  });
+
+  it('asks Redis on an odd port after its answer to HTTP gave it away', async () => {
+    const banner = await grabOne((socket) => {
+      socket.on('data', (bytes) => {
+        if (bytes.includes('INFO server')) socket.write('$24\r\n# Server\r\nredis_version:7\r\n');
+        else socket.write("-ERR unknown command 'GET'\r\n");
+      });
+    });
+    expect(banner.probe).toBe('redis');
+    expect(banner.banner).toContain('redis_version');
+  });
+
+  it('asks PostgreSQL on a new connection when it offers TLS', async () => {
+    const error = Buffer.concat([Buffer.from('E\0\0\0\x10SFATAL\0C28000\0\0', 'latin1')]);
+    error.writeUInt32BE(error.length - 1, 1);
+    const port = await listen((socket) => {
+      socket.on('data', (bytes) => {
+        if (bytes.length === 8) socket.write('S');
+        else if (bytes[4] === 0 && bytes[5] === 3) socket.end(error);
+        else socket.end();
+      });
+    });
+    const banners = await grab([port]);
+    expect(banners.map((banner) => banner.probe).sort()).toEqual(['postgresql', 'postgresql-startup']);
+    expect(banners.find((banner) => banner.probe === 'postgresql-startup')?.banner).toContain('FATAL');
+  });
+
+  it('only listens with probes: none', async () => {
+    let received = 0;
+    const banner = await grabOne((socket) => socket.on('data', (bytes) => (received += bytes.length)), {
+      probes: 'none',
+    });
+    expect(banner).toMatchObject({ banner: '', probe: 'null' });
+    expect(received).toBe(0);
+  });
+
+  it('lists a port that does not let us in any more', async () => {
+    const port = await listen(() => undefined);
+    closeServers();
+    expect(await grab([port])).toEqual([
+      {
+        host: '127.0.0.1',
+        port,
+        protocol: 'tcp',
+        banner: '',
+        probe: 'null',
+        truncated: false,
+        partial: false,
+      },
+    ]);
+  });
+
+  it('never connects to printers', async () => {
+    let connections = 0;
+    await listen(() => connections++, '127.0.0.1', 9103);
+    const banners = await grab([9103]);
+    expect(banners).toHaveLength(1);
+    expect(connections).toBe(0);
+  });
+
+  it('finds open ports by itself when nothing scanned before', async () => {
+    const port = await listen((socket) => socket.end('220 ftp ready\r\n'));
+    const { published } = await tryModule(banner_grabber, {
+      config: { timeout: '300ms', ports: `${port},1` },
+      inputs: { targets: [] },
+    });
+    expect((published.get('banners') as Banner[]).map((banner) => banner.port)).toEqual([port]);
+  });
+});
+
+describe('TLS', () => {
+  /** One DER element (X.690); content of at most 65,535 bytes. */
+  const der = (tag: number, ...content: Uint8Array[]) => {
+    const body = Buffer.concat(content);
+    const length = body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 255];
+    return Buffer.concat([Buffer.from([tag, ...length]), body]);
+  };
+
+  /** A self-signed certificate (RFC 5280) with a fresh P-256 key. */
+  const certificate = () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'));
+    const commonName = der(0x30, Buffer.from('0603550403', 'hex'), der(0x0c, Buffer.from('trial.invalid')));
+    const name = der(0x30, der(0x31, commonName));
+    const validity = der(
+      0x30,
+      ...['250101000000Z', '450101000000Z'].map((date) => der(0x17, Buffer.from(date))),
+    );
+    const subjectKey = publicKey.export({ type: 'spki', format: 'der' });
+    const content = der(0x30, der(2, Buffer.from([1])), ecdsaWithSha256, name, validity, name, subjectKey);
+    const signature = sign('sha256', content, privateKey);
+    const whole = der(0x30, content, ecdsaWithSha256, der(3, Buffer.from([0]), signature));
+    const pem = whole.toString('base64').replace(/.{64}/g, '$&\n');
+    return {
+      key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      cert: `-----BEGIN CERTIFICATE-----\n${pem}\n-----END CERTIFICATE-----\n`,
+    };
+  };
+
+  it('finds HTTP inside TLS on an odd port, with version, suite and chain', async () => {
+    const server = createTlsServer(certificate(), (socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    });
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const [banner] = await grab([port], { timeout: '1500ms' });
+    server.close();
+    expect(banner).toMatchObject({
+      probe: 'http',
+      tls: { version: 'TLSv1.3', cipher: expect.stringMatching(/^TLS_/) },
+    });
+    expect(banner?.tls?.chain).toHaveLength(1);
+    expect(banner?.banner).toMatch(/^HTTP\/1\.1 200/);
+  });
+});
+
+describe('hostile services', () => {
+  it('T-001 silent ports cost one timeout each and leave no socket behind', { timeout: 20_000 }, async () => {
+    const ports = await Promise.all(Array.from({ length: 200 }, () => listen(() => undefined)));
+    const counts = { host: '127.0.0.1', protocol: 'tcp', open: 200, closed: 800, filtered: 0, not_tried: 0 };
+    const started = performance.now();
+    const banners = await grab(
+      ports,
+      { timeout: '3s', concurrency: 100 },
+      {
+        port_counts: [{ ...counts, all_ports_open: false }],
+      },
+    );
+    expect(performance.now() - started).toBeLessThan(8000);
+    expect(banners).toHaveLength(200);
+    expect(banners.every((banner) => banner.banner === '' && !banner.truncated)).toBe(true);
+    await expect.poll(openConnections).toBe(0);
+  });
+
+  it('T-002 dripping bytes end at the absolute deadline', async () => {
+    const started = performance.now();
+    const banner = await grabOne((socket) => {
+      const timer = setInterval(() => socket.write('a'), 300);
+      socket.on('close', () => clearInterval(timer));
+    });
+    expect(banner.banner).toMatch(/^a+$/);
+    expect(banner.truncated).toBe(true);
+    expect(performance.now() - started).toBeLessThan(2 * 400 + 400);
+  });
+
+  it('T-003 an endless line is cut at the cap', async () => {
+    const block = Buffer.alloc(65_536, 'A');
+    const flood = (socket: Socket) => {
+      const pour = () => {
+        while (!socket.destroyed && socket.write(block));
+      };
+      socket.on('drain', pour);
+      pour();
+    };
+    const ports = await Promise.all(Array.from({ length: 20 }, () => listen(flood)));
+    const before = process.memoryUsage().rss;
+    const banners = await grab(ports);
+    expect(banners).toHaveLength(20);
+    for (const banner of banners) {
+      expect(banner.banner).toHaveLength(65_536);
+      expect(banner.truncated).toBe(true);
+    }
+    expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);
+    await expect.poll(openConnections).toBe(0);
+  });
+
+  it('T-004 endless HTTP headers stop at the header cap', async () => {
+    const line = Buffer.from(`X-Long: ${'y'.repeat(1000)}\r\n`.repeat(50));
+    const banner = await grabOne((socket) => {
+      const pour = () => {
+        while (!socket.destroyed && socket.write(line));
+      };
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        socket.on('drain', pour);
+        pour();
+      });
+    });
+    expect(banner).toMatchObject({ probe: 'http', truncated: true });
+    expect(banner.banner).toHaveLength(65_536);
+  });
+
+  it.each([
+    ['one-byte chunks with long extensions', `1;${'x'.repeat(8000)}\r\nz\r\n`],
+    ['a negative size', '-5\r\nhello\r\n'],
+    ['a size of 2^64', '10000000000000000\r\nhello\r\n'],
+  ])('T-005 chunked torture: %s', async (_name, chunk) => {
+    const cpu = process.cpuUsage();
+    const started = performance.now();
+    const banner = await grabOne((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+        const timer = setInterval(() => socket.write(chunk), 2);
+        socket.on('close', () => clearInterval(timer));
+      });
+    });
+    expect(banner.probe).toBe('http');
+    expect(performance.now() - started).toBeLessThan(1300);
+    const { user, system } = process.cpuUsage(cpu);
+    expect(user + system).toBeLessThan(1_000_000);
+  });
+
+  it.each([
+    ['garbage', (socket: Socket) => socket.end(Buffer.alloc(100, 0x7f))],
+    ['plain HTTP', (socket: Socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')],
+    ['an alert', (socket: Socket) => socket.end(Buffer.from('15030100020228', 'hex'))],
+    ['a close', (socket: Socket) => socket.destroy()],
+  ])('T-008 TLS nonsense: %s', async (_name, answer) => {
+    await listen((socket) => socket.once('data', () => answer(socket)), '127.0.0.9', 8443);
+    const { published } = await tryModule(banner_grabber, {
+      config: { timeout: '400ms' },
+      inputs: { open_ports: [open(8443, '127.0.0.9')] },
+      targets: ['127.0.0.9'],
+    });
+    closeServers();
+    const [banner] = published.get('banners') as Banner[];
+    expect(banner?.tls).toBeUndefined();
+    expect(banner?.tls_error).toMatch(/\w+/);
+  });
+
+  it('T-010 a reset in the middle keeps the bytes', async () => {
+    const banner = await grabOne((socket) => {
+      socket.write('x'.repeat(20));
+      setTimeout(() => socket.resetAndDestroy(), 30);
+    });
+    expect(banner).toMatchObject({ banner: 'x'.repeat(20), partial: true, probe: 'null' });
+  });
+
+  it('T-011 a liar host is talked to on 64 ports only', async () => {
+    let connections = 0;
+    const ports = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        listen((socket) => {
+          connections += 1;
+          socket.end('hello\r\n');
+        }),
+      ),
+    );
+    const banners = await grab(ports);
+    expect(banners).toHaveLength(100);
+    expect(banners.filter((banner) => banner.banner !== '')).toHaveLength(64);
+    expect(connections).toBe(64);
+  });
+
+  it('T-013 endless reply lines stop at 100', async () => {
+    const banner = await grabOne((socket) => {
+      const pour = () => {
+        while (!socket.destroyed && socket.write('220-more of it ESMTP\r\n'.repeat(50)));
+      };
+      socket.on('drain', pour);
+      pour();
+    });
+    expect(banner).toMatchObject({ probe: 'smtp', truncated: true });
+    expect(banner.banner.split('\n').length).toBeLessThan(250);
+  });
+
+  it('T-019 a greeting split anywhere gives the same banner', async () => {
+    const greeting = '220 mx.example ESMTP Trial\r\n';
+    const ports = await Promise.all(
+      Array.from({ length: greeting.length - 1 }, (_, at) =>
+        listen((socket) => {
+          socket.setNoDelay(true);
+          socket.write(greeting.slice(0, at + 1));
+          setTimeout(() => socket.write(greeting.slice(at + 1)), 5);
+          socket.on('data', (bytes) => bytes.includes('EHLO') && socket.write('250 mx.example\r\n'));
+        }),
+      ),
+    );
+    const banners = await grab(ports);
+    expect(new Set(banners.map((banner) => `${banner.probe} ${banner.banner}`))).toEqual(
+      new Set([`smtp ${greeting}250 mx.example\r\n`]),
+    );
+  });
+});

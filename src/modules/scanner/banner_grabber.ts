@@ -1,0 +1,166 @@
+import type { Banner } from '../../domain/banner.ts';
+import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import { forEachItem } from '../../engine/each.ts';
+import { type DataContext, defineModule } from '../../engine/module.ts';
+import { isUntouchable } from '../../knowledge/probes.ts';
+import type { NetworkGate } from '../../net/gate.ts';
+import { shuffled } from '../../net/packets/walk.ts';
+import { emptyBanner, type InterviewSettings, interview } from './port-interview.ts';
+import { plannedTcpPorts } from './port-plan.ts';
+import { scanOptions } from './scan-options.ts';
+
+/** Ports of a host that are talked to before it is known whether the host accepts every port. */
+const deepPortsOfLiar = 64;
+
+export default defineModule({
+  name: 'banner_grabber',
+  type: 'scanner',
+  version: '1.0.0',
+  description:
+    'Asks open TCP ports what they are: listens, then harmless read commands, with and without TLS.',
+  options: {
+    ...scanOptions,
+    max_bytes: {
+      Type: 'int',
+      Description: 'Bytes of one answer that are kept; of an HTTP answer, bytes of the body.',
+      Default: 65_536,
+      Min: 256,
+      Max: 1_048_576,
+    },
+    probes: {
+      Type: 'string',
+      Description:
+        'none = only listen; safe = read commands that fit the port; all = like safe in this build.',
+      Default: 'safe',
+      Enum: ['none', 'safe', 'all'],
+    },
+    tls: { Type: 'bool', Description: 'Try TLS and STARTTLS handshakes.', Default: true },
+    tls_enumerate: {
+      Type: 'bool',
+      Description: 'Find out every TLS version and cipher suite that is accepted; not in this build.',
+      Default: false,
+    },
+    intrusive: {
+      Type: 'bool',
+      Description: 'Allow probes that log in or write; this build has none, so it changes nothing.',
+      Default: false,
+    },
+  },
+  requires: ['open_ports|discovered_hosts|targets'],
+  provides: ['banners'],
+  reads: ['port_counts'],
+  async execute(ctx, data) {
+    const { options, signal } = ctx;
+    if (options.protocol === 'udp') throw new Error('banner_grabber talks to TCP ports only in this build');
+    if (options.tls_enumerate) {
+      ctx.warn(
+        'tls_enumerate_unavailable',
+        'tls_enumerate is not in this build; one TLS handshake per port was made',
+      );
+    }
+    const net = ctx.net.limitedTo(options.rate);
+    const settings: InterviewSettings = {
+      net,
+      signal,
+      timeoutMs: options.timeout,
+      maxBytes: options.max_bytes,
+      ask: options.probes !== 'none',
+      tls: options.tls,
+    };
+    let done = 0;
+    const grab = async ({ host, port, probed }: PlannedPort) => {
+      const endpoint = { host, port, protocol: 'tcp' as const };
+      const banners =
+        isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await interviewAgain(endpoint);
+      if (signal.aborted) return;
+      await data.append<Banner>('banners', ...banners);
+      done += 1;
+      ctx.progress(done);
+    };
+    const fromScan = data.has('open_ports');
+    const interviewAgain = async (endpoint: Parameters<typeof interview>[0]): Promise<Banner[]> => {
+      for (let left = options.retries; ; left--) {
+        const outcome = await interview(endpoint, settings);
+        if (!('failure' in outcome)) return outcome;
+        // A port that a scanner saw open is listed even if it does not let us in now.
+        if (outcome.failure.state === 'closed' || left <= 0) return fromScan ? [emptyBanner(endpoint)] : [];
+      }
+    };
+    const ports = fromScan ? openPorts(data) : everyPort(hostsOf(data, net), plannedTcpPorts(options));
+    await forEachItem(ctx, ports, { concurrency: options.concurrency }, grab);
+  },
+});
+
+interface PlannedPort {
+  host: string;
+  port: number;
+  /** False = named only, without a connection. */
+  probed: boolean;
+}
+
+/** Every port of every host: each is tried, and those that let us in are open. */
+async function* everyPort(
+  hosts: AsyncIterable<string>,
+  ports: readonly number[],
+): AsyncGenerator<PlannedPort> {
+  for await (const host of hosts) {
+    for (const port of ports) if (!isUntouchable(port)) yield { host, port, probed: true };
+  }
+}
+
+async function* hostsOf(data: DataContext, net: NetworkGate): AsyncGenerator<string> {
+  if (data.has('discovered_hosts')) {
+    for await (const host of data.stream<Host>('discovered_hosts')) yield host.ip;
+  } else {
+    yield* shuffled(net.addresses.size, (index) => net.addresses.at(index));
+  }
+}
+
+/** What is known of a host while its open ports arrive. */
+interface HostBudget {
+  probed: number;
+  /** Ports that wait for the word whether the host accepts every port. */
+  held: number[];
+}
+
+/**
+ * The open TCP ports as they arrive. The first 64 of a host are probed at once; more wait until its sweep has ended,
+ * and are only named when the host accepts every port or nothing tells.
+ */
+async function* openPorts(data: DataContext): AsyncGenerator<PlannedPort> {
+  const budgets = new Map<string, HostBudget>();
+  const verdicts = data.has('port_counts') ? followVerdicts(data) : null;
+  for await (const port of data.stream<Port>('open_ports')) {
+    if (port.protocol !== 'tcp') continue;
+    const budget = budgets.get(port.host) ?? { probed: 0, held: [] };
+    budgets.set(port.host, budget);
+    if (budget.probed < deepPortsOfLiar) {
+      budget.probed += 1;
+      yield { host: port.host, port: port.port, probed: true };
+    } else {
+      budget.held.push(port.port);
+      yield* releaseHeld(port.host, budget, verdicts?.liar.get(port.host));
+    }
+  }
+  await verdicts?.ended;
+  for (const [host, budget] of budgets) yield* releaseHeld(host, budget, verdicts?.liar.get(host) ?? true);
+}
+
+function* releaseHeld(host: string, budget: HostBudget, liar: boolean | undefined): Generator<PlannedPort> {
+  if (liar === undefined) return;
+  for (const port of budget.held) yield { host, port, probed: !liar };
+  budget.held = [];
+}
+
+/** Collects, beside everything else, which hosts accept every port; only hosts with many open ports matter. */
+function followVerdicts(data: DataContext): { liar: Map<string, boolean>; ended: Promise<void> } {
+  const liar = new Map<string, boolean>();
+  const follow = async () => {
+    for await (const counts of data.stream<PortCounts>('port_counts')) {
+      if (counts.protocol === 'tcp' && counts.open > deepPortsOfLiar)
+        liar.set(counts.host, counts.all_ports_open);
+    }
+  };
+  // When the sweep failed its hosts stay without a verdict.
+  return { liar, ended: follow().catch(() => undefined) };
+}

@@ -1,0 +1,230 @@
+import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import { type DataContext, defineModule, type ExecContext } from '../../engine/module.ts';
+import { onAbort } from '../../net/abort.ts';
+import type { NetworkGate, PortObservation } from '../../net/gate.ts';
+import { shuffled, walk } from '../../net/packets/walk.ts';
+import { plannedTcpPorts } from './port-plan.ts';
+import { scanOptions } from './scan-options.ts';
+
+/** Hosts that are swept side by side, so that no single host gets all probes at once. */
+const hostWindow = 64;
+
+/** A host counts as answering everything when more than 90 % of at least this many ports are open ... */
+const liarMinimumPorts = 100;
+const liarShare = 0.9;
+
+/** ... or when more than this many are open and no port is anything else. */
+const liarOpenPorts = 64;
+
+export default defineModule({
+  name: 'connect_scanner',
+  type: 'scanner',
+  version: '1.0.0',
+  description:
+    'Finds open TCP ports by full connections; needs no rights and tells refused, silent and unreachable apart.',
+  options: scanOptions,
+  requires: ['discovered_hosts|targets'],
+  provides: ['open_ports', 'port_counts'],
+  async execute(ctx, data) {
+    if (ctx.options.protocol === 'udp') {
+      throw new Error('connect_scanner scans TCP; UDP needs udp_scanner, which this build does not have');
+    }
+    const discovered = data.has('discovered_hosts');
+    const sweep = new Sweep(ctx, data, {
+      ports: plannedTcpPorts(ctx.options),
+      hosts: discovered ? hostTexts(data.stream<Host>('discovered_hosts')) : everyAddress(ctx.net),
+      knownUp: discovered,
+      hostsTotal: discovered ? undefined : Number(ctx.net.addresses.size),
+      retries: ctx.options.retries,
+      timeoutMs: ctx.options.timeout,
+      net: ctx.net.limitedTo(ctx.options.rate),
+    });
+    await sweep.run(ctx.options.concurrency);
+  },
+});
+
+async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, void, undefined> {
+  for await (const host of hosts) yield host.ip;
+}
+
+function everyAddress(net: NetworkGate): Iterator<string> {
+  return shuffled(net.addresses.size, (index) => net.addresses.at(index));
+}
+
+interface SweepPlan {
+  ports: number[];
+  hosts: AsyncIterator<string> | Iterator<string>;
+  /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
+  knownUp: boolean;
+  hostsTotal: number | undefined;
+  retries: number;
+  timeoutMs: number;
+  net: NetworkGate;
+}
+
+/** A host in the window. */
+interface HostSweep {
+  ip: string;
+  /** Position of the next port in the shuffled order, counted from `first`. */
+  next: number;
+  /** Where this host enters the shuffled order. */
+  first: number;
+  finished: number;
+  counts: PortCounts;
+}
+
+/** Sweeps hosts x ports with a window of hosts; memory does not grow with the number of hosts. */
+class Sweep {
+  #ctx: Pick<ExecContext, 'signal' | 'progress'>;
+  #data: DataContext;
+  #plan: SweepPlan;
+  /** The planned ports in random order. */
+  #order: Uint16Array;
+  #window: HostSweep[] = [];
+  #turn = 0;
+  #sourceEnded = false;
+  #sourceError: unknown = null;
+  #pulling = false;
+  /** Lanes that wait for a host. */
+  #idle: (() => void)[] = [];
+  #hostsDone = 0;
+
+  constructor(ctx: Pick<ExecContext, 'signal' | 'progress'>, data: DataContext, plan: SweepPlan) {
+    this.#ctx = ctx;
+    this.#data = data;
+    this.#plan = plan;
+    this.#order = Uint16Array.from(walk(plan.ports.length), (index) => plan.ports[index] as number);
+  }
+
+  async run(concurrency: number): Promise<void> {
+    if (this.#order.length === 0) return;
+    const forget = onAbort(this.#ctx.signal, () => this.#wake(Infinity));
+    const lanes = Array.from({ length: concurrency }, () => this.#lane());
+    const failed = (await Promise.allSettled(lanes)).find((lane) => lane.status === 'rejected');
+    forget();
+    if (this.#ctx.signal.aborted) await this.#accountForTheRest();
+    this.#ctx.signal.throwIfAborted();
+    if (failed || this.#sourceError) throw failed?.reason ?? this.#sourceError;
+  }
+
+  /** Takes one pair after the other. A probe never throws: the gate turns every failure into an observation. */
+  async #lane(): Promise<void> {
+    while (!this.#ctx.signal.aborted) {
+      const pair = this.#nextPair() ?? (await this.#awaitPair());
+      if (!pair) return;
+      const { host, port } = pair;
+      await this.#record(host, port, await this.#observe(host.ip, port));
+    }
+  }
+
+  async #observe(host: string, port: number): Promise<PortObservation> {
+    const options = { timeoutMs: this.#plan.timeoutMs, signal: this.#ctx.signal };
+    let observation = await this.#plan.net.probeTcp(host, port, options);
+    for (let left = this.#plan.retries; left > 0 && observation.state === 'filtered'; left--) {
+      const again = await this.#plan.net.probeTcp(host, port, options);
+      // A retry that could not be sent says nothing new.
+      if (again.state !== 'not_tried') observation = again;
+    }
+    return observation;
+  }
+
+  async #record(host: HostSweep, port: number, observation: PortObservation): Promise<void> {
+    host.counts[observation.state] += 1;
+    if (observation.state === 'open') {
+      const open: Port = { host: host.ip, port, protocol: 'tcp', state: 'open', reason: observation.reason };
+      await this.#data.append('open_ports', open);
+    }
+    host.finished += 1;
+    if (host.finished === this.#order.length) await this.#finish(host);
+  }
+
+  async #finish(host: HostSweep): Promise<void> {
+    this.#hostsDone += 1;
+    this.#ctx.progress(this.#hostsDone, this.#plan.hostsTotal);
+    const { counts } = host;
+    // Without discovery a host that never answered is no host.
+    if (!this.#plan.knownUp && counts.open + counts.closed === 0) return;
+    counts.all_ports_open = answersEverything(counts);
+    await this.#data.append('port_counts', counts);
+  }
+
+  /** The next pair of the hosts in the window in turn, or null when the window has none. */
+  #nextPair(): { host: HostSweep; port: number } | null {
+    this.#pullHosts();
+    if (this.#window.length === 0) return null;
+    this.#turn = (this.#turn + 1) % this.#window.length;
+    const host = this.#window[this.#turn] as HostSweep;
+    const port = this.#order[(host.first + host.next) % this.#order.length] as number;
+    host.next += 1;
+    if (host.next === this.#order.length) this.#window.splice(this.#turn, 1);
+    return { host, port };
+  }
+
+  async #awaitPair(): Promise<{ host: HostSweep; port: number } | null> {
+    for (;;) {
+      const pair = this.#nextPair();
+      if (pair) return pair;
+      if (this.#sourceEnded || this.#ctx.signal.aborted) return null;
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+  }
+
+  #wake(lanes: number): void {
+    for (const resume of this.#idle.splice(0, lanes)) resume();
+  }
+
+  /** Fills the window from the source; does not wait for hosts that are still to be found. */
+  #pullHosts(): void {
+    while (this.#window.length < hostWindow && !this.#pulling && !this.#sourceEnded) {
+      const next = this.#plan.hosts.next();
+      if (!(next instanceof Promise)) this.#take(next);
+      else {
+        this.#pulling = true;
+        next.then(
+          (result) => {
+            this.#pulling = false;
+            this.#take(result);
+            this.#pullHosts();
+          },
+          (error) => {
+            this.#sourceError = error;
+            this.#take({ value: undefined, done: true });
+          },
+        );
+      }
+    }
+  }
+
+  #take({ value, done }: IteratorResult<string, unknown>): void {
+    if (done) this.#sourceEnded = true;
+    else this.#admit(value);
+    this.#wake(done ? Infinity : this.#order.length);
+  }
+
+  #admit(ip: string): void {
+    const counts = { open: 0, closed: 0, filtered: 0, not_tried: 0, all_ports_open: false };
+    this.#window.push({
+      ip,
+      next: 0,
+      first: Math.floor(Math.random() * this.#order.length),
+      finished: 0,
+      counts: { host: ip, protocol: 'tcp', ...counts },
+    });
+  }
+
+  /** After a cancel: what was planned for the hosts in the window and not done counts as not tried. */
+  async #accountForTheRest(): Promise<void> {
+    for (const host of this.#window) {
+      if (host.next === 0) continue;
+      host.counts.not_tried += this.#order.length - host.finished;
+      await this.#finish(host).catch(() => undefined);
+    }
+  }
+}
+
+/** True for a host that accepts (nearly) every port, so that its open ports are no evidence of services. */
+export function answersEverything({ open, closed, filtered, not_tried }: PortCounts): boolean {
+  const planned = open + closed + filtered + not_tried;
+  if (planned >= liarMinimumPorts && open > liarShare * planned) return true;
+  return open > liarOpenPorts && closed + filtered === 0;
+}

@@ -1,0 +1,180 @@
+import type { Banner, TlsObservation } from '../../domain/banner.ts';
+import { describeBytes } from '../../domain/banner.ts';
+import type { Endpoint } from '../../domain/host.ts';
+import { type AnswerForm, readAnswer, readGreeting } from '../../knowledge/answers.ts';
+import { type Probe, type ProbeStep, serviceOf } from '../../knowledge/probes.ts';
+import type { Connection, ReadEnd } from '../../net/gate.ts';
+
+/** Silence after an unknown greeting's first line that ends it. */
+const greetingTailMs = 300;
+
+export interface DialoguePace {
+  /** The longest silence within an answer. */
+  idleMs: number;
+  /** Bytes of one answer that are kept. */
+  maxBytes: number;
+}
+
+interface ReadLimits {
+  idleMs?: number;
+  /** Bytes after which the answer is cut; by default what is left of the dialogue's cap. */
+  most?: number;
+}
+
+/** Forms whose answer may end with the connection. */
+const endsWithConnection: ReadonlySet<AnswerForm> = new Set(['http', 'all', 'line']);
+
+/** One conversation with a service over one connection, and everything it showed. */
+export class Dialogue {
+  readonly host: string;
+  probe = 'null';
+  truncated = false;
+  partial = false;
+  tls: TlsObservation | undefined;
+  tlsError: string | undefined;
+  /** The last probe wants another one to ask on. */
+  unfinished = false;
+  /** Nothing more is asked here. */
+  ended = false;
+  /** Called whenever bytes of the peer came. */
+  onHeard: () => void = () => undefined;
+  #connection: Connection;
+  #pace: DialoguePace;
+  #parts: Buffer[] = [];
+  #broken = false;
+
+  constructor(connection: Connection, host: string, pace: DialoguePace) {
+    this.#connection = connection;
+    this.host = host;
+    this.#pace = pace;
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  /** The service that the answers give away; null when they say nothing. */
+  get service(): string | null {
+    return serviceOf(this.bytes);
+  }
+
+  get identified(): boolean {
+    return this.tls !== undefined || this.service !== null;
+  }
+
+  /** Time that the connection attempt took, about one round trip. */
+  get latencyMs(): number {
+    return this.#connection.latencyMs;
+  }
+
+  /** The connection is gone. */
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /** Waits for the service to speak first. */
+  async listen(patienceMs: number): Promise<void> {
+    const reader = readGreeting();
+    const end = await this.#read(patienceMs, (bytes) => reader.end(bytes));
+    this.truncated ||= reader.capped;
+    const mayGoOn = end === 'match' && !reader.known && !reader.capped && !this.#broken;
+    if (mayGoOn) await this.#read(greetingTailMs, () => 0, { idleMs: greetingTailMs });
+  }
+
+  /** Asks the questions of a probe, and goes on in TLS where the service offers it. */
+  async ask(probe: Probe, firstMs: number, upgrade: boolean): Promise<void> {
+    this.probe = probe.name;
+    for (const step of probe.steps) {
+      const answer = await this.#step(step, firstMs);
+      if (answer.length === 0 || this.#broken) return;
+      if (step.proceed && !step.proceed.test(answer.toString('latin1'))) {
+        this.unfinished = probe.next !== undefined;
+        return;
+      }
+    }
+    if (upgrade && probe.upgrade && !this.tls) await this.#upgrade(probe.upgrade, firstMs);
+    if (probe.farewell && !this.#broken) await this.#connection.write(Buffer.from(probe.farewell, 'latin1'));
+  }
+
+  /** @returns false when the handshake failed; `tlsError` says why */
+  async secure(alpn: string[], handshakeMs: number, serverName: string | null): Promise<boolean> {
+    const outcome = await this.#connection.startTls({ serverName, alpn, handshakeMs });
+    if ('reason' in outcome) {
+      this.tlsError = outcome.reason;
+      this.#broken = true;
+      return false;
+    }
+    this.tls = outcome.tls;
+    this.#connection = outcome.connection;
+    return true;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  toBanner(endpoint: Endpoint, tlsError?: string): Banner {
+    const exchange = this.#connection.exchanges.filter(
+      (each) => each.sent_b64 !== '' || each.received_b64 !== '',
+    );
+    return {
+      ...endpoint,
+      ...describeBytes(this.bytes),
+      probe: this.probe,
+      truncated: this.truncated || this.#connection.truncated,
+      partial: this.partial,
+      ...(this.tls ? { tls: this.tls } : {}),
+      ...tlsErrorOf(this.tlsError ?? tlsError, this.tls),
+      // A single question is known by the probe's name, and its answer is the banner.
+      ...(exchange.length > 1 ? { exchange } : {}),
+    };
+  }
+
+  async #step(step: ProbeStep, firstMs: number): Promise<Buffer> {
+    const text = typeof step.send === 'function' ? step.send(this.host) : step.send;
+    const request = typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
+    if (!(await this.#connection.write(request))) this.#broken = true;
+    const reader = readAnswer(step.answer, this.#pace.maxBytes);
+    const before = this.#parts.length;
+    // The reader of HTTP has caps of its own for headers and body.
+    const limits = step.answer === 'http' ? { most: Infinity } : {};
+    const end = await this.#read(firstMs, (bytes) => reader.end(bytes), limits);
+    this.truncated ||= reader.capped;
+    const answer = Buffer.concat(this.#parts.slice(before));
+    if (end === 'closed' && answer.length > 0 && !endsWithConnection.has(step.answer)) this.partial = true;
+    return answer;
+  }
+
+  async #upgrade(upgrade: NonNullable<Probe['upgrade']>, firstMs: number): Promise<void> {
+    if (!upgrade.offered.test(this.bytes.toString('latin1'))) return;
+    const answer = await this.#step({ send: upgrade.send, answer: upgrade.answer }, firstMs);
+    if (this.#broken || !upgrade.accepted.test(answer.toString('latin1'))) return;
+    await this.secure([], this.#pace.idleMs, null);
+  }
+
+  async #read(firstMs: number, done: (bytes: Buffer) => number, options: ReadLimits = {}): Promise<ReadEnd> {
+    const most = options.most ?? Math.max(1, this.#pace.maxBytes - this.bytes.length);
+    const { bytes, end } = await this.#connection.read({
+      firstMs,
+      idleMs: options.idleMs ?? this.#pace.idleMs,
+      done: (received) => {
+        this.onHeard();
+        const length = done(received);
+        if (length > 0 ? length <= most : received.length <= most) return length;
+        this.truncated = true;
+        this.#broken = true;
+        return most;
+      },
+    });
+    if (bytes.length > 0) this.#parts.push(bytes);
+    if (end !== 'match' && end !== 'idle') this.#broken = true;
+    const any = this.#parts.length > 0;
+    if (any && (end === 'cap' || end === 'deadline')) this.truncated = true;
+    if (any && end === 'reset') this.partial = true;
+    return end;
+  }
+}
+
+function tlsErrorOf(reason: string | undefined, tls: TlsObservation | undefined): { tls_error?: string } {
+  return reason !== undefined && !tls ? { tls_error: reason } : {};
+}

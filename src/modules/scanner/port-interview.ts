@@ -1,0 +1,294 @@
+import type { Banner } from '../../domain/banner.ts';
+import type { Endpoint } from '../../domain/host.ts';
+import { maxHeaderBytes } from '../../knowledge/answers.ts';
+import {
+  type Probe,
+  probeForGreeting,
+  probeForPort,
+  probeNamed,
+  probes,
+  silentOrder,
+  tlsPorts,
+  wantsTls,
+} from '../../knowledge/probes.ts';
+import type { NetworkGate, PortObservation } from '../../net/gate.ts';
+import { Dialogue } from './dialogue.ts';
+
+/** How long a service that usually waits for the client may speak first. */
+const clientFirstPatienceMs = 300;
+
+/** Longest wait for a service to speak first. */
+const longestPatienceMs = 1500;
+
+/** Time that a probe of a silent port gets at least. */
+const shortestProbeMs = 200;
+
+/** Raw bytes of an HTTP body that are read at most, whatever the option says. */
+const maxBodyBytes = 1024 * 1024;
+
+export interface InterviewSettings {
+  net: NetworkGate;
+  signal: AbortSignal;
+  /** Longest silence of a service; a connection lasts twice as long at most. */
+  timeoutMs: number;
+  maxBytes: number;
+  /** False = only listen. */
+  ask: boolean;
+  tls: boolean;
+}
+
+/**
+ * Finds out what one open port says: listens, then asks the questions that fit, one connection each, until an answer
+ * tells the service. A silent port costs one timeout in all: what is asked of it later shares the time that is left.
+ */
+export async function interview(
+  endpoint: Endpoint,
+  settings: InterviewSettings,
+): Promise<Banner[] | { failure: PortObservation }> {
+  return new PortInterview(endpoint, settings).run();
+}
+
+type Candidate = Probe | 'tls';
+
+class PortInterview {
+  #endpoint: Endpoint;
+  #settings: InterviewSettings;
+  #hint: Probe | null;
+  #open = new Set<Dialogue>();
+  #finished: Dialogue[] = [];
+  #tlsError: string | undefined;
+  #tlsTried = false;
+  /** performance.now() at which a port that stayed silent is given up. */
+  #silentUntil = 0;
+  #wake: () => void = () => undefined;
+  #talking = new Set<Dialogue>();
+
+  constructor(endpoint: Endpoint, settings: InterviewSettings) {
+    this.#endpoint = endpoint;
+    this.#settings = settings;
+    this.#hint = probeForPort(endpoint.port);
+  }
+
+  async run(): Promise<Banner[] | { failure: PortObservation }> {
+    try {
+      const failure = await this.#interview();
+      return failure ? { failure } : this.#banners();
+    } finally {
+      for (const dialogue of this.#open) dialogue.close();
+    }
+  }
+
+  async #interview(): Promise<PortObservation | null> {
+    const { ask, tls } = this.#settings;
+    if (ask && tls && tlsPorts.has(this.#endpoint.port)) {
+      const failure = await this.#secureDialogue(this.#settings.timeoutMs);
+      if (failure || this.#identified) return failure;
+    }
+    const first = await this.#dial();
+    if (!(first instanceof Dialogue)) return first;
+    this.#silentUntil = performance.now() + this.#settings.timeoutMs;
+    await first.listen(this.#patience());
+    if (first.bytes.length > 0) await this.#answerGreeting(first);
+    else if (ask) await this.#questionSilent(first);
+    await this.#followUp();
+    return null;
+  }
+
+  /** Services that wait for the client are not waited for as long. */
+  #patience(): number {
+    const { ask, timeoutMs } = this.#settings;
+    if (!ask) return timeoutMs;
+    const speaksSecond = this.#hint !== null && this.#hint.greeting === null;
+    return Math.min(timeoutMs / 2, speaksSecond ? clientFirstPatienceMs : longestPatienceMs);
+  }
+
+  async #answerGreeting(dialogue: Dialogue): Promise<void> {
+    const probe = this.#settings.ask ? probeForGreeting(dialogue.bytes, this.#endpoint.port) : null;
+    if (probe && !dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, this.#settings.tls);
+    else if (probe) dialogue.probe = probe.name;
+    this.#end(dialogue);
+  }
+
+  /** Asks one question after the other, each a little later than the one before, until one is answered. */
+  async #questionSilent(first: Dialogue): Promise<void> {
+    const candidates = this.#candidates();
+    const gap = Math.max(0, this.#silentUntil - performance.now()) / (candidates.length + 1);
+    const running: Promise<void>[] = [];
+    for (const [position, candidate] of candidates.entries()) {
+      if (this.#settings.signal.aborted || this.#anyAnswer) break;
+      const reuse = position === 0 && !first.broken ? first : null;
+      const asked = this.#question(candidate, reuse, gap).finally(() => this.#wake());
+      running.push(asked);
+      await this.#settled(asked, gap);
+    }
+    if (first.broken) this.#end(first);
+    await Promise.all(running);
+  }
+
+  /** The next question is due: the last one ended, or its time is over and nobody is speaking. */
+  async #settled(asked: Promise<void>, gap: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, gap);
+    });
+    await Promise.race([asked, over]);
+    clearTimeout(timer);
+    while (this.#talking.size > 0 && !this.#anyAnswer) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #candidates(): Candidate[] {
+    const { tls } = this.#settings;
+    const usual = silentOrder.filter((candidate) => candidate !== 'tls' || (tls && !this.#tlsTried));
+    const hint = this.#hint;
+    if (!hint || hint.greeting !== null) return usual;
+    return [hint, ...usual.filter((candidate) => candidate !== hint)];
+  }
+
+  async #question(candidate: Candidate, reuse: Dialogue | null, gap: number): Promise<void> {
+    const left = Math.max(shortestProbeMs, this.#silentUntil - performance.now());
+    if (candidate === 'tls') {
+      await this.#secureDialogue(left);
+      return;
+    }
+    const dialogue = reuse ?? (await this.#dial(left));
+    if (!(dialogue instanceof Dialogue)) return;
+    const rest = Math.max(shortestProbeMs, this.#silentUntil - performance.now());
+    // The first connection listens to the end; the others give their place to the next ones.
+    const enough = reuse ? rest : Math.max(shortestProbeMs, 3 * gap, 8 * dialogue.latencyMs);
+    await dialogue.ask(candidate, Math.min(rest, enough), this.#settings.tls);
+    this.#end(dialogue);
+  }
+
+  /** One connection in TLS from its first byte. @returns why there was no connection at all */
+  async #secureDialogue(handshakeMs: number): Promise<PortObservation | null> {
+    this.#tlsTried = true;
+    const dialogue = await this.#dial();
+    if (!(dialogue instanceof Dialogue)) return dialogue;
+    const inner = this.#hint ?? probeNamed('http');
+    const alpn = inner.name === 'http' ? ['http/1.1'] : [];
+    if (await dialogue.secure(alpn, handshakeMs, null)) await this.#talkInside(dialogue, inner);
+    else this.#tlsError = dialogue.tlsError;
+    this.#end(dialogue);
+    return null;
+  }
+
+  async #talkInside(dialogue: Dialogue, inner: Probe): Promise<void> {
+    const { timeoutMs } = this.#settings;
+    const patience = inner.greeting === null ? clientFirstPatienceMs : longestPatienceMs;
+    await dialogue.listen(Math.min(timeoutMs / 2, patience));
+    const greeted = dialogue.bytes.length > 0;
+    const probe = greeted ? probeForGreeting(dialogue.bytes, this.#endpoint.port) : inner;
+    if (probe && !dialogue.broken) await dialogue.ask(probe, timeoutMs / 2, false);
+  }
+
+  /** What an answer gave away may deserve a question of its own. */
+  async #followUp(): Promise<void> {
+    const { ask, tls, signal } = this.#settings;
+    if (!ask || signal.aborted) return;
+    const best = this.#best();
+    if (!best || best.tls) return;
+    if (tls && !this.#tlsTried && wantsTls(best.bytes)) {
+      await this.#secureDialogue(this.#settings.timeoutMs);
+      return;
+    }
+    const probe = this.#betterProbe(best);
+    if (!probe) return;
+    const dialogue = await this.#dial();
+    if (!(dialogue instanceof Dialogue)) return;
+    if (probe.greeting) await dialogue.listen(Math.min(this.#settings.timeoutMs, longestPatienceMs));
+    if (!dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, tls);
+    this.#end(dialogue);
+  }
+
+  #betterProbe(best: Dialogue): Probe | null {
+    if (best.unfinished) return nextOf(best.probe);
+    const text = best.bytes.toString('latin1');
+    // A file server greets like a mail server, but does not know EHLO.
+    if (best.probe === 'smtp' && text.startsWith('220') && /\n5\d\d /.test(text)) return probeNamed('ftp');
+    const service = best.service;
+    if (service === null) return null;
+    const fitting = probes.find((probe) => probe.service === service);
+    if (!fitting) return null;
+    const asked = probes.find((probe) => probe.name === best.probe);
+    return asked?.service === service ? null : fitting;
+  }
+
+  async #dial(connectMs = this.#settings.timeoutMs): Promise<Dialogue | PortObservation> {
+    const { net, signal, timeoutMs, maxBytes } = this.#settings;
+    const { host, port } = this.#endpoint;
+    const body = Math.min(maxBytes, maxBodyBytes);
+    const result = await net.connect(host, port, {
+      deadlineMs: 2 * timeoutMs,
+      connectMs: Math.min(connectMs, timeoutMs),
+      maxBytes: maxHeaderBytes + body,
+      signal,
+    });
+    if ('failure' in result) return result.failure;
+    const dialogue = new Dialogue(result.connection, host, { idleMs: timeoutMs, maxBytes: body });
+    dialogue.onHeard = () => {
+      if (dialogue.ended) return;
+      this.#talking.add(dialogue);
+    };
+    this.#open.add(dialogue);
+    return dialogue;
+  }
+
+  /** An answer that tells the service ends all other dialogues. */
+  #end(dialogue: Dialogue): void {
+    if (dialogue.ended) return;
+    dialogue.ended = true;
+    dialogue.close();
+    this.#open.delete(dialogue);
+    this.#talking.delete(dialogue);
+    this.#finished.push(dialogue);
+    if (dialogue.identified) for (const other of this.#open) other.close();
+    this.#wake();
+  }
+
+  get #identified(): boolean {
+    return this.#finished.some((dialogue) => dialogue.identified);
+  }
+
+  get #anyAnswer(): boolean {
+    return this.#finished.some((dialogue) => dialogue.identified || dialogue.bytes.length > 0);
+  }
+
+  /** The dialogue that told most: TLS, then a known service, then any answer; the later one of equals. */
+  #best(): Dialogue | null {
+    let best: Dialogue | null = null;
+    for (const dialogue of this.#finished) if (!best || value(dialogue) >= value(best)) best = dialogue;
+    return best;
+  }
+
+  #banners(): Banner[] {
+    const best = this.#best();
+    const telling = this.#finished.filter((dialogue) => value(dialogue) > 0);
+    const chosen = telling.filter(
+      (each) => each === best || (each.unfinished && best?.probe === nextOf(each.probe)?.name),
+    );
+    if (chosen.length > 0) return chosen.map((dialogue) => dialogue.toBanner(this.#endpoint, this.#tlsError));
+    return [emptyBanner(this.#endpoint, this.#tlsError)];
+  }
+}
+
+function nextOf(name: string): Probe | null {
+  const next = probes.find((probe) => probe.name === name)?.next;
+  return next ? probeNamed(next) : null;
+}
+
+function value(dialogue: Dialogue): number {
+  if (dialogue.tls && dialogue.bytes.length > 0) return 4;
+  if (dialogue.tls) return 3;
+  if (dialogue.bytes.length === 0) return 0;
+  return dialogue.service === null ? 1 : 2;
+}
+
+/** For a port that said nothing. */
+export function emptyBanner(endpoint: Endpoint, tlsError?: string): Banner {
+  const silent = { banner: '', probe: 'null', truncated: false, partial: false };
+  return { ...endpoint, ...silent, ...(tlsError ? { tls_error: tlsError } : {}) };
+}

@@ -1,0 +1,101 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { compileScope } from '../../domain/scope.ts';
+import { parseTargets } from '../../domain/target.ts';
+import type { DataContext, ExecContext, ModuleDefinition } from '../../engine/module.ts';
+import type { NetworkGate } from '../../net/gate.ts';
+import { RateLimiter } from '../../net/rate.ts';
+import { createGate } from '../../net/scoped-gate.ts';
+
+/** For tests: runs one module on loopback with inputs from arrays, and collects what it publishes. */
+export interface Trial {
+  published: Map<string, unknown[]>;
+  warnings: string[];
+  gate: NetworkGate;
+}
+
+export function loopbackGate(targets: string[], maxConnections = 4096): NetworkGate {
+  return createGate({
+    addresses: parseTargets(targets).addresses,
+    scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: [] }),
+    rate: new RateLimiter({ rate: 100_000 }),
+    maxConnections,
+  });
+}
+
+export async function tryModule(
+  definition: ModuleDefinition,
+  options: {
+    config?: Record<string, unknown>;
+    inputs?: Record<string, unknown[]>;
+    targets?: string[];
+    signal?: AbortSignal;
+    maxConnections?: number;
+  },
+): Promise<Trial> {
+  const gate = loopbackGate(options.targets ?? ['127.0.0.1'], options.maxConnections);
+  const trial: Trial = { published: new Map(), warnings: [], gate };
+  const module = definition.create();
+  await module.initialize();
+  await module.configure(options.config ?? {});
+  const silent = () => undefined;
+  const ctx = {
+    signal: options.signal ?? new AbortController().signal,
+    deadline: null,
+    instanceId: definition.name,
+    scanId: 'trial',
+    options: {},
+    net: gate,
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    progress: silent,
+    warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
+  } as unknown as ExecContext;
+  await module.execute(ctx, dataOf(options.inputs ?? {}, trial.published));
+  await module.cleanup();
+  return trial;
+}
+
+function dataOf(inputs: Record<string, unknown[]>, published: Map<string, unknown[]>): DataContext {
+  const data = {
+    has: (key: string) => key in inputs,
+    keys: () => Object.keys(inputs),
+    async *stream(key: string) {
+      yield* inputs[key] ?? [];
+    },
+    async append(key: string, ...items: unknown[]) {
+      const list = published.get(key) ?? [];
+      published.set(key, list);
+      list.push(...items);
+    },
+  };
+  return data as unknown as DataContext;
+}
+
+const servers = new Set<Server>();
+const sockets = new Set<Socket>();
+
+/** A TCP server on a free port of a loopback address; `closeServers` ends it. */
+export async function listen(serve: (socket: Socket) => void, host = '127.0.0.1', port = 0): Promise<number> {
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+    serve(socket);
+  });
+  servers.add(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+export function closeServers(): void {
+  for (const socket of sockets) socket.destroy();
+  for (const server of servers) server.close();
+  servers.clear();
+}
+
+/** Connections that the servers of this test hold now. */
+export function openConnections(): number {
+  return sockets.size;
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RateLimiter } from './rate.ts';
+
+const { signal } = new AbortController();
+
+describe('RateLimiter', () => {
+  it('grants at most rate + 5 % in any second, whenever it is asked', () => {
+    const steps = fc.array(fc.double({ min: 0, max: 400, noNaN: true }), { maxLength: 60 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2000 }), steps, (rate, waits) => {
+        let now = 0;
+        const limiter = new RateLimiter({ rate, clock: () => now });
+        const granted: number[] = [];
+        for (const wait of waits) {
+          now += wait;
+          while (limiter.tryTake()) granted.push(now);
+        }
+        for (const [at, start] of granted.entries()) {
+          const end = granted.findIndex((time) => time >= start + 1000);
+          const inWindow = (end < 0 ? granted.length : end) - at;
+          if (inWindow > Math.max(1, rate * 1.05)) return false;
+        }
+        return true;
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('keeps the rate in real time and serves in order', async () => {
+    const limiter = new RateLimiter({ rate: 2000 });
+    const order: number[] = [];
+    const started = performance.now();
+    await Promise.all(
+      Array.from({ length: 600 }, async (_, index) => {
+        if (await limiter.take(signal)) order.push(index);
+      }),
+    );
+    const seconds = (performance.now() - started) / 1000;
+    expect(order).toEqual(Array.from({ length: 600 }, (_, index) => index));
+    expect(600 / seconds).toBeGreaterThan(2000 * 0.85);
+    expect((600 - 81) / seconds).toBeLessThan(2000 * 1.05);
+  });
+
+  it('lets those who wait go when the signal aborts', async () => {
+    const limiter = new RateLimiter({ rate: 1 });
+    const cancel = new AbortController();
+    expect(await limiter.take(signal)).toBe(true);
+    const waiting = limiter.take(cancel.signal);
+    cancel.abort();
+    expect(await waiting).toBe(false);
+    expect(await limiter.take(cancel.signal)).toBe(false);
+  });
+
+  it('holds the rate of the scan above its own', async () => {
+    let now = 0;
+    const scan = new RateLimiter({ rate: 10, clock: () => now });
+    const module = new RateLimiter({ rate: 1000, clock: () => now, upstream: scan });
+    expect(module.tryTake()).toBe(true);
+    expect(module.tryTake()).toBe(false);
+    now += 100;
+    expect(module.tryTake()).toBe(true);
+    expect(scan.tryTake()).toBe(false);
+  });
+});

@@ -1,0 +1,230 @@
+import { execFileSync } from 'node:child_process';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { compileScope } from '../domain/scope.ts';
+import { parseTargets } from '../domain/target.ts';
+import type { Connection, NetworkGate } from './gate.ts';
+import { RateLimiter } from './rate.ts';
+import { createGate, openFilesLimit } from './scoped-gate.ts';
+
+const servers = new Set<Server>();
+const accepted = new Set<Socket>();
+
+async function listen(serve: (socket: Socket) => void, host = '127.0.0.1'): Promise<number> {
+  const server = createServer((socket) => {
+    accepted.add(socket);
+    socket.on('error', () => undefined);
+    serve(socket);
+  });
+  servers.add(server);
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+afterEach(() => {
+  for (const socket of accepted) socket.destroy();
+  for (const server of servers) server.close();
+  servers.clear();
+  accepted.clear();
+});
+
+const { signal } = new AbortController();
+const patient = { timeoutMs: 500, signal };
+
+function gateOf(
+  targets: string[],
+  extra: { deny?: string[]; block?: string[]; rate?: number; most?: number } = {},
+) {
+  return createGate({
+    addresses: parseTargets(targets).addresses,
+    scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: extra.deny ?? [] }),
+    blocklist: parseTargets(extra.block ?? []).addresses,
+    rate: new RateLimiter({ rate: extra.rate ?? 100_000 }),
+    ...(extra.most === undefined ? {} : { maxConnections: extra.most }),
+  });
+}
+
+async function connected(
+  gate: NetworkGate,
+  port: number,
+  maxBytes = 1000,
+  deadlineMs = 1000,
+): Promise<Connection> {
+  const result = await gate.connect('127.0.0.1', port, { deadlineMs, maxBytes, signal });
+  if ('failure' in result) throw new Error(result.failure.reason);
+  return result.connection;
+}
+
+describe('probeTcp', () => {
+  it('tells open from closed, on IPv4 and IPv6', async () => {
+    const gate = gateOf(['127.0.0.1', '::1']);
+    const v4 = await listen(() => undefined);
+    const v6 = await listen(() => undefined, '::1');
+    expect(await gate.probeTcp('127.0.0.1', v4, patient)).toMatchObject({ state: 'open', reason: 'syn-ack' });
+    expect(await gate.probeTcp('::1', v6, patient)).toMatchObject({ state: 'open', reason: 'syn-ack' });
+    expect(await gate.probeTcp('127.0.0.1', 1, patient)).toMatchObject({ state: 'closed', reason: 'rst' });
+  });
+
+  it.each([
+    ['10.0.0.1', 'not a target'],
+    ['127.0.0.5', 'denied by the scope'],
+    ['::ffff:127.0.0.5', 'denied, spelled as IPv6'],
+    ['127.0.0.6', 'on the block list'],
+    ['localhost', 'a name'],
+    ['127.1', 'no address'],
+  ])('sends nothing to %s: %s', async (host) => {
+    const gate = gateOf(['127.0.0.0/24'], { deny: ['127.0.0.5'], block: ['127.0.0.6'] });
+    expect(await gate.probeTcp(host, 80, patient)).toEqual({
+      state: 'not_tried',
+      reason: 'out_of_scope',
+      latencyMs: 0,
+    });
+    const dialed = await gate.connect(host, 80, { deadlineMs: 100, maxBytes: 10, signal });
+    expect(dialed).toEqual({ failure: { state: 'not_tried', reason: 'out_of_scope', latencyMs: 0 } });
+    expect(gate.packetsSent).toBe(0);
+  });
+
+  it('is canceled by the signal', async () => {
+    const cancel = new AbortController();
+    const waiting = gateOf(['127.0.0.1'], { rate: 1 });
+    await waiting.probeTcp('127.0.0.1', 1, patient);
+    const probe = waiting.probeTcp('127.0.0.1', 1, { timeoutMs: 500, signal: cancel.signal });
+    cancel.abort();
+    expect(await probe).toMatchObject({ state: 'not_tried', reason: 'canceled' });
+  });
+
+  it('does not take a connection to itself for an open port', async () => {
+    const gate = gateOf(['127.0.0.1']);
+    // The kernel picks source ports from this range; some probes may meet their own.
+    const states = await Promise.all(
+      Array.from({ length: 2000 }, (_, at) => gate.probeTcp('127.0.0.1', 40_000 + at, patient)),
+    );
+    const listening = listeningPorts();
+    for (const [at, { state }] of states.entries()) {
+      if (!listening.has(40_000 + at)) expect(state).not.toBe('open');
+    }
+  });
+});
+
+/** Ports that something on this machine really listens on. */
+function listeningPorts(): Set<number> {
+  const table = execFileSync('cat', ['/proc/net/tcp'], { encoding: 'utf8' });
+  const ports = [...table.matchAll(/: [0-9A-F]{8}:([0-9A-F]{4}) [0-9A-F:]+ 0A /g)];
+  return new Set(ports.map((match) => Number.parseInt(match[1] as string, 16)));
+}
+
+describe('Connection', () => {
+  it('splits what came at the end of an answer', async () => {
+    const port = await listen((socket) => socket.write('one\ntwo\n'));
+    const connection = await connected(gateOf(['127.0.0.1']), port);
+    const line = (bytes: Buffer) => bytes.indexOf(10) + 1;
+    expect(await connection.read({ idleMs: 300, done: line })).toEqual({
+      bytes: Buffer.from('one\n'),
+      end: 'match',
+    });
+    expect(await connection.read({ idleMs: 300, done: line })).toEqual({
+      bytes: Buffer.from('two\n'),
+      end: 'match',
+    });
+    connection.close();
+  });
+
+  it('ends a read by silence, close, reset, cap and deadline', async () => {
+    const gate = gateOf(['127.0.0.1']);
+    const read = async (serve: (socket: Socket) => void, maxBytes = 1000, deadlineMs = 1000) => {
+      const connection = await connected(gate, await listen(serve), maxBytes, deadlineMs);
+      const { bytes, end } = await connection.read({ idleMs: 150 });
+      connection.close();
+      return [bytes.toString(), end, connection.truncated];
+    };
+    expect(await read((socket) => socket.write('hi'))).toEqual(['hi', 'idle', false]);
+    expect(await read((socket) => socket.end('bye'))).toEqual(['bye', 'closed', false]);
+    expect(await read((socket) => socket.write('12345678'), 5)).toEqual(['12345', 'cap', true]);
+    const drip = (socket: Socket) => {
+      const timer = setInterval(() => socket.write('.'), 50);
+      socket.on('close', () => clearInterval(timer));
+    };
+    expect((await read(drip, 1000, 300))[1]).toBe('deadline');
+    const abort = (socket: Socket) =>
+      socket.write('x'.repeat(20), () => setTimeout(() => socket.resetAndDestroy(), 20));
+    expect(await read(abort)).toEqual(['x'.repeat(20), 'reset', false]);
+  });
+
+  it('T-016 gives up writing to a peer that never reads', async () => {
+    const port = await listen((socket) => socket.pause());
+    const connection = await connected(gateOf(['127.0.0.1']), port, 1000, 300);
+    const started = performance.now();
+    expect(await connection.write(Buffer.alloc(32 * 1024 * 1024))).toBe(false);
+    expect(performance.now() - started).toBeLessThan(600);
+    expect(await connection.write(Buffer.from('x'))).toBe(false);
+  });
+
+  it('keeps the dialogue', async () => {
+    const port = await listen((socket) => {
+      socket.write('hello\n');
+      socket.on('data', () => socket.write('pong\n'));
+    });
+    const connection = await connected(gateOf(['127.0.0.1']), port);
+    const done = (bytes: Buffer) => bytes.includes(10);
+    await connection.read({ idleMs: 300, done });
+    await connection.write(Buffer.from('ping\n'));
+    await connection.read({ idleMs: 300, done });
+    const texts = connection.exchanges.map((each) =>
+      [each.sent_b64, each.received_b64].map((text) => atob(text)),
+    );
+    expect(texts).toEqual([
+      ['', 'hello\n'],
+      ['ping\n', 'pong\n'],
+    ]);
+    connection.close();
+  });
+
+  it('is bounded in number: one that is closed makes room', async () => {
+    const port = await listen(() => undefined);
+    const gate = gateOf(['127.0.0.1'], { most: 1 });
+    const first = await connected(gate, port);
+    let second: Connection | null = null;
+    const waiting = connected(gate, port).then((connection) => {
+      second = connection;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(second).toBeNull();
+    first.close();
+    await waiting;
+    (second as unknown as Connection).close();
+  });
+});
+
+describe('ping', () => {
+  it('finds hosts that answer and drops those that do not', async () => {
+    const gate = gateOf(['127.70.0.0/28', '::1'], { deny: ['127.70.0.3'] });
+    if (gate.pingMethod().method === 'none') {
+      expect(gate.pingMethod().reason).toMatch(/CAP_NET_RAW/);
+      return;
+    }
+    const found: string[] = [];
+    for await (const { host } of gate.ping(gate.addresses, { timeoutMs: 200, retries: 1, signal }))
+      found.push(host);
+    expect(found).toHaveLength(14);
+    expect(found).not.toContain('127.70.0.3');
+    expect(found).toContain('::1');
+    expect(gate.packetsSent).toBe(14);
+  });
+
+  it('takes hosts as they come', async () => {
+    const gate = gateOf(['127.0.0.1-127.0.0.3']);
+    if (gate.pingMethod().method === 'none') return;
+    const hosts = async function* () {
+      yield '127.0.0.1';
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      yield '127.0.0.2';
+    };
+    const found: string[] = [];
+    for await (const { host } of gate.ping(hosts(), { timeoutMs: 200, retries: 0, signal })) found.push(host);
+    expect(found).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+});
+
+it('reads the limit of open files', () => {
+  expect(openFilesLimit()).toBe(Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' })));
+});
