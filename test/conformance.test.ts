@@ -6,6 +6,7 @@ import type { ModuleDefinition } from '../src/engine/module.ts';
 import { validateOptions } from '../src/engine/options.ts';
 import { Registry, registerModules } from '../src/engine/registry.ts';
 import { validateGraph } from '../src/engine/validate.ts';
+import { tryModule } from './module-trial.ts';
 import { root } from './program.ts';
 
 const registry = new Registry();
@@ -17,6 +18,21 @@ beforeAll(async () => {
   library = await GraphLibrary.load(join(root, 'profiles'), 'builtin', registry);
   modules = registry.list();
 });
+
+const endlessRecord = {
+  port: 9,
+  protocol: 'tcp',
+  state: 'open',
+  reason: 'syn-ack',
+  method: 'test',
+  latency_ms: null,
+  banner: '220 x ESMTP',
+  probe: 'null',
+  truncated: false,
+  partial: false,
+  service: 'smtp',
+  confidence: 0.5,
+};
 
 /** Contract 9.5, as far as this build goes. */
 const expected = [
@@ -51,7 +67,7 @@ describe('every module', () => {
       for (const [name, option] of Object.entries(definition.options)) {
         const label = `${definition.name}.${name}`;
         expect(name, label).toMatch(/^[a-z][a-z0-9_]*$/);
-        expect(option.Description, label).toMatch(/^[A-Z0-9].{5,}\.$/);
+        expect(option.Description, label).toMatch(/^\S.{5,}\.$/);
         expect(option.Required || option.Default !== undefined, `${label} has a default`).toBe(true);
         if (option.Type === 'int' || option.Type === 'duration') {
           expect(option.Min, `${label} has a lower bound`).toBeTypeOf('number');
@@ -84,6 +100,36 @@ describe('every module', () => {
       await instance.initialize();
       await instance.configure({});
       await instance.cleanup();
+    }
+  });
+});
+
+describe('every module that talks to the network or reads a stream', () => {
+  const endless = (async function* () {
+    for (let i = 0; ; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      yield {
+        ...endlessRecord,
+        host: `127.9.${(i >> 8) & 255}.${i & 255}`,
+        ip: `127.9.${(i >> 8) & 255}.${i & 255}`,
+      };
+    }
+  })();
+
+  it('ends within 200 ms after a cancel', async () => {
+    for (const definition of modules.filter((module) => module.type !== 'reporter')) {
+      const abort = new AbortController();
+      const inputs = Object.fromEntries(definition.requires.map((key) => [key.split('|')[0], endless]));
+      const running = tryModule(definition, {
+        inputs: inputs as unknown as Record<string, unknown[]>,
+        targets: ['127.9.0.0/16'],
+        signal: abort.signal,
+      }).catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const canceledAt = performance.now();
+      abort.abort(new Error('canceled'));
+      await running;
+      expect(performance.now() - canceledAt, definition.name).toBeLessThan(200);
     }
   });
 });

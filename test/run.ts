@@ -172,7 +172,7 @@ function countTests(report: Report): Outcome {
 
 /** A test file that skips tests prints why, in a line that begins with `skipped: `. */
 function skipReasons(output: string): string[] {
-  return output.split('\n').filter((line) => line.startsWith('skipped: '));
+  return [...new Set(output.split('\n').filter((line) => line.startsWith('skipped: ')))];
 }
 
 async function runLab(): Promise<Outcome> {

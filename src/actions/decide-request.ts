@@ -41,6 +41,9 @@ export interface SubmissionOrigin {
 }
 
 export const maxTargets = 10_000;
+export const maxNameLength = 200;
+export const maxTags = 32;
+export const maxTagLength = 64;
 /** Problems that an answer lists; further ones are only counted. */
 const maxListed = 100;
 
@@ -69,6 +72,7 @@ export function decideRequest(
   checkOptions(submission.options ?? {}, problems);
   const refusals = checkTargets(submission, config, problems);
   if (problems.length > 0) throw refuse(problems, refusals, submission);
+  refuseMissingScanTypes(submission.options?.scan_type);
   return {
     scan_id: origin.scanId,
     created_at: origin.createdAt.toISOString(),
@@ -86,6 +90,15 @@ export function decideRequest(
     options: submission.options ?? {},
     user: origin.user,
   };
+}
+
+/** Never a silent downgrade: who asks for a raw scan is told that it cannot be had. */
+function refuseMissingScanTypes(scanType: ScanOptions['scan_type']): void {
+  if (scanType !== 'syn' && scanType !== 'udp') return;
+  const message = `this build has no ${scanType} scanner; use scan_type connect or auto`;
+  throw new PortolanError('not_implemented', message, {
+    fields: [{ field: 'options.scan_type', reason: message }],
+  });
 }
 
 function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission: Submission): PortolanError {
@@ -148,6 +161,12 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
   }
   if (pool !== undefined && pool !== 'default') {
     problems.push({ field: 'pool', reason: `unknown pool ${quote(pool)}; valid names: default` });
+  }
+  if (name && name.length > maxNameLength) {
+    problems.push({ field: 'name', reason: `must have at most ${maxNameLength} characters` });
+  }
+  if ((tags?.length ?? 0) > maxTags || tags?.some((tag) => tag.length > maxTagLength)) {
+    problems.push({ field: 'tags', reason: `at most ${maxTags} tags of at most ${maxTagLength} characters` });
   }
   if (name && hasControls(name)) problems.push({ field: 'name', reason: 'must not hold control characters' });
   if (tags?.some((tag) => tag === '' || hasControls(tag))) {

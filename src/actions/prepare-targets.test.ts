@@ -28,7 +28,7 @@ describe('prepareTargets', () => {
 
   it('excludes a whole block, its network and broadcast addresses too', async () => {
     const { list } = await prepare(['127.0.0.0/23'], ['127.0.0.0/24']);
-    expect(list).toEqual([...Array.from({ length: 255 }, (_, i) => `127.0.1.${i}`)]);
+    expect(list).toEqual(Array.from({ length: 255 }, (_, i) => `127.0.1.${i}`));
   });
 
   it('applies the scope after name resolution; deny wins', async () => {

@@ -13,7 +13,7 @@ import type { NetworkGate } from '../net/gate.ts';
 import { RateLimiter } from '../net/rate.ts';
 import { NameResolver } from '../net/resolve.ts';
 import { createGate } from '../net/scoped-gate.ts';
-import { mergedRows } from '../workspace/record-reader.ts';
+import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { openRecord, type RecordWriter } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { type Catalogue, planScan } from './plan-scan.ts';
@@ -80,13 +80,23 @@ class ScanRun {
     this.#record = await openRecord(folder, onSealed ? { onSealed } : {});
     const stopClock = this.#followSignals();
     try {
-      if (this.#record.finished) return await this.#outcome(null, 'completed');
+      if (this.#record.finished) return await this.#finishedBefore();
       const failure = await this.#gather();
       return await this.#finish(failure);
     } finally {
       stopClock();
       await this.#record.close();
     }
+  }
+
+  /** The record was finished by a run that died before anybody heard of it. */
+  async #finishedBefore(): Promise<ScanOutcome> {
+    const summary = await recordSummary(this.#input.folder);
+    if (summary?.status === 'completed') return this.#outcome(null, 'completed');
+    return this.#outcome(
+      { code: 'interrupted', message: 'an earlier run of the scan ended it as failed' },
+      'failed',
+    );
   }
 
   /** Runs everything up to the reporters' end. @returns why the scan failed, or null */

@@ -29,12 +29,18 @@ export class Client {
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const signal = AbortSignal.timeout(answerMs);
     const response = await this.#fetch(method, path, body, {}, signal);
+    const { data } = parseAnswer<T>(await readAll(this.#text(response))) ?? {};
+    if (data !== undefined) return data;
+    throw new PortolanError('network', `${this.url} did not answer as a Portolan server does`);
+  }
+
+  /** The health object; an unhealthy server answers with 503, which is no error here. */
+  async health<T>(): Promise<T> {
+    const response = await this.#send('GET', '/api/v1/health', undefined, {}, AbortSignal.timeout(answerMs));
     const text = await readAll(this.#text(response));
-    try {
-      return (JSON.parse(text) as { data: T }).data;
-    } catch {
-      throw new PortolanError('network', `${this.url} did not answer with JSON: is it a Portolan server?`);
-    }
+    const { data } = parseAnswer<T>(text) ?? {};
+    if (data === undefined || (!response.ok && response.status !== 503)) throw errorOf(response.status, text);
+    return data;
   }
 
   /** The text of a download, piece by piece. */
@@ -43,11 +49,16 @@ export class Client {
   }
 
   /** Events after `lastId`, until the server closes the stream. */
-  async events(path: string, lastId: string | null, signal: AbortSignal): Promise<AsyncIterable<ServerEvent>> {
+  async events(
+    path: string,
+    lastId: string | null,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<ServerEvent>> {
     const headers = { accept: 'text/event-stream', ...(lastId ? { 'last-event-id': lastId } : {}) };
     return readEvents(this.#text(await this.#fetch('GET', path, undefined, headers, signal)));
   }
 
+  /** @throws PortolanError for every answer that is not a success */
   async #fetch(
     method: string,
     path: string,
@@ -55,9 +66,20 @@ export class Client {
     headers: Record<string, string>,
     signal?: AbortSignal,
   ): Promise<Response> {
-    let response: Response;
+    const response = await this.#send(method, path, body, headers, signal);
+    if (response.ok) return response;
+    throw errorOf(response.status, await readAll(this.#text(response)));
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<Response> {
     try {
-      response = await fetch(this.url + path, {
+      return await fetch(this.url + path, {
         method,
         headers: {
           ...headers,
@@ -72,8 +94,6 @@ export class Client {
     } catch (error) {
       throw this.#unreachable(error);
     }
-    if (response.ok) return response;
-    throw errorOf(response.status, await readAll(this.#text(response)));
   }
 
   async *#text(response: Response): AsyncIterable<string> {
@@ -90,8 +110,18 @@ export class Client {
   #unreachable(error: unknown): unknown {
     const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
     if (name === 'AbortError') return error;
-    const why = name === 'TimeoutError' ? `no answer within ${answerMs / 1000} s` : networkReason(cause, message);
+    const why =
+      name === 'TimeoutError' ? `no answer within ${answerMs / 1000} s` : networkReason(cause, message);
     return new PortolanError('network', `the server ${this.url} is not reachable: ${why}`);
+  }
+}
+
+/** The envelope of an answer, or null when it is none. */
+function parseAnswer<T>(text: string): { data?: T } | null {
+  try {
+    return JSON.parse(text) as { data?: T } | null;
+  } catch {
+    return null;
   }
 }
 
@@ -102,7 +132,10 @@ export function checkServerUrl(text: string): string {
     throw new PortolanError('usage', `"${text}" is not a server URL such as http://127.0.0.1:8080`);
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new PortolanError('usage', 'a server URL holds scheme, host, port and path only; tokens go to --api-token');
+    throw new PortolanError(
+      'usage',
+      'a server URL holds scheme, host, port and path only; tokens go to --api-token',
+    );
   }
   return url.href.replace(/\/(api\/v1\/?)?$/, '');
 }
@@ -123,13 +156,20 @@ function networkReason(cause: { code?: string; message?: string } | undefined, m
 /** What an error answer means here: the server's own code where it sent one, else what its status says. */
 export function errorOf(status: number, text: string): PortolanError {
   const sent = errorBody(text);
-  const code = sent && Object.hasOwn(errorCatalogue, sent.code) ? (sent.code as ErrorCode) : codeOfStatus(status);
-  return new PortolanError(code, sent?.message ?? `the server answered with status ${status}`, sent?.details ?? {});
+  const code =
+    sent && Object.hasOwn(errorCatalogue, sent.code) ? (sent.code as ErrorCode) : codeOfStatus(status);
+  return new PortolanError(
+    code,
+    sent?.message ?? `the server answered with status ${status}`,
+    sent?.details ?? {},
+  );
 }
 
 function errorBody(text: string): { code: string; message: string; details: Record<string, unknown> } | null {
   try {
-    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown; details?: unknown } };
+    const { error } = JSON.parse(text) as {
+      error?: { code?: unknown; message?: unknown; details?: unknown };
+    };
     if (typeof error?.code !== 'string' || typeof error.message !== 'string') return null;
     const details = typeof error.details === 'object' && error.details !== null ? error.details : {};
     return { code: error.code, message: error.message, details: details as Record<string, unknown> };

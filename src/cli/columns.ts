@@ -4,7 +4,15 @@ import { columnsOf, pad, printable } from './printable.ts';
 export function renderColumns(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [titles, ...rows.map((row) => row.map(printable))];
   const widths = titles.map((_, column) => Math.max(...cells.map((row) => columnsOf(row[column] ?? ''))));
-  return cells.map((row) => `${row.map((cell, column) => pad(cell, widths[column] ?? 0)).join('  ').trimEnd()}\n`).join('');
+  return cells
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => pad(cell, widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
 }
 
 /** CSV by RFC 4180; a cell that a spreadsheet would take as a formula gets an apostrophe. */
@@ -16,4 +24,3 @@ function csvCell(text: string): string {
   const safe = printable(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
-

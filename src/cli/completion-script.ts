@@ -28,7 +28,10 @@ function collect(command: Command, path: string[], inherited: readonly Option[] 
     words: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
   };
   entry.options.push({ flags: ['-h', '--help'], description: 'print help', takesValue: false, choices: [] });
-  return [entry, ...commands.flatMap((child) => collect(child, [...path, child.name()], [...own, ...inherited]))];
+  return [
+    entry,
+    ...commands.flatMap((child) => collect(child, [...path, child.name()], [...own, ...inherited])),
+  ];
 }
 
 function describeOption(option: Option): Entry['options'][number] {
@@ -48,7 +51,9 @@ function bashScript(name: string, entries: Entry[]): string {
     const commands = entry.commands.map((command) => command.name).join(' ');
     return `    ${quote(entry.path)}) words=${quote(words.join(' '))} commands=${quote(commands)} valued=${quote(valuedFlags(entry))} ;;`;
   });
-  const choices = choiceCases(entries).map(([place, values]) => `    ${quote(place)}) words=${quote(values)} ;;`);
+  const choices = choiceCases(entries).map(
+    ([place, values]) => `    ${quote(place)}) words=${quote(values)} ;;`,
+  );
   return `${generated(name)} bash
 _${name}_words() {
   case "$1" in
@@ -89,7 +94,9 @@ function zshScript(name: string, entries: Entry[]): string {
   const cases = entries.map((entry) => {
     const commands = entry.commands.map((command) => described(command.name, command.description));
     const words = entry.words.map((word) => quote(word));
-    const flags = entry.options.flatMap((option) => option.flags.map((flag) => described(flag, option.description)));
+    const flags = entry.options.flatMap((option) =>
+      option.flags.map((flag) => described(flag, option.description)),
+    );
     const names = entry.commands.map((command) => command.name).join(' ');
     return `    ${quote(entry.path)})
       commands=${quote(names)} valued=${quote(valuedFlags(entry))}
@@ -143,11 +150,14 @@ function fishScript(name: string, entries: Entry[]): string {
   const lines = entries.flatMap((entry) => {
     const when = `-n ${quote(`__${name}_at ${entry.path}`.trim())}`;
     const commands = entry.commands.map(
-      (command) => `complete -c ${name} ${when} -f -a ${quote(command.name)} -d ${quote(command.description)}`,
+      (command) =>
+        `complete -c ${name} ${when} -f -a ${quote(command.name)} -d ${quote(command.description)}`,
     );
     const words = entry.words.map((word) => `complete -c ${name} ${when} -f -a ${quote(word)}`);
     const options = entry.options.map((option) => {
-      const flags = option.flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
+      const flags = option.flags.map((flag) =>
+        flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
+      );
       const values = option.choices.length > 0 ? ` -x -a ${quote(option.choices.join(' '))}` : ' -r';
       const value = option.takesValue ? values : '';
       return `complete -c ${name} ${when} ${flags.join(' ')}${value} -d ${quote(option.description)}`;
@@ -156,7 +166,10 @@ function fishScript(name: string, entries: Entry[]): string {
   });
   const tree = entries
     .filter((entry) => entry.commands.length > 0)
-    .map((entry) => `    case ${quote(entry.path)}\n      echo ${entry.commands.map((command) => command.name).join(' ')}`);
+    .map(
+      (entry) =>
+        `    case ${quote(entry.path)}\n      echo ${entry.commands.map((command) => command.name).join(' ')}`,
+    );
   return `${generated(name)} fish
 function __${name}_commands
   switch "$argv"

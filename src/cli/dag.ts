@@ -16,7 +16,9 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     .argument('<file>', 'YAML or JSON file')
     .option('--strict', 'warnings are failures too')
     .option('--json', 'the findings as JSON')
-    .action(guarded((file: string, flags: { strict?: boolean; json?: boolean }) => validate(file, flags, wiring)));
+    .action(
+      guarded((file: string, flags: { strict?: boolean; json?: boolean }) => validate(file, flags, wiring)),
+    );
   dag
     .command('show')
     .description('show the nodes of a graph file or of an installed graph')
@@ -56,7 +58,12 @@ async function readGraphText(file: string): Promise<string> {
   try {
     await using handle = await open(file, 'r');
     // One byte more than allowed is enough to see that a file is too large, whatever its size.
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxGraphBytes + 1), 0, maxGraphBytes + 1, null);
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(maxGraphBytes + 1),
+      0,
+      maxGraphBytes + 1,
+      null,
+    );
     return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -66,7 +73,11 @@ async function readGraphText(file: string): Promise<string> {
   }
 }
 
-async function validate(file: string, flags: { strict?: boolean; json?: boolean }, wiring: CliWiring): Promise<number> {
+async function validate(
+  file: string,
+  flags: { strict?: boolean; json?: boolean },
+  wiring: CliWiring,
+): Promise<number> {
   const { graph, errors, warnings } = await checkFile(file, wiring);
   const valid = errors.length === 0;
   if (flags.json) print(jsonText({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
@@ -88,7 +99,9 @@ function issueOut(issue: GraphIssue): Record<string, unknown> {
 function issueLine(file: string, severity: string, issue: GraphIssue): string {
   const place = [issue.node_id && `node "${issue.node_id}"`, issue.field].filter(Boolean).join(', ');
   const fix = issue.fix ? ` (${issue.fix})` : '';
-  return printable(`${file}:${issue.line}:${issue.column}: ${severity}: ${place && `${place}: `}${issue.message}${fix}`);
+  return printable(
+    `${file}:${issue.line}:${issue.column}: ${severity}: ${place && `${place}: `}${issue.message}${fix}`,
+  );
 }
 
 async function show(file: string, format: string, wiring: CliWiring): Promise<number> {

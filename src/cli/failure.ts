@@ -27,26 +27,37 @@ export function reportFailure(error: unknown): number {
   return error instanceof PortolanError ? error.exitCode : 1;
 }
 
-/** `portolan: message`, followed by one line for each field or target that is wrong. */
+/** `portolan: message`, followed by one line for each field or target that is wrong and not named there already. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof PortolanError)) return `portolan: internal fault: ${faultText(error)}\n`;
-  const problems = [...problemsOf(error.details['fields']), ...problemsOf(error.details['targets'])];
-  const shown = problems.slice(0, maxProblems).map((line) => `  ${line}\n`);
+  const targets = problemsOf(error.details['targets']);
+  // The problems of targets are listed one by one; the field as a whole says nothing more.
+  const fields = problemsOf(error.details['fields']).filter(
+    ({ field }) => field !== 'targets' || targets.length === 0,
+  );
+  const problems = [...fields, ...targets]
+    .map(({ field, value, reason }) => `${field ?? JSON.stringify(value)}: ${reason}`)
+    .filter((line) => !error.message.includes(line));
+  const shown = problems.slice(0, maxProblems).map((line) => `  ${printable(line)}\n`);
   if (problems.length > maxProblems) shown.push(`  ... and ${problems.length - maxProblems} more\n`);
   return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;
 }
 
 /** Fields are `{field, reason}`, targets `{index, value, reason}`. */
-function problemsOf(list: unknown): string[] {
-  if (!Array.isArray(list)) return [];
-  return list.filter(isProblem).map(({ field, value, reason }) => {
-    const subject = field ?? JSON.stringify(value);
-    return printable(`${subject}: ${reason}`);
-  });
+function problemsOf(list: unknown): Problem[] {
+  return Array.isArray(list) ? list.filter(isProblem) : [];
 }
 
-function isProblem(item: unknown): item is { field?: string; value?: string; reason: string } {
-  return typeof item === 'object' && item !== null && 'reason' in item && ('field' in item || 'value' in item);
+interface Problem {
+  field?: string;
+  value?: string;
+  reason: string;
+}
+
+function isProblem(item: unknown): item is Problem {
+  return (
+    typeof item === 'object' && item !== null && 'reason' in item && ('field' in item || 'value' in item)
+  );
 }
 
 function faultText(error: unknown): string {

@@ -24,9 +24,15 @@ export function addGlobalOptions(program: Command): void {
     .option('--no-workspace', 'keep nothing: a scan lives in a temporary folder')
     .addOption(new Option('--log-level <level>', 'least level of log lines').choices(logLevels))
     .addOption(new Option('--log-format <format>', 'form of log lines').choices(['text', 'json']))
-    .option('-v, --verbose', 'more log lines; -vv for all', (_value, before: number | undefined) => (before ?? 0) + 1)
+    .option(
+      '-v, --verbose',
+      'more log lines; -vv for all',
+      (_value, before: number | undefined) => (before ?? 0) + 1,
+    )
     .addOption(
-      new Option('--verbosity <n>', '0 to 3: same as that many -v').argParser((text) => wholeNumber(text, 0, 3)),
+      new Option('--verbosity <n>', '0 to 3: same as that many -v').argParser((text) =>
+        wholeNumber(text, 0, 3),
+      ),
     )
     .option('-q, --quiet', 'no progress on stderr; errors and exit codes stay')
     .option('--no-color', 'no colours (environment: NO_COLOR)');

@@ -4,64 +4,100 @@ import { decideRequest, type Submission } from '../actions/decide-request.ts';
 import { type Catalogue, planScan } from '../actions/plan-scan.ts';
 import { runScan, ScanAbort } from '../actions/run-scan.ts';
 import type { LiveScan, ScanOutcome } from '../actions/scan-messages.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { onInterrupt } from './interrupt.ts';
 import { renderResult } from './local-result.ts';
 import { createLog } from './log.ts';
 import { print, writeResult } from './output.ts';
 import { tableStyle } from './result-table.ts';
-import type { LocalPlace } from './scan-place.ts';
+import { openPlace, type ScanPlace } from './scan-place.ts';
 import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
 import type { ScanOrder } from './scan-work.ts';
-import { isSetByUser, loadCatalogue } from './session.ts';
+import { loadCatalogue } from './session.ts';
 import type { CliWiring } from './wiring.ts';
 
 /** Runs a scan in this process. @returns the exit code */
-export async function scanHere(
-  order: ScanOrder,
-  config: Config,
-  place: LocalPlace,
-  wiring: CliWiring,
-): Promise<number> {
+export async function scanHere(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
   const catalogue = await loadCatalogue(wiring);
-  const request = requestOf(order, config, catalogue);
-  // A graph that cannot be planned is refused before anything is stored or sent.
-  await planScan(request, config, catalogue);
-  const folder = place.workspace.scan(request.scan_id);
-  await folder.create(request);
-  const book = await ScanBook.open(place.store, request);
-  const view = openView(order.flags);
-  const abort = new AbortController();
-  const release = onInterrupt(() => {
-    view.note('canceling; what was found is kept. Press Ctrl-C again to end at once.');
-    abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
-  }, 7);
+  const request = requestOf(order, settings.config, catalogue);
+  // What cannot be planned is refused before anything is stored or sent.
+  await planScan(request, settings.config, catalogue);
+  const place = await openPlace(settings.config);
   try {
-    const outcome = await runScan({
-      request,
-      config,
-      catalogue,
-      folder,
-      resumes: 0,
-      signal: abort.signal,
-      log: logFor(order, config, view),
-      onLive: (live) => {
-        view.update(live);
-        book.live(live);
-      },
-    });
-    await book.finish(outcome, await folder.sizeBytes());
-    view.end();
-    const scan = scanOf(request, outcome, book.startedAt);
-    noteOutcome(outcome, order.flags.quiet ?? false);
-    const style = tableStyle(order.output.file === null ? process.stdout : {}, !order.flags.color);
-    await writeResult(order.output.file, renderResult(order.output.format, folder, scan, style));
-    return exitCodeOf(outcome);
+    return await new LocalScan(order, settings, catalogue, request, place).run();
   } finally {
-    view.end();
-    release();
+    await place.close();
+  }
+}
+
+class LocalScan {
+  readonly #order: ScanOrder;
+  readonly #settings: LoadedConfig;
+  readonly #catalogue: Catalogue;
+  readonly #request: ScanRequest;
+  readonly #place: ScanPlace;
+  readonly #view: ScanView;
+
+  constructor(
+    order: ScanOrder,
+    settings: LoadedConfig,
+    catalogue: Catalogue,
+    request: ScanRequest,
+    place: ScanPlace,
+  ) {
+    this.#order = order;
+    this.#settings = settings;
+    this.#catalogue = catalogue;
+    this.#request = request;
+    this.#place = place;
+    this.#view = openView(order.flags);
+  }
+
+  async run(): Promise<number> {
+    const folder = this.#place.workspace.scan(this.#request.scan_id);
+    await folder.create(this.#request);
+    const book = await ScanBook.open(this.#place.store, this.#request);
+    const outcome = await this.#execute(folder, book);
+    await book.finish(outcome, await folder.sizeBytes());
+    noteOutcome(outcome, this.#order.flags.quiet ?? false);
+    await this.#writeResult(folder, scanOf(this.#request, outcome, book.startedAt));
+    return exitCodeOf(outcome);
+  }
+
+  async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
+    const abort = new AbortController();
+    const release = onInterrupt(() => {
+      this.#view.note('canceling; what was found is kept. Press Ctrl-C again to end at once.');
+      abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
+    }, 7);
+    try {
+      return await runScan({
+        request: this.#request,
+        config: this.#settings.config,
+        catalogue: this.#catalogue,
+        folder,
+        resumes: 0,
+        signal: abort.signal,
+        log: logFor(this.#settings, this.#view),
+        onLive: (live) => {
+          this.#view.update(live);
+          book.live(live);
+        },
+      });
+    } finally {
+      this.#view.end();
+      release();
+    }
+  }
+
+  async #writeResult(folder: ScanFolder, scan: Scan): Promise<void> {
+    const { file, format } = this.#order.output;
+    const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
+    await writeResult(file, renderResult(format, folder, scan, style));
   }
 }
 
@@ -80,17 +116,22 @@ export async function dryRun(order: ScanOrder, config: Config, wiring: CliWiring
 function requestOf(order: ScanOrder, config: Config, { library }: Catalogue): ScanRequest {
   const { dag } = order;
   const named = dag === undefined || library.get(dag) ? dag : resolve(dag);
-  const submission = (named === undefined ? order.submission : { ...order.submission, dag: named }) as Submission;
+  const submission = (
+    named === undefined ? order.submission : { ...order.submission, dag: named }
+  ) as Submission;
   const entries = library.list();
-  const choices = { profiles: entries.filter(({ kind }) => kind === 'profile'), dags: entries.map(({ name }) => name) };
+  const choices = {
+    profiles: entries.filter(({ kind }) => kind === 'profile'),
+    dags: entries.map(({ name }) => name),
+  };
   const createdAt = new Date();
   const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: 'cli', graphFiles: true };
   return decideRequest(submission, config, choices, origin);
 }
 
 /** Log lines are for those who ask for them: without a wish only warnings show. */
-function logFor(order: ScanOrder, config: Config, view: ScanView) {
-  const level = isSetByUser(config, 'logging.level') ? config.logging.level : 'warn';
+function logFor({ config, origins }: LoadedConfig, view: ScanView) {
+  const level = origins.get('logging.level') === 'default' ? 'warn' : config.logging.level;
   return createLog(level, config.logging.format, (line) => view.note(line));
 }
 
@@ -117,7 +158,8 @@ class ScanBook {
 
   /** A lost update is no harm: the next one or the end brings the truth. */
   live(live: LiveScan): void {
-    if (this.#latest === null) this.#writing = this.#writing.then(() => this.#writeLatest()).catch(() => undefined);
+    if (this.#latest === null)
+      this.#writing = this.#writing.then(() => this.#writeLatest()).catch(() => undefined);
     this.#latest = live;
   }
 
@@ -136,11 +178,6 @@ class ScanBook {
 
 function scanOf(request: ScanRequest, outcome: ScanOutcome, startedAt: string): Scan {
   const { scan_id, targets, created_at, profile, vuln, name, tags, pool } = request;
-  return {
-    ...{ scan_id, targets, created_at, profile, vuln, name, tags, pool },
-    ...outcome,
-    started_at: startedAt,
-    notifications: [],
-  };
+  const decided = { scan_id, targets, created_at, profile, vuln, name, tags, pool };
+  return { ...decided, ...outcome, started_at: startedAt, notifications: [] };
 }
-

@@ -61,7 +61,8 @@ function moduleText(module: ModuleDefinition & { source: string }): string {
     boundsText(option),
     option.Description,
   ]);
-  const options = rows.length > 0 ? renderColumns(['OPTION', 'TYPE', 'DEFAULT', 'BOUNDS', 'DESCRIPTION'], rows) : '';
+  const options =
+    rows.length > 0 ? renderColumns(['OPTION', 'TYPE', 'DEFAULT', 'BOUNDS', 'DESCRIPTION'], rows) : '';
   return `${facts.join('\n')}\n${options}`;
 }
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
@@ -54,7 +53,8 @@ function checkFormat(format: string): ResultFormat {
 export async function checkOutputFile(file: string): Promise<void> {
   const folder = dirname(resolve(file));
   const found = await stat(folder).catch(() => null);
-  if (!found?.isDirectory()) throw new PortolanError('not_found', `cannot write ${file}: no folder ${folder}`);
+  if (!found?.isDirectory())
+    throw new PortolanError('not_found', `cannot write ${file}: no folder ${folder}`);
   if ((await stat(file).catch(() => null))?.isDirectory()) {
     throw new PortolanError('conflict', `cannot write ${file}: it is a folder`);
   }
@@ -72,8 +72,20 @@ export async function writeResult(file: string | null, chunks: AsyncIterable<str
 async function writeToStdout(chunks: AsyncIterable<string>): Promise<void> {
   for await (const chunk of chunks) {
     if (!process.stdout.writable) return;
-    if (!process.stdout.write(chunk)) await Promise.race([once(process.stdout, 'drain'), once(process.stdout, 'close')]);
+    if (!process.stdout.write(chunk)) await roomOrEnd(process.stdout);
   }
+}
+
+/** Resolves when a stream takes more, or never will; its errors are for `watchStdout` to judge. */
+function roomOrEnd(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    const events = ['drain', 'close', 'error'];
+    const done = () => {
+      for (const event of events) stream.off(event, done);
+      resolve();
+    };
+    for (const event of events) stream.on(event, done);
+  });
 }
 
 async function writeToFile(file: string, chunks: AsyncIterable<string>): Promise<void> {
@@ -105,7 +117,11 @@ async function writeInPlace(target: string, chunks: AsyncIterable<string>): Prom
   }
 }
 
-async function writeAndClose(handle: FileHandle, chunks: AsyncIterable<string>, sync: boolean): Promise<void> {
+async function writeAndClose(
+  handle: FileHandle,
+  chunks: AsyncIterable<string>,
+  sync: boolean,
+): Promise<void> {
   try {
     for await (const chunk of chunks) await handle.writeFile(chunk);
     if (sync) await handle.sync();
@@ -117,7 +133,8 @@ async function writeAndClose(handle: FileHandle, chunks: AsyncIterable<string>, 
 function writeFailure(file: string, error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   if (error instanceof PortolanError || code === undefined) return error;
-  if (code === 'ENOSPC') return new PortolanError('insufficient_storage', `cannot write ${file}: the disk is full`);
+  if (code === 'ENOSPC')
+    return new PortolanError('insufficient_storage', `cannot write ${file}: the disk is full`);
   return new PortolanError('conflict', `cannot write ${file}: ${code}`);
 }
 

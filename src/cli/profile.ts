@@ -28,7 +28,12 @@ async function list(format: string, wiring: CliWiring): Promise<number> {
   const profiles = library.list().filter((entry) => entry.kind === 'profile');
   if (format === 'json') print(jsonText({ profiles: profiles.map(profileOut) }));
   else {
-    const rows = profiles.map((entry) => [entry.name, entry.aliases.join(', ') || '-', entry.source, entry.description]);
+    const rows = profiles.map((entry) => [
+      entry.name,
+      entry.aliases.join(', ') || '-',
+      entry.source,
+      entry.description,
+    ]);
     print(renderColumns(['NAME', 'ALIASES', 'SOURCE', 'DESCRIPTION'], rows));
   }
   return 0;

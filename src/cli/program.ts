@@ -53,4 +53,3 @@ Examples:
 Exit codes: 0 ok, 1 general error, 2 usage, 3 configuration, 4 network, 5 permission,
 6 timeout, 7 scan failed or partial.
 `;
-

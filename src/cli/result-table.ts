@@ -23,7 +23,8 @@ const minEvidenceColumns = 12;
 
 /** The style that fits a stream: 80 columns unless a terminal tells otherwise, colour on a terminal that wants it. */
 export function tableStyle(stream: { isTTY?: boolean; columns?: number }, noColor: boolean): TableStyle {
-  const color = Boolean(stream.isTTY) && !noColor && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
+  const color =
+    Boolean(stream.isTTY) && !noColor && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
   return { columns: Math.max(40, (stream.isTTY && stream.columns) || 80), color };
 }
 
@@ -37,24 +38,44 @@ export async function* renderTable(
   style: TableStyle,
 ): AsyncIterable<string> {
   const colors = pc.createColors(style.color);
-  let block: HostBlock | null = null;
   let last = summary;
-  for await (const row of rows) {
-    if (row.type === 'summary') last = row;
-    if (row.type === 'host') {
-      if (block) yield `${block.render()}\n`;
-      block = new HostBlock(row, style, colors);
+  let before: HostBlock | null = null;
+  for await (const item of blocksOf(rows, style, colors)) {
+    if (!(item instanceof HostBlock)) {
+      last = item;
+      continue;
     }
-    if (row.type === 'port' || row.type === 'vulnerability') {
-      if (block?.address !== row.host) {
-        if (block) yield `${block.render()}\n`;
-        block = new HostBlock({ type: 'host', timestamp: row.timestamp, host: row.host, state: 'up' }, style, colors);
-      }
-      block.add(row);
-    }
+    // Hosts of one line each stay together; everything else is set apart.
+    if (before && !(before.isEmpty && item.isEmpty)) yield '\n';
+    yield item.render();
+    before = item;
   }
-  if (block) yield `${block.render()}\n`;
-  if (last) yield `${renderSummary(last, colors)}\n`;
+  if (last) yield `${before ? '\n' : ''}${renderSummary(last, colors)}\n`;
+}
+
+async function* blocksOf(
+  rows: AsyncIterable<ResultRow>,
+  style: TableStyle,
+  colors: Colors,
+): AsyncIterable<HostBlock | SummaryRow> {
+  let block: HostBlock | null = null;
+  for await (const row of rows) {
+    if (row.type === 'error') continue;
+    if (row.type === 'summary') {
+      if (block) yield block;
+      block = null;
+      yield row;
+      continue;
+    }
+    if (row.type === 'host' || block?.address !== row.host) {
+      if (block) yield block;
+      const host: HostRow =
+        row.type === 'host' ? row : { type: 'host', timestamp: row.timestamp, host: row.host, state: 'up' };
+      block = new HostBlock(host, style, colors);
+    }
+    if (row.type !== 'host') block.add(row);
+  }
+  if (block) yield block;
 }
 
 class HostBlock {
@@ -79,23 +100,32 @@ class HostBlock {
     else this.#findings.push(row);
   }
 
-  render(): string {
-    const lines = [this.#header(), ...this.#portLines(), ...this.#notes()];
-    return `${lines.join('\n')}\n`;
+  get isEmpty(): boolean {
+    return this.#ports.length === 0 && this.#findings.length === 0 && !this.#host.all_ports_open;
   }
 
-  #header(): string {
+  render(): string {
+    if (this.isEmpty) return `${this.#header(this.#emptyText())}\n`;
+    return `${[this.#header(), ...this.#portLines(), ...this.#notes()].join('\n')}\n`;
+  }
+
+  #emptyText(): string {
+    const others = this.#otherPorts();
+    return others === '' ? 'no open port found' : `no open port found (${others})`;
+  }
+
+  #header(remark = ''): string {
     const host = this.#host;
     const names = host.hostnames?.length ? ` (${host.hostnames.join(', ')})` : '';
     const latency = typeof host.latency_ms === 'number' ? `, ${latencyText(host.latency_ms)}` : '';
-    const facts = [`${host.state}${latency}`, osText(host), host.mac, host.vendor].filter(Boolean);
+    const facts = [`${host.state}${latency}`, osText(host), host.mac, host.vendor, remark].filter(Boolean);
     const address = printable(host.host);
     const rest = fit(printable(`${names}  ${facts.join('  ')}`), this.#style.columns - columnsOf(address));
     return this.#colors.bold(address) + rest;
   }
 
   #portLines(): string[] {
-    if (this.#ports.length === 0) return ['  no open port found'];
+    if (this.#ports.length === 0) return [];
     const rows = this.#ports.map(cellsOf);
     const widths = this.#widths(rows);
     const title = this.#colors.dim(line(titles, widths));
@@ -106,11 +136,16 @@ class HostBlock {
     const text = line(cells, widths);
     const head = (widths[0] as number) + (widths[1] as number) + gap.length;
     // Ports and states are ASCII, so characters are columns here.
-    return (port.state === 'open' ? this.#colors.green(text.slice(0, head)) : text.slice(0, head)) + text.slice(head);
+    return (
+      (port.state === 'open' ? this.#colors.green(text.slice(0, head)) : text.slice(0, head)) +
+      text.slice(head)
+    );
   }
 
   #widths(rows: Cells[]): number[] {
-    const needed = titles.map((title, column) => Math.max(...[title, ...rows.map((row) => row[column])].map(columnsOf)));
+    const needed = titles.map((title, column) =>
+      Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map(columnsOf)),
+    );
     const [port = 0, state = 0, service = 0, product = 0] = needed;
     const widths = [port, state, Math.min(service, maxServiceColumns), Math.min(product, maxProductColumns)];
     const used = widths.reduce((sum, width) => sum + width + gap.length, 0);
@@ -120,19 +155,24 @@ class HostBlock {
 
   #notes(): string[] {
     const notes: string[] = [];
-    const counts = this.#host.port_counts;
-    if (counts) {
-      const others = [
-        counts.closed && `${counts.closed} closed`,
-        counts.filtered && `${counts.filtered} filtered`,
-        counts.not_tried && `${counts.not_tried} not tried`,
-      ].filter(Boolean);
-      if (others.length > 0) notes.push(this.#colors.dim(`not shown: ${others.join(', ')}`));
-    }
+    const others = this.#otherPorts();
+    if (others !== '') notes.push(this.#colors.dim(`not shown: ${others}`));
     if (this.#host.all_ports_open) {
-      notes.push(this.#colors.yellow('this host accepts nearly every port; open ports are no evidence of services'));
+      notes.push(
+        this.#colors.yellow('this host accepts nearly every port; open ports are no evidence of services'),
+      );
     }
     return [...notes, ...this.#findings.map((row) => this.#findingLine(row))];
+  }
+
+  /** `997 closed, 1 filtered` */
+  #otherPorts(): string {
+    const { closed = 0, filtered = 0, not_tried = 0 } = this.#host.port_counts ?? {};
+    const counts = { closed, filtered, 'not tried': not_tried };
+    return Object.entries(counts)
+      .filter(([, amount]) => amount > 0)
+      .map(([state, amount]) => `${amount} ${state}`)
+      .join(', ');
   }
 
   #findingLine({ vulnerability: finding, port, protocol }: VulnerabilityRow): string {
@@ -150,7 +190,13 @@ function severityColor(finding: Pick<HostFinding, 'severity'>, colors: Colors): 
 function cellsOf(port: PortRow): Cells {
   const { service } = port;
   const product = [service?.product, service?.version].filter(Boolean).join(' ');
-  const cells: Cells = [`${port.port}/${port.protocol}`, port.state, service?.name ?? '', product, evidenceOf(port)];
+  const cells: Cells = [
+    `${port.port}/${port.protocol}`,
+    port.state,
+    service?.name ?? '',
+    product,
+    evidenceOf(port),
+  ];
   return cells.map(printable) as Cells;
 }
 

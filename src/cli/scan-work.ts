@@ -1,6 +1,6 @@
-import { chooseOutput, checkOutputFile } from './output.ts';
 import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
+import { checkOutputFile, chooseOutput } from './output.ts';
 import { readConfig } from './session.ts';
 import { type ScanFlags, submissionOf } from './submission.ts';
 import type { CliWiring } from './wiring.ts';
@@ -23,21 +23,19 @@ export async function scan(
     const { scanOnServer } = await import('./remote-scan.ts');
     return scanOnServer(order, url);
   }
-  const config = await readConfig(global);
-  const { dryRun, scanHere } = await import('./local-scan.ts');
-  if (flags.dryRun) return dryRun(order, config, wiring);
-  const { openScanPlace } = await import('./scan-place.ts');
-  const place = await openScanPlace(config);
-  if (place.kind === 'server') {
+  const settings = await readConfig(global);
+  const [{ dryRun, scanHere }, { serverInCharge }] = await Promise.all([
+    import('./local-scan.ts'),
+    import('./scan-place.ts'),
+  ]);
+  if (flags.dryRun) return dryRun(order, settings.config, wiring);
+  const inCharge = await serverInCharge(settings.config);
+  if (inCharge !== null) {
     const { scanOnServer } = await import('./remote-scan.ts');
-    return scanOnServer(order, place.url);
+    return scanOnServer(order, inCharge);
   }
-  try {
-    if (!flags.wait) throw usage('--no-wait needs a server: name it with --server, or start one');
-    return await scanHere(order, config, place, wiring);
-  } finally {
-    await place.close();
-  }
+  if (!flags.wait) throw usage('--no-wait needs a server: name it with --server, or start one');
+  return scanHere(order, settings, wiring);
 }
 
 /** What the command line asks for, wherever it runs. */
@@ -51,7 +49,10 @@ export interface ScanOrder {
 
 function outputOf(flags: ScanFlags): ReturnType<typeof chooseOutput> {
   if (flags.outputFile === undefined) return chooseOutput(flags);
-  const { file, format } = chooseOutput({ output: `./${flags.outputFile}`, format: flags.format ?? wordOf(flags.output) });
+  const { file, format } = chooseOutput({
+    output: `./${flags.outputFile}`,
+    format: flags.format ?? wordOf(flags.output),
+  });
   return { file: file === null ? null : flags.outputFile, format };
 }
 

@@ -16,10 +16,16 @@ export function addScanCommand(program: Command, wiring: CliWiring): void {
     .option('-f, --target-file <file>', 'file with targets, - for stdin')
     .option('--exclude <list>', 'targets that are never touched')
     .option('--exclude-file <file>', 'file with targets that are never touched')
-    .addOption(new Option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all').conflicts('topPorts'))
+    .addOption(
+      new Option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all').conflicts('topPorts'),
+    )
     .addOption(number('--top-ports <n>', 'the n most frequent ports', 1, 1000))
     .option('-p, --profile <name>', 'quick, standard, deep, webapp, infrastructure')
-    .addOption(new Option('--dag <file>', 'graph file (or name of a builtin graph) instead of the profile').conflicts('onlyDiscover'))
+    .addOption(
+      new Option('--dag <file>', 'graph file (or name of a builtin graph) instead of the profile').conflicts(
+        'onlyDiscover',
+      ),
+    )
     .addOption(number('-r, --rate <n>', 'packets per second', 1, maxRate))
     .option('--timeout <duration>', 'how long one probe waits, e.g. 3s')
     .addOption(number('--retries <n>', 'further tries of a silent probe', 0, 10))
@@ -27,7 +33,7 @@ export function addScanCommand(program: Command, wiring: CliWiring): void {
     .addOption(number('--max-retries <n>', 'same as --retries', 0, 10).hideHelp())
     .addOption(number('--concurrency <n>', 'open connections at once', 1, 65_535))
     .option('--max-duration <duration>', 'end the scan after this time, e.g. 1h30m')
-    .addOption(new Option('--scan-type <type>', 'how ports are probed').choices(['syn', 'connect', 'udp', 'auto']))
+    .addOption(new Option('--scan-type <type>', 'how ports are probed').choices(['connect', 'auto']))
     .addOption(new Option('--only-discover', 'find live hosts, probe no ports').conflicts('discover'))
     .option('--no-discover', 'treat every target as up')
     .option('--vuln', 'evaluate vulnerabilities')

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../actions/plan-scan.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -8,19 +9,25 @@ import { printableLines } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
 
 /** Reads the configuration; its warnings go to stderr. @throws PortolanError `configuration` */
-export async function readConfig(flags: GlobalFlags, more: Record<string, unknown> = {}): Promise<Config> {
-  const { config, warnings } = await readConfigQuietly(flags, more);
-  for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
-  return config;
+export async function readConfig(flags: GlobalFlags): Promise<LoadedConfig> {
+  const loaded = await readConfigQuietly(flags);
+  for (const warning of loaded.warnings) note(`warning: ${printableLines(warning)}`);
+  return loaded;
 }
 
-/** The same; the caller reports the warnings. */
+/** The same with values of further flags; the caller reports the warnings. */
 export async function readConfigQuietly(
   flags: GlobalFlags,
   more: Record<string, unknown> = {},
-): Promise<{ config: Config; warnings: string[] }> {
+  strict = false,
+): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts');
-  return loadConfig({ file: flags.config, env: process.env, flags: { ...configFlags(flags), ...more } });
+  return loadConfig({
+    file: flags.config,
+    env: process.env,
+    flags: { ...configFlags(flags), ...more },
+    strict,
+  });
 }
 
 export interface Session {
@@ -31,7 +38,7 @@ export interface Session {
 
 /** Runs `work` with the workspace and its store open. @throws PortolanError */
 export async function withStore<T>(flags: GlobalFlags, work: (session: Session) => Promise<T>): Promise<T> {
-  const config = await readConfig(flags);
+  const { config } = await readConfig(flags);
   const [{ openWorkspace }, { openStore }] = await Promise.all([
     import('../workspace/workspace.ts'),
     import('../store/open.ts'),

@@ -48,7 +48,9 @@ const maxListBytes = 8 * 1024 * 1024;
 export async function submissionOf(positional: string[], flags: ScanFlags): Promise<Submission> {
   const targets = await targetsOf(positional, flags);
   if (targets.length === 0) {
-    throw usage('no targets: name an address, CIDR, range, host name or @file, e.g. portolan scan 192.0.2.10');
+    throw usage(
+      'no targets: name an address, CIDR, range, host name or @file, e.g. portolan scan 192.0.2.10',
+    );
   }
   const exclude = [...(await expand(listOf(flags.exclude))), ...(await fileOf(flags.excludeFile))];
   const options = dropUnset({
@@ -82,7 +84,9 @@ async function targetsOf(positional: string[], flags: ScanFlags): Promise<string
 
 /** `@file` stands for the list in that file. */
 async function expand(items: string[]): Promise<string[]> {
-  const lists = await Promise.all(items.map((item) => (item.startsWith('@') ? fileOf(item.slice(1)) : [item])));
+  const lists = await Promise.all(
+    items.map((item) => (item.startsWith('@') ? fileOf(item.slice(1)) : [item])),
+  );
   return lists.flat();
 }
 
@@ -115,7 +119,11 @@ async function readText(file: string): Promise<string> {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === undefined || code === 'usage') throw error;
-    const reasons: Record<string, string> = { ENOENT: 'no such file', EISDIR: 'it is a folder', EACCES: 'not permitted' };
+    const reasons: Record<string, string> = {
+      ENOENT: 'no such file',
+      EISDIR: 'it is a folder',
+      EACCES: 'not permitted',
+    };
     throw usage(`cannot read the list ${file}: ${reasons[code] ?? code}`);
   } finally {
     await handle?.close();

@@ -30,7 +30,9 @@ export function addTokenCommand(server: Command): void {
     .command('list')
     .description('list all tokens without their values')
     .addOption(new Option('--format <format>', 'form').choices(['table', 'json', 'csv']).default('table'))
-    .action(guarded(({ format }: { format: string }, command: Command) => list(format, globalFlags(command))));
+    .action(
+      guarded(({ format }: { format: string }, command: Command) => list(format, globalFlags(command))),
+    );
   token
     .command('revoke')
     .description('end a token for good')
@@ -42,7 +44,9 @@ export function addTokenCommand(server: Command): void {
     .argument('<token_id>', 'id from the list')
     .option('--grace <duration>', 'keep the old value working for this time')
     .action(
-      guarded((id: string, { grace }: { grace?: string }, command: Command) => rotate(id, grace, globalFlags(command))),
+      guarded((id: string, { grace }: { grace?: string }, command: Command) =>
+        rotate(id, grace, globalFlags(command)),
+      ),
     );
   token
     .command('verify')
@@ -52,13 +56,20 @@ export function addTokenCommand(server: Command): void {
 
 async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> {
   const { createToken } = await import('../actions/create-token.ts');
-  const scopes = flags.scopes.split(',').map((scope) => scope.trim()).filter((scope) => scope !== '');
+  const scopes = flags.scopes
+    .split(',')
+    .map((scope) => scope.trim())
+    .filter((scope) => scope !== '');
   const expiry = flags.expiry ?? flags.expires ?? null;
-  const created = await withStore(global, ({ store }) => createToken(store, { name: flags.name, scopes, expiry }));
+  const created = await withStore(global, ({ store }) =>
+    createToken(store, { name: flags.name, scopes, expiry }),
+  );
   for (const warning of created.warnings) note(`warning: ${warning}`);
   const { record } = created;
   const until = record.expires_at ? `until ${record.expires_at}` : 'without expiry';
-  note(`token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}, ${until}; shown only this once:`);
+  note(
+    `token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}, ${until}; shown only this once:`,
+  );
   print(`${created.token}\n`);
   return 0;
 }
@@ -68,8 +79,10 @@ async function list(format: string, global: GlobalFlags): Promise<number> {
   const tokens = await withStore(global, ({ store }) => listTokens(store));
   const rows = tokens.map(rowOf);
   if (format === 'json') print(jsonText({ tokens }));
-  else if (format === 'csv') print(renderRows(['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status'], rows));
-  else if (rows.length === 0) note('no tokens; create one with: portolan server token create --name NAME --scopes LIST');
+  else if (format === 'csv')
+    print(renderRows(['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status'], rows));
+  else if (rows.length === 0)
+    note('no tokens; create one with: portolan server token create --name NAME --scopes LIST');
   else print(renderColumns(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS'], rows));
   return 0;
 }
@@ -104,7 +117,10 @@ async function verify(global: GlobalFlags): Promise<number> {
     return id === null ? null : store.tokens.find(id);
   });
   if (!record || !verifyToken(value, record, now)) {
-    const why = record && tokenState(record, now) !== 'active' ? `it is ${tokenState(record, now)}` : 'it is not known here';
+    const why =
+      record && tokenState(record, now) !== 'active'
+        ? `it is ${tokenState(record, now)}`
+        : 'it is not known here';
     throw new PortolanError('unauthorized', `the token is not good: ${why}`);
   }
   const { id, name, scopes, expires_at } = record;

@@ -10,6 +10,9 @@ export function addVersionCommand(program: Command, wiring: CliWiring): void {
     .action(({ short }: { short?: boolean }) => {
       const { node, openssl } = process.versions;
       if (short) print(`${wiring.version}\n`);
-      else print(`portolan ${wiring.version}\nnode ${node}\nopenssl ${openssl}\n${process.platform} ${process.arch}\n`);
+      else
+        print(
+          `portolan ${wiring.version}\nnode ${node}\nopenssl ${openssl}\n${process.platform} ${process.arch}\n`,
+        );
     });
 }

@@ -81,7 +81,12 @@ class FileReader {
   read(text: string): void {
     let document: Document;
     try {
-      document = parseDocument(text, { lineCounter: this.#lines, uniqueKeys: false, schema: 'core', merge: false });
+      document = parseDocument(text, {
+        lineCounter: this.#lines,
+        uniqueKeys: false,
+        schema: 'core',
+        merge: false,
+      });
       this.#document = document;
       this.#checkSyntax(document);
     } catch (error) {
@@ -99,7 +104,11 @@ class FileReader {
   #checkSyntax(document: Document): void {
     for (const error of [...document.errors, ...document.warnings]) {
       const [at] = error.pos;
-      this.#problem(at, '', error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code);
+      this.#problem(
+        at,
+        '',
+        error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code,
+      );
     }
     let aliases = 0;
     visit(document, {
@@ -107,12 +116,14 @@ class FileReader {
         if (++aliases === maxAliases + 1) this.#problem(alias, '', `more than ${maxAliases} aliases`);
       },
       Pair: (_key, pair) => {
-        if (isScalar(pair.key) && pair.key.value === '<<') this.#problem(pair.key, '<<', 'merge keys are not supported');
+        if (isScalar(pair.key) && pair.key.value === '<<')
+          this.#problem(pair.key, '<<', 'merge keys are not supported');
       },
       Map: (_key, map) => this.#checkDuplicates(map),
       Node: (_key, node) => {
         const tag = (node as { tag?: string }).tag;
-        if (tag && !tag.startsWith('tag:yaml.org,2002:')) this.#problem(node, '', `tag ${tag} is not supported`);
+        if (tag && !tag.startsWith('tag:yaml.org,2002:'))
+          this.#problem(node, '', `tag ${tag} is not supported`);
       },
     });
   }
@@ -170,7 +181,8 @@ class FileReader {
 
   /** The value of a leaf; a list of scalars is the deepest that a key may hold. */
   #plain(node: Node, path: string): unknown {
-    if (isScalar(node)) return typeof node.value === 'string' ? this.#interpolate(node, node.value, path) : node.value;
+    if (isScalar(node))
+      return typeof node.value === 'string' ? this.#interpolate(node, node.value, path) : node.value;
     if (!isSeq(node)) return {};
     return node.items.map((item) => {
       const resolved = this.#resolve(item as Node);
@@ -180,19 +192,27 @@ class FileReader {
 
   /** `${NAME}` and `${NAME:-default}`; what comes out is not looked at again. */
   #interpolate(node: Node, text: string, path: string): string {
-    return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_all, name: string, fallback?: string) => {
-      const value = this.#env[name];
-      if (value !== undefined && value !== '') return value;
-      if (fallback !== undefined) return fallback;
-      if (value === undefined) this.#warning(node, path, `environment variable ${name} is not set; read as empty`);
-      return '';
-    });
+    return text.replace(
+      /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
+      (_all, name: string, fallback?: string) => {
+        const value = this.#env[name];
+        if (value !== undefined && value !== '') return value;
+        if (fallback !== undefined) return fallback;
+        if (value === undefined)
+          this.#warning(node, path, `environment variable ${name} is not set; read as empty`);
+        return '';
+      },
+    );
   }
 
   #unknown(pair: Pair, path: string): void {
     const known = [...keysByPath.keys(), ...sections];
     const guess = nearest(path, known);
-    this.#warning(pair.key as Node, path, guess ? `is not a known key; did you mean ${guess}?` : 'is not a known key');
+    this.#warning(
+      pair.key as Node,
+      path,
+      guess ? `is not a known key; did you mean ${guess}?` : 'is not a known key',
+    );
   }
 
   #resolve(node: Node | null): Node | null {

@@ -95,14 +95,20 @@ describe('precedence', () => {
     expect(config.scanner.scope.deny).toEqual(['10.0.0.0/8', '192.0.2.1']);
     expect(config.server.api.auth).toBe(true);
     expect(config.workers.lease).toBe(60_000);
-    for (const key of configKeys) expect(environmentNames(key).every((name) => name.startsWith('SERVICE_'))).toBe(true);
+    for (const key of configKeys)
+      expect(environmentNames(key).every((name) => name.startsWith('SERVICE_'))).toBe(true);
   });
 
   it('reads server.queue and a map under server.workers as the top-level keys', () => {
-    const path = file('c.yaml', 'server:\n  queue: { max_jobs: 7 }\n  workers: 2\n  workers: { lease: 40s }\n');
+    const path = file(
+      'c.yaml',
+      'server:\n  queue: { max_jobs: 7 }\n  workers: 2\n  workers: { lease: 40s }\n',
+    );
     const { config, warnings } = load({ file: path });
     expect([config.queue.max_jobs, config.server.workers, config.workers.lease]).toEqual([7, 2, 40_000]);
-    expect(warnings).toEqual([`${path}:4:3 server.workers: is given as a number and as a map; both are used`]);
+    expect(warnings).toEqual([
+      `${path}:4:3 server.workers: is given as a number and as a map; both are used`,
+    ]);
   });
 });
 
@@ -118,7 +124,11 @@ describe('checks', () => {
   it.each([
     ['duration-without-unit', 'scanner: { timeout: 5 }', 'f:1:21 scanner.timeout: must be a duration'],
     ['negative', 'scanner: { retries: -1 }', 'f:1:21 scanner.retries: must be at least 0'],
-    ['list-item', 'scanner: { scope: { deny: [10.0.0.0/8, nonsense] } }', 'entry 2 must be an address or a CIDR'],
+    [
+      'list-item',
+      'scanner: { scope: { deny: [10.0.0.0/8, nonsense] } }',
+      'entry 2 must be an address or a CIDR',
+    ],
     ['map-expected', 'server: 5', 'f:1:9 server: must be a map of keys'],
     ['duplicate', 'scanner: { rate: 1 }\nscanner: { rate: 2 }', 'f:2:1 scanner: is given twice'],
     ['syntax', 'server: [1, 2', 'f:1:'],
@@ -136,7 +146,9 @@ describe('checks', () => {
 
   it('refuses a bad environment value by name', () => {
     env['SERVICE_RATE'] = 'fast';
-    expect(problemsOf('{}')).toEqual(['environment SERVICE_RATE scanner.rate: must be a whole number, not "fast"']);
+    expect(problemsOf('{}')).toEqual([
+      'environment SERVICE_RATE scanner.rate: must be a whole number, not "fast"',
+    ]);
   });
 
   it('warns about an unknown key and names the nearest; strict refuses', () => {
@@ -153,7 +165,10 @@ describe('checks', () => {
     expect(problemsOf(`a: "${'x'.repeat(1_100_000)}"`)[0]).toContain('is larger than');
     const started = performance.now();
     expect(problemsOf(`a: ${'['.repeat(50_000)}`)).not.toEqual([]);
-    const bomb = ['a0: &a0 x', ...Array.from({ length: 40 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`)];
+    const bomb = [
+      'a0: &a0 x',
+      ...Array.from({ length: 40 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`),
+    ];
     expect(problemsOf(bomb.join('\n')).join()).toContain('more than 100 aliases');
     expect(performance.now() - started).toBeLessThan(3000);
   });
@@ -163,11 +178,16 @@ describe('interpolation', () => {
   it('fills ${NAME} and ${NAME:-default} once, and warns about an unset name', () => {
     env['BIND'] = '127.0.0.1:${PORT}';
     env['PORTS'] = '9';
-    const path = file('i.yaml', 'server:\n  workers: ${PORTS}\nscanner:\n  default_profile: "${P:-quick}${NONE}"\n');
+    const path = file(
+      'i.yaml',
+      'server:\n  workers: ${PORTS}\nscanner:\n  default_profile: "${P:-quick}${NONE}"\n',
+    );
     const { config, warnings } = load({ file: path });
     expect(config.server.workers).toBe(9);
     expect(config.scanner.default_profile).toBe('quick');
     expect(warnings.join()).toContain('scanner.default_profile: environment variable NONE is not set');
-    expect(problemsOf('server: { bind: "${BIND}" }').join()).toContain('must be host:port, not "127.0.0.1:${PORT}"');
+    expect(problemsOf('server: { bind: "${BIND}" }').join()).toContain(
+      'must be host:port, not "127.0.0.1:${PORT}"',
+    );
   });
 });

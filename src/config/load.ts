@@ -54,13 +54,16 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   const workspaceDir = placeWorkspace(outside, input.env);
   const workspace = keep(readConfigFile(join(workspaceDir, 'config', 'portolan.yaml'), false, input.env));
   if (workspace.delete('workspace.dir')) {
-    report.warnings.push(`${workspaceDir}/config/portolan.yaml: workspace.dir has no effect in the workspace itself`);
+    report.warnings.push(
+      `${workspaceDir}/config/portolan.yaml: workspace.dir has no effect in the workspace itself`,
+    );
   }
 
   const settings = merge([defaults(), system, user, workspace, chosen, environment, flags]);
   placeWorkspace(settings, input.env);
   checkTogether(settings, report.problems);
-  if (input.strict) report.problems.push(...report.warnings.filter((text) => text.includes('is not a known key')));
+  if (input.strict)
+    report.problems.push(...report.warnings.filter((text) => text.includes('is not a known key')));
   if (report.problems.length > 0) throw refusal(report.problems);
   return { config: nest(settings), warnings: report.warnings, origins: originsOf(settings) };
 }
@@ -93,7 +96,8 @@ function readFlags(flags: Record<string, unknown>, report: { problems: string[] 
   for (const [path, given] of Object.entries(flags)) {
     if (given === undefined) continue;
     const key = keys.get(path);
-    if (!key) throw new Error(`no such configuration key: ${path} (nearest: ${nearest(path, [...keys.keys()])})`);
+    if (!key)
+      throw new Error(`no such configuration key: ${path} (nearest: ${nearest(path, [...keys.keys()])})`);
     const read = typeof given === 'string' ? readFromText(key, given) : readTyped(key, given);
     keepRead(settings, key, read, 'flag', report);
   }
@@ -139,7 +143,9 @@ function home(env: NodeJS.ProcessEnv): string {
 /** Pairs of keys that must fit each other; a default gives way to what was set. */
 function checkTogether(settings: Map<string, Setting>, problems: string[]): void {
   keepBelow(settings, problems, 'scanner.rate', 'scanner.max_rate', (limit) => limit);
-  keepBelow(settings, problems, 'workers.heartbeat', 'workers.lease', (limit) => Math.max(100, Math.floor(limit / 3)));
+  keepBelow(settings, problems, 'workers.heartbeat', 'workers.lease', (limit) =>
+    Math.max(100, Math.floor(limit / 3)),
+  );
 }
 
 function keepBelow(
@@ -156,12 +162,19 @@ function keepBelow(
     settings.set(path, { value: fitting(Number(limit.value)), origin: 'default' });
     return;
   }
-  problems.push(`${setting.origin} ${path}: must not be above ${limitPath} (${limit.value}, ${limit.origin})`);
+  problems.push(
+    `${setting.origin} ${path}: must not be above ${limitPath} (${limit.value}, ${limit.origin})`,
+  );
 }
 
 function refusal(problems: string[]): PortolanError {
-  const count = problems.length === 1 ? 'The configuration has a problem' : `The configuration has ${problems.length} problems`;
-  return new PortolanError('configuration', `${count}:\n${problems.map((text) => `  ${text}`).join('\n')}`, { problems });
+  const count =
+    problems.length === 1
+      ? 'The configuration has a problem'
+      : `The configuration has ${problems.length} problems`;
+  return new PortolanError('configuration', `${count}:\n${problems.map((text) => `  ${text}`).join('\n')}`, {
+    problems,
+  });
 }
 
 function nest(settings: Map<string, Setting>): Config {

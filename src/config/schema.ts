@@ -208,7 +208,12 @@ export const configKeys = [
     max: 1000,
     description: 'Resumes in a row without new progress before a scan counts as interrupted.',
   },
-  { path: 'scanner.blocklist', type: 'target[]', default: [], description: 'Targets that are never scanned.' },
+  {
+    path: 'scanner.blocklist',
+    type: 'target[]',
+    default: [],
+    description: 'Targets that are never scanned.',
+  },
   {
     path: 'scanner.scope.allow',
     type: 'cidr[]',
@@ -220,12 +225,6 @@ export const configKeys = [
     type: 'cidr[]',
     default: [],
     description: 'Networks that are never touched; stronger than allow.',
-  },
-  {
-    path: 'scanner.scope.protect_self',
-    type: 'bool',
-    default: false,
-    description: "Skip the server's own listener.",
   },
   {
     path: 'scanner.dns.servers',
@@ -311,8 +310,6 @@ type Below<P extends { path: string; value: unknown }, Head extends string> = P 
 
 /** All settings, nested by the names of the contract; durations in milliseconds. */
 export type Config = Level<{ [K in Key as K['path']]: { path: K['path']; value: Value<K> } }[Key['path']]>;
-
-export type ConfigPath = Key['path'];
 
 /** Environment names of a key, the strongest first. */
 export function environmentNames(key: ConfigKey): string[] {

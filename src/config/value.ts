@@ -42,7 +42,10 @@ export function readFromText(key: ConfigKey, text: string): ReadValue {
     case 'resolver[]':
       return readList(
         key,
-        trimmed.split(',').map((item) => item.trim()).filter((item) => item !== ''),
+        trimmed
+          .split(',')
+          .map((item) => item.trim())
+          .filter((item) => item !== ''),
       );
     default:
       return readTyped(key, trimmed);
@@ -51,7 +54,8 @@ export function readFromText(key: ConfigKey, text: string): ReadValue {
 
 function readInteger(key: ConfigKey, given: number): ReadValue {
   if (!Number.isSafeInteger(given)) return wrong('a whole number', given);
-  if (key.min !== undefined && given < key.min) return { reason: `must be at least ${key.min}, not ${given}` };
+  if (key.min !== undefined && given < key.min)
+    return { reason: `must be at least ${key.min}, not ${given}` };
   if (key.max !== undefined && given > key.max) return { reason: `must be at most ${key.max}, not ${given}` };
   return { value: given };
 }
@@ -60,14 +64,17 @@ function readDuration(key: ConfigKey, given: unknown): ReadValue {
   const zero = given === 0 || given === '0';
   const ms = zero ? 0 : typeof given === 'string' ? parseDuration(given) : null;
   if (ms === null) return wrong('a duration with a unit, such as 30s or 1h30m', given);
-  if (key.min !== undefined && ms < key.min) return { reason: `must be at least ${key.min}ms, not ${show(given)}` };
-  if (key.max !== undefined && ms > key.max) return { reason: `must be at most ${key.max}ms, not ${show(given)}` };
+  if (key.min !== undefined && ms < key.min)
+    return { reason: `must be at least ${key.min}ms, not ${show(given)}` };
+  if (key.max !== undefined && ms > key.max)
+    return { reason: `must be at most ${key.max}ms, not ${show(given)}` };
   return { value: ms };
 }
 
 function readText(key: ConfigKey, given: string): ReadValue {
   if (/\p{Cc}/u.test(given)) return { reason: 'must not hold control characters' };
-  if (key.type === 'enum' && !key.values?.includes(given)) return wrong(`one of ${key.values?.join(', ')}`, given);
+  if (key.type === 'enum' && !key.values?.includes(given))
+    return wrong(`one of ${key.values?.join(', ')}`, given);
   if (key.type === 'endpoint' && !parseEndpoint(given)) return wrong('host:port', given);
   if (key.type === 'string' && given === '') return { reason: 'must not be empty' };
   return { value: given };
@@ -87,7 +94,11 @@ function itemProblem(key: ConfigKey, item: string): string | null {
     case 'cidr[]':
       return networkProblem(item);
     case 'target[]':
-      return parseTargets([item]).problems.map((p) => `${show(p.value)}: ${p.reason}`).join('; ') || null;
+      return (
+        parseTargets([item])
+          .problems.map((p) => `${show(p.value)}: ${p.reason}`)
+          .join('; ') || null
+      );
     default:
       return isResolver(item) ? null : `must be an IP address, or address:port, not ${show(item)}`;
   }

@@ -41,7 +41,10 @@ describe('forEachItem', () => {
     const failing = forEachItem(context(), numbers(3), { concurrency: 1 }, () => {
       throw new Error('nothing works');
     });
-    await expect(failing).rejects.toMatchObject({ message: 'every item failed', cause: { message: 'nothing works' } });
+    await expect(failing).rejects.toMatchObject({
+      message: 'every item failed',
+      cause: { message: 'nothing works' },
+    });
   });
 
   it('stops pulling items once aborted and throws the reason', async () => {

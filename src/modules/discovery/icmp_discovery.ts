@@ -13,7 +13,7 @@ export default defineModule({
     ...discoveryOptions,
     types: {
       Type: 'string',
-      Description: 'ICMP messages to send: echo. (timestamp is not in this build.)',
+      Description: 'ICMP messages to send; this build knows echo only.',
       Default: 'echo',
       Enum: ['echo'],
     },

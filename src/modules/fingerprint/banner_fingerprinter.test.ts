@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { Fingerprint } from '../../domain/service.ts';
-import { bannerOf, runModule } from '../parser/trial-run.ts';
 import definition from './banner_fingerprinter.ts';
 
 test('keeps to its own evidence', async () => {

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { Banner } from '../../domain/banner.ts';
 import type { Fingerprint } from '../../domain/service.ts';
-import { bannerOf, runModule } from '../parser/trial-run.ts';
 import coordinator from './fingerprint_coordinator.ts';
 
 const run = (banners: Banner[], options: Record<string, unknown> = {}) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { ParsedService } from '../../domain/service.ts';
 import definition from './ssh_parser.ts';
-import { bannerOf, runModule } from './trial-run.ts';
 
 const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');

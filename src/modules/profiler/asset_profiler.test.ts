@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { runModule } from '../../../test/module-trial.ts';
 import type { AssetProfile } from '../../domain/asset.ts';
 import type { Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
-import { runModule } from '../parser/trial-run.ts';
 import assetProfiler from './asset_profiler.ts';
 
 const run = (open_ports: Port[], service_fingerprints: Fingerprint[]) =>

@@ -2,9 +2,9 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
+import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
 import { type Banner, bannerBytes } from '../../domain/banner.ts';
 import banner_grabber from './banner_grabber.ts';
-import { closeServers, listen, openConnections, tryModule } from './trial-run.ts';
 
 afterEach(closeServers);
 

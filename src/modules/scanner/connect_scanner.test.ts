@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { closeServers, listen, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
 import connect_scanner, { answersEverything } from './connect_scanner.ts';
-import { closeServers, listen, tryModule } from './trial-run.ts';
 
 afterEach(closeServers);
 

@@ -1,12 +1,13 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { compileScope } from '../../domain/scope.ts';
-import { parseTargets } from '../../domain/target.ts';
-import type { DataContext, ExecContext, ModuleDefinition } from '../../engine/module.ts';
-import type { NetworkGate } from '../../net/gate.ts';
-import { RateLimiter } from '../../net/rate.ts';
-import { createGate } from '../../net/scoped-gate.ts';
+import { type Banner, describeBytes } from '../src/domain/banner.ts';
+import { compileScope } from '../src/domain/scope.ts';
+import { parseTargets } from '../src/domain/target.ts';
+import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
+import type { NetworkGate } from '../src/net/gate.ts';
+import { RateLimiter } from '../src/net/rate.ts';
+import { createGate } from '../src/net/scoped-gate.ts';
 
-/** For tests: runs one module on loopback with inputs from arrays, and collects what it publishes. */
+/** One module run on loopback with inputs from arrays, and what it published. */
 export interface Trial {
   published: Map<string, unknown[]>;
   warnings: string[];
@@ -26,7 +27,8 @@ export async function tryModule(
   definition: ModuleDefinition,
   options: {
     config?: Record<string, unknown>;
-    inputs?: Record<string, unknown[]>;
+    inputs?: Record<string, readonly unknown[]>;
+    results?: ResultSource;
     targets?: string[];
     signal?: AbortSignal;
     maxConnections?: number;
@@ -46,6 +48,7 @@ export async function tryModule(
     options: {},
     net: gate,
     log: { debug: silent, info: silent, warn: silent, error: silent },
+    results: options.results,
     progress: silent,
     warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
   } as unknown as ExecContext;
@@ -54,7 +57,7 @@ export async function tryModule(
   return trial;
 }
 
-function dataOf(inputs: Record<string, unknown[]>, published: Map<string, unknown[]>): DataContext {
+function dataOf(inputs: Record<string, readonly unknown[]>, published: Map<string, unknown[]>): DataContext {
   const data = {
     has: (key: string) => key in inputs,
     keys: () => Object.keys(inputs),
@@ -68,6 +71,23 @@ function dataOf(inputs: Record<string, unknown[]>, published: Map<string, unknow
     },
   };
   return data as unknown as DataContext;
+}
+
+/** What a module that publishes one key makes of complete input streams. */
+export async function runModule<T>(
+  definition: ModuleDefinition,
+  inputs: Record<string, readonly unknown[]>,
+  config: Record<string, unknown> = {},
+): Promise<T[]> {
+  const { published } = await tryModule(definition, { inputs, config });
+  return [...published.values()].flat() as T[];
+}
+
+/** The banner of a service that answered these bytes (latin1). */
+export function bannerOf(port: number, answer: string, more: Partial<Banner> = {}): Banner {
+  const endpoint = { host: '192.0.2.1', port, protocol: 'tcp' } as const;
+  const bytes = Buffer.from(answer, 'latin1');
+  return { ...endpoint, ...describeBytes(bytes), probe: 'null', truncated: false, partial: false, ...more };
 }
 
 const servers = new Set<Server>();

@@ -1,0 +1,88 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkOutputFile, chooseOutput, writeResult } from './output.ts';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'portolan-output-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function* text(...chunks: string[]) {
+  yield* chunks;
+}
+
+async function* broken() {
+  yield 'half';
+  throw new Error('broke off');
+}
+
+describe('chooseOutput', () => {
+  it.each([
+    [{}, null, 'text'],
+    [{ output: 'json' }, null, 'json'],
+    [{ output: 'text', format: 'csv' }, null, 'csv'],
+    [{ output: 'result.csv' }, 'result.csv', 'csv'],
+    [{ output: 'result.JSONL' }, 'result.JSONL', 'jsonl'],
+    [{ output: 'result' }, 'result', 'text'],
+    [{ output: './json' }, './json', 'text'],
+    [{ output: 'result.csv', format: 'json' }, 'result.csv', 'json'],
+    [{ output: '-', format: 'json' }, null, 'json'],
+  ] as const)('%j', (flags, file, format) => {
+    expect(chooseOutput(flags)).toEqual({ file, format });
+  });
+
+  it.each([
+    [{ format: 'xml' }, 'not a format'],
+    [{ format: 'pdf' }, 'not in this build'],
+    [{ output: 'yaml' }, 'not in this build'],
+    [{ output: 'report.html' }, 'not in this build'],
+    [{ output: '' }, 'needs a file name'],
+  ])('refuses %j', (flags, reason) => {
+    expect(() => chooseOutput(flags)).toThrow(reason);
+  });
+});
+
+describe('writeResult', () => {
+  it('writes a private file', async () => {
+    const file = join(folder, 'result.json');
+    await writeResult(file, text('a', 'ü'));
+    expect(await readFile(file, 'utf8')).toBe('aü');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('leaves nothing behind when the result breaks off, and keeps what was there', async () => {
+    const file = join(folder, 'result.json');
+    await writeFile(file, 'before');
+    await expect(writeResult(file, broken())).rejects.toThrow('broke off');
+    expect(await readdir(folder)).toEqual(['result.json']);
+    expect(await readFile(file, 'utf8')).toBe('before');
+  });
+
+  it('writes through a link and keeps it', async () => {
+    await writeFile(join(folder, 'real'), 'before');
+    await symlink(join(folder, 'real'), join(folder, 'link'));
+    await writeResult(join(folder, 'link'), text('after'));
+    expect(await readFile(join(folder, 'real'), 'utf8')).toBe('after');
+  });
+
+  it('does not replace a device', async () => {
+    await writeResult('/dev/null', text('gone'));
+    expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
+  });
+
+  it('refuses a missing folder, a folder as file and reports a full disk', async () => {
+    await mkdir(join(folder, 'sub'));
+    await expect(checkOutputFile(join(folder, 'none', 'x'))).rejects.toMatchObject({
+      code: 'not_found',
+      exitCode: 1,
+    });
+    await expect(checkOutputFile(join(folder, 'sub'))).rejects.toMatchObject({
+      code: 'conflict',
+      exitCode: 1,
+    });
+    await expect(writeResult('/dev/full', text('x'))).rejects.toMatchObject({ code: 'insufficient_storage' });
+  });
+});

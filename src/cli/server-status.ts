@@ -1,0 +1,58 @@
+import { PortolanError } from '../domain/errors.ts';
+import { findLockHolder } from '../workspace/workspace-lock.ts';
+import { Client } from './client.ts';
+import type { GlobalFlags } from './globals.ts';
+import { print } from './output.ts';
+import { jsonText, printable } from './printable.ts';
+import { readConfig } from './session.ts';
+
+/** The health object of contract 8.1, as far as it is shown. */
+interface Health {
+  status: string;
+  uptime: number;
+  version: string;
+  workers: { active: number; idle: number; total: number };
+  queue: { pending: number; running: number; failed: number };
+  workspace: { scans: number; size_mb: number; free_space_mb: number };
+  checks?: { name: string; status: string; message: string }[];
+}
+
+/** @returns 0 when the server runs and is not unhealthy, 1 when it is unhealthy. @throws `network` when none runs */
+export async function showStatus(
+  flags: { format: string; apiToken?: string },
+  global: GlobalFlags,
+): Promise<number> {
+  const { config } = await readConfig(global);
+  const { dir } = config.workspace;
+  const holder = await findLockHolder(dir);
+  if (!holder) {
+    if (flags.format === 'json') print(jsonText({ running: false }));
+    throw new PortolanError('network', `no server runs on the workspace ${dir}`);
+  }
+  const client = new Client({
+    url: holder.url,
+    token: flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null),
+  });
+  const health = await client.health<Health>();
+  const { pid, url } = holder;
+  print(
+    flags.format === 'json' ? jsonText({ running: true, pid, url, ...health }) : statusText(pid, url, health),
+  );
+  return health.status === 'unhealthy' ? 1 : 0;
+}
+
+function statusText(pid: number, url: string, health: Health): string {
+  const { workers, queue, workspace } = health;
+  const lines = [
+    `status     ${health.status}`,
+    `url        ${url}`,
+    `pid        ${pid}`,
+    `version    ${health.version}`,
+    `uptime     ${health.uptime} s`,
+    `workers    ${workers.active} active, ${workers.idle} idle`,
+    `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
+    `workspace  ${workspace.scans} scans, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
+    ...(health.checks ?? []).map((check) => `check      ${check.name}: ${check.status}, ${check.message}`),
+  ];
+  return `${lines.map(printable).join('\n')}\n`;
+}

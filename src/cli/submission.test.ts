@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ScanFlags, submissionOf } from './submission.ts';
+
+const flags: ScanFlags = { discover: true, wait: true };
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'portolan-list-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('submissionOf', () => {
+  it('holds only what was asked for', async () => {
+    expect(await submissionOf(['192.0.2.1'], flags)).toEqual({ targets: ['192.0.2.1'] });
+  });
+
+  it('maps every flag to its field', async () => {
+    const all: ScanFlags = {
+      ...flags,
+      targets: '192.0.2.2, 192.0.2.3',
+      exclude: '192.0.2.9',
+      topPorts: 50,
+      profile: 'quick',
+      rate: 10,
+      timeout: '1s',
+      maxRetries: 2,
+      concurrency: 5,
+      maxDuration: '1m',
+      scanType: 'connect',
+      discover: false,
+      vuln: false,
+      intrusive: true,
+      failFast: true,
+      scanName: 'n',
+      tags: 'a,b',
+    };
+    expect(await submissionOf(['192.0.2.1,host.example'], all)).toEqual({
+      targets: ['192.0.2.1', 'host.example', '192.0.2.2', '192.0.2.3'],
+      exclude: ['192.0.2.9'],
+      ports: 'top-50',
+      profile: 'quick',
+      rate: 10,
+      vuln: false,
+      name: 'n',
+      tags: ['a', 'b'],
+      options: {
+        scan_type: 'connect',
+        discover: false,
+        concurrency: 5,
+        timeout: '1s',
+        retries: 2,
+        max_duration: '1m',
+        intrusive: true,
+        fail_fast: true,
+      },
+    });
+  });
+
+  it('names the discovery graph', async () => {
+    expect(await submissionOf(['192.0.2.1'], { ...flags, onlyDiscover: true })).toMatchObject({
+      dag: 'discovery-only',
+    });
+  });
+
+  it('reads lists with comments, blank lines and commas', async () => {
+    const file = join(folder, 'hosts.txt');
+    await writeFile(file, '\ufeff# all\r\n192.0.2.1 # gateway\n\n  192.0.2.2,192.0.2.3\n');
+    const expected = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+    expect((await submissionOf([`@${file}`], flags)).targets).toEqual(expected);
+    expect((await submissionOf([], { ...flags, targetFile: file })).targets).toEqual(expected);
+    expect((await submissionOf(['192.0.2.4'], { ...flags, excludeFile: file }))['exclude']).toEqual(expected);
+  });
+
+  it('keeps mistakes for the check that names them', async () => {
+    expect((await submissionOf(['192.0.2.1,,x y'], flags)).targets).toEqual(['192.0.2.1', '', 'x y']);
+  });
+
+  it('refuses no targets and unreadable lists', async () => {
+    await expect(submissionOf([], flags)).rejects.toMatchObject({ code: 'usage', exitCode: 2 });
+    await expect(submissionOf(['@/none/such'], flags)).rejects.toThrow('no such file');
+    await expect(submissionOf([`@${folder}`], flags)).rejects.toThrow('it is a folder');
+    await expect(submissionOf(['@'], flags)).rejects.toThrow('name of a file');
+  });
+
+  it('reads no endless list', async () => {
+    await expect(submissionOf(['@/dev/zero'], flags)).rejects.toThrow('larger than 8 MiB');
+  });
+});

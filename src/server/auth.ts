@@ -1,0 +1,107 @@
+import type { IncomingMessage } from 'node:http';
+import { allows, type TokenScope, tokenIdOf, verifyToken } from '../actions/verify-token.ts';
+import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
+import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
+import type { Store } from '../store/open.ts';
+import type { TokenRecord } from '../store/tokens.ts';
+
+/**
+ * Who may call a route: everybody (`open`), the holder of any good token (`any`), or of a token with one of the
+ * scopes.
+ */
+export type RouteAccess = 'open' | 'any' | readonly TokenScope[];
+
+/** A record read from the store holds for so long, so that a change is seen within 2 s. */
+const recordMs = 1000;
+/** `last_used_at` is written at most once in this time. */
+const lastUsedMs = 60_000;
+/** Records kept at once; a flood of unknown ids must not fill the memory. */
+const maxRecords = 1000;
+
+export function demandsTokens(config: Config): boolean {
+  return config.server.api.auth ?? !isLoopbackHost(parseEndpoint(config.server.bind)?.host ?? '');
+}
+
+/** Reachable from outside without tokens and without the operator's word for it: only loopback clients are served. */
+export function isProtected(config: Config): boolean {
+  const bound = isLoopbackHost(parseEndpoint(config.server.bind)?.host ?? '');
+  return !bound && !demandsTokens(config) && !config.server.allow_insecure;
+}
+
+/** @throws PortolanError `forbidden_origin` */
+export function checkClientAddress(address: string | undefined): void {
+  if (address !== undefined && isLoopbackHost(address)) return;
+  throw new PortolanError(
+    'forbidden_origin',
+    'Protected mode: the server is bound to an outside address without tokens, so it serves this machine only. ' +
+      'Set server.api.auth: true, or server.allow_insecure: true to serve everybody.',
+  );
+}
+
+/** Checks bearer tokens against the store. */
+export class Authenticator {
+  readonly #store: Store;
+  readonly #onFault: (error: unknown) => void;
+  readonly #records = new Map<string, { record: TokenRecord | null; readAt: number }>();
+  readonly #used = new Map<string, number>();
+
+  constructor(store: Store, onFault: (error: unknown) => void) {
+    this.#store = store;
+    this.#onFault = onFault;
+  }
+
+  /** The record of the request's token. @throws PortolanError `unauthorized`, with one text for every cause */
+  async authenticate(request: IncomingMessage): Promise<TokenRecord> {
+    const token = bearerToken(request);
+    const id = token === null ? null : tokenIdOf(token);
+    const record = id === null ? null : await this.#find(id);
+    if (!verifyToken(token ?? '', record, new Date()) || record === null) throw unauthorized(token !== null);
+    this.#markUsed(record);
+    return record;
+  }
+
+  async #find(id: string): Promise<TokenRecord | null> {
+    const now = performance.now();
+    const known = this.#records.get(id);
+    if (known && now - known.readAt < recordMs) return known.record;
+    const record = await this.#store.tokens.find(id);
+    if (this.#records.size >= maxRecords) this.#records.clear();
+    this.#records.set(id, { record, readAt: now });
+    return record;
+  }
+
+  #markUsed({ id }: TokenRecord): void {
+    const now = Date.now();
+    if (now - (this.#used.get(id) ?? 0) < lastUsedMs) return;
+    this.#used.set(id, now);
+    this.#store.tokens.update(id, { last_used_at: new Date(now).toISOString() }).catch(this.#onFault);
+  }
+}
+
+/** @throws PortolanError `insufficient_scope` */
+export function checkScopes(record: TokenRecord, required: readonly TokenScope[]): void {
+  if (allows(record.scopes, required)) return;
+  throw new PortolanError('insufficient_scope', `The token needs the scope ${required.join(' or ')}.`, {
+    required_scopes: required,
+  });
+}
+
+/** The token of the one and only Authorization header; null when it is somewhere else or twice. */
+function bearerToken(request: IncomingMessage): string | null {
+  const headers = request.rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
+  );
+  if (headers.length !== 1 || /[?&][^=&]*=(?:svc_|Bearer)/i.test(request.url ?? '')) return null;
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
+}
+
+function unauthorized(tokenSent: boolean): PortolanError {
+  return new PortolanError(
+    'unauthorized',
+    'A valid API token is needed: Authorization: Bearer <API_TOKEN>.',
+    {
+      challenge: tokenSent ? 'Bearer error="invalid_token"' : 'Bearer',
+    },
+  );
+}

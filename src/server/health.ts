@@ -1,0 +1,114 @@
+import { constants } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
+import type { ServerContext } from './context.ts';
+
+export interface HealthCheck {
+  name: string;
+  status: 'degraded' | 'unhealthy';
+  message: string;
+}
+
+export interface Health {
+  status: 'healthy' | 'degraded' | 'unhealthy';
+  /** Whole seconds. */
+  uptime: number;
+  version: string;
+  workers: { active: number; idle: number; total: number };
+  queue: { pending: number; running: number; failed: number };
+  workspace: { scans: number; size_mb: number; free_space_mb: number };
+  /** Only what is not in order. */
+  checks: HealthCheck[];
+}
+
+const mebibyte = 1_048_576;
+/** Below this much free disk, scans may soon fail. */
+const lowSpaceBytes = 512 * mebibyte;
+const queueAlmostFull = 0.9;
+/** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
+const rawCapability = 1n << 13n;
+
+/** Asks every part of the service how it is. Never throws: a part that cannot answer is a failed check. */
+export async function checkHealth(context: ServerContext): Promise<Health> {
+  const checks: HealthCheck[] = [];
+  const [queue, workspace] = await Promise.all([
+    queueHealth(context, checks),
+    workspaceHealth(context, checks),
+  ]);
+  const workers = context.workers.counts();
+  if (!context.workers.alive) {
+    checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker takes scans' });
+  }
+  checks.push(...(await rawRights()));
+  return {
+    status: worst(checks),
+    uptime: Math.floor((performance.now() - context.startedAt) / 1000),
+    version: context.version.version,
+    workers,
+    queue,
+    workspace,
+    checks,
+  };
+}
+
+async function queueHealth(
+  { store, config }: ServerContext,
+  checks: HealthCheck[],
+): Promise<Health['queue']> {
+  try {
+    const counts = await store.jobs.counts(new Date(Date.now() - config.queue.retention).toISOString());
+    if (counts.pending >= config.queue.max_jobs * queueAlmostFull) {
+      const message = `${counts.pending} scans wait; queue.max_jobs is ${config.queue.max_jobs}`;
+      checks.push({ name: 'queue', status: 'degraded', message });
+    }
+    return counts;
+  } catch {
+    checks.push({ name: 'queue', status: 'unhealthy', message: 'the queue store is not reachable' });
+    return { pending: 0, running: 0, failed: 0 };
+  }
+}
+
+async function workspaceHealth(
+  { store, workspace }: ServerContext,
+  checks: HealthCheck[],
+): Promise<Health['workspace']> {
+  try {
+    await access(workspace.dir, constants.W_OK | constants.X_OK);
+    const [{ scan_count, size_bytes }, free] = await Promise.all([
+      store.scans.totals(),
+      workspace.freeBytes(),
+    ]);
+    if (free < lowSpaceBytes) {
+      const message = `${Math.floor(free / mebibyte)} MiB of disk are left in the workspace`;
+      checks.push({ name: 'disk_space', status: 'degraded', message });
+    }
+    return {
+      scans: scan_count,
+      size_mb: Math.floor(size_bytes / mebibyte),
+      free_space_mb: Math.floor(free / mebibyte),
+    };
+  } catch {
+    checks.push({ name: 'workspace', status: 'unhealthy', message: 'the workspace is not writable' });
+    return { scans: 0, size_mb: 0, free_space_mb: 0 };
+  }
+}
+
+/** Rights do not change while a process runs, so they are read once. */
+let rawRightsRead: Promise<HealthCheck[]> | null = null;
+
+function rawRights(): Promise<HealthCheck[]> {
+  rawRightsRead ??= readRawRights();
+  return rawRightsRead;
+}
+
+async function readRawRights(): Promise<HealthCheck[]> {
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+  if (effective !== undefined && (BigInt(`0x${effective}`) & rawCapability) !== 0n) return [];
+  const message = 'raw sockets are not permitted (CAP_NET_RAW); scans fall back to sockets that are';
+  return [{ name: 'raw_rights', status: 'degraded', message }];
+}
+
+function worst(checks: readonly HealthCheck[]): Health['status'] {
+  if (checks.some(({ status }) => status === 'unhealthy')) return 'unhealthy';
+  return checks.length > 0 ? 'degraded' : 'healthy';
+}

@@ -1,0 +1,624 @@
+import { connect } from 'node:net';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { errorCatalogue } from '../../domain/errors.ts';
+import { openService, type Service } from '../fixtures/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service.close());
+
+const own: Service[] = [];
+afterEach(async () => {
+  for (const one of own.splice(0)) await one.close();
+});
+async function another(
+  flags: Record<string, unknown>,
+  options?: Parameters<typeof openService>[1],
+): Promise<Service> {
+  const one = await openService(flags, options);
+  own.push(one);
+  return one;
+}
+
+const post = (payload: unknown, headers: Record<string, string> = {}) =>
+  service.app.inject({
+    method: 'POST',
+    url: '/api/v1/scans',
+    payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+
+/** Sends bytes as they are and reads the answer to its end. */
+async function raw(base: string, request: string): Promise<string> {
+  const { hostname, port } = new URL(base);
+  return await new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(request));
+    let answer = '';
+    socket.on('data', (bytes) => (answer += bytes));
+    socket.on('end', () => resolve(answer)).on('error', reject);
+    socket.on('close', () => resolve(answer));
+  });
+}
+
+describe('submission', () => {
+  it('answers exactly three fields, with Location, and is durable', async () => {
+    const answer = await post({ targets: ['127.0.0.1'], name: 'a', tags: ['x'], ports: [80, 443] });
+    expect(answer.statusCode).toBe(201);
+    const { data, meta } = answer.json();
+    expect(Object.keys(data)).toEqual(['scan_id', 'status', 'created_at']);
+    expect(data.status).toBe('queued');
+    expect(data.scan_id).toMatch(/^\d{8}-\d{6}-[0-9a-f]{6}$/);
+    expect(meta.warnings).toBeUndefined();
+    expect(answer.headers['location']).toBe(`/api/v1/scans/${data.scan_id}`);
+    expect(await service.workspace.scan(data.scan_id).request()).toMatchObject({
+      profile: 'standard',
+      ports: '80,443',
+      rate: 1000,
+      pool: 'default',
+      vuln: false,
+    });
+    expect((await service.store.scans.get(data.scan_id))?.status).toBe('pending');
+  });
+
+  it('decides aliases, and turns vuln on for deep unless told otherwise', async () => {
+    const request = async (body: object) => {
+      const { data } = (await post({ targets: ['127.0.0.1'], ...body })).json();
+      return await service.workspace.scan(data.scan_id).request();
+    };
+    expect(await request({ profile: 'quick_discovery' })).toMatchObject({ profile: 'quick', vuln: false });
+    expect(await request({ profile: 'full_scan' })).toMatchObject({ profile: 'deep', vuln: true });
+    expect(await request({ profile: 'deep', vuln: false })).toMatchObject({ vuln: false });
+  });
+
+  it('names unknown fields and ignores them', async () => {
+    const answer = await post({ targets: ['127.0.0.1'], colour: 1, options: { speed: 2 } });
+    expect(answer.statusCode).toBe(201);
+    expect(answer.json().meta.warnings).toEqual(['unknown field: colour', 'unknown field: options.speed']);
+  });
+
+  it('reports all problems at once', async () => {
+    const bad = {
+      targets: ['127.0.0.1'],
+      profile: 'none',
+      ports: '0',
+      rate: 1e9,
+      pool: 'x',
+      notifications: ['nope'],
+    };
+    const answer = await post(bad);
+    expect(answer.statusCode).toBe(400);
+    const { error } = answer.json();
+    expect(error.code).toBe('invalid_request');
+    expect(error.details.fields.map(({ field }: { field: string }) => field).sort()).toEqual([
+      'notifications',
+      'pool',
+      'ports',
+      'profile',
+      'rate',
+    ]);
+    expect(error.details.fields.find(({ field }: { field: string }) => field === 'profile').reason).toContain(
+      'standard',
+    );
+  });
+
+  it('names every bad target by its place', async () => {
+    const { error } = (await post({ targets: ['10.0.0.1', '10.0.0.300', 'http://x'] })).json();
+    expect(error.details.fields).toEqual([{ field: 'targets', reason: 'invalid targets' }]);
+    expect(error.details.targets.map(({ index }: { index: number }) => index)).toEqual([1, 2]);
+    expect(error.message).toContain('2 of 3 targets');
+  });
+
+  it.each([
+    ['targets-missing', {}],
+    ['targets-empty', { targets: [] }],
+    ['targets-text', { targets: '127.0.0.1' }],
+    ['target-empty', { targets: [''] }],
+    ['target-number', { targets: [1] }],
+    ['vuln-text', { targets: ['127.0.0.1'], vuln: 'yes' }],
+    ['rate-text', { targets: ['127.0.0.1'], rate: '5' }],
+    ['rate-zero', { targets: ['127.0.0.1'], rate: 0 }],
+    ['rate-infinite', '{"targets":["127.0.0.1"],"rate":1e999}'],
+    ['rate-2^53', '{"targets":["127.0.0.1"],"rate":9007199254740993}'],
+    ['ports-reversed', { targets: ['127.0.0.1'], ports: '9-1' }],
+    ['ports-number', { targets: ['127.0.0.1'], ports: [65_536] }],
+    ['name-long', { targets: ['127.0.0.1'], name: 'x'.repeat(201) }],
+    ['tags-many', { targets: ['127.0.0.1'], tags: Array(33).fill('t') }],
+    ['options-list', { targets: ['127.0.0.1'], options: [] }],
+    ['retries-high', { targets: ['127.0.0.1'], options: { retries: 11 } }],
+    ['timeout-without-unit', { targets: ['127.0.0.1'], options: { timeout: '5' } }],
+    ['exclude-bad', { targets: ['127.0.0.1'], exclude: ['x y'] }],
+    ['dag-unknown', { targets: ['127.0.0.1'], dag: '../../etc/passwd' }],
+    ['body-list', []],
+    ['body-text', '"x"'],
+    ['body-empty', ''],
+    ['body-broken', '{"targets":'],
+    ['trailing-garbage', '{"targets":["127.0.0.1"]} x'],
+    ['byte-order-mark', '\ufeff{"targets":["127.0.0.1"]}'],
+    ['proto-key', '{"targets":["127.0.0.1"],"__proto__":{"polluted":1}}'],
+    ['proto-key-escaped', '{"targets":["127.0.0.1"],"\\u005f_proto__":{"polluted":1}}'],
+    ['constructor-key', '{"targets":["127.0.0.1"],"x":{"constructor":{"prototype":{"polluted":1}}}}'],
+    ['deep-65', `{"targets":["127.0.0.1"],"x":${'['.repeat(65)}${']'.repeat(65)}}`],
+    ['deep-10000', `{"targets":["127.0.0.1"],"x":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
+    ['shell', { targets: ['$(touch /tmp/x)'] }],
+    ['option', { targets: ['-oN /tmp/x'] }],
+  ])('refuses %s with 400 and stores nothing', async (_rule, payload) => {
+    const before = (await service.store.scans.totals()).scan_count;
+    const started = performance.now();
+    const answer = await post(payload);
+    expect(performance.now() - started).toBeLessThan(1000);
+    expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'invalid_request']);
+    expect(answer.json().error.details.fields.length).toBeGreaterThan(0);
+    expect((await service.store.scans.totals()).scan_count).toBe(before);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('takes the last of two equal keys', async () => {
+    expect((await post('{"targets":["nonsense!"],"targets":["127.0.0.1"]}')).statusCode).toBe(201);
+  });
+
+  it('takes JSON without a content type', async () => {
+    const untyped = await another({});
+    const body = '{"targets":["127.0.0.1"]}';
+    const head = `POST /api/v1/scans HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}`;
+    expect(await raw(await untyped.listen(), `${head}\r\n\r\n${body}`)).toMatch(/^HTTP\/1.1 201 /);
+  });
+
+  it('refuses another media type and a large body', async () => {
+    expect((await post('<x/>', { 'content-type': 'text/xml' })).json().error.code).toBe(
+      'unsupported_media_type',
+    );
+    const large = await post({ targets: ['127.0.0.1'], name: 'x'.repeat(2_100_000) });
+    expect([large.statusCode, large.json().error.code]).toEqual([413, 'payload_too_large']);
+  });
+
+  it('answers for the whole internet at once, with limit and count (T-028)', async () => {
+    for (const target of ['0.0.0.0/0', '::/0', '10.0.0.0/8', '2001:db8::/64']) {
+      const started = performance.now();
+      const answer = await post({ targets: [target] });
+      expect(performance.now() - started).toBeLessThan(200);
+      expect(answer.statusCode).toBe(400);
+      if (target === '10.0.0.0/8') expect(answer.json().error.message).toContain('the limit is 65536');
+    }
+  });
+
+  it('reports a million wrong items without delay', async () => {
+    const started = performance.now();
+    const answer = await post(`{"targets":[${'1,'.repeat(900_000)}1]}`);
+    expect(answer.statusCode).toBe(400);
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  it('refuses a target that is wholly out of scope, with a hint, and takes one that is partly inside', async () => {
+    const scoped = await another({
+      'scanner.scope.allow': '127.0.0.0/8',
+      'scanner.blocklist': '127.9.0.0/16',
+    });
+    const submit = async (targets: string[]) =>
+      (await scoped.app.inject({ method: 'POST', url: '/api/v1/scans', payload: { targets } })).json();
+    const { error } = await submit(['127.0.0.1', '10.0.0.0/30']);
+    expect(error.details.targets).toMatchObject([{ index: 1, value: '10.0.0.0/30', reason: 'out_of_scope' }]);
+    expect(error.details.targets[0].hint).toContain('scanner.scope.allow');
+    expect((await submit(['127.9.0.1'])).error.details.targets[0].hint).toContain('scanner.blocklist');
+    expect((await submit(['126.255.255.0-127.0.0.5'])).data.status).toBe('queued');
+  });
+
+  it('answers 503 with Retry-After when the queue is full', async () => {
+    const small = await another({ 'queue.max_jobs': 1 });
+    await small.submit('rows 1');
+    const answer = await small.app.inject({
+      method: 'POST',
+      url: '/api/v1/scans',
+      payload: { targets: ['127.0.0.1'] },
+    });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([503, 'queue_full']);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  });
+});
+
+describe('list', () => {
+  let listed: Service;
+  beforeAll(async () => {
+    listed = await openService();
+    for (const name of ['one', 'two', 'three']) await listed.submit(name, { tags: [`t-${name}`] });
+    await listed.submit('many', { targets: Array.from({ length: 150 }, (_, i) => `127.0.1.${i + 1}`) });
+  });
+  afterAll(() => listed.close());
+  const get = async (query: string) => await listed.app.inject({ url: `/api/v1/scans${query}` });
+
+  it('pages by offset and by cursor, with Link', async () => {
+    const first = await get('?limit=2');
+    const { scans, total, limit, offset, next_cursor } = first.json().data;
+    expect([scans.length, total, limit, offset]).toEqual([2, 4, 2, 0]);
+    expect(first.headers['link']).toContain('rel="next"');
+    expect(first.headers['link']).toContain('</api/v1/scans?limit=2&offset=2>; rel="last"');
+    const second = (await get(`?limit=2&cursor=${next_cursor}`)).json().data;
+    expect(second.next_cursor).toBeNull();
+    const all = [...scans, ...second.scans].map(({ name }: { name: string }) => name);
+    expect(all.toSorted()).toEqual(['many', 'one', 'three', 'two']);
+    const past = (await get('?offset=99999999999999999999')).json();
+    expect(past.data.scans).toEqual([]);
+  });
+
+  it('coerces a limit above 1000 and echoes it', async () => {
+    expect((await get('?limit=1001')).json().data.limit).toBe(1000);
+    expect((await get('?limit=99999999999999999999999')).json().data.limit).toBe(1000);
+  });
+
+  it('filters, with queued as another word for pending', async () => {
+    const names = async (query: string) =>
+      (await get(query)).json().data.scans.map(({ name }: { name: string }) => name);
+    expect(await names('?tag=t-two')).toEqual(['two']);
+    expect(await names('?q=thr')).toEqual(['three']);
+    expect(await names('?status=queued&q=one')).toEqual(['one']);
+    expect(await names('?status=running')).toEqual([]);
+    expect(await names('?since=2020-01-01&q=one')).toEqual(['one']);
+    expect(await names('?since=2999-01-01T00:00:00%2B02:00')).toEqual([]);
+  });
+
+  it('shows the first 100 of very many targets; the detail shows all', async () => {
+    const [scan] = (await get('?q=many')).json().data.scans;
+    expect([scan.targets.length, scan.targets_total]).toEqual([100, 150]);
+    const detail = await listed.app.inject({ url: `/api/v1/scans/${scan.scan_id}` });
+    expect(detail.json().data.targets).toHaveLength(150);
+  });
+
+  it.each([
+    'limit=0',
+    'limit=-1',
+    'limit=1e9',
+    'limit=10;',
+    'limit=',
+    'limit=%201',
+    'limit=1&limit=2',
+    'limit[]=1',
+    'offset=-1',
+    'offset=x',
+    'offset=0&cursor=abc',
+    'cursor=!!!',
+    'status=unknown',
+    'status=',
+    'since=yesterday',
+    'since=275761-01-01',
+    'since=2026-02-30',
+    'since=1969-12-31',
+    'since=2026-01-01T25:00:00Z',
+    'since=1700000000',
+  ])('refuses ?%s with the field named (T-034)', async (query) => {
+    const answer = await get(`?${query}`);
+    if (query === 'limit[]=1') return expect(answer.statusCode).toBe(200);
+    expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'invalid_request']);
+    const field = query === 'offset=0&cursor=abc' ? 'cursor' : query.split(/[=[]/)[0];
+    expect(answer.json().error.details.fields[0].field).toBe(field);
+  });
+});
+
+describe('paths', () => {
+  it.each([
+    '..',
+    '%2e%2e%2f',
+    '..%5c',
+    '%00',
+    '%2fetc%2fpasswd',
+    'x'.repeat(5000),
+    '20261006-143022-A1B2C3',
+    '20261006-143022-abcdef',
+    '%ff',
+    '%',
+  ])('answers 404 for the id %s without touching the disk (T-027)', async (id) => {
+    for (const [method, tail] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['GET', '/results'],
+      ['POST', '/cancel'],
+      ['GET', '/events'],
+    ] as const) {
+      const answer = await service.app.inject({ method, url: `/api/v1/scans/${id}${tail}` });
+      expect([answer.statusCode, answer.json().error.code]).toEqual(
+        answer.statusCode === 405 ? [405, 'method_not_allowed'] : [404, 'not_found'],
+      );
+      expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    }
+  });
+
+  it('answers 404 for an unknown path and 405 with Allow for a wrong method', async () => {
+    expect((await service.app.inject({ url: '/api/v1/nothing' })).json().error.code).toBe('not_found');
+    const wrong = await service.app.inject({ method: 'PUT', url: '/api/v1/scans' });
+    expect([wrong.statusCode, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, POST']);
+    const detail = await service.app.inject({ method: 'POST', url: '/api/v1/scans/20261006-143022-abcdef' });
+    expect([detail.statusCode, detail.headers['allow']]).toEqual([405, 'DELETE, GET, HEAD']);
+  });
+
+  it('answers HEAD where GET does', async () => {
+    const scanId = await service.submit('head');
+    for (const url of [
+      '/health',
+      '/api/v1/scans',
+      `/api/v1/scans/${scanId}`,
+      `/api/v1/scans/${scanId}/results`,
+      `/api/v1/scans/${scanId}/events`,
+    ]) {
+      const answer = await service.app.inject({ method: 'HEAD', url });
+      expect([url, answer.statusCode, answer.body]).toEqual([url, 200, '']);
+    }
+  });
+
+  it('echoes a well-formed request id and replaces another', async () => {
+    const echoed = await service.app.inject({ url: '/api/v1/version', headers: { 'x-request-id': 'abc-1' } });
+    expect([echoed.headers['x-request-id'], echoed.json().meta.request_id]).toEqual(['abc-1', 'abc-1']);
+    const replaced = await service.app.inject({ url: '/nothing', headers: { 'x-request-id': 'a b' } });
+    expect(replaced.headers['x-request-id']).toMatch(/^req_[0-9a-f]{12}$/);
+    expect(replaced.json().error.details.request_id).toBe(replaced.headers['x-request-id']);
+  });
+
+  it('gives RFC 9457 members to who asks for them', async () => {
+    const answer = await service.app.inject({
+      url: '/nothing',
+      headers: { accept: 'application/problem+json' },
+    });
+    expect(answer.headers['content-type']).toContain('application/problem+json');
+    expect(answer.json()).toMatchObject({ type: 'about:blank', status: 404, error: { code: 'not_found' } });
+  });
+});
+
+describe('results', () => {
+  it('gives each format with its headers, and partial while unfinished', async () => {
+    const scanId = await service.submit('results');
+    const url = `/api/v1/scans/${scanId}/results`;
+    const json = await service.app.inject({ url });
+    expect(json.json().data).toMatchObject({
+      scan_id: scanId,
+      partial: true,
+      results: [],
+      compliance: [],
+      errors: [],
+    });
+    expect(json.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-disposition': `attachment; filename="${scanId}.json"`,
+      'x-scan-status': 'pending',
+    });
+    const lines = await service.app.inject({ url: `${url}?format=jsonl` });
+    expect(lines.headers['content-type']).toBe('application/x-ndjson');
+    expect(JSON.parse(lines.body.trim())).toMatchObject({ type: 'summary', partial: true });
+    const csv = await service.app.inject({ url, headers: { accept: 'application/xml, text/csv;q=0.5' } });
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(csv.body).toMatch(/^host,port,protocol,state,service,version/);
+    expect((await service.app.inject({ url: `${url}?format=xml` })).statusCode).toBe(400);
+    expect((await service.app.inject({ url, headers: { accept: 'image/png' } })).json().error.code).toBe(
+      'not_acceptable',
+    );
+    const exported = `/api/v1/workspace/scans/${scanId}/export`;
+    expect((await service.app.inject({ url: `${exported}?format=csv` })).statusCode).toBe(200);
+    expect((await service.app.inject({ url: `${exported}?format=pdf` })).json().error.code).toBe(
+      'not_implemented',
+    );
+    expect((await service.app.inject({ url: `${exported}?format=exe` })).statusCode).toBe(400);
+  });
+});
+
+describe('tokens', () => {
+  it('asks for a good one on every closed route, with one text for every cause (T-043)', async () => {
+    const closed = await another({ 'server.api.auth': true });
+    const expired = await closed.token('admin');
+    await closed.store.tokens.update(expired.split('_')[1] as string, {
+      expires_at: '2020-01-01T00:00:00.000Z',
+    });
+    const unknown = `svc_zzzzzz_${'A'.repeat(43)}`;
+    const good = await closed.token('scan:read');
+    const messages = new Set<string>();
+    for (const token of [null, 'garbage', unknown, expired, `${good.slice(0, -1)}_`]) {
+      for (const [method, url] of closedRoutes) {
+        const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+        const answer = await closed.app.inject({ method, url, headers });
+        expect([method, url, answer.statusCode, answer.json().error.code]).toEqual([
+          method,
+          url,
+          401,
+          'unauthorized',
+        ]);
+        expect(answer.headers['www-authenticate']).toBe(
+          token === null ? 'Bearer' : 'Bearer error="invalid_token"',
+        );
+        messages.add(answer.json().error.message);
+      }
+    }
+    expect(messages.size).toBe(1);
+    for (const url of ['/health', '/livez', '/healthz', '/readyz']) {
+      expect((await closed.app.inject({ url })).statusCode).toBe(200);
+    }
+    expect(
+      (await closed.app.inject({ url: '/api/v1/scans', headers: { authorization: `Bearer ${good}` } }))
+        .statusCode,
+    ).toBe(200);
+  });
+
+  const closedRoutes = [
+    ['GET', '/api/v1/scans'],
+    ['POST', '/api/v1/scans'],
+    ['GET', '/api/v1/health'],
+    ['GET', '/api/v1/openapi.json'],
+    ['GET', '/api/v1/scans/20261006-143022-abcdef/events'],
+    ['DELETE', '/api/v1/scans/20261006-143022-abcdef'],
+    ['GET', '/api/v1/unknown'],
+    ['PUT', '/api/v1/scans'],
+    ['GET', '/api/v1/scans/%'],
+  ] as const;
+
+  it('lets a reader read and not write (T-044)', async () => {
+    const closed = await another({ 'server.api.auth': true });
+    const headers = { authorization: `Bearer ${await closed.token('scan:read')}` };
+    const before = (await closed.store.scans.totals()).scan_count;
+    const writes = [
+      ['POST', '/api/v1/scans'],
+      ['DELETE', '/api/v1/scans/20261006-143022-abcdef'],
+      ['POST', '/api/v1/scans/20261006-143022-abcdef/cancel'],
+    ] as const;
+    for (const [method, url] of writes) {
+      const answer = await closed.app.inject({
+        method,
+        url,
+        headers,
+        ...(method === 'POST' && { payload: '{' }),
+      });
+      expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'insufficient_scope']);
+      expect(answer.json().error.details.required_scopes).toContain('scan:write');
+    }
+    expect((await closed.store.scans.totals()).scan_count).toBe(before);
+    const admin = { authorization: `Bearer ${await closed.token('admin')}` };
+    const made = await closed.app.inject({
+      method: 'POST',
+      url: '/api/v1/scans',
+      headers: admin,
+      payload: { targets: ['127.0.0.1'] },
+    });
+    expect(made.statusCode).toBe(201);
+  });
+
+  it('takes a token from one Authorization header only (T-046)', async () => {
+    const closed = await another({ 'server.api.auth': true });
+    const token = await closed.token('admin');
+    const base = await closed.listen();
+    const status = async (head: string, path = '/api/v1/version') =>
+      (await raw(base, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)).split(' ')[1];
+    expect(await status(`Authorization: Bearer ${token}\r\n`)).toBe('200');
+    expect(await status(`Authorization: Bearer ${token}\r\nAuthorization: Bearer ${token}\r\n`)).toBe('401');
+    expect(await status(`Cookie: token=${token}\r\n`)).toBe('401');
+    expect(await status('', `/api/v1/version?token=${token}`)).toBe('401');
+    expect(await status(`Authorization: Bearer ${token}\r\n`, `/api/v1/version?token=${token}`)).toBe('401');
+    expect(await status(`Authorization: Basic ${Buffer.from(`${token}:`).toString('base64')}\r\n`)).toBe(
+      '401',
+    );
+  });
+
+  it('sees a revocation within 2 s and notes the last use', async () => {
+    const closed = await another({ 'server.api.auth': true });
+    const token = await closed.token('scan:read');
+    const id = token.split('_')[1] as string;
+    const status = async () =>
+      (await closed.app.inject({ url: '/api/v1/version', headers: { authorization: `Bearer ${token}` } }))
+        .statusCode;
+    expect(await status()).toBe(200);
+    await expect.poll(async () => (await closed.store.tokens.find(id))?.last_used_at).not.toBeNull();
+    await closed.store.tokens.update(id, { revoked_at: new Date().toISOString() });
+    await expect.poll(status, { timeout: 2000, interval: 100 }).toBe(401);
+  });
+
+  it('serves this machine only in protected mode (T-058)', async () => {
+    const open = await another({ 'server.bind': '0.0.0.0:0', 'server.api.auth': false });
+    const from = async (remoteAddress: string) => await open.app.inject({ url: '/health', remoteAddress });
+    expect((await from('127.0.0.1')).statusCode).toBe(200);
+    expect((await from('::ffff:127.0.0.1')).statusCode).toBe(200);
+    const other = await from('192.0.2.7');
+    expect([other.statusCode, other.json().error.code]).toEqual([403, 'forbidden_origin']);
+    expect(other.json().error.message).toContain('server.api.auth');
+    expect(other.json().error.message).toContain('server.allow_insecure');
+    const insecure = await another({
+      'server.bind': '0.0.0.0:0',
+      'server.api.auth': false,
+      'server.allow_insecure': true,
+    });
+    expect((await insecure.app.inject({ url: '/health', remoteAddress: '192.0.2.7' })).statusCode).toBe(200);
+  });
+});
+
+describe('limits of a connection (T-036)', () => {
+  it('answers 414, 431 and 413 in the error shape and stays alive', async () => {
+    const limited = await another({});
+    const base = await limited.listen();
+    const get = (path: string, head = '') =>
+      raw(base, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`);
+    expect(await get(`/api/v1/scans?q=${'x'.repeat(8200)}`)).toMatch(/^HTTP\/1.1 414 [\s\S]*uri_too_long/);
+    expect(await get(`/${'x'.repeat(1_000_000)}`)).toMatch(/^HTTP\/1.1 414 [\s\S]*uri_too_long/);
+    expect(await get('/health', `A: ${'x'.repeat(17_000)}\r\n`)).toMatch(
+      /^HTTP\/1.1 431 [\s\S]*headers_too_large/,
+    );
+    expect(await get('/health', 'A: x\r\n'.repeat(101))).toMatch(/^HTTP\/1.1 431 [\s\S]*headers_too_large/);
+    expect(await raw(base, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1.1 400 [\s\S]*invalid_request/);
+    const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`;
+    const body = `POST /api/v1/scans HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}0\r\n\r\n`;
+    expect(await raw(base, body)).toMatch(/^HTTP\/1.1 413 [\s\S]*payload_too_large/);
+    expect(await get('/health')).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
+
+describe('drain', () => {
+  it('refuses writes and readiness, and goes on reading', async () => {
+    const draining = await another({});
+    draining.context.phase = 'draining';
+    const status = async (method: 'GET' | 'POST', url: string) =>
+      (await draining.app.inject({ method, url })).statusCode;
+    expect(await status('POST', '/api/v1/scans')).toBe(503);
+    expect(await status('GET', '/readyz')).toBe(503);
+    expect(await status('GET', '/api/v1/scans')).toBe(200);
+  });
+});
+
+describe('faults', () => {
+  it('show nothing of their cause (T-040)', async () => {
+    const broken = await another({});
+    await broken.store.close();
+    const answer = await broken.app.inject({ url: '/api/v1/scans' });
+    expect(answer.statusCode).toBeGreaterThanOrEqual(500);
+    expect(Object.keys(errorCatalogue)).toContain(answer.json().error.code);
+    expect(answer.body).not.toMatch(/sqlite|select|node_modules|\.ts|\/tmp/i);
+    const health = await broken.app.inject({ url: '/api/v1/health' });
+    expect([health.statusCode, health.json().status]).toEqual([503, 'unhealthy']);
+    broken.store.close = async () => undefined;
+  });
+});
+
+describe('the description of the API', () => {
+  it('declares a schema for every route, and answers keep to it', async () => {
+    const working = await another({}, { working: true });
+    const scanId = await working.submit('hang');
+    await working.until(scanId, ({ status }) => status === 'running');
+    const document = (await working.app.inject({ url: '/api/v1/openapi.json' })).json();
+    expect(document.openapi).toBe('3.1.0');
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const calls = [
+      ['GET', '/api/v1/scans', 200],
+      ['POST', '/api/v1/scans', 201],
+      ['GET', '/api/v1/scans/{scan_id}', 200],
+      ['POST', '/api/v1/scans/{scan_id}/cancel', 200],
+      ['DELETE', '/api/v1/scans/{scan_id}', 200],
+      ['GET', '/api/v1/workspace/info', 200],
+      ['GET', '/api/v1/health', 200],
+      ['GET', '/api/v1/version', 200],
+      ['GET', '/api/v1/modules', 200],
+      ['GET', '/api/v1/profiles', 200],
+      ['GET', '/api/v1/dags', 200],
+      ['GET', '/health', 200],
+    ] as const;
+    for (const [method, path, status] of calls) {
+      const payload = status === 201 ? { targets: ['127.0.0.1'] } : undefined;
+      const answer = await working.app.inject({
+        method,
+        url: path.replace('{scan_id}', scanId),
+        payload: payload as never,
+      });
+      expect([path, answer.statusCode]).toEqual([path, status]);
+      const operation = document.paths[path][method.toLowerCase()];
+      const schema = operation.responses[String(status)].content['application/json'].schema;
+      const valid = ajv.validate(schema, answer.json());
+      expect([path, ajv.errors, valid]).toEqual([path, null, true]);
+      const refusal = operation.responses['default'].content['application/json'].schema;
+      const missing = await working.app.inject({ method: 'PATCH', url: path });
+      expect(ajv.validate(refusal, missing.json())).toBe(true);
+    }
+  });
+
+  it('fails to build with a route that declares no access', async () => {
+    const { buildApp } = await import('./app.ts');
+    const app = await buildApp(service.context);
+    const routes = app.printRoutes({ commonPrefix: false });
+    expect(routes).toContain('/api/v1/scans');
+    await app.close();
+    const fastify = (await import('fastify')).default();
+    const { requireAccess } = await import('./routes.ts');
+    fastify.addHook('onRoute', requireAccess);
+    expect(() => fastify.get('/open-door', () => '')).toThrow(/GET \/open-door declares no access/);
+  });
+});

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { showScan } from '../../actions/show-scan.ts';
+import { type ScanEvent, type ScanSource, watchScan } from '../../actions/watch-scan.ts';
+import { invalidRequest } from '../../domain/errors.ts';
+import type { ServerContext } from '../context.ts';
+import type { App } from './app-type.ts';
+import { scanIdParams } from './schemas.ts';
+
+const heartbeatMs = 15_000;
+/** A scan that another process runs tells nobody; it is looked at this often. */
+const lookMs = 1000;
+
+const eventHeaders = Type.Object({
+  'last-event-id': Type.Optional(Type.String({ description: 'go on after this event' })),
+});
+
+export function eventRoutes(app: App, context: ServerContext): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id/events',
+    config: { access: ['scan:read'], streams: true },
+    schema: {
+      summary: 'Follow a scan as server-sent events',
+      description:
+        'Events: status, progress, host, port, finding, warning, end. The stream closes after end.',
+      params: scanIdParams,
+      headers: eventHeaders,
+      produces: ['text/event-stream'],
+    },
+    handler: async (request, reply) => {
+      const afterRow = readLastEventId(request.headers['last-event-id']);
+      const { scan_id } = await showScan(context.store, request.params.scan_id);
+      openStream(request, reply);
+      if (request.method !== 'HEAD') await follow(context, scan_id, afterRow, reply.raw);
+      reply.raw.end();
+      return reply;
+    },
+  });
+}
+
+/** @throws PortolanError `invalid_request` for what is no number of an event */
+function readLastEventId(text: string | undefined): number {
+  if (text === undefined || text === '') return 0;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const reason = 'must be the id of an event';
+  throw invalidRequest(`Last-Event-ID ${reason}`, [{ field: 'Last-Event-ID', reason }]);
+}
+
+function openStream(request: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-accel-buffering': 'no',
+    'x-request-id': request.id,
+  });
+  reply.raw.flushHeaders();
+}
+
+async function follow(
+  context: ServerContext,
+  scanId: string,
+  afterRow: number,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const signal = AbortSignal.any([gone.signal, context.closing]);
+  const heartbeat = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(': alive\n\n');
+  }, heartbeatMs);
+  try {
+    for await (const event of watchScan(sourceOf(context, scanId), afterRow, signal)) {
+      if (!response.write(eventText(event))) await drained(response, signal);
+      if (signal.aborted) return;
+    }
+  } catch (err) {
+    if (!signal.aborted) context.log.error({ err, scan_id: scanId }, 'the event stream broke');
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+function sourceOf({ store, workspace, workers }: ServerContext, scanId: string): ScanSource {
+  return {
+    folder: workspace.scan(scanId),
+    scan: async () => {
+      const scan = await store.scans.get(scanId);
+      return scan && workers.freshen(scan);
+    },
+    changed: (signal) => workers.changed(scanId, signal, lookMs),
+  };
+}
+
+function eventText({ event, id, data }: ScanEvent): string {
+  const number = id === undefined ? '' : `id: ${id}\n`;
+  return `event: ${event}\n${number}data: ${data}\n\n`;
+}
+
+/** Waits until the client has taken what is under way, or is gone. */
+async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || response.destroyed) return;
+  await once(response, 'drain', { signal }).catch(() => undefined);
+}

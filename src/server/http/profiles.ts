@@ -1,0 +1,32 @@
+import { Type } from 'typebox';
+import type { ServerContext } from '../context.ts';
+import type { App } from './app-type.ts';
+import { envelope, enveloped } from './envelope.ts';
+
+const described = { name: Type.String(), description: Type.String(), source: Type.String() };
+const profileSchema = Type.Object({ ...described, aliases: Type.Array(Type.String()) });
+const dagSchema = Type.Object({ ...described, nodes: Type.Integer() });
+
+export function profileRoutes(app: App, { catalogues }: ServerContext): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/profiles',
+    config: { access: ['scan:read'] },
+    schema: {
+      summary: 'Profiles that a scan may name',
+      response: { 200: enveloped(Type.Object({ profiles: Type.Array(profileSchema) })) },
+    },
+    handler: async (request) => envelope(request, { profiles: catalogues.profiles() }),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/dags',
+    config: { access: ['scan:read'] },
+    schema: {
+      summary: 'Graphs that a scan may name',
+      response: { 200: enveloped(Type.Object({ dags: Type.Array(dagSchema) })) },
+    },
+    handler: async (request) => envelope(request, { dags: catalogues.dags() }),
+  });
+}

@@ -1,0 +1,89 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type ResultFormat, resultFormats, streamResults } from '../../actions/stream-results.ts';
+import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import type { Scan } from '../../domain/scan.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { metaOf } from './envelope.ts';
+
+export const resultQuery = Type.Object({
+  format: Type.Optional(
+    Type.String({ description: 'json (default), jsonl or csv; without it Accept decides' }),
+  ),
+});
+
+const contentTypes: Record<ResultFormat, string> = {
+  json: 'application/json',
+  jsonl: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8',
+};
+
+/** The format of `format=`, else of `Accept`. @throws PortolanError `invalid_request` or `not_acceptable` */
+export function formatOf(request: FastifyRequest): ResultFormat {
+  const { format } = request.query as { format?: string };
+  if (format === undefined) return acceptedFormat(request.headers.accept);
+  if (isResultFormat(format)) return format;
+  const reason = `must be one of ${resultFormats.join(', ')}`;
+  throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);
+}
+
+function isResultFormat(text: string): text is ResultFormat {
+  return (resultFormats as readonly string[]).includes(text);
+}
+
+function acceptedFormat(accept: string | undefined): ResultFormat {
+  if (accept === undefined) return 'json';
+  const ranges = accept
+    .split(',')
+    .map(readRange)
+    .sort((a, b) => b.quality - a.quality);
+  const refused = new Set(ranges.filter(({ quality }) => quality === 0).map(({ type }) => type));
+  for (const { type, quality } of ranges) {
+    const found = quality > 0 && resultFormats.find((format) => matches(type, mediaType(format), refused));
+    if (found) return found;
+  }
+  throw new PortolanError(
+    'not_acceptable',
+    'Results exist as application/json, application/x-ndjson and text/csv.',
+  );
+}
+
+function readRange(text: string): { type: string; quality: number } {
+  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  const quality = Number(parameters.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
+  return { type, quality: Number.isFinite(quality) ? quality : 0 };
+}
+
+function matches(range: string, type: string, refused: ReadonlySet<string>): boolean {
+  if (refused.has(type)) return false;
+  return range === '*/*' || range === type || range === `${type.split('/')[0]}/*`;
+}
+
+function mediaType(format: ResultFormat): string {
+  return contentTypes[format].split(';')[0] as string;
+}
+
+/** Streams the results of a scan as a download. */
+export async function sendResults(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  scan: Scan,
+  folder: ScanFolder,
+  format: ResultFormat,
+): Promise<FastifyReply> {
+  reply
+    .header('content-type', contentTypes[format])
+    .header('content-disposition', `attachment; filename="${scan.scan_id}.${format}"`)
+    .header('x-scan-status', scan.status);
+  if (request.method === 'HEAD') return reply.send('');
+  const text = await streamResults(scan, folder, format);
+  const body = format === 'json' ? withEnvelope(text, request) : text;
+  return reply.send(Readable.from(body, { objectMode: false }));
+}
+
+async function* withEnvelope(data: AsyncIterable<string>, request: FastifyRequest): AsyncIterable<string> {
+  yield '{"data":';
+  yield* data;
+  yield `,"meta":${JSON.stringify(metaOf(request))}}\n`;
+}

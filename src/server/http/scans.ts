@@ -1,0 +1,128 @@
+import { Type } from 'typebox';
+import { cancelScan } from '../../actions/cancel-scan.ts';
+import { deleteScan } from '../../actions/delete-scan.ts';
+import { listScans } from '../../actions/list-scans.ts';
+import { showScan } from '../../actions/show-scan.ts';
+import { submitScan } from '../../actions/submit-scan.ts';
+import { choicesOf, type ServerContext } from '../context.ts';
+import type { App } from './app-type.ts';
+import { envelope, enveloped } from './envelope.ts';
+import { linkHeader } from './links.ts';
+import { formatOf, resultQuery, sendResults } from './results.ts';
+import { nullableText, scanIdParams, scanSchema, submissionSchema } from './schemas.ts';
+
+const listQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, default: 50, description: '1 to 1000; more counts as 1000' }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
+  ),
+  status: Type.Optional(Type.String({ description: 'pending (or queued), running, completed, failed' })),
+  since: Type.Optional(Type.String({ description: 'RFC 3339 time or date; created then or later' })),
+  tag: Type.Optional(Type.String({ maxLength: 64 })),
+  q: Type.Optional(Type.String({ maxLength: 255, description: 'substring of the name or of a target' })),
+});
+
+const listSchema = Type.Object({
+  scans: Type.Array(scanSchema),
+  total: Type.Integer(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  next_cursor: nullableText,
+});
+
+const acceptedSchema = Type.Object({
+  scan_id: Type.String(),
+  status: Type.Literal('queued'),
+  created_at: Type.String({ format: 'date-time' }),
+});
+
+export function scanRoutes(app: App, context: ServerContext): void {
+  const { store, workspace, workers } = context;
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/scans',
+    config: { access: ['scan:write', 'scan:execute'] },
+    schema: {
+      summary: 'Submit a scan',
+      body: submissionSchema,
+      response: { 201: enveloped(acceptedSchema) },
+    },
+    handler: async (request, reply) => {
+      const order = { ...context, choices: choicesOf(context), wake: () => workers.wake() };
+      const accepted = await submitScan(order, request.body, request.tokenId);
+      reply.code(201).header('location', `/api/v1/scans/${accepted.scan_id}`);
+      return envelope(request, accepted);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans',
+    config: { access: ['scan:read'] },
+    schema: {
+      summary: 'List scans, newest first',
+      querystring: listQuery,
+      response: { 200: enveloped(listSchema) },
+    },
+    handler: async (request, reply) => {
+      const list = await listScans(store, request.query);
+      list.scans = list.scans.map((scan) => workers.freshen(scan));
+      reply.header('link', linkHeader('/api/v1/scans', request.query, list));
+      return envelope(request, list);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id',
+    config: { access: ['scan:read'] },
+    schema: { summary: 'Show a scan', params: scanIdParams, response: { 200: enveloped(scanSchema) } },
+    handler: async (request) => {
+      const scan = await showScan(store, request.params.scan_id);
+      return envelope(request, workers.freshen(scan));
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/v1/scans/:scan_id',
+    config: { access: ['scan:write'] },
+    schema: {
+      summary: 'Stop a scan and delete it with its files',
+      params: scanIdParams,
+      response: { 200: enveloped(Type.Object({ scan_id: Type.String(), deleted: Type.Literal(true) })) },
+    },
+    handler: async (request) => {
+      const { scan_id } = request.params;
+      await deleteScan(context, scan_id);
+      return envelope(request, { scan_id, deleted: true as const });
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/scans/:scan_id/cancel',
+    config: { access: ['scan:write', 'scan:execute'] },
+    schema: {
+      summary: 'End a scan; its results stay',
+      params: scanIdParams,
+      response: { 200: enveloped(scanSchema) },
+    },
+    handler: async (request) => envelope(request, await cancelScan(context, request.params.scan_id)),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id/results',
+    config: { access: ['scan:read'], streams: true },
+    schema: { summary: 'Download results', params: scanIdParams, querystring: resultQuery },
+    handler: async (request, reply) => {
+      const scan = workers.freshen(await showScan(store, request.params.scan_id));
+      return sendResults(request, reply, scan, workspace.scan(scan.scan_id), formatOf(request));
+    },
+  });
+}

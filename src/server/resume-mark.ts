@@ -1,0 +1,43 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeFileAtomic } from '../workspace/atomic-file.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+
+/** `checkpoint.resumes.json`: how a scan fared when it was taken up again. */
+export interface ResumeMark {
+  /** Durable rows of the record at the last start. */
+  rows: number;
+  /** Resumes in a row without new rows. */
+  stalled: number;
+  /** The server stopped the scan in order, so the next start is no sign of trouble. */
+  orderly: boolean;
+}
+
+const noMark: ResumeMark = { rows: 0, stalled: 0, orderly: false };
+
+export async function readResumeMark(folder: ScanFolder): Promise<ResumeMark> {
+  try {
+    return { ...noMark, ...(JSON.parse(await readFile(markFile(folder), 'utf8')) as Partial<ResumeMark>) };
+  } catch {
+    // Missing at the first start. A damaged one counts as missing: at worst the scan gets further tries.
+    return noMark;
+  }
+}
+
+/** The mark of a start at which the record has `rows` durable rows. */
+export function nextResumeMark(last: ResumeMark, rows: number): ResumeMark {
+  if (rows > last.rows) return { rows, stalled: last.orderly ? 0 : 1, orderly: false };
+  return { rows, stalled: last.stalled + (last.orderly ? 0 : 1), orderly: false };
+}
+
+export async function writeResumeMark(folder: ScanFolder, mark: ResumeMark): Promise<void> {
+  await writeFileAtomic(markFile(folder), JSON.stringify(mark));
+}
+
+export async function removeResumeMark(folder: ScanFolder): Promise<void> {
+  await rm(markFile(folder), { force: true });
+}
+
+function markFile(folder: ScanFolder): string {
+  return join(folder.path, 'checkpoint.resumes.json');
+}

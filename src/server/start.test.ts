@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../config/load.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { GraphLibrary } from '../engine/graph-library.ts';
+import { Registry } from '../engine/registry.ts';
+import { openWorkspace } from '../workspace/workspace.ts';
+import { startServer } from './start.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-start-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+function start(flags: Record<string, unknown> = {}) {
+  const { config } = loadConfig({
+    env: { HOME: dir },
+    systemFile: join(dir, 'none.yaml'),
+    flags: {
+      'workspace.dir': join(dir, 'ws'),
+      'server.bind': '127.0.0.1:0',
+      'logging.level': 'error',
+      ...flags,
+    },
+  });
+  const entryFile = fileURLToPath(new URL('./fixtures/scan-child.ts', import.meta.url));
+  const library = new GraphLibrary();
+  return startServer({
+    config,
+    warnings: [],
+    version: '0.0.0',
+    entryFile,
+    registry: new Registry(),
+    library,
+  });
+}
+
+describe('a server', () => {
+  it('says where it listens, is ready, and gives everything back when it stops', async () => {
+    const server = await start();
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    const workspace = await openWorkspace(join(dir, 'ws'));
+    expect(await workspace.lockHolder()).toMatchObject({ pid: process.pid, url: server.url });
+    const stopping = performance.now();
+    await server.stop();
+    expect(performance.now() - stopping).toBeLessThan(3000);
+    await expect(fetch(`${server.url}/readyz`)).rejects.toThrow();
+    expect(await workspace.lockHolder()).toBeNull();
+    const again = await start();
+    await again.stop();
+  });
+
+  it('refuses a workspace in use, and lets go of it when the address cannot be bound', async () => {
+    const server = await start();
+    await expect(start()).rejects.toBeInstanceOf(PortolanError);
+    const taken = new URL(server.url).host;
+    await expect(start({ 'workspace.dir': join(dir, 'other'), 'server.bind': taken })).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
+    const other = await start({ 'workspace.dir': join(dir, 'other') });
+    await other.stop();
+    await server.stop();
+  });
+
+  it('keeps nothing with the workspace disabled', async () => {
+    const server = await start({ 'workspace.enabled': false });
+    const { data } = (await (await fetch(`${server.url}/api/v1/workspace/info`)).json()) as {
+      data: { path: string };
+    };
+    expect(data.path).not.toContain(dir);
+    await server.stop();
+    await expect((await import('node:fs/promises')).stat(data.path)).rejects.toThrow(/ENOENT/);
+  });
+});

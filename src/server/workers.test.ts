@@ -1,0 +1,181 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ResultRow } from '../domain/result.ts';
+import { isFinal } from '../domain/scan.ts';
+import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
+import { openService, type Service } from './fixtures/service.ts';
+import { nextResumeMark } from './resume-mark.ts';
+
+const open: Service[] = [];
+afterEach(async () => {
+  for (const service of open.splice(0)) await service.close();
+});
+
+async function start(flags: Record<string, unknown> = {}, options: Parameters<typeof openService>[1] = {}) {
+  const service = await openService(flags, { working: true, ...options });
+  open.push(service);
+  return service;
+}
+
+async function hostsOf(service: Service, scanId: string): Promise<string[]> {
+  const rows: ResultRow[] = [];
+  for await (const row of mergedRows(service.workspace.scan(scanId))) rows.push(row);
+  return rows.flatMap((row) => (row.type === 'host' ? row.host : []));
+}
+
+describe('a scan', () => {
+  it('runs in a process of its own and ends completed, with its job', async () => {
+    const service = await start();
+    const scanId = await service.submit('rows 3');
+    const scan = await service.until(scanId, ({ status }) => isFinal(status));
+    expect(scan).toMatchObject({ status: 'completed', results: { live_hosts: 3 }, error: null });
+    expect(scan.started_at).not.toBeNull();
+    expect(await hostsOf(service, scanId)).toEqual(['127.0.0.1', '127.0.0.2', '127.0.0.3']);
+    await expect.poll(() => service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
+    await expect.poll(async () => (await service.store.scans.totals()).size_bytes).toBeGreaterThan(0);
+  });
+
+  it('waits while as many run as server.workers allows', async () => {
+    const service = await start({ 'server.workers': 1 });
+    const first = await service.submit('hang');
+    const second = await service.submit('rows 1');
+    await service.until(first, ({ status }) => status === 'running');
+    expect(service.workers.counts()).toEqual({ active: 1, idle: 0, total: 1 });
+    expect((await service.store.scans.get(second))?.status).toBe('pending');
+    await service.app.inject({ method: 'POST', url: `/api/v1/scans/${first}/cancel` });
+    expect((await service.until(second, ({ status }) => isFinal(status))).status).toBe('completed');
+  });
+});
+
+describe('cancel', () => {
+  it('ends a running scan and keeps what it found', async () => {
+    const service = await start();
+    const scanId = await service.submit('hang');
+    await service.until(scanId, ({ results }) => results.live_hosts === 1);
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json().data).toMatchObject({
+      status: 'failed',
+      error: { code: 'canceled' },
+      results: { live_hosts: 1 },
+    });
+    expect(await hostsOf(service, scanId)).toEqual(['127.0.0.1']);
+    const again = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(again.statusCode).toBe(200);
+  });
+
+  it('kills a process that does not listen, and finishes its record', async () => {
+    const service = await start();
+    const scanId = await service.submit('deaf');
+    await service.until(scanId, ({ results }) => results.live_hosts === 1);
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(answer.json().data).toMatchObject({
+      status: 'failed',
+      error: { code: 'canceled' },
+      results: { live_hosts: 1 },
+    });
+    expect(await recordSummary(service.workspace.scan(scanId))).toMatchObject({
+      status: 'failed',
+      partial: true,
+      live_hosts: 1,
+    });
+  });
+
+  it('ends a waiting scan at once', async () => {
+    const service = await start({ 'server.workers': 1 });
+    const first = await service.submit('hang');
+    await service.until(first, ({ status }) => status === 'running');
+    const waiting = await service.submit('rows 1');
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${waiting}/cancel` });
+    expect(answer.json().data).toMatchObject({
+      status: 'failed',
+      started_at: null,
+      error: { code: 'canceled' },
+    });
+  });
+
+  it('is refused for a scan that is over', async () => {
+    const service = await start();
+    const scanId = await service.submit('rows 1');
+    await service.until(scanId, ({ status }) => status === 'completed');
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([409, 'conflict']);
+  });
+});
+
+describe('delete', () => {
+  it('stops a running scan and leaves nothing; a second one finds nothing (T-039)', async () => {
+    const service = await start();
+    const scanId = await service.submit('hang');
+    await service.until(scanId, ({ status }) => status === 'running');
+    const url = `/api/v1/scans/${scanId}`;
+    const [one, two] = await Promise.all([
+      service.app.inject({ method: 'DELETE', url }),
+      service.app.inject({ method: 'DELETE', url }),
+    ]);
+    expect([one.statusCode, two.statusCode].sort()).toEqual([200, 404]);
+    expect(await service.workspace.scan(scanId).exists()).toBe(false);
+    expect((await service.app.inject({ url })).statusCode).toBe(404);
+    await expect.poll(() => service.workers.counts().active).toBe(0);
+  });
+});
+
+describe('a process that dies', () => {
+  it('is resumed until it made no progress max_resumes times in a row, then interrupted', async () => {
+    const service = await start({ 'scanner.max_resumes': 1 });
+    const scanId = await service.submit('crash');
+    const scan = await service.until(scanId, ({ status }) => isFinal(status));
+    expect(scan).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+    expect(scan.progress.resumes).toBe(1);
+    await expect.poll(() => service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 1 });
+  });
+
+  it('is resumed as long as it finds something, and loses nothing', async () => {
+    const service = await start({ 'scanner.max_resumes': 1 });
+    const scanId = await service.submit('crash after row');
+    await service.until(scanId, ({ progress }) => progress.resumes >= 2);
+    expect(await hostsOf(service, scanId)).toEqual(expect.arrayContaining(['127.0.0.1', '127.0.0.2']));
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(answer.json().data.error.code).toBe('canceled');
+  });
+
+  it('counts resumes without new rows, but not those after an orderly stop', () => {
+    const first = nextResumeMark({ rows: 0, stalled: 0, orderly: false }, 0);
+    expect(first).toEqual({ rows: 0, stalled: 1, orderly: false });
+    expect(nextResumeMark(first, 0).stalled).toBe(2);
+    expect(nextResumeMark({ ...first, stalled: 3 }, 5)).toEqual({ rows: 5, stalled: 1, orderly: false });
+    expect(nextResumeMark({ rows: 0, stalled: 2, orderly: true }, 0).stalled).toBe(2);
+  });
+});
+
+describe('a restart', () => {
+  it('resumes what an orderly stop left running', async () => {
+    const before = await openService({}, { working: true });
+    const scanId = await before.submit('hang');
+    await before.until(scanId, ({ results }) => results.live_hosts === 1);
+    const stopping = performance.now();
+    await before.close({ keep: true });
+    expect(performance.now() - stopping).toBeLessThan(5000);
+
+    const after = await start({}, { dir: before.dir });
+    expect((await after.store.scans.get(scanId))?.status).toBe('running');
+    await after.until(scanId, ({ progress }) => progress.resumes === 1 && progress.phase === 'scanning');
+    await after.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(await hostsOf(after, scanId)).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+
+  it('fails scans of a command line that is gone', async () => {
+    const before = await openService();
+    const scanId = await before.submit('rows 1');
+    const request = await before.store.scans.request(scanId);
+    await before.store.scans.delete(scanId);
+    // Larger than any process number of Linux (kernel.pid_max is at most 2^22).
+    await before.store.scans.insert(request as NonNullable<typeof request>, 'cli:99999999');
+    await before.store.scans.update(scanId, { status: 'running' });
+    await before.close({ keep: true });
+    const after = await start({}, { dir: before.dir });
+    expect(await after.store.scans.get(scanId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'interrupted' },
+    });
+  });
+});

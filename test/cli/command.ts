@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../program.ts';
+
+export const launcher = join(root, 'bin/portolan');
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  /** Standard output and standard error as they came, byte for byte. */
+  bytes: Buffer;
+  milliseconds: number;
+}
+
+export interface RunOptions {
+  input?: string;
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** Called when the process has begun. */
+  started?: (child: ChildProcess) => void;
+}
+
+/** A home of its own for the commands of one test file, so that nothing of the person's machine is read or written. */
+export class Home {
+  readonly path = mkdtempSync(join(tmpdir(), 'portolan-home-'));
+
+  get env(): NodeJS.ProcessEnv {
+    const { PATH } = process.env;
+    return { PATH, HOME: this.path, LANG: 'C.UTF-8' };
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  /** Runs the program to its end. */
+  run(args: string[], options: RunOptions = {}): Promise<Ended> {
+    return run(process.execPath, [launcher, ...args], { ...options, env: { ...this.env, ...options.env } });
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+/** Runs any program to its end and collects what it says. */
+export function run(command: string, args: string[], options: RunOptions = {}): Promise<Ended> {
+  const startedAt = performance.now();
+  const child = spawn(command, args, { env: options.env ?? process.env, cwd: options.cwd ?? root });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.input ?? '');
+  options.started?.(child);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      const [out, err] = [Buffer.concat(stdout), Buffer.concat(stderr)];
+      resolve({
+        code,
+        signal,
+        stdout: out.toString(),
+        stderr: err.toString(),
+        bytes: Buffer.concat([out, err]),
+        milliseconds: performance.now() - startedAt,
+      });
+    });
+  });
+}

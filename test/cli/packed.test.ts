@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { root } from '../program.ts';
+import { Home, run } from './command.ts';
+import { Listeners } from './listeners.ts';
+
+/** Packs, installs the tarball as a stranger would, and uses what was installed. Needs the registry or npm's cache. */
+const wanted = Boolean(process.env['PORTOLAN_TEST_PACKED'] || process.env['CI']);
+if (!wanted)
+  console.log('skipped: test/cli/packed.test.ts (set PORTOLAN_TEST_PACKED=1: it installs from the registry)');
+
+describe.runIf(wanted)('the packed program', { timeout: 180_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-packed-'));
+  const home = new Home();
+  const listeners = new Listeners();
+  // What a person has in PATH: without the Node.js of this checkout.
+  const path = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((place) => !place.includes('node_modules'))
+    .join(delimiter);
+  const env = { ...home.env, PATH: path };
+  const installed = join(folder, 'app/node_modules/.bin/portolan');
+
+  beforeAll(async () => {
+    const npmEnv = { ...process.env, PATH: path };
+    const packed = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
+      cwd: root,
+      env: npmEnv,
+    });
+    expect({ code: packed.code, stderr: packed.stderr }).toMatchObject({ code: 0 });
+    const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string;
+    mkdirSync(join(folder, 'app'));
+    const args = ['install', '--prefix', join(folder, 'app'), '--prefer-offline', '--no-audit', '--no-fund'];
+    const install = await run('npm', [...args, join(folder, tarball)], {
+      cwd: join(folder, 'app'),
+      env: npmEnv,
+    });
+    expect({ code: install.code, stderr: install.stderr }).toMatchObject({ code: 0 });
+  }, 180_000);
+  afterAll(() => {
+    listeners.close();
+    home.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('holds the compiled program and no sources', () => {
+    const app = join(folder, 'app/node_modules/portolan');
+    expect(existsSync(join(app, 'dist/main.js'))).toBe(true);
+    expect(existsSync(join(app, 'profiles/standard.yaml'))).toBe(true);
+    expect(existsSync(join(app, 'src'))).toBe(false);
+    expect(readdirSync(join(app, 'dist/cli')).filter((name) => name.includes('test'))).toEqual([]);
+  });
+
+  it('runs on the Node.js of its own, whatever started it', async () => {
+    const ended = await run(installed, ['version'], { env });
+    expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(ended.stdout).toMatch(/^portolan \d.*\nnode 2[4-9]\./);
+  });
+
+  it('runs through a link from elsewhere', async () => {
+    const link = join(folder, 'portolan-link');
+    symlinkSync(installed, link);
+    expect((await run(link, ['version', '--short'], { env, cwd: '/' })).code).toBe(0);
+  });
+
+  it('shows help within the time of a blink', async () => {
+    await run(installed, ['--help'], { env });
+    const { code, milliseconds } = await run(installed, ['--help'], { env });
+    console.log(`packed portolan --help: ${milliseconds.toFixed(0)} ms`);
+    expect(code).toBe(0);
+    expect(milliseconds).toBeLessThan(1000);
+  });
+
+  it('passes exit codes and signals on', async () => {
+    expect((await run(installed, ['scan', '10.0.0.300'], { env })).code).toBe(2);
+    const server = run(installed, ['server', 'start', '--bind', '127.0.0.1:0'], {
+      env,
+      started: (child) => child.stderr?.once('data', () => child.kill('SIGTERM')),
+    });
+    expect((await server).code).toBe(0);
+  });
+
+  it('scans', async () => {
+    const port = await listeners.greet('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n');
+    const args = ['scan', '127.0.0.1', '--ports', String(port), '--timeout', '1s', '--format', 'json'];
+    const ended = await run(installed, args, { env });
+    expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({ code: 0 });
+    expect(JSON.parse(ended.stdout).results[0].ports[0]).toMatchObject({
+      port,
+      service: { product: 'OpenSSH' },
+    });
+  });
+
+  it('knows its modules and profiles', async () => {
+    const modules = await run(installed, ['module', 'list', '--format', 'json'], { env });
+    expect(JSON.parse(modules.stdout).modules.length).toBeGreaterThan(10);
+    expect(
+      (await run(installed, ['dag', 'validate', join(root, 'profiles/standard.yaml')], { env })).code,
+    ).toBe(0);
+  });
+
+  it('says what is missing without a Node.js that is new enough', async () => {
+    const app = join(folder, 'app/node_modules');
+    for (const name of readdirSync(app).filter((entry) => entry.startsWith('node-linux-'))) {
+      rmSync(join(app, name), { recursive: true });
+    }
+    const host = await run('node', ['--version'], { env });
+    const ended = await run(installed, ['version'], { env });
+    if (Number(/^v(\d+)/.exec(host.stdout)?.[1]) >= 24) expect(ended.code).toBe(0);
+    else
+      expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('needs Node.js 24'),
+      });
+  });
+});

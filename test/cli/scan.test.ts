@@ -1,0 +1,248 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Home, launcher, run } from './command.ts';
+import { freePort, Listeners } from './listeners.ts';
+
+const home = new Home();
+const listeners = new Listeners();
+let ssh = 0;
+let hostile = 0;
+let closed = 0;
+
+/** Case T-022: clear screen, set the title, write the clipboard, ring, go back, and the one-byte form of CSI. */
+const escapes = Buffer.from(
+  '\x1b[2J\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07abc\b\b\b\x9b31m\x7f\r\n',
+  'latin1',
+);
+
+beforeAll(async () => {
+  ssh = await listeners.greet('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n');
+  hostile = await listeners.greet(Buffer.concat([Buffer.from('220 '), escapes]));
+  closed = await freePort();
+});
+afterAll(() => {
+  listeners.close();
+  home.remove();
+});
+
+function scan(...args: string[]) {
+  return home.run(['scan', '127.0.0.1', '--timeout', '1s', ...args]);
+}
+
+describe('scan of real listeners', () => {
+  it('prints the data object as JSON, and nothing else', async () => {
+    const ended = await scan('--ports', `${ssh},${closed}`, '--format', 'json');
+    expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: expect.any(String) });
+    const result = JSON.parse(ended.stdout);
+    expect(result).toMatchObject({ status: 'completed', partial: false, targets: ['127.0.0.1'] });
+    expect(result.summary).toMatchObject({ live_hosts: 1, open_ports: 1 });
+    expect(result.results[0]).toMatchObject({ host: '127.0.0.1', state: 'up' });
+    expect(result.results[0].ports).toMatchObject([
+      {
+        port: ssh,
+        protocol: 'tcp',
+        state: 'open',
+        service: { name: 'ssh', product: 'OpenSSH', version: '9.2p1' },
+      },
+    ]);
+  });
+
+  it('prints one record per line as JSONL, the summary last', async () => {
+    const { code, stdout } = await scan('--ports', String(ssh), '-o', 'jsonl');
+    expect(code).toBe(0);
+    const records = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(records.map((record) => record.type)).toEqual(['host', 'port', 'summary']);
+  });
+
+  it('prints CSV', async () => {
+    const { code, stdout } = await scan('--ports', String(ssh), '--format', 'csv');
+    expect(code).toBe(0);
+    const [head, row] = stdout.split('\r\n');
+    expect(head).toBe(
+      'host,port,protocol,state,service,version,product,cpe,vulnerability_ids,max_severity,banner',
+    );
+    expect(row).toContain(`127.0.0.1,${ssh},tcp,open,ssh,9.2p1,OpenSSH,`);
+  });
+
+  it('prints a table of at most 80 columns by default', async () => {
+    const { code, stdout } = await scan('--ports', `${ssh},${hostile}`);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^${ssh}/tcp +open +ssh +OpenSSH 9\\.2p1`, 'm'));
+    expect(stdout).toMatch(/^1 host up, 2 open ports; 1 address in /m);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it('lists the scan in the workspace and exports it again', async () => {
+    const first = JSON.parse(
+      (await scan('--ports', String(ssh), '--format', 'json', '--tags', 'a,b')).stdout,
+    );
+    const list = JSON.parse((await home.run(['workspace', 'list', '--format', 'json'])).stdout);
+    expect(list.scans[0]).toMatchObject({ scan_id: first.scan_id, status: 'completed', tags: ['a', 'b'] });
+    const exported = await home.run(['workspace', 'export', first.scan_id]);
+    expect(JSON.parse(exported.stdout)).toEqual(first);
+    const shown = await home.run(['workspace', 'show', first.scan_id, '--show-results']);
+    expect(shown.stdout).toContain(`${ssh}/tcp`);
+    expect((await home.run(['workspace', 'delete', first.scan_id])).code).toBe(0);
+    expect((await home.run(['workspace', 'show', first.scan_id])).code).toBe(1);
+  });
+
+  it('reads targets from stdin and a file', async () => {
+    const file = home.file('hosts.txt');
+    writeFileSync(file, '# one\n127.0.0.1\n');
+    const args = ['--timeout', '1s', '--ports', String(ssh), '--format', 'csv'];
+    const fromStdin = await home.run(['scan', '-f', '-', ...args], { input: '127.0.0.1\n' });
+    const fromFile = await home.run(['scan', `@${file}`, ...args]);
+    for (const { stdout } of [fromStdin, fromFile]) expect(stdout).toContain(`127.0.0.1,${ssh},tcp,open`);
+  });
+
+  it('scans nothing that is excluded', async () => {
+    const { code, stderr, stdout } = await scan(
+      '--ports',
+      String(ssh),
+      '--exclude',
+      '127.0.0.0/8',
+      '--format',
+      'csv',
+    );
+    expect(code).toBe(7);
+    expect(stderr).toContain('no_targets');
+    expect(stdout).not.toContain(`${ssh}`);
+  });
+
+  it('keeps nothing with --no-workspace', async () => {
+    const fresh = new Home();
+    const { code, stdout } = await fresh.run([
+      'scan',
+      '127.0.0.1',
+      '--timeout',
+      '1s',
+      '--ports',
+      String(ssh),
+      '--no-workspace',
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`${ssh}/tcp`);
+    expect(existsSync(fresh.file('.local'))).toBe(false);
+    fresh.remove();
+  });
+});
+
+describe('T-022: terminal escapes in banners', () => {
+  it.each(['text', 'json', 'jsonl', 'csv'])('reach no output as %s', async (format) => {
+    const ended = await scan('--ports', String(hostile), '--format', format, '--progress', '-vv');
+    expect(ended.code).toBe(0);
+    for (const byte of [0x1b, 0x9b, 0x07, 0x08, 0x7f]) expect(ended.bytes.includes(byte)).toBe(false);
+    expect(ended.stdout).toContain('x1b');
+  });
+
+  it('reach no output on a terminal either', async () => {
+    const command = `${process.execPath} ${launcher} scan 127.0.0.1 --ports ${hostile} --timeout 1s --no-color`;
+    const ended = await run('script', ['-qec', command, '/dev/null'], {
+      env: { ...home.env, TERM: 'xterm' },
+    });
+    // What the program itself draws: a line is erased before the bar is drawn again.
+    const drawn = ended.bytes.toString('latin1').replaceAll('\r\x1b[2K', '');
+    expect(drawn).toContain('\\x1b[2J');
+    expect(drawn).not.toMatch(/[\x1b\x9b\x07\x08\x7f]/);
+  });
+});
+
+describe('output', () => {
+  it('goes to a private file, in the format of its name', async () => {
+    const file = home.file('result.jsonl');
+    const { code, stdout } = await scan('--ports', String(ssh), '-o', file);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8').trimEnd().split('\n').length).toBe(3);
+  });
+
+  it('is refused before the scan when the folder is missing', async () => {
+    const fresh = new Home();
+    const ended = await fresh.run(['scan', '127.0.0.1', '-o', fresh.file('none/result.json')]);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain('no folder');
+    expect(existsSync(fresh.file('.local'))).toBe(false);
+    fresh.remove();
+  });
+
+  it.each(['json', 'text'])('as %s may be cut off by its reader', async (format) => {
+    const targets = `--no-discover --timeout 1s --rate 5000 --ports ${ssh},1-9`;
+    const command = `"$0" "$1" scan 127.0.1.0/24 127.0.0.1 ${targets} --format ${format} | head -c 1; echo " \${PIPESTATUS[0]}"`;
+    const ended = await run('bash', ['-c', command, process.execPath, launcher], { env: home.env });
+    expect(ended.stderr).not.toMatch(/EPIPE|fault/);
+    expect(ended.stdout).toMatch(/ 0\n$/);
+  });
+
+  it('that cannot be written is a failure', async () => {
+    const command = `"$0" "$1" scan 127.0.0.1 --timeout 1s --ports ${ssh} --format json > /dev/full`;
+    const ended = await run('bash', ['-c', command, process.execPath, launcher], { env: home.env });
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain('ENOSPC');
+  });
+
+  it('has no remarks with --quiet', async () => {
+    const { stderr } = await scan('--ports', String(ssh), '--quiet', '--progress');
+    expect(stderr).toBe('');
+  });
+});
+
+describe('bad input', () => {
+  it('leaves no trace', async () => {
+    const fresh = new Home();
+    expect((await fresh.run(['scan', '10.0.0.300'])).code).toBe(2);
+    expect((await fresh.run(['scan', '127.0.0.1', '--dag', '/none/such.yaml'])).code).toBe(2);
+    expect(readdirSync(fresh.path).filter((name) => name !== '.cache')).toEqual([]);
+    fresh.remove();
+  });
+});
+
+describe('--dry-run', () => {
+  it('plans, counts and sends nothing', async () => {
+    let connections = 0;
+    const port = await listeners.serve(() => connections++);
+    const text = await scan('--ports', String(port), '--dry-run');
+    expect(text.code).toBe(0);
+    expect(text.stdout).toMatch(/addresses +1\n/);
+    expect(text.stdout).toContain('connect_scanner');
+    const facts = JSON.parse((await scan('--ports', `${port},1-10`, '--dry-run', '--format', 'json')).stdout);
+    expect(facts).toMatchObject({ addresses: 1, ports: { udp: 0 } });
+    expect(facts.max_packets).toBeGreaterThan(10);
+    expect(connections).toBe(0);
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('cancels, keeps what was found and ends with 7', async () => {
+    const ended = await home.run(
+      [
+        'scan',
+        '127.0.0.1',
+        '127.64.0.0/20',
+        '--no-discover',
+        '--ports',
+        `${ssh}`,
+        '--rate',
+        '100',
+        '--format',
+        'json',
+      ],
+      {
+        started: async (child) => {
+          await sleep(3000);
+          child.kill('SIGINT');
+          await sleep(20);
+          // The launcher of a terminal session passes the same key on a second time.
+          child.kill('SIGINT');
+        },
+      },
+    );
+    expect(ended.code).toBe(7);
+    const result = JSON.parse(ended.stdout);
+    expect(result).toMatchObject({ status: 'failed', partial: true });
+    expect(ended.stderr).toContain('canceled');
+  });
+});

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** A configuration of its own, so that `vitest run` at the top never starts the fleet. */
+export default defineConfig({
+  test: {
+    include: ['test/lab/**/*.test.ts'],
+    globalSetup: ['test/lab/fleet.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 240_000,
+    teardownTimeout: 30_000,
+    pool: 'forks',
+    disableConsoleIntercept: true,
+  },
+});
