@@ -91,6 +91,8 @@ export class ResultRecorder {
   }
 
   #host(host: Host): Promise<void> | undefined {
+    // Several modules find the same host: only the first, or one that knows more, is worth a row.
+    if (this.#hosts.has(host.ip) && !host.mac && !host.hostname) return undefined;
     const row = this.#hostRow(host.ip);
     row.latency_ms = host.latency_ms;
     row.method = host.method;

