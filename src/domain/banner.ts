@@ -34,12 +34,8 @@ export interface Banner extends Endpoint {
 
 /** Renders bytes of a target as text that is safe to store and keeps every byte visible. */
 export function bannerText(bytes: Uint8Array): string {
-  let text = '';
-  for (const byte of bytes) {
-    const printable = (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d || byte === 0x09;
-    text += printable ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
-  }
-  return text;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  return text.replace(/[^\x20-\x7e\t\r\n]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 /** The text form of an answer, and its exact bytes in base64 when the text alone cannot give them back. */
