@@ -62,6 +62,7 @@ export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
 class ScanRun {
   readonly #input: RunScanInput;
   readonly #startedAt = performance.now();
+  readonly #startedTime = new Date().toISOString();
   readonly #warnings: ScanWarning[] = [];
   readonly #abort = new AbortController();
   #record!: RecordWriter;
@@ -81,6 +82,7 @@ class ScanRun {
     const stopClock = this.#followSignals();
     try {
       if (this.#record.finished) return await this.#finishedBefore();
+      await this.#writeStatus({ state: 'running' });
       const failure = await this.#gather();
       return await this.#finish(failure);
     } finally {
@@ -222,23 +224,27 @@ class ScanRun {
       warnings: this.#warnings,
       stages,
     };
-    await this.#writeStatus(outcome);
+    await this.#writeStatus({ state: outcome.status, outcome });
     return outcome;
   }
 
-  async #writeStatus(outcome: ScanOutcome): Promise<void> {
+  /** `status.json`: how the scan stands, for people and for a server that has to pick it up. */
+  async #writeStatus({ state, outcome }: { state: string; outcome?: ScanOutcome }): Promise<void> {
     const { folder, request, log } = this.#input;
+    const stages = outcome?.stages ?? [];
     try {
       await folder.writeStatus({
         scan_id: request.scan_id,
-        state: outcome.status,
+        state,
         created_at: request.created_at,
-        completed_at: outcome.completed_at,
-        duration_seconds: this.#seconds(),
-        stages: Object.fromEntries(outcome.stages.map((stage) => [stage.instance_id, statusOfStage(stage)])),
-        results: outcome.results,
-        errors: outcome.error ? [outcome.error] : [],
-        warnings: outcome.warnings,
+        started_at: this.#startedTime,
+        completed_at: outcome?.completed_at ?? null,
+        duration_seconds: outcome ? this.#seconds() : null,
+        stages: Object.fromEntries(stages.map((stage) => [stage.instance_id, statusOfStage(stage)])),
+        results: outcome?.results ?? null,
+        errors: outcome?.error ? [outcome.error] : [],
+        warnings: this.#warnings,
+        notifications: [],
       });
     } catch (error) {
       log.error('status.json could not be written', { scan: request.scan_id, error: String(error) });

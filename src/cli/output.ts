@@ -55,9 +55,10 @@ export async function checkOutputFile(file: string): Promise<void> {
   const found = await stat(folder).catch(() => null);
   if (!found?.isDirectory())
     throw new PortolanError('not_found', `cannot write ${file}: no folder ${folder}`);
-  if ((await stat(file).catch(() => null))?.isDirectory()) {
-    throw new PortolanError('conflict', `cannot write ${file}: it is a folder`);
-  }
+  const target = await stat(file).catch(() => null);
+  if (target?.isDirectory()) throw new PortolanError('conflict', `cannot write ${file}: it is a folder`);
+  // A device or pipe is written to in place; its folder (/dev) is nobody's to write.
+  if (target && !target.isFile()) return;
   await access(folder, constants.W_OK).catch(() => {
     throw new PortolanError('conflict', `cannot write ${file}: folder ${folder} is not writable`);
   });

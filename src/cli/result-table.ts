@@ -41,6 +41,10 @@ export async function* renderTable(
   let last = summary;
   let before: HostBlock | null = null;
   for await (const item of blocksOf(rows, style, colors)) {
+    if (typeof item === 'string') {
+      yield item;
+      continue;
+    }
     if (!(item instanceof HostBlock)) {
       last = item;
       continue;
@@ -57,10 +61,13 @@ async function* blocksOf(
   rows: AsyncIterable<ResultRow>,
   style: TableStyle,
   colors: Colors,
-): AsyncIterable<HostBlock | SummaryRow> {
+): AsyncIterable<HostBlock | SummaryRow | string> {
   let block: HostBlock | null = null;
   for await (const row of rows) {
-    if (row.type === 'error') continue;
+    if (row.type === 'error') {
+      yield `${colors.yellow(`${printable(row.target ?? 'scan')}: ${printable(row.message)}`)}\n`;
+      continue;
+    }
     if (row.type === 'summary') {
       if (block) yield block;
       block = null;
