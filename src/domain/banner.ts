@@ -35,7 +35,10 @@ export interface Banner extends Endpoint {
 /** Renders bytes of a target as text that is safe to store and keeps every byte visible. */
 export function bannerText(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  return text.replace(/[^\x20-\x7e\t\r\n]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text.replace(
+    /[^\x20-\x7e\t\r\n]/g,
+    (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }
 
 /** The text form of an answer, and its exact bytes in base64 when the text alone cannot give them back. */
