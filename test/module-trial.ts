@@ -29,13 +29,19 @@ export async function tryModule(
     config?: Record<string, unknown>;
     inputs?: Record<string, readonly unknown[]>;
     results?: ResultSource;
+    restored?: unknown;
+    /** Gets what asks the module for its state, as soon as the module offers it. */
+    checkpoint?: (state: () => unknown) => void;
+    gate?: NetworkGate;
+    published?: Map<string, unknown[]>;
+    recorded?: ExecContext['recorded'];
     targets?: string[];
     signal?: AbortSignal;
     maxConnections?: number;
   },
 ): Promise<Trial> {
-  const gate = loopbackGate(options.targets ?? ['127.0.0.1'], options.maxConnections);
-  const trial: Trial = { published: new Map(), warnings: [], gate };
+  const gate = options.gate ?? loopbackGate(options.targets ?? ['127.0.0.1'], options.maxConnections);
+  const trial: Trial = { published: options.published ?? new Map(), warnings: [], gate };
   const module = definition.create();
   await module.initialize();
   await module.configure(options.config ?? {});
@@ -49,6 +55,9 @@ export async function tryModule(
     net: gate,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     results: options.results,
+    restored: options.restored ?? null,
+    checkpoint: options.checkpoint ?? silent,
+    recorded: options.recorded ?? (() => false),
     progress: silent,
     warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
   } as unknown as ExecContext;

@@ -72,7 +72,7 @@ export function decideRequest(
   checkOptions(submission.options ?? {}, problems);
   const refusals = checkTargets(submission, config, problems);
   if (problems.length > 0) throw refuse(problems, refusals, submission);
-  refuseMissingScanTypes(submission.options?.scan_type);
+  refuseMissingScanners(submission.options?.scan_type, ports);
   return {
     scan_id: origin.scanId,
     created_at: origin.createdAt.toISOString(),
@@ -92,13 +92,21 @@ export function decideRequest(
   };
 }
 
-/** Never a silent downgrade: who asks for a raw scan is told that it cannot be had. */
-function refuseMissingScanTypes(scanType: ScanOptions['scan_type']): void {
-  if (scanType !== 'syn' && scanType !== 'udp') return;
-  const message = `this build has no ${scanType} scanner; use scan_type connect or auto`;
-  throw new PortolanError('not_implemented', message, {
-    fields: [{ field: 'options.scan_type', reason: message }],
-  });
+/** Never a silent downgrade: who asks for a raw or a UDP scan is told that it cannot be had. */
+function refuseMissingScanners(scanType: ScanOptions['scan_type'], ports: string | null): void {
+  if (scanType === 'syn' || scanType === 'udp') {
+    throw notImplemented(
+      'options.scan_type',
+      `this build has no ${scanType} scanner; use scan_type connect or auto`,
+    );
+  }
+  if (ports !== null && parsePorts(ports, portCatalogue).udp.length > 0) {
+    throw notImplemented('ports', 'this build has no UDP scanner; leave out the ports behind U:');
+  }
+}
+
+function notImplemented(field: string, reason: string): PortolanError {
+  return new PortolanError('not_implemented', reason, { fields: [{ field, reason }] });
 }
 
 function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission: Submission): PortolanError {

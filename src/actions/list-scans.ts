@@ -73,7 +73,8 @@ function readStatus(given: string | undefined, problems: FieldProblem[]): ScanSt
   return null;
 }
 
-const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d))?$/;
+/** A blank before the offset is the `+` of a client that did not encode it. */
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+\- ]\d\d:\d\d))?$/;
 
 /** RFC 3339 with any offset, or a date alone (00:00 UTC); years 1970 to 9999. */
 function readSince(given: string | undefined, problems: FieldProblem[]): string | null {

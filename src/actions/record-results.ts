@@ -51,6 +51,15 @@ export class ResultRecorder {
     }
   }
 
+  /** Takes up a row of an interrupted run: it is counted and can be enriched, and is not written again. */
+  recall(row: ResultRow): Promise<void> | undefined {
+    if (row.type === 'host') this.#countHost(row.host);
+    if (row.type === 'vulnerability') this.#countFinding(row.vulnerability);
+    if (row.type !== 'port') return undefined;
+    this.#countPort(row);
+    return this.#keep(row);
+  }
+
   writeError(target: string | null, code: string, message: string, node: string | null): void {
     void this.#write({ type: 'error', timestamp: now(), host: null, target, code, message, node });
   }

@@ -4,20 +4,23 @@ import { parseDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { noFindings } from '../domain/finding.ts';
 import type { SummaryRow } from '../domain/result.ts';
-import type { FailureCode, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
+import type { FailureCode, ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { Plan } from '../engine/plan.ts';
-import { type GraphRun, runGraph } from '../engine/run.ts';
+import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
 import { catalogueVersion } from '../knowledge/catalogue.ts';
 import type { NetworkGate } from '../net/gate.ts';
 import { RateLimiter } from '../net/rate.ts';
 import { NameResolver } from '../net/resolve.ts';
 import { createGate } from '../net/scoped-gate.ts';
+import { removeCheckpoint } from '../workspace/checkpoint.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { openRecord, type RecordWriter } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { keepCheckpoint } from './keep-checkpoint.ts';
 import { type Catalogue, planScan } from './plan-scan.ts';
 import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
+import { recallResults } from './recall-results.ts';
 import { ResultRecorder } from './record-results.ts';
 import type { LiveScan, ScanOutcome } from './scan-messages.ts';
 import { ProgressMeter } from './scan-progress.ts';
@@ -71,6 +74,8 @@ class ScanRun {
   #gate: NetworkGate | null = null;
   #meter: ProgressMeter | null = null;
   #graph: GraphRun | null = null;
+  /** What an interrupted run left behind. */
+  #earlier: EarlierRun | null = null;
 
   constructor(input: RunScanInput) {
     this.#input = input;
@@ -112,6 +117,7 @@ class ScanRun {
         resolver.resolve(name, this.#abort.signal),
       );
       this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames);
+      await this.#recall();
       this.#noteTargets(this.#prepared);
       if (this.#prepared.addresses.size === 0n) {
         return {
@@ -124,6 +130,13 @@ class ScanRun {
     } catch (error) {
       return failureFrom(this.#abort.signal.aborted ? this.#abort.signal.reason : error);
     }
+  }
+
+  async #recall(): Promise<void> {
+    const { folder } = this.#input;
+    this.#earlier = await recallResults(folder);
+    if (!this.#earlier) return;
+    for await (const row of mergedRows(folder)) await this.#recorder.recall(row);
   }
 
   #noteTargets(prepared: PreparedTargets): void {
@@ -155,15 +168,29 @@ class ScanRun {
       failFast: request.options.fail_fast ?? config.engine.fail_fast,
       stallTimeoutMs: config.engine.stall_timeout,
       tap: (key, item) => this.#recorder.take(key, item),
-      beforeReporters: () => this.#sealAll(),
+      beforeReporters: () => {
+        this.#noteUnsent(gate);
+        return this.#sealAll();
+      },
       onWarning: (warning) => this.#warnings.push(warning),
       onProgress: (id, done, total) => this.#meter?.report(id, done, total),
+      earlier: this.#earlier,
     });
     const live = setInterval(() => this.#reportLive(), liveIntervalMs);
+    const stopCheckpoints = keepCheckpoint(this.#input.folder, this.#graph, () => this.#sealAll(), log);
     try {
       await this.#graph.finished;
     } finally {
       clearInterval(live);
+      await stopCheckpoints();
+    }
+  }
+
+  /** Nobody may take a trouble of this machine for silence of the targets. */
+  #noteUnsent({ unsent }: NetworkGate): void {
+    for (const [reason, count] of unsent) {
+      const message = `${count} packets could not leave this machine (${reason}): what they were for was not tried`;
+      this.#warnings.push({ code: 'packets_not_sent', message });
     }
   }
 
@@ -198,6 +225,7 @@ class ScanRun {
       if (this.#recorder) await this.#sealAll();
       const counted = await this.#countRecord();
       await this.#record.finish(this.#summary(failure, counted));
+      await removeCheckpoint(this.#input.folder);
       return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
     } catch (error) {
       return await this.#outcome(failure ?? failureFrom(error), 'failed');
@@ -217,10 +245,7 @@ class ScanRun {
       completed_at: new Date().toISOString(),
       results: counts.results,
       severity_counts: counts.severityCounts,
-      progress: (this.#meter ?? new ProgressMeter({ name: '', nodes: [] }, 0, this.#input.resumes)).final(
-        status === 'completed',
-        stages,
-      ),
+      progress: this.#finalProgress(status === 'completed'),
       warnings: this.#warnings,
       stages,
     };
@@ -257,7 +282,7 @@ class ScanRun {
     onLive({
       results: { ...this.#recorder.counts },
       severity_counts: { ...this.#recorder.severityCounts },
-      progress: this.#meter.measure(this.#graph.stages, this.#gate?.packetsSent ?? 0),
+      progress: this.#meter.measure(this.#graph.stages, this.#gate?.packetsSent ?? 0, this.#recorder.counts),
       warnings: [...this.#warnings],
       stages: this.#graph.stages.map((stage) => ({ ...stage })),
     });
@@ -300,12 +325,17 @@ class ScanRun {
       status: failure ? 'failed' : 'completed',
       partial: failure !== null,
       ...counted.results,
-      addresses_scanned: clampCount(this.#prepared?.addresses.size ?? 0n),
+      addresses_scanned: this.#finalProgress(failure === null).hosts_done,
       excluded: clampCount(this.#prepared?.excluded ?? 0n),
       severity_counts: counted.severityCounts,
       duration_seconds: this.#seconds(),
       catalogue_version: catalogueVersion,
     };
+  }
+
+  #finalProgress(completed: boolean): ScanProgress {
+    const meter = this.#meter ?? new ProgressMeter({ name: '', nodes: [] }, 0, this.#input.resumes);
+    return meter.final(completed, this.#graph?.stages ?? []);
   }
 
   #seconds(): number {

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { ScanProgress, StageRecord } from '../domain/scan.ts';
+import type { ScanCounts, ScanProgress, StageRecord } from '../domain/scan.ts';
 import type { Plan, PlannedNode } from '../engine/plan.ts';
 
 /** Share of the whole that a kind of node stands for; kinds that are done in passing weigh nothing. */
@@ -27,7 +27,9 @@ export class ProgressMeter {
   readonly #hostsTotal: number;
   readonly #startedAt = performance.now();
   readonly #resumes: number;
+  #counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
   #percent = 0;
+  #percentAtFirst: number | null = null;
   #packetsBefore = 0;
   #measuredAt = performance.now();
   #rate = 0;
@@ -45,12 +47,11 @@ export class ProgressMeter {
     work.total = total ?? work.total;
   }
 
-  measure(stages: StageRecord[], packetsSent: number): ScanProgress {
+  measure(stages: StageRecord[], packetsSent: number, counts: ScanCounts): ScanProgress {
+    this.#counts = counts;
     this.#measureRate(packetsSent);
     const ended = new Set(stages.filter((stage) => isOver(stage)).map((stage) => stage.instance_id));
     this.#percent = Math.max(this.#percent, this.#weigh(ended));
-    const elapsed = (performance.now() - this.#startedAt) / 1000;
-    const worthGuessing = this.#percent >= 2 && this.#percent < 100;
     return {
       percent: this.#percent,
       phase: phaseOf(stages, this.#work),
@@ -58,15 +59,25 @@ export class ProgressMeter {
       hosts_total: this.#hostsTotal,
       paused: false,
       rate: this.#rate,
-      eta_seconds: worthGuessing ? Math.round((elapsed * (100 - this.#percent)) / this.#percent) : null,
+      eta_seconds: this.#eta(),
       resumes: this.#resumes,
       shards: { total: 1, done: 0, running: 1 },
     };
   }
 
-  /** Figures of a scan that has ended. */
+  /** By the pace of this run: what an interrupted run had done before is no part of it. */
+  #eta(): number | null {
+    this.#percentAtFirst ??= this.#percent;
+    const gained = this.#percent - this.#percentAtFirst;
+    if (gained < 2) return null;
+    const elapsed = (performance.now() - this.#startedAt) / 1000;
+    return Math.round((elapsed * (100 - this.#percent)) / gained);
+  }
+
+  /** Figures of a scan that has ended. What was cut short is not done. */
   final(completed: boolean, stages: StageRecord[]): ScanProgress {
-    const ended = new Set(stages.map((stage) => stage.instance_id));
+    const whole = stages.filter(({ status }) => status === 'completed' || status === 'skipped');
+    const ended = new Set(whole.map((stage) => stage.instance_id));
     return {
       percent: completed ? 100 : this.#percent,
       phase: 'done',
@@ -93,13 +104,22 @@ export class ProgressMeter {
   #weigh(ended: Set<string>): number {
     let sum = 0;
     let total = 0;
-    for (const [id, { node, done, total: of }] of this.#work) {
-      const weight = node.skipped ? 0 : (weights[node.definition.type] ?? 0);
+    for (const [id, work] of this.#work) {
+      const weight = work.node.skipped ? 0 : (weights[work.node.definition.type] ?? 0);
       total += weight;
+      const of = work.total ?? this.#inputTotal(work.node, ended);
       if (ended.has(id)) sum += weight;
-      else if (of) sum += weight * Math.min(1, done / of);
+      else if (of) sum += weight * Math.min(1, work.done / of);
     }
     return total === 0 ? 0 : Math.min(99, Math.floor((sum / total) * 100));
+  }
+
+  /** How much a node will get to do, once the nodes before it have ended. */
+  #inputTotal(node: PlannedNode, ended: Set<string>): number | undefined {
+    const input = node.inputs.find(({ required }) => required);
+    if (!input?.producers.every((id) => ended.has(id))) return undefined;
+    if (input.key === 'discovered_hosts') return this.#counts.live_hosts;
+    return input.key === 'open_ports' ? this.#counts.open_ports : undefined;
   }
 
   /** Addresses that the first stage of the scan has dealt with. */

@@ -1,5 +1,5 @@
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
-import { isFinal, type Scan } from '../domain/scan.ts';
+import type { Scan } from '../domain/scan.ts';
 import { catalogueVersion } from '../knowledge/catalogue.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { type ResultHead, renderCsv, renderJson, renderJsonl } from '../workspace/render.ts';
@@ -42,7 +42,7 @@ export function provisionalSummary(scan: Scan): SummaryRow {
     live_hosts: scan.results.live_hosts,
     open_ports: scan.results.open_ports,
     vulnerabilities: scan.results.vulnerabilities,
-    addresses_scanned: isFinal(scan.status) ? scan.progress.hosts_total : scan.progress.hosts_done,
+    addresses_scanned: scan.progress.hosts_done,
     excluded: 0,
     severity_counts: scan.severity_counts,
     duration_seconds: seconds,

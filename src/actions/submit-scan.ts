@@ -34,7 +34,7 @@ export async function submitScan(
   user: string | null,
 ): Promise<Accepted> {
   const request = decide(context, submission, user);
-  await checkRoom(context);
+  await checkRoom(context, context.store);
   const stored = await storeRequest(context, request);
   context.wake();
   return { scan_id: stored.scan_id, status: 'queued', created_at: stored.created_at };
@@ -53,8 +53,8 @@ function decide(
   });
 }
 
-async function checkRoom({ queue, config }: SubmitContext): Promise<void> {
-  const { pending } = await queue.counts();
+async function checkRoom({ queue, config }: SubmitContext, store: Store): Promise<void> {
+  const { pending } = await queue.counts(store);
   if (pending < config.queue.max_jobs) return;
   throw new PortolanError('queue_full', `${pending} scans wait already, as many as queue.max_jobs allows.`, {
     pending,
@@ -67,6 +67,8 @@ async function storeRequest(context: SubmitContext, first: ScanRequest): Promise
   const { store, workspace, queue } = context;
   try {
     await store.transaction(async (inside) => {
+      // Others may have come between the first look, which spares a full queue the writing, and this one.
+      await checkRoom(context, inside);
       await inside.scans.insert(request);
       await queue.enqueue(inside, request.scan_id, request.pool);
     });

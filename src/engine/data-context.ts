@@ -79,13 +79,14 @@ export class Subscription {
   taken = false;
   itemsIn = 0;
 
-  constructor(key: string, channels: Channel[], backlog: Backlog<unknown>) {
+  /** @param repeats an item may come twice from one channel, because the scan was interrupted and goes on */
+  constructor(key: string, channels: Channel[], backlog: Backlog<unknown>, repeats: boolean) {
     this.key = key;
     this.channels = channels;
     this.backlog = backlog;
     this.#openSources = channels.length;
     const causesPackets = isStandardKey(key) && dataKeys[key].work;
-    this.#seen = causesPackets && channels.length > 1 ? new Set() : null;
+    this.#seen = causesPackets && (repeats || channels.length > 1) ? new Set() : null;
     for (const channel of channels) channel.subscribe(this);
   }
 
@@ -250,8 +251,8 @@ function missingField(key: StandardKey, item: unknown): string | null {
 export function newSubscription(
   key: string,
   channels: Channel[],
-  limit: number,
-  spillDir: string,
+  options: { limit: number; spillDir: string; repeats: boolean },
 ): Subscription {
-  return new Subscription(key, channels, new Backlog<unknown>(limit, spillDir));
+  const backlog = new Backlog<unknown>(options.limit, options.spillDir);
+  return new Subscription(key, channels, backlog, options.repeats);
 }

@@ -52,6 +52,15 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   warn(code: string, message: string, target?: string): void;
   /** What the scan has found so far, merged and in address order; for reporters. */
   results: ResultSource;
+  /** What this node saved before the scan was interrupted, or null: at the first start, or when nothing was saved. */
+  restored: unknown;
+  /**
+   * Names what to save of this node: asked for twice a second, written when every result published before is
+   * durable. It must be small and survive JSON. Without it an interrupted node starts from its beginning.
+   */
+  checkpoint(state: () => unknown): void;
+  /** True when the record already holds the outcome of this piece of work, from before an interruption. */
+  recorded(key: string, record: object): boolean;
 }
 
 export interface Logger {

@@ -6,9 +6,9 @@ import { forEachItem } from './each.ts';
 import { loadGraph } from './graph.ts';
 import type { DataContext } from './module.ts';
 import { defineModule, type ExecContext, type ModuleDefinition, type ResultSource } from './module.ts';
-import { planGraph } from './plan.ts';
+import { type Plan, planGraph } from './plan.ts';
 import { Registry } from './registry.ts';
-import { type RunEnvironment, runGraph } from './run.ts';
+import { type EarlierRun, type RunEnvironment, runGraph } from './run.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const hosts = (count: number) =>
@@ -71,7 +71,7 @@ interface Trial {
   environment?: Partial<RunEnvironment>;
 }
 
-async function trial({ modules, graph, discover = true, environment }: Trial) {
+function planOf({ modules, graph, discover = true }: Trial): Plan {
   const registry = new Registry();
   for (const definition of modules) registry.register(definition, 'test');
   const { graph: loaded, issues } = loadGraph(graph, 'test');
@@ -84,10 +84,11 @@ async function trial({ modules, graph, discover = true, environment }: Trial) {
     compliance: false,
     intrusive: false,
   };
-  const plan = planGraph(loaded, registry, variables, (_definition, config) => config);
-  const taps: [string, unknown][] = [];
-  const warnings: string[] = [];
-  const run = runGraph(plan, {
+  return planGraph(loaded, registry, variables, (_definition, config) => config);
+}
+
+function environmentOf(changes: Partial<RunEnvironment>): RunEnvironment {
+  return {
     scanId: 'test',
     targets: [{ value: '127.0.0.9', kind: 'ip', ip: '127.0.0.9' }],
     net: { addresses: AddressSet.empty } as NetworkGate,
@@ -98,15 +99,27 @@ async function trial({ modules, graph, discover = true, environment }: Trial) {
     maxParallelNodes: 32,
     failFast: false,
     stallTimeoutMs: 0,
+    tap: () => undefined,
+    beforeReporters: async () => {},
+    onWarning: () => {},
+    onProgress: () => {},
+    earlier: null,
+    ...changes,
+  };
+}
+
+async function trial(options: Trial) {
+  const taps: [string, unknown][] = [];
+  const warnings: string[] = [];
+  const environment = environmentOf({
     tap: (key, item) => {
       taps.push([key, item]);
       return undefined;
     },
-    beforeReporters: async () => {},
     onWarning: (warning) => warnings.push(`${warning.node}: ${warning.message}`),
-    onProgress: () => {},
-    ...environment,
+    ...options.environment,
   });
+  const run = runGraph(planOf(options), environment);
   await run.finished;
   const states = Object.fromEntries(run.stages.map((stage) => [stage.instance_id, stage.status]));
   return { states, stages: run.stages, taps, warnings };
@@ -364,5 +377,78 @@ describe('runGraph', () => {
     const { states } = await trial({ modules: [flaky, sweeper, reporter([])], graph });
     expect(tries).toBe(3);
     expect(states['find']).toBe('completed');
+  });
+
+  it('goes on after an interruption: hands on what is recorded, spares what is done, restores what was saved', async () => {
+    const ran: string[] = [];
+    const spared = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async () => {
+        ran.push('finder');
+      },
+    );
+    const restored: unknown[] = [];
+    const going = module(
+      'sweeper',
+      'scanner',
+      { requires: ['discovered_hosts'], provides: ['open_ports'] },
+      async (ctx, data) => {
+        restored.push(ctx.restored);
+        ctx.checkpoint(() => ({ at: 7 }));
+        for await (const host of data.stream<{ ip: string }>('discovered_hosts')) {
+          if (ctx.recorded('port_counts', { host: host.ip })) continue;
+          await data.append('open_ports', portOf(host.ip));
+          ctx.progress(9);
+        }
+        ran.push('sweeper');
+      },
+    );
+    const reader = module('reader', 'profiler', { requires: ['open_ports'] }, async (_, data) => {
+      ran.push((await data.getPorts('open_ports')).map(({ host }) => host).join(' '));
+    });
+    const earlier: EarlierRun = {
+      states: new Map([
+        ['find', { completed: true, done: 3, state: null }],
+        ['sweep', { completed: false, done: 1, state: { at: 5 } }],
+      ]),
+      async *items(key) {
+        if (key === 'discovered_hosts') yield* hosts(3);
+        if (key === 'open_ports') yield portOf('127.0.0.0');
+      },
+      has: (key, record) => key === 'port_counts' && (record as { host: string }).host === '127.0.0.0',
+    };
+    const { taps, states } = await trial({
+      modules: [spared, going, reader, reporter([])],
+      graph: `${chain}  - {instance_id: read, module_type: reader, depends_on: [sweep]}\n`,
+      environment: { earlier },
+    });
+    expect(states).toMatchObject({ find: 'completed', sweep: 'completed', read: 'completed' });
+    expect(restored).toEqual([{ at: 5 }]);
+    expect(ran).toEqual(['sweeper', '127.0.0.0 127.0.0.1 127.0.0.2']);
+    expect(taps.map(([, item]) => (item as { host: string }).host)).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+
+  it('gives the state of the nodes that save one', async () => {
+    const { promise: saved, resolve } = Promise.withResolvers<void>();
+    const saving = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async (ctx, data) => {
+        ctx.checkpoint(() => ({ at: 1 }));
+        ctx.progress(4);
+        await data.append('discovered_hosts', hosts(1)[0]);
+        await saved;
+      },
+    );
+    const plan = planOf({ modules: [saving, sweeper, reporter([])], graph: chain });
+    const run = runGraph(plan, environmentOf({}));
+    await sleep(20);
+    expect(run.snapshot()).toEqual({ find: { completed: false, done: 4, state: { at: 1 } } });
+    resolve();
+    await run.finished;
+    expect(run.snapshot()).toEqual({ find: { completed: true, done: 4, state: null } });
   });
 });

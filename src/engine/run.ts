@@ -31,6 +31,26 @@ export interface RunEnvironment {
   beforeReporters: () => Promise<void>;
   onWarning: (warning: { code: string; message: string; node?: string; target?: string }) => void;
   onProgress: (instanceId: string, done: number, total: number | undefined) => void;
+  /** What an interrupted run of this scan left behind; null at the first start. */
+  earlier: EarlierRun | null;
+}
+
+/** What is known of the run before. */
+export interface EarlierRun {
+  /** Saved states by instance id. */
+  states: ReadonlyMap<string, SavedState>;
+  /** Items that were published under a key and are durable. */
+  items(key: string): AsyncIterable<unknown>;
+  /** True when the outcome of this piece of work is durable. */
+  has(key: string, record: object): boolean;
+}
+
+/** A node's part of a checkpoint. A node that saves its state and completed is not run again. */
+export interface SavedState {
+  completed: boolean;
+  /** Last figure that the module gave to `progress`: it grows, so it tells a scan that gets on from one that does not. */
+  done: number;
+  state: unknown;
 }
 
 export interface GraphRun {
@@ -38,12 +58,14 @@ export interface GraphRun {
   stages: StageRecord[];
   /** Resolves when every node has ended; never rejects for what a module does. */
   finished: Promise<void>;
+  /** How far every node is that saves its state, by instance id. */
+  snapshot(): Record<string, SavedState>;
 }
 
 /** Runs a planned graph: every node at once, connected by streams with backpressure. */
 export function runGraph(plan: Plan, environment: RunEnvironment): GraphRun {
   const run = new Run(plan, environment);
-  return { stages: run.stages, finished: run.execute() };
+  return { stages: run.stages, finished: run.execute(), snapshot: () => run.snapshot() };
 }
 
 interface NodeState {
@@ -51,6 +73,9 @@ interface NodeState {
   stage: StageRecord;
   channels: Map<string, Channel>;
   subscriptions: Map<string, Subscription>;
+  /** Gives what the module wants to have saved. */
+  checkpoint: (() => unknown) | null;
+  done: number;
   /** Monotonic time of the last sign of life. */
   activeAt: number;
   /** Reads that wait for input: a waiting node does not stall. */
@@ -60,6 +85,8 @@ interface NodeState {
 class Run {
   readonly #environment: RunEnvironment;
   readonly #states = new Map<string, NodeState>();
+  /** The node that hands on what the run before published under a key. */
+  readonly #replayers = new Map<string, NodeState>();
   readonly #slots: Slots;
   readonly #stop = new AbortController();
   readonly #targets: Channel;
@@ -70,6 +97,25 @@ class Run {
     this.#targets = new Channel('targets', 'targets');
     for (const node of plan.nodes) this.#states.set(node.instanceId, this.#prepare(node));
     for (const state of this.#states.values()) this.#connect(state);
+    if (environment.earlier) this.#chooseReplayers();
+  }
+
+  /** The first running producer of each key stands for all producers of the run before. */
+  #chooseReplayers(): void {
+    for (const state of this.#states.values()) {
+      if (state.node.skipped) continue;
+      for (const key of state.channels.keys()) if (!this.#replayers.has(key)) this.#replayers.set(key, state);
+    }
+  }
+
+  snapshot(): Record<string, SavedState> {
+    const states: Record<string, SavedState> = {};
+    for (const [id, { stage, checkpoint, done }] of this.#states) {
+      if (checkpoint === null) continue;
+      const completed = stage.status === 'completed';
+      states[id] = { completed, done, state: completed ? null : checkpoint() };
+    }
+    return states;
   }
 
   get stages(): StageRecord[] {
@@ -108,14 +154,27 @@ class Run {
       items_out: 0,
       error: null,
     };
-    return { node, stage, channels, subscriptions: new Map(), activeAt: 0, waiting: 0 };
+    return {
+      node,
+      stage,
+      channels,
+      subscriptions: new Map(),
+      checkpoint: null,
+      done: 0,
+      activeAt: 0,
+      waiting: 0,
+    };
   }
 
   #connect(state: NodeState): void {
     if (state.node.skipped) return;
     for (const input of state.node.inputs) {
       const channels = input.producers.flatMap((id) => this.#channelsOf(id, input.key));
-      const subscription = newSubscription(input.key, channels, this.#environment.streamBuffer, tmpdir());
+      const subscription = newSubscription(input.key, channels, {
+        limit: this.#environment.streamBuffer,
+        spillDir: tmpdir(),
+        repeats: this.#environment.earlier !== null,
+      });
       state.subscriptions.set(input.key, subscription);
     }
   }
@@ -161,6 +220,7 @@ class Run {
     const { node, stage } = state;
     stage.status = 'running';
     stage.started_at = new Date().toISOString();
+    await this.#replay(state);
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#executeOnce(state);
@@ -175,8 +235,22 @@ class Run {
     }
   }
 
+  /** Publishes again what the run before published, for the nodes that read it; the record has it already. */
+  async #replay(state: NodeState): Promise<void> {
+    const { earlier } = this.#environment;
+    if (!earlier) return;
+    for (const [key, channel] of state.channels) {
+      if (this.#replayers.get(key) !== state) continue;
+      for await (const item of earlier.items(key)) {
+        if (this.#environment.signal.aborted) return;
+        await (channel as TappedChannel).replay(item);
+      }
+    }
+  }
+
   async #executeOnce(state: NodeState): Promise<void> {
     const { node } = state;
+    if (this.#wasCompleted(state)) return;
     const module = node.definition.create();
     const abort = new AbortController();
     const context = this.#context(state, abort.signal);
@@ -200,6 +274,10 @@ class Run {
     }
   }
 
+  #wasCompleted({ node }: NodeState): boolean {
+    return this.#environment.earlier?.states.get(node.instanceId)?.completed ?? false;
+  }
+
   #context(state: NodeState, signal: AbortSignal): ExecContext {
     const { node } = state;
     const environment = this.#environment;
@@ -213,7 +291,13 @@ class Run {
       net: environment.net,
       log: environment.log,
       results: environment.results,
+      restored: environment.earlier?.states.get(node.instanceId)?.state ?? null,
+      checkpoint: (save) => {
+        state.checkpoint = save;
+      },
+      recorded: (key, record) => environment.earlier?.has(key, record) ?? false,
       progress: (done, total) => {
+        state.done = done;
         this.#alive(state);
         environment.onProgress(node.instanceId, done, total);
       },
@@ -320,6 +404,11 @@ class TappedChannel extends Channel {
   constructor(key: string, instanceKey: string, tap: RunEnvironment['tap']) {
     super(key, instanceKey);
     this.#tap = tap;
+  }
+
+  /** Hands an item on that the record already has. */
+  replay(item: unknown): Promise<unknown> | undefined {
+    return super.append(item);
   }
 
   override append(item: unknown): Promise<unknown> | undefined {

@@ -1,6 +1,6 @@
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { onAbort, pause } from './abort.ts';
-import { errorCode, isShortage, notTried, observeFailure } from './failure.ts';
+import { errorCode, isShortage, localTrouble, notTried, observeFailure } from './failure.ts';
 import type { PortObservation } from './gate.ts';
 
 /** How long a shortage of this machine (file handles, source ports) is waited out before the port counts as not tried. */
@@ -9,19 +9,34 @@ const shortagePatienceMs = 5000;
 /** A self-connection is tried again this often; each time the kernel picks another source port. */
 const selfConnectionTries = 3;
 
+/**
+ * How long one SYN is waited for. Linux repeats a SYN after 1 s and then each second (tcp_syn_linear_timeouts; RFC 6298
+ * section 2), unseen by the rate; an attempt that ends before costs exactly one packet.
+ */
+export const synPatienceMs = 900;
+
+/** Time between a SYN and its repetition by the kernel. */
+const kernelRepeatMs = 1000;
+
 type Attempt = { socket: Socket; latencyMs: number } | { failure: PortObservation };
 
-interface AttemptOptions {
+export interface AttemptOptions {
+  /** How long the whole attempt may take. */
   timeoutMs: number;
+  /** How long one SYN is waited for; a further one follows while the attempt lasts. */
+  synMs: number;
   signal: AbortSignal;
   /** Size of the read buffer of the socket. */
   readAhead?: number;
   /** Called for every further SYN that this attempt costs; false = do not send it. */
   again(): Promise<boolean>;
+  /** Called for every SYN that the kernel repeats by itself. */
+  onRepeat(): void;
 }
 
 /** Connects to an address (never a name). The socket arrives paused; the caller destroys it. */
 export async function attempt(host: string, port: number, options: AttemptOptions): Promise<Attempt> {
+  const until = performance.now() + options.timeoutMs;
   const patience = performance.now() + shortagePatienceMs;
   let selfConnections = 0;
   for (let wait = 5; ; wait = Math.min(wait * 2, 200)) {
@@ -36,10 +51,12 @@ export async function attempt(host: string, port: number, options: AttemptOption
       }
       if (!(await options.again())) return { failure: notTried('canceled') };
     } else if (typeof outcome.failure !== 'string') {
-      return { failure: outcome.failure };
+      const silent = outcome.failure.reason === 'no-response';
+      if (!silent || performance.now() + options.synMs > until) return { failure: outcome.failure };
+      if (!(await options.again())) return { failure: outcome.failure };
     } else {
       // Nothing was sent yet, so the next try needs no further token.
-      if (performance.now() > patience) return { failure: notTried(`local shortage ${outcome.failure}`) };
+      if (performance.now() > patience) return { failure: notTried(localTrouble(outcome.failure)) };
       await pause(wait, options.signal);
     }
     if (options.signal.aborted) return { failure: notTried('canceled') };
@@ -65,21 +82,26 @@ function attemptOnce(
       if (settled) return;
       settled = true;
       clearTimeout(timer);
+      clearInterval(repeats);
       forget();
       resolve(outcome);
     };
+    let localRefusal = false;
     const giveUp = (failure: PortObservation) => {
       socket.destroy();
       settle({ failure });
     };
     const timer = setTimeout(() => {
       giveUp({ state: 'filtered', reason: 'no-response', latencyMs: performance.now() - started });
-    }, options.timeoutMs);
+    }, options.synMs);
+    const repeats =
+      options.synMs < kernelRepeatMs ? undefined : setInterval(options.onRepeat, kernelRepeatMs);
     const forget = onAbort(options.signal, () => giveUp(notTried('canceled')));
     // Stays for the life of the socket: a late error must never reach the process.
     socket.on('error', (error) => {
       const code = errorCode(error);
-      settle({ failure: isShortage(code) ? code : observeFailure(code, performance.now() - started) });
+      if (localRefusal) settle({ failure: isShortage(code) ? code : notTried(localTrouble(code)) });
+      else settle({ failure: isShortage(code) ? code : observeFailure(code, performance.now() - started) });
     });
     socket.once('connect', () => {
       if (settled) socket.resetAndDestroy();
@@ -87,6 +109,10 @@ function attemptOnce(
     });
     socket.pause();
     socket.connect({ host, port });
+    // Node calls connect() in the next tick. What fails at once failed here, without a packet: no route, link down.
+    process.nextTick(() => {
+      localRefusal = socket.destroyed;
+    });
   });
 }
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Exchange, TlsObservation } from '../domain/banner.ts';
 import { onAbort } from './abort.ts';
-import { attempt } from './attempt.ts';
+import { type AttemptOptions, attempt } from './attempt.ts';
 import type { Connection, DialOptions, DialResult, ReadEnd, ReadOptions, TlsOptions } from './gate.ts';
 import { startTls } from './tls.ts';
 
@@ -18,16 +18,12 @@ type Dialed = DialResult & { closed?: Promise<void> };
 export async function dial(
   host: string,
   port: number,
-  options: DialOptions & { again(): Promise<boolean> },
+  options: DialOptions & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat'>,
 ): Promise<Dialed> {
   const deadline = performance.now() + options.deadlineMs;
   const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
-  const outcome = await attempt(host, port, {
-    timeoutMs,
-    signal: options.signal,
-    again: options.again,
-    readAhead,
-  });
+  const { synMs, signal, again, onRepeat } = options;
+  const outcome = await attempt(host, port, { timeoutMs, synMs, signal, again, onRepeat, readAhead });
   if ('failure' in outcome) return outcome;
   const { socket, latencyMs } = outcome;
   const closed = new Promise<void>((resolve) => {

@@ -31,7 +31,12 @@ export function errorCode(error: unknown): string {
 export function observeFailure(code: string, latencyMs: number): PortObservation {
   const meaning = meanings[code];
   if (meaning) return { ...meaning, latencyMs };
-  return { state: 'not_tried', reason: `local error ${code}`, latencyMs };
+  return { state: 'not_tried', reason: localTrouble(code), latencyMs };
+}
+
+/** What kept a packet from leaving this machine. */
+export function localTrouble(code: string): string {
+  return `local error ${code}`;
 }
 
 export function notTried(reason: string): PortObservation {

@@ -26,9 +26,13 @@ export interface NetworkGate {
 
   /** Packets that this scan sent so far: connection attempts and echo requests. */
   readonly packetsSent: number;
+
+  /** Packets that could not leave this machine, by reason: no route, link down, no file handle. */
+  readonly unsent: ReadonlyMap<string, number>;
 }
 
 export interface ProbeOptions {
+  /** Longest wait. One SYN is waited for 0.9 s at most, unless the host is known to answer slowly. */
   timeoutMs: number;
   signal: AbortSignal;
 }
@@ -105,6 +109,8 @@ export interface PingOptions {
   /** Further tries for a host that stays silent. */
   retries: number;
   signal: AbortSignal;
+  /** Called for each host that stayed silent, or could not be asked. */
+  onSilent?: (host: string) => void;
 }
 
 export interface PingAnswer {

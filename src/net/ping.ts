@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Address, type Family, parseAddress } from '../domain/address.ts';
 import { onAbort } from './abort.ts';
+import { localTrouble } from './failure.ts';
 import type { PingAnswer, PingOptions } from './gate.ts';
 import { batchSize, type EchoReply, type EchoRequest, EchoSocket, randomNonce } from './packets/echo.ts';
 import type { RateLimiter } from './rate.ts';
@@ -18,6 +19,8 @@ interface PingRun extends PingOptions {
   /** The canonical address when it may be touched now, else null. */
   admit(host: string): string | null;
   onSent(count: number): void;
+  /** Called for each request that could not leave this machine. */
+  onUnsent(reason: string): void;
 }
 
 type Method = { method: 'raw' | 'datagram' | 'none'; reason: string };
@@ -107,8 +110,11 @@ class EchoSweep {
     this.#lastExpiry = now;
     for (const host of this.#waiting.values()) {
       if (host.due > now) continue;
-      if (host.attempt > this.#options.retries) this.#forget(host);
-      else this.#enqueue(host);
+      if (host.attempt <= this.#options.retries) this.#enqueue(host);
+      else {
+        this.#forget(host);
+        this.#options.onSilent?.(host.host);
+      }
     }
   }
 
@@ -119,6 +125,7 @@ class EchoSweep {
       if (next === null) return;
       const host = this.#prepare(next);
       if (host) this.#enqueue(host);
+      else this.#options.onSilent?.(next);
     }
   }
 
@@ -215,8 +222,9 @@ class EchoSweep {
 
   #sendGroup(socket: EchoSocket, group: Outstanding[]): void {
     const now = performance.now();
-    const { done, sent } = socket.send(group);
+    const { done, sent, refusals } = socket.send(group);
     this.#options.onSent(sent);
+    for (const code of refusals) this.#options.onUnsent(localTrouble(code));
     for (const host of group.slice(0, done)) {
       host.sentAt.push(now);
       host.attempt += 1;

@@ -42,6 +42,24 @@ describe('RateLimiter', () => {
     expect((600 - 81) / seconds).toBeLessThan(2000 * 1.05);
   });
 
+  it('gives who asks for many a share beside the many who ask for one', async () => {
+    const limiter = new RateLimiter({ rate: 2000 });
+    const stop = new AbortController();
+    let singles = 0;
+    let batched = 0;
+    const lane = async () => {
+      while (await limiter.take(stop.signal)) singles += 1;
+    };
+    const batches = async () => {
+      for (let granted = 1; granted > 0; batched += granted)
+        granted = await limiter.takeUpTo(64, stop.signal);
+    };
+    setTimeout(() => stop.abort(), 500);
+    await Promise.all([batches(), ...Array.from({ length: 200 }, lane)]);
+    expect(singles + batched).toBeLessThan(1000 * 1.1);
+    expect(batched).toBeGreaterThan((singles + batched) / 12);
+  });
+
   it('lets those who wait go when the signal aborts', async () => {
     const limiter = new RateLimiter({ rate: 1 });
     const cancel = new AbortController();

@@ -1,7 +1,10 @@
 import { onAbort } from './abort.ts';
 
 /** Share of the rate that may pass in one burst; below the promised 5 %, so timer jitter stays inside the promise. */
-const burstShare = 0.04;
+const burstShare = 0.03;
+
+/** Share of a second's tokens that one turn may wait for, so that nobody behind waits noticeably longer. */
+const turnShare = 0.02;
 
 interface Waiter {
   most: number;
@@ -10,8 +13,8 @@ interface Waiter {
 }
 
 /**
- * Token bucket. In any half-open window of one second at most `rate` + 4 % tokens are granted: n tokens span at least
- * (n - burst) / rate seconds, with burst = 1 + 4 % of the rate. A suspended process does not catch up afterwards.
+ * Token bucket. In any half-open window of one second at most `rate` + 3 % tokens are granted: n tokens span at least
+ * (n - burst) / rate seconds, with burst = 3 % of the rate, at least 1. A suspended process does not catch up afterwards.
  * A bucket with an `upstream` grants a token only when the upstream grants one too.
  */
 export class RateLimiter {
@@ -31,7 +34,7 @@ export class RateLimiter {
     this.rate = options.rate;
     this.#clock = options.clock ?? (() => performance.now());
     this.#upstream = options.upstream ?? null;
-    this.#burst = 1 + Math.floor(options.rate * burstShare);
+    this.#burst = Math.max(1, Math.floor(options.rate * burstShare));
     this.#tokens = this.#burst;
     this.#filledAt = this.#clock();
   }
@@ -44,6 +47,13 @@ export class RateLimiter {
     if (this.#upstream && !this.#upstream.tryTake()) return false;
     this.#tokens -= 1;
     return true;
+  }
+
+  /** Takes a token for a packet that is on its way whatever the rate says; who asks next waits for it. */
+  charge(): void {
+    this.#fill();
+    this.#tokens -= 1;
+    this.#upstream?.charge();
   }
 
   /** Waits in line for one token; false when the signal aborted first. */
@@ -75,6 +85,14 @@ export class RateLimiter {
     });
   }
 
+  /**
+   * Tokens that the first in line waits for. Who asks for many at once would otherwise get a single one per turn, as
+   * much as each of the hundreds that ask for one: an echo sweep would starve beside a port sweep.
+   */
+  #fairShare({ most }: Waiter): number {
+    return Math.max(1, Math.min(most, Math.floor(this.rate * turnShare), this.#burst));
+  }
+
   #grant(most: number): number {
     const granted = Math.min(most, Math.floor(this.#tokens));
     this.#tokens -= granted;
@@ -90,7 +108,8 @@ export class RateLimiter {
   /** One timer serves everybody who waits; it wakes as many as there are tokens, at most once a millisecond. */
   #arm(): void {
     if (this.#timer || this.#waiting === 0) return;
-    const wait = Math.max(1, Math.ceil(((1 - this.#tokens) * 1000) / this.rate));
+    const wanted = this.#fairShare(this.#waiters[this.#head] as Waiter);
+    const wait = Math.max(1, Math.ceil(((wanted - this.#tokens) * 1000) / this.rate));
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#wake();
@@ -101,7 +120,7 @@ export class RateLimiter {
     this.#fill();
     while (this.#waiting > 0) {
       const waiter = this.#waiters[this.#head] as Waiter;
-      if (!waiter.signal.aborted && this.#tokens < 1) break;
+      if (!waiter.signal.aborted && this.#tokens < this.#fairShare(waiter)) break;
       this.#head += 1;
       waiter.resolve(waiter.signal.aborted ? 0 : this.#grant(waiter.most));
     }

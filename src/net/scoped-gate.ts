@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Address, formatAddress, parseAddress } from '../domain/address.ts';
 import type { AddressSet } from '../domain/address-set.ts';
 import type { Scope } from '../domain/scope.ts';
+import { synPatienceMs } from './attempt.ts';
 import { dial } from './dial.ts';
 import { notTried } from './failure.ts';
 import type {
@@ -24,6 +25,12 @@ const reservedHandles = 64;
 /** Connections of one scan when neither the option nor the system sets a lower limit. */
 const defaultMaxConnections = 4096;
 
+/** A host that was seen to take this long gets the whole timeout, so that its answer is not missed. */
+const slowAnswerMs = 300;
+
+/** Most slow hosts that are remembered. */
+const maxSlowHosts = 65_536;
+
 export interface GateOptions {
   /** Every address this scan may touch. */
   addresses: AddressSet;
@@ -45,6 +52,8 @@ export function createGate(options: GateOptions): NetworkGate {
     admit: (host: string) => admittedAddress(host, options),
     sent: 0,
     slots,
+    slow: new Set<string>(),
+    unsent: new Map<string, number>(),
   };
   return new ScopedGate(admission, options.rate);
 }
@@ -76,6 +85,9 @@ interface Admission {
   admit(host: string): string | null;
   sent: number;
   slots: Slots;
+  /** Hosts whose answers take long. */
+  slow: Set<string>;
+  unsent: Map<string, number>;
 }
 
 class ScopedGate implements NetworkGate {
@@ -93,6 +105,10 @@ class ScopedGate implements NetworkGate {
     return this.#admission.sent;
   }
 
+  get unsent(): ReadonlyMap<string, number> {
+    return this.#admission.unsent;
+  }
+
   limitedTo(packetsPerSecond: number): NetworkGate {
     if (packetsPerSecond >= this.#rate.rate) return this;
     return new ScopedGate(this.#admission, new RateLimiter({ rate: packetsPerSecond, upstream: this.#rate }));
@@ -102,7 +118,12 @@ class ScopedGate implements NetworkGate {
     const opened = await this.#open(host, options.signal);
     if (typeof opened !== 'string') return opened;
     try {
-      return await probeTcp(opened, port, { ...options, again: () => this.#again(options.signal) });
+      const pace = this.#pace(opened, options.timeoutMs, options.signal);
+      // One probe is one SYN, unless the host is slow: whoever wants more tries again.
+      const timeoutMs = Math.min(options.timeoutMs, pace.synMs);
+      const observation = await probeTcp(opened, port, { ...options, ...pace, timeoutMs });
+      this.#note(opened, observation);
+      return observation;
     } finally {
       this.#admission.slots.release();
     }
@@ -111,21 +132,32 @@ class ScopedGate implements NetworkGate {
   async connect(host: string, port: number, options: DialOptions): Promise<DialResult> {
     const opened = await this.#open(host, options.signal);
     if (typeof opened !== 'string') return { failure: opened };
-    const result = await dial(opened, port, { ...options, again: () => this.#again(options.signal) });
+    const pace = this.#pace(opened, options.connectMs ?? options.deadlineMs, options.signal);
+    const result = await dial(opened, port, { ...options, ...pace });
+    if ('failure' in result) this.#note(opened, result.failure);
+    else this.#noteLatency(opened, result.connection.latencyMs);
     if (result.closed) result.closed.then(() => this.#admission.slots.release());
     else this.#admission.slots.release();
     return result;
   }
 
-  ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingAnswer> {
-    return ping(hosts, {
+  async *ping(
+    hosts: AsyncIterable<string> | Iterable<string>,
+    options: PingOptions,
+  ): AsyncGenerator<PingAnswer, void, undefined> {
+    const answers = ping(hosts, {
       ...options,
       rate: this.#rate,
       admit: this.#admission.admit,
       onSent: (count) => {
         this.#admission.sent += count;
       },
+      onUnsent: (reason) => this.#noteUnsent(reason),
     });
+    for await (const answer of answers) {
+      this.#noteLatency(answer.host, answer.latencyMs);
+      yield answer;
+    }
   }
 
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string } {
@@ -149,6 +181,34 @@ class ScopedGate implements NetworkGate {
     if (address !== null) return address;
     slots.release();
     return notTried('out_of_scope');
+  }
+
+  /** How the SYNs of one attempt are sent; each is counted, those that the kernel repeats by itself too. */
+  #pace(host: string, timeoutMs: number, signal: AbortSignal) {
+    return {
+      synMs: this.#admission.slow.has(host) ? timeoutMs : Math.min(timeoutMs, synPatienceMs),
+      again: () => this.#again(signal),
+      onRepeat: () => {
+        this.#rate.charge();
+        this.#admission.sent += 1;
+      },
+    };
+  }
+
+  #note(host: string, { state, reason, latencyMs }: PortObservation): void {
+    if (state === 'not_tried') {
+      if (reason !== 'canceled') this.#noteUnsent(reason);
+    } else if (state !== 'filtered') this.#noteLatency(host, latencyMs);
+  }
+
+  #noteUnsent(reason: string): void {
+    const { unsent } = this.#admission;
+    unsent.set(reason, (unsent.get(reason) ?? 0) + 1);
+  }
+
+  #noteLatency(host: string, latencyMs: number): void {
+    const { slow } = this.#admission;
+    if (latencyMs > slowAnswerMs && slow.size < maxSlowHosts) slow.add(host);
   }
 
   /** A token for one more packet. */

@@ -1,11 +1,11 @@
-import { attempt } from './attempt.ts';
-import type { PortObservation, ProbeOptions } from './gate.ts';
+import { type AttemptOptions, attempt } from './attempt.ts';
+import type { PortObservation } from './gate.ts';
 
 /** One connection attempt that is reset as soon as it is accepted, so no TIME_WAIT holds a source port. */
 export async function probeTcp(
   host: string,
   port: number,
-  options: ProbeOptions & { again(): Promise<boolean> },
+  options: AttemptOptions,
 ): Promise<PortObservation> {
   const outcome = await attempt(host, port, options);
   if ('failure' in outcome) return outcome.failure;

@@ -64,8 +64,9 @@ export class EmbeddedQueue {
     return await this.#store.jobs.isCancelRequested(scanId);
   }
 
-  async counts(): Promise<{ pending: number; running: number; failed: number }> {
-    return await this.#store.jobs.counts(new Date(Date.now() - failureMemoryMs).toISOString());
+  /** @param store that of a transaction, so that what is decided by the figures cannot be overtaken */
+  async counts(store: Store = this.#store): Promise<{ pending: number; running: number; failed: number }> {
+    return await store.jobs.counts(new Date(Date.now() - failureMemoryMs).toISOString());
   }
 
   /** At server start: the leases of the server before are void. @returns the number of jobs that wait again */

@@ -87,12 +87,15 @@ export function checkScopes(record: TokenRecord, required: readonly TokenScope[]
   });
 }
 
+/** A search for `svc_backup` is none. */
+const tokenInQuery = /\?.*svc_[a-z0-9]{4,16}_[\w-]{43}/;
+
 /** The token of the one and only Authorization header; null when it is somewhere else or twice. */
 function bearerToken(request: IncomingMessage): string | null {
   const headers = request.rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
   );
-  if (headers.length !== 1 || /[?&][^=&]*=(?:svc_|Bearer)/i.test(request.url ?? '')) return null;
+  if (headers.length !== 1 || tokenInQuery.test(request.url ?? '')) return null;
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }
 

@@ -5,15 +5,15 @@ import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /** `checkpoint.resumes.json`: how a scan fared when it was taken up again. */
 export interface ResumeMark {
-  /** Durable rows of the record at the last start. */
-  rows: number;
-  /** Resumes in a row without new rows. */
+  /** How far the scan was at the last start: durable rows of its record plus the progress of its checkpoint. */
+  reached: number;
+  /** Resumes in a row without new progress. */
   stalled: number;
   /** The server stopped the scan in order, so the next start is no sign of trouble. */
   orderly: boolean;
 }
 
-const noMark: ResumeMark = { rows: 0, stalled: 0, orderly: false };
+const noMark: ResumeMark = { reached: 0, stalled: 0, orderly: false };
 
 export async function readResumeMark(folder: ScanFolder): Promise<ResumeMark> {
   try {
@@ -24,10 +24,10 @@ export async function readResumeMark(folder: ScanFolder): Promise<ResumeMark> {
   }
 }
 
-/** The mark of a start at which the record has `rows` durable rows. */
-export function nextResumeMark(last: ResumeMark, rows: number): ResumeMark {
-  if (rows > last.rows) return { rows, stalled: last.orderly ? 0 : 1, orderly: false };
-  return { rows, stalled: last.stalled + (last.orderly ? 0 : 1), orderly: false };
+/** The mark of a start at which the scan has come so far. */
+export function nextResumeMark(last: ResumeMark, reached: number): ResumeMark {
+  if (reached > last.reached) return { reached, stalled: last.orderly ? 0 : 1, orderly: false };
+  return { reached: last.reached, stalled: last.stalled + (last.orderly ? 0 : 1), orderly: false };
 }
 
 export async function writeResumeMark(folder: ScanFolder, mark: ResumeMark): Promise<void> {

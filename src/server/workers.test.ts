@@ -138,12 +138,12 @@ describe('a process that dies', () => {
     expect(answer.json().data.error.code).toBe('canceled');
   });
 
-  it('counts resumes without new rows, but not those after an orderly stop', () => {
-    const first = nextResumeMark({ rows: 0, stalled: 0, orderly: false }, 0);
-    expect(first).toEqual({ rows: 0, stalled: 1, orderly: false });
+  it('counts resumes without new progress, but not those after an orderly stop', () => {
+    const first = nextResumeMark({ reached: 0, stalled: 0, orderly: false }, 0);
+    expect(first).toEqual({ reached: 0, stalled: 1, orderly: false });
     expect(nextResumeMark(first, 0).stalled).toBe(2);
-    expect(nextResumeMark({ ...first, stalled: 3 }, 5)).toEqual({ rows: 5, stalled: 1, orderly: false });
-    expect(nextResumeMark({ rows: 0, stalled: 2, orderly: true }, 0).stalled).toBe(2);
+    expect(nextResumeMark({ ...first, stalled: 3 }, 5)).toEqual({ reached: 5, stalled: 1, orderly: false });
+    expect(nextResumeMark({ reached: 0, stalled: 2, orderly: true }, 0).stalled).toBe(2);
   });
 });
 

@@ -9,6 +9,7 @@ import { type FailureCode, isFinal, type Scan, type ScanRequest } from '../domai
 import type { EmbeddedQueue } from '../queue/embedded.ts';
 import type { Claim } from '../store/jobs.ts';
 import type { Store } from '../store/open.ts';
+import { checkpointProgress } from '../workspace/checkpoint.ts';
 import { openRecord } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -201,10 +202,11 @@ export class WorkerPool implements ScanStopper {
       await this.#conclude(slot, folder);
       return null;
     }
-    const mark = nextResumeMark(await readResumeMark(folder), rows);
+    const reached = rows + (await checkpointProgress(folder));
+    const mark = nextResumeMark(await readResumeMark(folder), reached);
     if (mark.stalled > config.scanner.max_resumes) {
       const tries = `${scan.progress.resumes + 1} times`;
-      const message = `The process of the scan ended ${tries}, the last ${mark.stalled} without new results.`;
+      const message = `The process of the scan ended ${tries}, the last ${mark.stalled} without new progress.`;
       await this.#interrupt(slot, { code: 'interrupted', message });
       return null;
     }

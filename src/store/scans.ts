@@ -128,7 +128,11 @@ export class ScanTable {
     const rows = await this.#page(filter);
     const scans = rows.slice(0, filter.limit).map(fromRow);
     const last = scans.at(-1);
-    return { scans, total, nextCursor: last && rows.length > filter.limit ? encodeCursor(last) : null };
+    return {
+      scans,
+      total,
+      nextCursor: last && rows.length > filter.limit ? encodeCursor(last.created_at, last.scan_id) : null,
+    };
   }
 
   async #count(filter: ScanFilter): Promise<number> {
@@ -414,14 +418,15 @@ interface Cursor {
   scanId: string;
 }
 
-function encodeCursor(scan: Scan): string {
-  return Buffer.from(`${scan.created_at} ${scan.scan_id}`).toString('base64url');
+function encodeCursor(createdAt: string, scanId: string): string {
+  return Buffer.from(`${createdAt} ${scanId}`).toString('base64url');
 }
 
 function decodeCursor(cursor: string): Cursor {
-  const [createdAt = '', scanId = '', ...rest] = Buffer.from(cursor, 'base64url').toString().split(' ');
+  const [createdAt = '', scanId = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
   const wellFormed = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(createdAt) && scanIdPattern.test(scanId);
-  if (rest.length > 0 || !wellFormed) {
+  // Decoding skips what is not base64url, so only what encodes to the same text is a cursor of ours.
+  if (!wellFormed || encodeCursor(createdAt, scanId) !== cursor) {
     throw invalidRequest('The cursor is malformed.', [
       { field: 'cursor', reason: 'not a next_cursor of this list' },
     ]);

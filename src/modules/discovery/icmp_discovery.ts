@@ -1,7 +1,7 @@
 import type { Host } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
-import { shuffled } from '../../net/packets/walk.ts';
+import { AddressWalk } from '../address-walk.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
 export default defineModule({
@@ -27,24 +27,23 @@ export default defineModule({
       ctx.warn('icmp_unavailable', `ICMP discovery was skipped: ${reason}`);
       return;
     }
-    const { addresses } = net;
-    const total = Number(addresses.size);
-    let asked = 0;
-    const hosts = function* () {
-      for (const host of shuffled(addresses.size, (index) => addresses.at(index))) {
-        asked += 1;
-        if (asked % 256 === 0) ctx.progress(asked, total);
-        yield host;
-      }
+    const hosts = new AddressWalk(net.addresses, ctx.restored);
+    const total = Number(net.addresses.size);
+    ctx.checkpoint(() => hosts.state());
+    const settle = (host: string) => {
+      hosts.settle(host);
+      if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);
     };
-    const answers = net.ping(hosts(), {
+    const answers = net.ping(hosts, {
       timeoutMs: ctx.options.timeout,
       retries: ctx.options.retry,
       signal: ctx.signal,
+      onSilent: settle,
     });
     await forEachItem(ctx, answers, { concurrency: 1 }, async ({ host, latencyMs }) => {
       const latency = Math.round(latencyMs * 1000) / 1000;
       await data.append<Host>('discovered_hosts', { ip: host, latency_ms: latency, method: 'icmp-echo' });
+      settle(host);
     });
     ctx.progress(total, total);
   },

@@ -4,7 +4,7 @@ import { type DataContext, defineModule, type ExecContext } from '../../engine/m
 import { portCatalogue } from '../../knowledge/ports.ts';
 import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate } from '../../net/gate.ts';
-import { shuffled } from '../../net/packets/walk.ts';
+import { AddressWalk } from '../address-walk.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
 /** Hosts that are waited for at the same time. */
@@ -41,18 +41,18 @@ export default defineModule({
     }
     const ports = parsePorts(ctx.options.ports, portCatalogue).tcp;
     const net = ctx.net.limitedTo(ctx.options.rate);
-    const { addresses } = net;
-    const total = Number(addresses.size);
-    const hosts = shuffled(addresses.size, (index) => addresses.at(index));
-    let done = 0;
+    const total = Number(net.addresses.size);
+    const hosts = new AddressWalk(net.addresses, ctx.restored);
+    ctx.checkpoint(() => hosts.state());
     const knock = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
     // The lanes share one iterator: each takes the next host when it is done with one.
     const lane = async () => {
       for (const host of hosts) {
         if (ctx.signal.aborted) return;
         await knockOn(host, knock, ctx, data);
-        done += 1;
-        ctx.progress(done, total);
+        // A host that the abort cut short has no outcome.
+        if (!ctx.signal.aborted) hosts.settle(host);
+        ctx.progress(hosts.settled, total);
       }
     };
     await Promise.all(Array.from({ length: Math.min(hostsAtOnce, total) }, lane));

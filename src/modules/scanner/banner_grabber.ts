@@ -69,6 +69,11 @@ export default defineModule({
     };
     let done = 0;
     const grab = async ({ host, port, probed }: PlannedPort) => {
+      // Before an interruption it was asked, and its answer is in the record.
+      if (ctx.recorded('banners', { host, port })) {
+        done += 1;
+        return;
+      }
       const endpoint = { host, port, protocol: 'tcp' as const };
       const banners =
         isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await interviewAgain(endpoint);

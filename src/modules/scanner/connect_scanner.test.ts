@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { closeServers, listen, tryModule } from '../../../test/module-trial.ts';
+import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
+import type { NetworkGate } from '../../net/gate.ts';
 import connect_scanner, { answersEverything } from './connect_scanner.ts';
 
 afterEach(closeServers);
@@ -126,3 +127,94 @@ it('a host counts as answering everything only on clear evidence', () => {
   expect(verdict(65, 0)).toBe(true);
   expect(verdict(64, 0)).toBe(false);
 });
+
+describe('an interrupted sweep', () => {
+  it.each(['discovered_hosts', 'targets'])(
+    'goes on after a kill with exactly the pairs that were not done (from %s)',
+    async (source) => {
+      const open = await listen(() => undefined);
+      const hosts = Array.from({ length: 100 }, (_, i) => `127.66.0.${i + 1}`);
+      const planned = [open, ...Array.from({ length: 19 }, (_, i) => i + 1)];
+      const inputs = {
+        targets: [],
+        ...(source === 'targets' ? {} : { discovered_hosts: hosts.map((ip) => ({ ip, method: 'test' })) }),
+      };
+      const shared = {
+        config: { ports: planned.join(','), rate: 100_000, concurrency: 20 },
+        inputs,
+        targets: ['127.66.0.1-127.66.0.100'],
+      };
+      const killed = await runUntil(700, shared);
+      const swept = new Set(killed.counts.map(({ host }) => host));
+      const second = countingGate(shared.targets, () => undefined);
+      const published = new Map<string, unknown[]>();
+      await tryModule(connect_scanner, {
+        ...shared,
+        gate: second.gate,
+        published,
+        restored: killed.state,
+        recorded: (key, record) => key === 'port_counts' && swept.has((record as { host: string }).host),
+      });
+
+      expect(second.pairs.filter((pair) => killed.done.has(pair))).toEqual([]);
+      expect(new Set([...killed.done, ...second.pairs]).size).toBe(hosts.length * planned.length);
+      const all = [...killed.counts, ...(published.get('port_counts') as PortCounts[])];
+      expect(new Set(all.map(({ host }) => host)).size).toBe(hosts.length);
+      expect(all.length).toBe(hosts.length);
+      for (const each of all)
+        expect(each).toMatchObject({ open: 0, closed: planned.length, filtered: 0, not_tried: 0 });
+    },
+  );
+});
+
+/** A gate that notes every pair it is asked to probe. */
+function countingGate(targets: string[], onProbe: (count: number) => void) {
+  const real = loopbackGate(targets);
+  const pairs: string[] = [];
+  const gate: NetworkGate = {
+    addresses: real.addresses,
+    packetsSent: 0,
+    unsent: new Map(),
+    probeTcp(host, port, options) {
+      pairs.push(`${host}:${port}`);
+      onProbe(pairs.length);
+      return real.probeTcp(host, port, options);
+    },
+    connect: (host, port, options) => real.connect(host, port, options),
+    ping: (addresses, options) => real.ping(addresses, options),
+    pingMethod: () => real.pingMethod(),
+    limitedTo: () => gate,
+  };
+  return { gate, pairs };
+}
+
+/** Runs the sweep up to a number of probes; what it had saved and published at that moment is what a kill leaves. */
+async function runUntil(probes: number, options: Parameters<typeof tryModule>[1] & { targets: string[] }) {
+  const abort = new AbortController();
+  const published = new Map<string, unknown[]>();
+  let ask: () => unknown = () => null;
+  let left: { state: unknown; counts: PortCounts[]; done: Set<string> } | null = null;
+  const counting = countingGate(options.targets, (count) => {
+    if (count !== probes) return;
+    const state = JSON.parse(JSON.stringify(ask())) as { hosts: { ip: string; again: number[] }[] };
+    const open = new Set(state.hosts.flatMap(({ ip, again }) => again.map((port) => `${ip}:${port}`)));
+    left = {
+      state,
+      counts: [...((published.get('port_counts') ?? []) as PortCounts[])],
+      done: new Set(counting.pairs.filter((pair) => !open.has(pair))),
+    };
+    abort.abort(new Error('killed'));
+  });
+  const run = tryModule(connect_scanner, {
+    ...options,
+    gate: counting.gate,
+    published,
+    signal: abort.signal,
+    checkpoint: (state) => {
+      ask = state;
+    },
+  });
+  await run.catch(() => undefined);
+  if (!left) throw new Error('the sweep ended before it could be killed');
+  return left as { state: unknown; counts: PortCounts[]; done: Set<string> };
+}

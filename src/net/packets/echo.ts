@@ -79,12 +79,16 @@ export class EchoSocket {
     return { reason: refusal(rawError, errnoName(sys.errno())) };
   }
 
-  /** Sends the requests from the first on; the number that is done with, or `busy` when the kernel has no room now. */
-  send(requests: readonly EchoRequest[]): { done: number; sent: number; busy: boolean } {
+  /**
+   * Sends the requests from the first on. `done`: with how many it is through; fewer than given when the kernel has no
+   * room now. `refusals`: why some of these could not be sent, as errno names.
+   */
+  send(requests: readonly EchoRequest[]): { done: number; sent: number; refusals: string[] } {
     const count = Math.min(requests.length, batchSize);
     for (let at = 0; at < count; at++) this.#write(at, requests[at] as EchoRequest);
     let done = 0;
     let sent = 0;
+    const refusals: string[] = [];
     while (done < count) {
       const taken = this.#sys.sendmmsg(
         this.#fd,
@@ -98,11 +102,12 @@ export class EchoSocket {
         continue;
       }
       const errno = this.#sys.errno();
-      if (errno === eagain || errno === enobufs) return { done, sent, busy: true };
+      if (errno === eagain || errno === enobufs) break;
       // This one destination cannot be reached from here (no route, forbidden); the others can.
+      refusals.push(errnoName(errno));
       done += 1;
     }
-    return { done, sent, busy: false };
+    return { done, sent, refusals };
   }
 
   /** Every reply that waits, as far as it carries what we sent. */

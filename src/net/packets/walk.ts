@@ -50,13 +50,17 @@ function mix(index: number, key: WalkKey, mask: number, shift: number): number {
 }
 
 /**
- * The elements of an indexable set in a random order. Sets above 2^31 are walked block by block, so that the order is
- * random within each block.
+ * The elements of an indexable set in the random order of a key. Sets above 2^31 are walked block by block, so that
+ * the order is random within each block.
  */
-export function* shuffled<T>(size: bigint, at: (index: bigint) => T): Generator<T, void, undefined> {
+export function* shuffled<T>(
+  size: bigint,
+  at: (index: bigint) => T,
+  key: WalkKey = randomWalkKey(),
+): Generator<T, void, undefined> {
   const block = BigInt(maxWalk);
   for (let first = 0n; first < size; first += block) {
     const count = size - first < block ? size - first : block;
-    for (const index of walk(Number(count))) yield at(first + BigInt(index));
+    for (const index of walk(Number(count), key)) yield at(first + BigInt(index));
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { ErrorCode } from '../../domain/errors.ts';
 import type { RouteAccess } from '../auth.ts';
 
 declare module 'fastify' {
@@ -15,6 +16,8 @@ declare module 'fastify' {
     access: RouteAccess;
     /** The answer may take longer than the usual limit. */
     streams?: boolean;
+    /** Errors that follow from what the route does, beside those that follow from its form. */
+    refusals?: ErrorCode[];
   }
 }
 

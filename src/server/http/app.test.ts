@@ -1,5 +1,8 @@
+import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { InjectOptions } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { errorCatalogue } from '../../domain/errors.ts';
 import { openService, type Service } from '../fixtures/service.ts';
@@ -216,6 +219,27 @@ describe('submission', () => {
     expect([answer.statusCode, answer.json().error.code]).toEqual([503, 'queue_full']);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
+
+  it('takes no more than queue.max_jobs from any number of clients at once', async () => {
+    const small = await another({ 'queue.max_jobs': 3 });
+    const submit = () =>
+      small.app.inject({ method: 'POST', url: '/api/v1/scans', payload: { targets: ['127.0.0.1'] } });
+    const answers = await Promise.all(Array.from({ length: 20 }, submit));
+    expect(answers.filter(({ statusCode }) => statusCode === 201)).toHaveLength(3);
+    expect(answers.filter(({ statusCode }) => statusCode === 503)).toHaveLength(17);
+    expect(await readdir(join(small.workspace.dir, 'scans'))).toHaveLength(3);
+  });
+
+  it.each([
+    { options: { scan_type: 'syn' } },
+    { options: { scan_type: 'udp' } },
+    { ports: 'U:53' },
+    { ports: '22,U:161' },
+  ])('refuses what this build has no scanner for: %j', async (wish) => {
+    const answer = await post({ targets: ['127.0.0.1'], ...wish });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([501, 'not_implemented']);
+    expect(answer.json().error.details.fields).toHaveLength(1);
+  });
 });
 
 describe('list', () => {
@@ -236,6 +260,7 @@ describe('list', () => {
     expect(first.headers['link']).toContain('</api/v1/scans?limit=2&offset=2>; rel="last"');
     const second = (await get(`?limit=2&cursor=${next_cursor}`)).json().data;
     expect(second.next_cursor).toBeNull();
+    expect((await get(`?cursor=${next_cursor}!!`)).statusCode).toBe(400);
     const all = [...scans, ...second.scans].map(({ name }: { name: string }) => name);
     expect(all.toSorted()).toEqual(['many', 'one', 'three', 'two']);
     const past = (await get('?offset=99999999999999999999')).json();
@@ -256,6 +281,7 @@ describe('list', () => {
     expect(await names('?status=running')).toEqual([]);
     expect(await names('?since=2020-01-01&q=one')).toEqual(['one']);
     expect(await names('?since=2999-01-01T00:00:00%2B02:00')).toEqual([]);
+    expect(await names('?since=2999-01-01T00:00:00+02:00')).toEqual([]);
   });
 
   it('shows the first 100 of very many targets; the detail shows all', async () => {
@@ -343,6 +369,9 @@ describe('paths', () => {
       const answer = await service.app.inject({ method: 'HEAD', url });
       expect([url, answer.statusCode, answer.body]).toEqual([url, 200, '']);
     }
+    const url = `/api/v1/scans/${scanId}/results`;
+    const { headers } = await service.app.inject({ method: 'HEAD', url });
+    expect([headers['content-type'], headers['content-length']]).toEqual(['application/json', undefined]);
   });
 
   it('echoes a well-formed request id and replaces another', async () => {
@@ -387,6 +416,9 @@ describe('results', () => {
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
     expect(csv.body).toMatch(/^host,port,protocol,state,service,version/);
     expect((await service.app.inject({ url: `${url}?format=xml` })).statusCode).toBe(400);
+    const unknown = '/api/v1/scans/20261006-143022-abcdef/results';
+    expect((await service.app.inject({ url: `${unknown}?format=xml` })).statusCode).toBe(400);
+    expect((await service.app.inject({ url: unknown })).statusCode).toBe(404);
     expect((await service.app.inject({ url, headers: { accept: 'image/png' } })).json().error.code).toBe(
       'not_acceptable',
     );
@@ -428,6 +460,7 @@ describe('tokens', () => {
     expect(messages.size).toBe(1);
     for (const url of ['/health', '/livez', '/healthz', '/readyz']) {
       expect((await closed.app.inject({ url })).statusCode).toBe(200);
+      expect((await closed.app.inject({ method: 'POST', url })).statusCode).toBe(405);
     }
     expect(
       (await closed.app.inject({ url: '/api/v1/scans', headers: { authorization: `Bearer ${good}` } }))
@@ -488,6 +521,7 @@ describe('tokens', () => {
     expect(await status(`Cookie: token=${token}\r\n`)).toBe('401');
     expect(await status('', `/api/v1/version?token=${token}`)).toBe('401');
     expect(await status(`Authorization: Bearer ${token}\r\n`, `/api/v1/version?token=${token}`)).toBe('401');
+    expect(await status(`Authorization: Bearer ${token}\r\n`, '/api/v1/scans?q=svc_backup')).toBe('200');
     expect(await status(`Authorization: Basic ${Buffer.from(`${token}:`).toString('base64')}\r\n`)).toBe(
       '401',
     );
@@ -571,43 +605,63 @@ describe('faults', () => {
 });
 
 describe('the description of the API', () => {
-  it('declares a schema for every route, and answers keep to it', async () => {
-    const working = await another({}, { working: true });
-    const scanId = await working.submit('hang');
-    await working.until(scanId, ({ status }) => status === 'running');
+  it('lists every route with every status, and answers keep to it', async () => {
+    const working = await another({ 'queue.max_jobs': 1, 'server.workers': 1 }, { working: true });
+    const running = await working.submit('hang');
+    await working.until(running, ({ status }) => status === 'running');
+    await working.submit('waits');
     const document = (await working.app.inject({ url: '/api/v1/openapi.json' })).json();
     expect(document.openapi).toBe('3.1.0');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    const calls = [
-      ['GET', '/api/v1/scans', 200],
-      ['POST', '/api/v1/scans', 201],
-      ['GET', '/api/v1/scans/{scan_id}', 200],
-      ['POST', '/api/v1/scans/{scan_id}/cancel', 200],
-      ['DELETE', '/api/v1/scans/{scan_id}', 200],
-      ['GET', '/api/v1/workspace/info', 200],
+    const scan = '/api/v1/scans/{scan_id}';
+    const calls: [method: string, path: string, status: number, wish?: InjectOptions][] = [
+      ['GET', '/health', 200],
+      ['GET', '/livez', 200],
+      ['GET', '/healthz', 200],
+      ['GET', '/readyz', 200],
       ['GET', '/api/v1/health', 200],
       ['GET', '/api/v1/version', 200],
+      ['GET', '/api/v1/openapi.json', 200],
       ['GET', '/api/v1/modules', 200],
       ['GET', '/api/v1/profiles', 200],
       ['GET', '/api/v1/dags', 200],
-      ['GET', '/health', 200],
-    ] as const;
-    for (const [method, path, status] of calls) {
-      const payload = status === 201 ? { targets: ['127.0.0.1'] } : undefined;
-      const answer = await working.app.inject({
+      ['GET', '/api/v1/workspace/info', 200],
+      ['GET', '/api/v1/scans', 200],
+      ['GET', '/api/v1/scans', 400, { query: { limit: '0' } }],
+      ['GET', scan, 200],
+      ['GET', `${scan}/results`, 200],
+      ['GET', `${scan}/results`, 400, { query: { format: 'xml' } }],
+      ['GET', `${scan}/results`, 406, { headers: { accept: 'image/png' } }],
+      ['GET', '/api/v1/workspace/scans/{scan_id}/export', 200],
+      ['GET', '/api/v1/workspace/scans/{scan_id}/export', 501, { query: { format: 'pdf' } }],
+      ['POST', '/api/v1/scans', 503, { payload: { targets: ['127.0.0.1'] } }],
+      ['POST', `${scan}/cancel`, 200],
+      ['DELETE', scan, 200],
+      ['GET', scan, 404],
+      ['GET', `${scan}/events`, 404],
+      ['POST', '/api/v1/scans', 201, { payload: { targets: ['127.0.0.1'] } }],
+      ['POST', '/api/v1/scans', 400, { payload: { targets: [] } }],
+      ['POST', '/api/v1/scans', 415, { payload: 'x', headers: { 'content-type': 'text/plain' } }],
+      ['POST', '/api/v1/scans', 501, { payload: { targets: ['127.0.0.1'], ports: 'U:53' } }],
+    ];
+    for (const [method, path, status, wish] of calls) {
+      const url = path.replace('{scan_id}', running);
+      const answer = await working.app.inject({ method: method as 'GET', url, ...wish });
+      const told = document.paths[path][method.toLowerCase()].responses[String(status)];
+      const valid = ajv.validate(told?.content['application/json'].schema ?? false, answer.json());
+      expect([method, path, answer.statusCode, ajv.errors, valid]).toEqual([
         method,
-        url: path.replace('{scan_id}', scanId),
-        payload: payload as never,
-      });
-      expect([path, answer.statusCode]).toEqual([path, status]);
-      const operation = document.paths[path][method.toLowerCase()];
-      const schema = operation.responses[String(status)].content['application/json'].schema;
-      const valid = ajv.validate(schema, answer.json());
-      expect([path, ajv.errors, valid]).toEqual([path, null, true]);
-      const refusal = operation.responses['default'].content['application/json'].schema;
-      const missing = await working.app.inject({ method: 'PATCH', url: path });
-      expect(ajv.validate(refusal, missing.json())).toBe(true);
+        path,
+        status,
+        null,
+        true,
+      ]);
+      // Room for the submission that comes later.
+      if (method === 'DELETE') await expect.poll(async () => (await working.queue.counts()).pending).toBe(0);
     }
+    expect(Object.keys(document.paths).toSorted()).toEqual(
+      [...new Set(calls.map(([, path]) => path))].toSorted(),
+    );
   });
 
   it('fails to build with a route that declares no access', async () => {

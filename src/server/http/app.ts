@@ -24,7 +24,7 @@ import { eventRoutes } from './events.ts';
 import { healthRoutes, livenessRoutes } from './health.ts';
 import { maxBodyBytes, parseJsonBody } from './json-body.ts';
 import { moduleRoutes } from './modules.ts';
-import { openapiRoutes } from './openapi.ts';
+import { openapiOptions, openapiRoutes } from './openapi.ts';
 import { profileRoutes } from './profiles.ts';
 import { completeRoute, KnownPaths, requireAccess } from './routes.ts';
 import { scanRoutes } from './scans.ts';
@@ -61,8 +61,8 @@ export async function buildApp(context: ServerContext): Promise<App> {
       answerBadUrl(check, error, request as FastifyRequest, reply as FastifyReply);
     },
   }) as unknown as App;
-  const check = requestCheck(context);
   const paths = new KnownPaths();
+  const check = requestCheck(context, paths);
   app.addHook('onRoute', (route) => {
     requireAccess(route);
     completeRoute(route);
@@ -82,7 +82,7 @@ export async function buildApp(context: ServerContext): Promise<App> {
   });
   app.addHook('onResponse', async (request, reply) => logAnswer(request, reply));
 
-  await app.register(swagger, { openapi: openapiHead(context) });
+  await app.register(swagger, openapiOptions(context));
   livenessRoutes(app, context);
   if (context.config.server.api.enabled) addApiRoutes(app, context);
   await app.ready();
@@ -100,22 +100,8 @@ function addApiRoutes(app: App, context: ServerContext): void {
   profileRoutes(app, context);
 }
 
-function openapiHead({ version }: ServerContext) {
-  return {
-    openapi: '3.1.0' as const,
-    info: {
-      title: 'Portolan API',
-      description: 'Submit, watch, list, download and delete network scans.',
-      version: version.version,
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    components: { securitySchemes: { bearer: { type: 'http' as const, scheme: 'bearer' } } },
-    security: [{ bearer: [] }],
-  };
-}
-
 /** Client address, size, token, drain, scope: everything that is decided before a body is read. */
-function requestCheck(context: ServerContext) {
+function requestCheck(context: ServerContext, paths: KnownPaths) {
   const { config, store, log } = context;
   const authenticator = new Authenticator(store, (err) =>
     log.warn({ err }, 'last use of a token was not stored'),
@@ -129,12 +115,21 @@ function requestCheck(context: ServerContext) {
     reply.header('cache-control', 'no-store');
     if (guarded) checkClientAddress(request.socket.remoteAddress);
     checkSize(request);
-    const access = request.is404 ? 'any' : (request.routeOptions.config?.access ?? 'any');
+    const access = accessOf(request, paths);
     if (demanded && access !== 'open') await checkToken(authenticator, request, access);
     if (context.phase === 'draining' && request.method !== 'GET' && request.method !== 'HEAD') {
       throw new PortolanError('unavailable', 'The server is shutting down.');
     }
   };
+}
+
+function accessOf(request: FastifyRequest, paths: KnownPaths): RouteAccess {
+  if (request.is404) return paths.isOpen(pathOf(request)) ? 'open' : 'any';
+  return request.routeOptions.config?.access ?? 'any';
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?')[0] ?? '';
 }
 
 async function checkToken(
@@ -175,7 +170,7 @@ function acceptJsonOnly(app: App): void {
 }
 
 function answerUnknown(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = paths.methodsOf(request.url.split('?')[0] ?? '');
+  const methods = paths.methodsOf(pathOf(request));
   if (methods.length === 0)
     return sendError(new PortolanError('not_found', 'There is no such path.'), request, reply);
   const allowed = methods.join(', ');
@@ -211,10 +206,11 @@ function answerBrokenRequest(error: BrokenRequest, socket: Socket): void {
   // A socket that is closed with bytes unread resets the connection, and the client loses the answer.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   const refusal = refusalOf(error);
-  const body = JSON.stringify(errorShape(refusal, { request_id: requestId() }));
+  const id = requestId();
+  const body = JSON.stringify(errorShape(refusal, { request_id: id }));
   socket.end(
     `HTTP/1.1 ${refusal.status} ${refusal.code}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n` +
+      `X-Request-Id: ${id}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
@@ -245,7 +241,7 @@ function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
   request.log[level](
     {
       method: request.method,
-      path: request.url.split('?')[0]?.slice(0, 200),
+      path: pathOf(request).slice(0, 200),
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime),
       token: request.tokenId,

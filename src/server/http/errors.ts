@@ -1,22 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
-import { Type } from 'typebox';
 import { errorCatalogue, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { maxBodyBytes } from './json-body.ts';
 import { fieldProblems } from './validation.ts';
-
-export const errorSchema = Type.Object(
-  {
-    error: Type.Object({
-      code: Type.Enum(
-        Object.keys(errorCatalogue).filter((code) => errorCatalogue[code as never]['status'] !== null),
-      ),
-      message: Type.String(),
-      details: Type.Object({}, { additionalProperties: true }),
-    }),
-  },
-  { additionalProperties: true, description: 'The one error shape of every 4xx and 5xx answer.' },
-);
 
 /** Seconds after which a client that was turned away may come again. */
 const retryAfter: Partial<Record<string, string>> = { queue_full: '10', unavailable: '5' };

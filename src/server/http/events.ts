@@ -28,7 +28,7 @@ export function eventRoutes(app: App, context: ServerContext): void {
         'Events: status, progress, host, port, finding, warning, end. The stream closes after end.',
       params: scanIdParams,
       headers: eventHeaders,
-      produces: ['text/event-stream'],
+      response: { 200: { content: { 'text/event-stream': { schema: Type.String() } } } },
     },
     handler: async (request, reply) => {
       const afterRow = readLastEventId(request.headers['last-event-id']);

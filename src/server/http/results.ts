@@ -76,7 +76,7 @@ export async function sendResults(
     .header('content-type', contentTypes[format])
     .header('content-disposition', `attachment; filename="${scan.scan_id}.${format}"`)
     .header('x-scan-status', scan.status);
-  if (request.method === 'HEAD') return reply.send('');
+  if (request.method === 'HEAD') return reply.send(Readable.from([]));
   const text = await streamResults(scan, folder, format);
   const body = format === 'json' ? withEnvelope(text, request) : text;
   return reply.send(Readable.from(body, { objectMode: false }));

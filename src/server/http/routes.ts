@@ -1,5 +1,4 @@
 import type { RouteOptions } from 'fastify';
-import { errorSchema } from './errors.ts';
 
 /** Time for an answer, except of routes that stream. */
 const handlerTimeoutMs = 30_000;
@@ -9,30 +8,38 @@ export function requireAccess(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access`);
 }
 
-/** Every route ends in time unless it streams, and documents its errors. */
+/** Every route ends in time unless it streams; open ones say that they need no token. */
 export function completeRoute(route: RouteOptions): void {
   if (!route.config?.streams) route.handlerTimeout = handlerTimeoutMs;
-  route.schema = {
-    ...route.schema,
-    response: { ...(route.schema?.response as object), default: errorSchema },
-  };
-  if (route.config?.access === 'open') route.schema.security = [];
+  if (route.config?.access === 'open') route.schema = { ...route.schema, security: [] };
 }
 
 /** The paths that exist, to tell a wrong method from a wrong path. */
 export class KnownPaths {
-  readonly #paths = new Map<string, { pattern: RegExp; methods: Set<string> }>();
+  readonly #paths = new Map<string, { pattern: RegExp; methods: Set<string>; open: boolean }>();
 
   add(route: RouteOptions): void {
-    const known = this.#paths.get(route.url) ?? { pattern: patternOf(route.url), methods: new Set<string>() };
+    const known = this.#paths.get(route.url) ?? {
+      pattern: patternOf(route.url),
+      methods: new Set<string>(),
+      open: route.config?.access === 'open',
+    };
     for (const method of [route.method].flat()) known.methods.add(method);
     this.#paths.set(route.url, known);
   }
 
+  /** Whether everybody may know of the path; a wrong method there is no matter of tokens. */
+  isOpen(path: string): boolean {
+    return this.#matching(path).some(({ open }) => open);
+  }
+
   /** Methods of a path, in alphabetical order; empty when there is no such path. */
   methodsOf(path: string): string[] {
-    const matching = [...this.#paths.values()].filter(({ pattern }) => pattern.test(path));
-    return [...new Set(matching.flatMap(({ methods }) => [...methods]))].sort();
+    return [...new Set(this.#matching(path).flatMap(({ methods }) => [...methods]))].sort();
+  }
+
+  #matching(path: string) {
+    return [...this.#paths.values()].filter(({ pattern }) => pattern.test(path));
   }
 }
 

@@ -8,6 +8,7 @@ import { choicesOf, type ServerContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 import { linkHeader } from './links.ts';
+import { resultFiles } from './result-schema.ts';
 import { formatOf, resultQuery, sendResults } from './results.ts';
 import { nullableText, scanIdParams, scanSchema, submissionSchema } from './schemas.ts';
 
@@ -45,7 +46,7 @@ export function scanRoutes(app: App, context: ServerContext): void {
   app.route({
     method: 'POST',
     url: '/api/v1/scans',
-    config: { access: ['scan:write', 'scan:execute'] },
+    config: { access: ['scan:write', 'scan:execute'], refusals: ['queue_full', 'not_implemented'] },
     schema: {
       summary: 'Submit a scan',
       body: submissionSchema,
@@ -90,7 +91,7 @@ export function scanRoutes(app: App, context: ServerContext): void {
   app.route({
     method: 'DELETE',
     url: '/api/v1/scans/:scan_id',
-    config: { access: ['scan:write'] },
+    config: { access: ['scan:write'], refusals: ['conflict'] },
     schema: {
       summary: 'Stop a scan and delete it with its files',
       params: scanIdParams,
@@ -106,7 +107,7 @@ export function scanRoutes(app: App, context: ServerContext): void {
   app.route({
     method: 'POST',
     url: '/api/v1/scans/:scan_id/cancel',
-    config: { access: ['scan:write', 'scan:execute'] },
+    config: { access: ['scan:write', 'scan:execute'], refusals: ['conflict'] },
     schema: {
       summary: 'End a scan; its results stay',
       params: scanIdParams,
@@ -118,11 +119,17 @@ export function scanRoutes(app: App, context: ServerContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/results',
-    config: { access: ['scan:read'], streams: true },
-    schema: { summary: 'Download results', params: scanIdParams, querystring: resultQuery },
+    config: { access: ['scan:read'], streams: true, refusals: ['not_acceptable'] },
+    schema: {
+      summary: 'Download results',
+      params: scanIdParams,
+      querystring: resultQuery,
+      response: { 200: resultFiles },
+    },
     handler: async (request, reply) => {
+      const format = formatOf(request);
       const scan = workers.freshen(await showScan(store, request.params.scan_id));
-      return sendResults(request, reply, scan, workspace.scan(scan.scan_id), formatOf(request));
+      return sendResults(request, reply, scan, workspace.scan(scan.scan_id), format);
     },
   });
 }

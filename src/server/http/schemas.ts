@@ -5,7 +5,20 @@ import { failureCodes, scanStatuses } from '../../domain/scan.ts';
 
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
-const count = Type.Integer({ minimum: 0 });
+export const count = Type.Integer({ minimum: 0 });
+export const severityCounts = Type.Object({
+  critical: count,
+  high: count,
+  medium: count,
+  low: count,
+  info: count,
+});
+export const warningSchema = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  node: Type.Optional(Type.String()),
+  target: Type.Optional(Type.String()),
+});
 
 export const scanIdParams = Type.Object({ scan_id: Type.String() });
 
@@ -35,7 +48,7 @@ const scanMembers = Type.Object({
     resumes: count,
     shards: Type.Object({ total: count, done: count, running: count }),
   }),
-  severity_counts: Type.Object({ critical: count, high: count, medium: count, low: count, info: count }),
+  severity_counts: severityCounts,
   error: Type.Union([
     Type.Null(),
     Type.Object({
@@ -43,14 +56,7 @@ const scanMembers = Type.Object({
       message: Type.String(),
     }),
   ]),
-  warnings: Type.Array(
-    Type.Object({
-      code: Type.String(),
-      message: Type.String(),
-      node: Type.Optional(Type.String()),
-      target: Type.Optional(Type.String()),
-    }),
-  ),
+  warnings: Type.Array(warningSchema),
   notifications: Type.Array(
     Type.Object({ channel: Type.String(), status: Type.String(), attempts: count, error: nullableText }),
   ),

@@ -5,6 +5,7 @@ import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { ServerContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
+import { resultFiles } from './result-schema.ts';
 import { sendResults } from './results.ts';
 import { nullableText, scanIdParams } from './schemas.ts';
 
@@ -39,8 +40,13 @@ export function workspaceRoutes(app: App, { store, workspace, workers }: ServerC
   app.route({
     method: 'GET',
     url: '/api/v1/workspace/scans/:scan_id/export',
-    config: { access: ['workspace:read', 'scan:read'], streams: true },
-    schema: { summary: 'Export a scan as a file', params: scanIdParams, querystring: exportQuery },
+    config: { access: ['workspace:read', 'scan:read'], streams: true, refusals: ['not_implemented'] },
+    schema: {
+      summary: 'Export a scan as a file',
+      params: scanIdParams,
+      querystring: exportQuery,
+      response: { 200: resultFiles },
+    },
     handler: async (request, reply) => {
       const format = exportFormat(request.query.format ?? 'json');
       const scan = workers.freshen(await showScan(store, request.params.scan_id));

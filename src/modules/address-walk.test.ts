@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseTargets } from '../domain/target.ts';
+import { AddressWalk } from './address-walk.ts';
+
+const network = parseTargets(['127.9.0.0/24', '::1']).addresses;
+
+describe('AddressWalk', () => {
+  it('gives every address once, not in order', () => {
+    const seen = [...new AddressWalk(network, null)];
+    expect(new Set(seen).size).toBe(255);
+    expect(seen.length).toBe(255);
+    expect(seen).not.toEqual([...network]);
+  });
+
+  it('goes on after an interruption with exactly what is not settled', () => {
+    const property = fc.property(fc.nat(300), fc.nat(40), (taken, open) => {
+      const walk = new AddressWalk(network, null);
+      const settled = new Set<string>();
+      const underWay: string[] = [];
+      for (let i = 0; i < taken; i++) {
+        const { value } = walk.next();
+        if (value === undefined) break;
+        underWay.push(value);
+        if (underWay.length > open) {
+          const done = underWay.shift() as string;
+          walk.settle(done);
+          settled.add(done);
+        }
+      }
+      expect(walk.settled).toBe(settled.size);
+      const saved: unknown = JSON.parse(JSON.stringify(walk.state()));
+      const rest = [...new AddressWalk(network, saved)];
+      expect(new Set(rest).size).toBe(rest.length);
+      expect(new Set([...rest, ...settled]).size).toBe(255);
+      expect(rest.length + settled.size).toBe(255);
+    });
+    fc.assert(property, { numRuns: 50 });
+  });
+
+  it.each([null, 7, {}, { key: [1], taken: 'x', open: [] }])(
+    'starts anew from a state it cannot read: %j',
+    (state) => {
+      expect([...new AddressWalk(network, state)].length).toBe(255);
+    },
+  );
+});

@@ -1,0 +1,71 @@
+import type { AddressSet } from '../domain/address-set.ts';
+import { randomWalkKey, shuffled, type WalkKey } from '../net/packets/walk.ts';
+
+/** Where a walk stands, as a checkpoint keeps it. */
+export interface WalkState {
+  key: WalkKey;
+  /** Addresses taken from the walk so far. */
+  taken: number;
+  /** Of these, the ones whose outcome is open. */
+  open: string[];
+}
+
+/**
+ * The addresses of a scan in random order, each once. Whoever takes one settles it when its outcome is known, so that
+ * after an interruption the walk goes on with exactly the addresses whose outcome is not.
+ */
+export class AddressWalk implements Iterator<string, undefined>, Iterable<string> {
+  readonly #key: WalkKey;
+  readonly #addresses: Iterator<string, void>;
+  readonly #again: string[];
+  readonly #open = new Set<string>();
+  #taken: number;
+  #settled: number;
+
+  /** @param restored the state of an interrupted walk over the same addresses */
+  constructor(addresses: AddressSet, restored: unknown) {
+    const state = isWalkState(restored) ? restored : null;
+    this.#key = state?.key ?? randomWalkKey();
+    this.#taken = state?.taken ?? 0;
+    this.#again = [...(state?.open ?? [])];
+    this.#settled = this.#taken - this.#again.length;
+    this.#addresses = shuffled(addresses.size, (index) => addresses.at(index), this.#key);
+    for (let i = 0; i < this.#taken; i++) this.#addresses.next();
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(): IteratorResult<string, undefined> {
+    const address = this.#again.pop() ?? this.#fresh();
+    if (address === undefined) return { done: true, value: undefined };
+    this.#open.add(address);
+    return { done: false, value: address };
+  }
+
+  #fresh(): string | undefined {
+    const { done, value } = this.#addresses.next();
+    if (done || value === undefined) return undefined;
+    this.#taken += 1;
+    return value;
+  }
+
+  settle(address: string): void {
+    if (this.#open.delete(address)) this.#settled += 1;
+  }
+
+  /** Addresses whose outcome is known. */
+  get settled(): number {
+    return this.#settled;
+  }
+
+  state(): WalkState {
+    return { key: this.#key, taken: this.#taken, open: [...this.#open, ...this.#again] };
+  }
+}
+
+function isWalkState(value: unknown): value is WalkState {
+  const state = value as WalkState | null;
+  return Array.isArray(state?.key) && Number.isInteger(state.taken) && Array.isArray(state.open);
+}

@@ -1,0 +1,87 @@
+import { type TSchema, Type } from 'typebox';
+import { scanStatuses } from '../../domain/scan.ts';
+import { enveloped } from './envelope.ts';
+import { count, nullableText, severityCounts, warningSchema } from './schemas.ts';
+
+const confidence = Type.Number({ minimum: 0, maximum: 1 });
+const openObject = Type.Object({}, { additionalProperties: true });
+
+function orNull<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+const claimMembers = {
+  product: nullableText,
+  vendor: nullableText,
+  version: nullableText,
+  cpe: nullableText,
+  confidence,
+};
+
+const portSchema = Type.Object({
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  protocol: Type.Enum(['tcp', 'udp']),
+  state: Type.String(),
+  reason: Type.String(),
+  service: orNull(Type.Object({ name: Type.String(), ...claimMembers })),
+  banner: nullableText,
+  banner_b64: nullableText,
+  truncated: Type.Boolean(),
+  tls: orNull(openObject),
+  fingerprints: Type.Array(
+    Type.Object({ match: Type.String(), ...claimMembers, source: Type.String(), evidence: Type.String() }),
+  ),
+  attributes: openObject,
+  vulnerabilities: Type.Array(openObject),
+});
+
+const hostSchema = Type.Object({
+  host: Type.String(),
+  hostnames: Type.Array(Type.String()),
+  state: Type.String(),
+  latency_ms: orNull(Type.Number({ minimum: 0 })),
+  mac: nullableText,
+  vendor: nullableText,
+  os: orNull(
+    Type.Object({ family: Type.String(), distribution: nullableText, version: nullableText, confidence }),
+  ),
+  device_type: nullableText,
+  port_counts: orNull(Type.Object({ open: count, closed: count, filtered: count, not_tried: count })),
+  all_ports_open: Type.Boolean(),
+  ports: Type.Array(portSchema),
+  vulnerabilities: Type.Array(openObject),
+});
+
+const resultSchema = Type.Object({
+  scan_id: Type.String(),
+  timestamp: Type.String({ format: 'date-time' }),
+  status: Type.Enum([...scanStatuses]),
+  partial: Type.Boolean(),
+  targets: Type.Array(Type.String()),
+  summary: Type.Object({
+    live_hosts: count,
+    open_ports: count,
+    vulnerabilities: count,
+    addresses_scanned: count,
+    excluded: count,
+    severity_counts: severityCounts,
+    duration_seconds: Type.Number({ minimum: 0 }),
+    catalogue_version: Type.String(),
+  }),
+  results: Type.Array(hostSchema),
+  compliance: Type.Array(openObject),
+  errors: Type.Array(
+    Type.Object({ target: nullableText, code: Type.String(), message: Type.String(), node: nullableText }),
+  ),
+  warnings: Type.Array(warningSchema),
+});
+
+/** The three forms of a download. They are streamed: nothing is serialized by these schemas. */
+export const resultFiles = {
+  description: 'The results so far, as a file',
+  content: {
+    'application/json': { schema: enveloped(resultSchema) },
+    'application/x-ndjson': { schema: Type.String({ description: 'one record a line, the summary last' }) },
+    'text/csv': { schema: Type.String({ description: 'RFC 4180, one row a port, the header always' }) },
+  },
+};

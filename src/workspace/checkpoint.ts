@@ -1,0 +1,43 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMissing, writeFileAtomic } from './atomic-file.ts';
+import type { ScanFolder } from './scan-folder.ts';
+
+/** A node's part; what more stands in it is the engine's affair. */
+interface NodeCheckpoint {
+  done: number;
+}
+
+/** Saved states of an interrupted scan by instance id; empty without a checkpoint, or with a damaged one. */
+export async function readCheckpoint<T extends NodeCheckpoint>(folder: ScanFolder): Promise<Map<string, T>> {
+  try {
+    const { nodes } = JSON.parse(await readFile(fileOf(folder), 'utf8')) as { nodes: Record<string, T> };
+    return new Map(Object.entries(nodes));
+  } catch (error) {
+    // A scan without a usable checkpoint starts its sweep again: slower, and nothing is wrong.
+    if (isMissing(error) || error instanceof SyntaxError || error instanceof TypeError) return new Map();
+    throw error;
+  }
+}
+
+/** A figure that grows as long as the scan gets on. */
+export async function checkpointProgress(folder: ScanFolder): Promise<number> {
+  const nodes = await readCheckpoint(folder);
+  return [...nodes.values()].reduce((sum, { done }) => sum + done, 0);
+}
+
+/** Replaces the checkpoint. The rows that it builds on must be sealed before. */
+export async function writeCheckpoint(
+  folder: ScanFolder,
+  nodes: Record<string, NodeCheckpoint>,
+): Promise<void> {
+  await writeFileAtomic(fileOf(folder), JSON.stringify({ nodes }));
+}
+
+export async function removeCheckpoint(folder: ScanFolder): Promise<void> {
+  await rm(fileOf(folder), { force: true });
+}
+
+function fileOf(folder: ScanFolder): string {
+  return join(folder.path, 'checkpoint.json');
+}
