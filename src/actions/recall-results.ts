@@ -1,7 +1,8 @@
 import type { Host, Port, PortCounts } from '../domain/host.ts';
 import type { HostRow, PortRow, ResultRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
-import type { EarlierRun, SavedState } from '../engine/run.ts';
+import type { SavedState } from '../engine/node.ts';
+import type { EarlierRun } from '../engine/run.ts';
 import { readCheckpoint } from '../workspace/checkpoint.ts';
 import { mergedRows } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';

@@ -29,6 +29,7 @@ export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, lo
     config: start.config,
     catalogue,
     folder: workspace.scan(start.request.scan_id),
+    startedAt: start.startedAt,
     resumes: start.resumes,
     signal: abort.signal,
     log,

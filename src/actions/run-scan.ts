@@ -33,6 +33,8 @@ export interface RunScanInput {
   config: Config;
   catalogue: Catalogue;
   folder: ScanFolder;
+  /** When the scan was first started, ISO 8601 UTC. */
+  startedAt: string;
   /** How often the scan was started before. */
   resumes: number;
   /** Aborted with a ScanAbort to end the scan as failed. */
@@ -64,8 +66,9 @@ export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
 
 class ScanRun {
   readonly #input: RunScanInput;
-  readonly #startedAt = performance.now();
-  readonly #startedTime = new Date().toISOString();
+  readonly #resumedAt = performance.now();
+  /** Seconds from the first start of the scan to this run of it. */
+  readonly #earlierSeconds: number;
   readonly #warnings: ScanWarning[] = [];
   readonly #abort = new AbortController();
   #record!: RecordWriter;
@@ -79,6 +82,7 @@ class ScanRun {
 
   constructor(input: RunScanInput) {
     this.#input = input;
+    this.#earlierSeconds = Math.max(0, Date.now() - Date.parse(input.startedAt)) / 1000;
   }
 
   async execute(): Promise<ScanOutcome> {
@@ -262,7 +266,7 @@ class ScanRun {
         scan_id: request.scan_id,
         state,
         created_at: request.created_at,
-        started_at: this.#startedTime,
+        started_at: this.#input.startedAt,
         completed_at: outcome?.completed_at ?? null,
         duration_seconds: outcome ? this.#seconds() : null,
         stages: Object.fromEntries(stages.map((stage) => [stage.instance_id, statusOfStage(stage)])),
@@ -339,7 +343,8 @@ class ScanRun {
   }
 
   #seconds(): number {
-    return Math.round((performance.now() - this.#startedAt) / 100) / 10;
+    const seconds = this.#earlierSeconds + (performance.now() - this.#resumedAt) / 1000;
+    return Math.round(seconds * 10) / 10;
   }
 
   /** Cancel and both time limits end in one signal. */

@@ -10,7 +10,15 @@ export type ScanOutcome = LiveScan &
 
 /** Messages to the process that runs one scan. */
 export type ToChild =
-  | { type: 'start'; request: ScanRequest; config: Config; workspaceDir: string; resumes: number }
+  | {
+      type: 'start';
+      request: ScanRequest;
+      config: Config;
+      workspaceDir: string;
+      /** When the scan was first started, ISO 8601 UTC. */
+      startedAt: string;
+      resumes: number;
+    }
   | { type: 'cancel' };
 
 /** Messages from it. `sealed` carries the number of durable rows of the record. */

@@ -76,7 +76,7 @@ export class ProgressMeter {
 
   /** Figures of a scan that has ended. What was cut short is not done. */
   final(completed: boolean, stages: StageRecord[]): ScanProgress {
-    const whole = stages.filter(({ status }) => status === 'completed' || status === 'skipped');
+    const whole = stages.filter(({ status }) => status === 'completed');
     const ended = new Set(whole.map((stage) => stage.instance_id));
     return {
       percent: completed ? 100 : this.#percent,

@@ -80,6 +80,7 @@ class LocalScan {
         config: this.#settings.config,
         catalogue: this.#catalogue,
         folder,
+        startedAt: book.startedAt,
         resumes: 0,
         signal: abort.signal,
         log: logFor(this.#settings, this.#view),

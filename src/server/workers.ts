@@ -217,16 +217,17 @@ export class WorkerPool implements ScanStopper {
   async #run(slot: Slot, scan: Scan, request: ScanRequest): Promise<void> {
     const { store, config, workspace, entryFile, log } = this.#input;
     const resumes = scan.started_at === null ? 0 : scan.progress.resumes + 1;
+    const startedAt = scan.started_at ?? new Date().toISOString();
     await store.scans.update(scan.scan_id, {
       status: 'running',
-      started_at: scan.started_at ?? new Date().toISOString(),
+      started_at: startedAt,
       progress: { ...scan.progress, phase: 'starting', resumes },
     });
     this.#news.emit(scan.scan_id);
     if (this.#draining || slot.canceled) return;
     slot.process = new ScanProcess({
       entryFile,
-      start: { type: 'start', request, config, workspaceDir: workspace.dir, resumes },
+      start: { type: 'start', request, config, workspaceDir: workspace.dir, startedAt, resumes },
       env: { ...process.env, ...logEnvironment(config.logging) },
       graceMs: cancelGraceMs,
       onNews: () => this.#news.emit(scan.scan_id),
@@ -243,6 +244,7 @@ export class WorkerPool implements ScanStopper {
     if (outcome) return await this.#storeOutcome(slot, folder, outcome);
     if (slot.canceled) return await this.#interrupt(slot, canceledError);
     const { queue, log } = this.#input;
+    await this.#storeFigures(slot);
     if (this.#draining) {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {
@@ -307,17 +309,17 @@ export class WorkerPool implements ScanStopper {
   }
 
   async #storeLive(): Promise<void> {
+    for (const slot of this.#slots.values()) await this.#storeFigures(slot);
+  }
+
+  async #storeFigures(slot: Slot): Promise<void> {
     const { store, log } = this.#input;
-    for (const slot of this.#slots.values()) {
-      const live = slot.process?.live;
-      if (!live || live === slot.stored || slot.process?.outcome) continue;
-      slot.stored = live;
-      await store.scans
-        .update(slot.scanId, { ...live, status: 'running' })
-        .catch((err: unknown) =>
-          log.warn({ err, scan_id: slot.scanId }, 'figures of a scan were not stored'),
-        );
-    }
+    const live = slot.process?.live;
+    if (!live || live === slot.stored || slot.process?.outcome) return;
+    slot.stored = live;
+    await store.scans
+      .update(slot.scanId, { ...live, status: 'running' })
+      .catch((err: unknown) => log.warn({ err, scan_id: slot.scanId }, 'figures of a scan were not stored'));
   }
 
   /** Nothing runs yet: what is stored as running belongs to a process that is gone, or to a command line. */

@@ -1,0 +1,121 @@
+/**
+ * Writes the pages of docs/ that follow from the sources: `npm run docs`. A test compares them with what this file
+ * would write, so that they cannot grow stale.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ConfigKey, configKeys, environmentNames } from './src/config/schema.ts';
+import { formatDuration } from './src/domain/duration.ts';
+import { errorCatalogue } from './src/domain/errors.ts';
+import { failureCodes } from './src/domain/scan.ts';
+
+/** File below docs/ -> its text. */
+export function renderPages(): Map<string, string> {
+  return new Map([
+    ['errors.md', errorsPage()],
+    ['config.md', configPage()],
+  ]);
+}
+
+function errorsPage(): string {
+  const entries = Object.entries(errorCatalogue);
+  const errors = entries.map(([code, { status, exit, meaning }]) => [
+    mono(code),
+    String(status ?? '-'),
+    String(exit),
+    meaning,
+  ]);
+  const exits = [...new Set(entries.map(([, { exit }]) => exit))].toSorted((a, b) => a - b);
+  const byExit = exits.map((exit) => [
+    String(exit),
+    entries.flatMap(([code, entry]) => (entry.exit === exit ? [mono(code)] : [])).join(', '),
+  ]);
+  const failures = Object.entries(failureCodes).map(([code, meaning]) => [mono(code), meaning]);
+  return `${title('Errors', 'src/domain/errors.ts')}
+Every error that a person causes or can act on has one code. The API answers with its HTTP status and this shape; the
+command line prints the message on stderr and ends with its exit code. Errors without a status never travel over HTTP.
+
+\`\`\`json
+{"error": {"code": "not_found", "message": "There is no such scan.", "details": {"request_id": "req_8f3c1a7d20b4"}}}
+\`\`\`
+\`invalid_request\` lists every problem at once in \`details.fields\` (\`field\`, \`reason\`). With
+\`Accept: application/problem+json\` the members of RFC 9457 stand beside \`error\`.
+
+${table(['Code', 'HTTP', 'Exit', 'Meaning'], errors)}
+## Exit codes
+0 is success and nothing else. Any fault of the program itself ends with 1.
+
+${table(['Exit', 'Errors'], byExit)}
+## Why a scan failed
+\`error.code\` of a scan with the status \`failed\`; \`portolan scan\` then ends with 7 (\`permission\`: with 5).
+
+${table(['Code', 'Meaning'], failures)}`;
+}
+
+function configPage(): string {
+  const sections = Map.groupBy<string, ConfigKey>(configKeys, ({ path }) => path.split('.')[0] as string);
+  const parts = [...sections].map(
+    ([name, keys]) => `## ${name}\n${table(configTitles, keys.map(configRow))}`,
+  );
+  return `${title('Configuration', 'src/config/schema.ts')}
+Sources, the stronger later: defaults, \`/etc/portolan/config.yaml\`, \`$XDG_CONFIG_HOME/portolan/config.yaml\`,
+\`config/portolan.yaml\` in the workspace, the file of \`--config\` (else of \`SERVICE_CONFIG\`), environment, flags.
+
+Files are YAML: maps within maps (\`scanner: {rate: 500}\`), the keys as below. \`\${NAME}\` and \`\${NAME:-default}\` in a
+value stand for environment variables. A wrong value stops the start with file, line and column; an unknown key is a
+warning, with \`--strict-config\` an error. Lists in environment variables are separated by commas. A duration is text
+with a unit (\`500ms\`, \`30s\`, \`1h30m\`, \`7d\`); where it may be 0, that is written without one.
+
+${parts.join('\n')}`;
+}
+
+const configTitles = ['Key', 'Type', 'Default', 'Bounds', 'Environment', 'Meaning'];
+
+function configRow(key: ConfigKey): string[] {
+  const names = environmentNames(key).map(mono).join(', ');
+  return [mono(key.path), typeText(key), defaultText(key), boundsText(key), names, key.description];
+}
+
+function typeText({ type, values }: ConfigKey): string {
+  const names: Partial<Record<ConfigKey['type'], string>> = {
+    'cidr[]': 'list of addresses and networks',
+    'target[]': 'list of targets',
+    'resolver[]': 'list of `address[:port]`',
+    endpoint: '`host:port`',
+  };
+  return values ? values.map(mono).join(', ') : (names[type] ?? type);
+}
+
+function defaultText({ default: value }: ConfigKey): string {
+  if (value === null || value === '') return 'not set';
+  if (typeof value === 'object') return value.length === 0 ? 'empty' : value.map(mono).join(', ');
+  return mono(String(value));
+}
+
+function boundsText({ type, min, max }: ConfigKey): string {
+  if (min === undefined || max === undefined) return '';
+  const bound = (value: number) => (type === 'duration' ? formatDuration(value) : value.toLocaleString('en'));
+  return `${bound(min)} to ${bound(max)}`;
+}
+
+function title(name: string, source: string): string {
+  return `# ${name}\n\nMade from [${source}](../${source}) by \`npm run docs\`; change it there.\n`;
+}
+
+function table(titles: string[], rows: string[][]): string {
+  return [titles, titles.map(() => '---'), ...rows]
+    .map((row) => `| ${row.map(cell).join(' | ')} |\n`)
+    .join('');
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+function mono(text: string): string {
+  return `\`${text}\``;
+}
+
+if (import.meta.main) {
+  for (const [name, text] of renderPages()) writeFileSync(join(import.meta.dirname, 'docs', name), text);
+}

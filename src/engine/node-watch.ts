@@ -1,0 +1,78 @@
+import type { Node } from './node.ts';
+
+/** A module that is still silent this long after it was told to stop is left behind, ms. */
+const abandonAfterMs = 2000;
+
+export interface WatchOptions {
+  /** Abort the node too; the reason is handed on. */
+  signals: AbortSignal[];
+  /** 0 = a node may stay silent for ever. */
+  stallTimeoutMs: number;
+}
+
+export interface NodeWatch {
+  /** Aborted on cancel, at the node's deadline and when it stalls. */
+  signal: AbortSignal;
+  stop(): void;
+}
+
+/** Watches over one execution of a node. Whatever ends it also ends the reads that the module waits for. */
+export function watchNode(node: Node, { signals, stallTimeoutMs }: WatchOptions): NodeWatch {
+  const abort = new AbortController();
+  const timers: NodeJS.Timeout[] = [];
+  const end = (reason: unknown) => {
+    abort.abort(reason);
+    node.failInputs(reason);
+  };
+  const listeners = signals.map((signal) => ({ signal, listener: () => end(signal.reason) }));
+  for (const { signal, listener } of listeners) {
+    if (signal.aborted) listener();
+    else signal.addEventListener('abort', listener);
+  }
+  const { timeoutMs } = node.planned;
+  if (timeoutMs !== null) {
+    timers.push(
+      setTimeout(() => end(new Error(`ran longer than its timeout of ${timeoutMs} ms`)), timeoutMs),
+    );
+  }
+  if (stallTimeoutMs > 0) {
+    node.alive();
+    const check = () => {
+      const stalls = node.waiting === 0 && node.silentMs >= stallTimeoutMs;
+      if (stalls) end(new Error(`made no progress for ${stallTimeoutMs} ms`));
+    };
+    timers.push(setInterval(check, Math.max(50, stallTimeoutMs / 10)));
+  }
+  return {
+    signal: abort.signal,
+    stop: () => {
+      for (const timer of timers) clearTimeout(timer);
+      for (const { signal, listener } of listeners) signal.removeEventListener('abort', listener);
+    },
+  };
+}
+
+/**
+ * Runs the work; once aborted, gives it a short while to end and then goes on without it.
+ * @throws what the work throws, else the reason of the abort
+ */
+export async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  signal.throwIfAborted();
+  const working = work();
+  working.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const abandoned = new Promise<never>((_, reject) => {
+    const onAbort = () => {
+      timer = setTimeout(() => reject(signal.reason), abandonAfterMs);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  abandoned.catch(() => {});
+  try {
+    await Promise.race([working, abandoned]);
+    signal.throwIfAborted();
+  } finally {
+    clearTimeout(timer);
+  }
+}

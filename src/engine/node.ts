@@ -1,0 +1,146 @@
+import { performance } from 'node:perf_hooks';
+import type { StageRecord } from '../domain/scan.ts';
+import { Channel, type Subscription } from './data-context.ts';
+import type { PlannedNode } from './plan.ts';
+
+/** Sees every item of every plain key once it is published; a promise holds the producer back. */
+export type Tap = (key: string, item: unknown) => Promise<void> | undefined;
+
+/** A node's part of a checkpoint. A node that saves its state and completed is not run again. */
+export interface SavedState {
+  completed: boolean;
+  /** Last figure that the module gave to `progress`: it grows, so it tells a scan that gets on from one that does not. */
+  done: number;
+  state: unknown;
+}
+
+/** One node of a running graph: its streams, its record and its signs of life. */
+export class Node {
+  readonly planned: PlannedNode;
+  readonly stage: StageRecord;
+  readonly channels = new Map<string, TappedChannel>();
+  readonly subscriptions = new Map<string, Subscription>();
+  /** Gives what the module wants to have saved. */
+  checkpoint: (() => unknown) | null = null;
+  done = 0;
+  /** Reads that wait for input: a waiting node does not stall. */
+  waiting = 0;
+  #activeAt = performance.now();
+
+  constructor(planned: PlannedNode, tap: Tap) {
+    this.planned = planned;
+    const { instanceId, definition } = planned;
+    for (const key of definition.provides) {
+      this.channels.set(key, new TappedChannel(key, `${definition.name}.${instanceId}.${key}`, tap));
+    }
+    this.stage = {
+      instance_id: instanceId,
+      module_type: definition.name,
+      status: 'pending',
+      started_at: null,
+      completed_at: null,
+      items_in: 0,
+      items_out: 0,
+      error: null,
+    };
+  }
+
+  get id(): string {
+    return this.planned.instanceId;
+  }
+
+  get isReporter(): boolean {
+    return this.planned.definition.type === 'reporter';
+  }
+
+  /** Nothing was read and nothing was written, so the work can be repeated. */
+  get untouched(): boolean {
+    this.alive();
+    return this.stage.items_in === 0 && this.stage.items_out === 0;
+  }
+
+  /** Milliseconds since the last sign of life. */
+  get silentMs(): number {
+    return performance.now() - this.#activeAt;
+  }
+
+  /** A key of a required input under which nothing will come, or null. */
+  get barrenInput(): string | null {
+    const barren = this.planned.inputs.find((i) => i.required && this.subscriptions.get(i.key)?.neverComes);
+    return barren?.key ?? null;
+  }
+
+  /** Channels that a reader of a plain or instance-scoped key reads. */
+  channelsOf(key: string): Channel[] {
+    return [...this.channels.values()].filter(
+      (channel) => channel.key === key || channel.instanceKey === key,
+    );
+  }
+
+  /** Resolves when every required input has a first item, or has ended. */
+  async started(): Promise<void> {
+    const required = this.planned.inputs.filter((input) => input.required);
+    await Promise.all(required.map((input) => this.subscriptions.get(input.key)?.backlog.started()));
+  }
+
+  begin(): void {
+    this.stage.status = 'running';
+    this.stage.started_at = new Date().toISOString();
+  }
+
+  alive(): void {
+    this.#activeAt = performance.now();
+    this.stage.items_in = sumOf(this.subscriptions.values(), (subscription) => subscription.itemsIn);
+    this.stage.items_out = sumOf(this.channels.values(), (channel) => channel.count);
+  }
+
+  /** Ends the node's streams; what it wrote stays. */
+  close(status: StageRecord['status'], error: string | null): void {
+    this.alive();
+    this.stage.status = status;
+    this.stage.completed_at = new Date().toISOString();
+    this.stage.error = error;
+    for (const channel of this.channels.values()) channel.end(status !== 'completed');
+    for (const subscription of this.subscriptions.values()) subscription.backlog.close();
+  }
+
+  /** Makes every read of the node throw. */
+  failInputs(reason: unknown): void {
+    for (const subscription of this.subscriptions.values()) subscription.backlog.fail(reason);
+  }
+
+  /** What to write down of the node, or null when its module saves nothing. */
+  snapshot(): SavedState | null {
+    if (this.checkpoint === null) return null;
+    const completed = this.stage.status === 'completed';
+    return { completed, done: this.done, state: completed ? null : this.checkpoint() };
+  }
+}
+
+/** A channel whose items the scan's record sees as well. */
+class TappedChannel extends Channel {
+  readonly #tap: Tap;
+
+  constructor(key: string, instanceKey: string, tap: Tap) {
+    super(key, instanceKey);
+    this.#tap = tap;
+  }
+
+  /** Hands an item on that the record already has. */
+  replay(item: unknown): Promise<unknown> | undefined {
+    return super.append(item);
+  }
+
+  override append(item: unknown): Promise<unknown> | undefined {
+    const wait = super.append(item);
+    const recorded = this.#tap(this.key, item);
+    if (wait && recorded) return Promise.all([wait, recorded]);
+    return wait ?? recorded;
+  }
+}
+
+function sumOf<T>(items: Iterable<T>, figure: (item: T) => number): number {
+  let sum = 0;
+  for (const item of items) sum += figure(item);
+  return sum;
+}
