@@ -115,7 +115,7 @@ function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission:
   const message =
     targetsOnly && first
       ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'is' : 'are'} not accepted: ` +
-        `"${first.value}" ${first.reason === 'out_of_scope' ? `is out of scope; ${first.hint}` : `is ${first.reason}`}`
+        `"${first.value}": ${first.reason === 'out_of_scope' ? `out of scope; ${first.hint}` : first.reason}`
       : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
   const details =
     refusals.length > 0 ? { targets: refusals.slice(0, maxListed), targets_refused: refusals.length } : {};

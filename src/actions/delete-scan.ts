@@ -1,4 +1,6 @@
 import { PortolanError } from '../domain/errors.ts';
+import type { Store } from '../store/open.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { type CancelContext, refuseForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';
 
@@ -16,7 +18,19 @@ export async function deleteScan(
     await queue.cancel(scanId);
     await workers.stop(scanId);
   }
-  const deleted = await store.transaction((inside) => inside.scans.delete(scanId));
-  if (!deleted) throw new PortolanError('not_found', 'There is no such scan.');
-  await workspace.scan(scanId).remove();
+  const folder = workspace.scan(scanId);
+  if (!(await deleteRow(store, folder, scanId)))
+    throw new PortolanError('not_found', 'There is no such scan.');
+  await folder.remove();
+}
+
+/** On a full disk the store cannot even forget a scan; deleting its files first makes the room for that. */
+async function deleteRow(store: Store, folder: ScanFolder, scanId: string): Promise<boolean> {
+  try {
+    return await store.scans.delete(scanId);
+  } catch (error) {
+    if (!(error instanceof PortolanError && error.code === 'insufficient_storage')) throw error;
+    await folder.remove();
+    return await store.scans.delete(scanId);
+  }
 }

@@ -45,7 +45,7 @@ export async function prepareTargets(
     warnings.push({ code: 'out_of_scope', message });
   }
   return {
-    targets: asked.targets,
+    targets: asked.targets.flatMap((target) => withAddresses(target, found.addresses)),
     addresses: allowed.inside,
     scope,
     excluded: wanted.size - allowed.inside.size,
@@ -90,6 +90,13 @@ async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): P
     const message = `${name} has ${addresses.length + dropped} addresses; the first ${addresses.length} are scanned`;
     resolved.warnings.push({ code: 'too_many_addresses', message, target: name });
   }
+}
+
+/** A name stands once for each of its addresses. */
+function withAddresses(target: Target, names: Resolved['addresses']): Target[] {
+  if (target.kind !== 'hostname') return [target];
+  const addresses = [...names].filter(([, ofAddress]) => ofAddress.includes(target.value));
+  return addresses.length === 0 ? [target] : addresses.map(([ip]) => ({ ...target, ip }));
 }
 
 /** An answer is judged like a target: multicast, broadcast and unspecified addresses are never scanned. */

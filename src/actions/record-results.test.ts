@@ -100,7 +100,8 @@ describe('ResultRecorder', () => {
     expect(ports.every((row) => row.reason === 'syn-ack' && row.service?.product === 'OpenSSH')).toBe(true);
   });
 
-  it('remembers what the record could not take', () => {
+  it('remembers what the record could not take, and says so once', () => {
+    const failures: unknown[] = [];
     const recorder = new ResultRecorder(
       {
         append: () => {
@@ -108,8 +109,11 @@ describe('ResultRecorder', () => {
         },
       },
       new Map(),
+      (error) => failures.push(error),
     );
-    void recorder.take('discovered_hosts', { ip: '127.0.0.1', latency_ms: 1, method: 'icmp-echo' });
+    for (const ip of ['127.0.0.1', '127.0.0.2'])
+      void recorder.take('discovered_hosts', { ip, latency_ms: 1, method: 'icmp-echo' });
     expect(String(recorder.failure)).toContain('disk full');
+    expect(failures).toEqual([recorder.failure]);
   });
 });

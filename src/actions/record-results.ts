@@ -29,11 +29,18 @@ export class ResultRecorder {
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
+  readonly #onFailure: (error: unknown) => void;
   #failure: unknown = null;
 
-  constructor(sink: RowSink, hostnames: ReadonlyMap<string, string[]>) {
+  /** @param onFailure called once, when the sink takes no more; what is found from then on is lost */
+  constructor(
+    sink: RowSink,
+    hostnames: ReadonlyMap<string, string[]>,
+    onFailure: (error: unknown) => void = () => undefined,
+  ) {
     this.#sink = sink;
     this.#hostnames = hostnames;
+    this.#onFailure = onFailure;
   }
 
   /** What the record could not take, or null. */
@@ -239,7 +246,9 @@ export class ResultRecorder {
   }
 
   #broken(error: unknown): void {
-    this.#failure ??= error;
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    this.#onFailure(error);
   }
 }
 

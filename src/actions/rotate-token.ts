@@ -17,9 +17,8 @@ export async function rotateToken(
 ): Promise<string> {
   const graceMs = grace === null ? 0 : parseDuration(grace);
   if (graceMs === null) {
-    throw invalidRequest('grace must be a duration such as 10m', [
-      { field: 'grace', reason: 'is not a duration' },
-    ]);
+    const reason = 'must be a duration such as 10m';
+    throw invalidRequest(`grace ${reason}`, [{ field: 'grace', reason }]);
   }
   return await store.transaction(async (inside) => {
     const record = await inside.tokens.find(id);

@@ -1,7 +1,8 @@
 import type { Logger } from '../engine/module.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import type { Catalogue } from './plan-scan.ts';
-import { runScan, ScanAbort } from './run-scan.ts';
+import { runScan } from './run-scan.ts';
+import { ScanAbort } from './scan-failure.ts';
 import type { FromChild, ToChild } from './scan-messages.ts';
 
 /**

@@ -1,10 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Config } from '../config/schema.ts';
-import { parseDuration } from '../domain/duration.ts';
-import { PortolanError } from '../domain/errors.ts';
-import { noFindings } from '../domain/finding.ts';
 import type { SummaryRow } from '../domain/result.ts';
-import type { FailureCode, ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
+import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
@@ -22,8 +19,11 @@ import { type Catalogue, planScan } from './plan-scan.ts';
 import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import { recallResults } from './recall-results.ts';
 import { ResultRecorder } from './record-results.ts';
+import { failureFrom, type ScanFailure, ScanStop } from './scan-failure.ts';
 import type { LiveScan, ScanOutcome } from './scan-messages.ts';
 import { ProgressMeter } from './scan-progress.ts';
+import { scanStatus } from './scan-status.ts';
+import { countRows } from './stream-results.ts';
 
 /** At most two reports a second reach the outside. */
 const liveIntervalMs = 500;
@@ -45,15 +45,7 @@ export interface RunScanInput {
   onSealed?: (rows: number) => void;
 }
 
-/** The reason to give when a scan is aborted; its code becomes the scan's. */
-export class ScanAbort extends Error {
-  readonly code: FailureCode;
-  constructor(code: FailureCode, message: string) {
-    super(message);
-    this.name = 'ScanAbort';
-    this.code = code;
-  }
-}
+type Counted = Awaited<ReturnType<typeof countRows>>;
 
 /**
  * Runs one scan to its end: resolves names, applies the scope, executes the graph and leaves a finished record.
@@ -70,7 +62,7 @@ class ScanRun {
   /** Seconds from the first start of the scan to this run of it. */
   readonly #earlierSeconds: number;
   readonly #warnings: ScanWarning[] = [];
-  readonly #abort = new AbortController();
+  readonly #stop: ScanStop;
   #record!: RecordWriter;
   #recorder!: ResultRecorder;
   #prepared: PreparedTargets | null = null;
@@ -82,20 +74,20 @@ class ScanRun {
 
   constructor(input: RunScanInput) {
     this.#input = input;
+    this.#stop = new ScanStop(input.signal, input.request.options, input.config.engine.global_timeout);
     this.#earlierSeconds = Math.max(0, Date.now() - Date.parse(input.startedAt)) / 1000;
   }
 
   async execute(): Promise<ScanOutcome> {
     const { folder, onSealed } = this.#input;
     this.#record = await openRecord(folder, onSealed ? { onSealed } : {});
-    const stopClock = this.#followSignals();
     try {
       if (this.#record.finished) return await this.#finishedBefore();
-      await this.#writeStatus({ state: 'running' });
+      await this.#writeStatus(null);
       const failure = await this.#gather();
       return await this.#finish(failure);
     } finally {
-      stopClock();
+      this.#stop.release();
       await this.#record.close();
     }
   }
@@ -111,16 +103,19 @@ class ScanRun {
   }
 
   /** Runs everything up to the reporters' end. @returns why the scan failed, or null */
-  async #gather(): Promise<ScanOutcome['error']> {
+  async #gather(): Promise<ScanFailure | null> {
     const { request, config, catalogue } = this.#input;
     try {
       const plan = await planScan(request, config, catalogue);
       const { servers, timeout } = config.scanner.dns;
       const resolver = new NameResolver({ servers, timeoutMs: timeout });
       this.#prepared = await prepareTargets(request, config, (name) =>
-        resolver.resolve(name, this.#abort.signal),
+        resolver.resolve(name, this.#stop.signal),
       );
-      this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames);
+      // Nobody's hosts are bothered for results that cannot be kept.
+      this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames, (error) =>
+        this.#stop.abort(error),
+      );
       await this.#recall();
       this.#noteTargets(this.#prepared);
       if (this.#prepared.addresses.size === 0n) {
@@ -132,7 +127,7 @@ class ScanRun {
       await this.#runGraph(plan, this.#prepared);
       return this.#failureOf(plan);
     } catch (error) {
-      return failureFrom(this.#abort.signal.aborted ? this.#abort.signal.reason : error);
+      return failureFrom(this.#stop.signal.aborted ? this.#stop.signal.reason : error);
     }
   }
 
@@ -166,7 +161,7 @@ class ScanRun {
       net: gate,
       log,
       results: this.#results(),
-      signal: this.#abort.signal,
+      signal: this.#stop.signal,
       streamBuffer: config.engine.stream_buffer,
       maxParallelNodes: config.engine.max_parallel_nodes,
       failFast: request.options.fail_fast ?? config.engine.fail_fast,
@@ -199,11 +194,15 @@ class ScanRun {
   }
 
   #noteUnavailable(plan: Plan): void {
-    const evaluates = plan.nodes.some((node) => node.definition.type === 'evaluation');
-    if (this.#input.request.vuln && !evaluates) {
-      const message = `the graph ${plan.name} has no evaluation module, so no vulnerabilities are looked for`;
-      this.#warnings.push({ code: 'vuln_unavailable', message });
-    }
+    if (plan.nodes.some((node) => node.definition.type === 'evaluation')) return;
+    const { vuln, options } = this.#input.request;
+    const note = (code: string, consequence: string) =>
+      this.#warnings.push({
+        code,
+        message: `the graph ${plan.name} has no evaluation module, so ${consequence}`,
+      });
+    if (vuln) note('vuln_unavailable', 'no vulnerabilities are looked for');
+    if (options.compliance?.length) note('compliance_unavailable', 'compliance is not judged');
   }
 
   async #sealAll(): Promise<void> {
@@ -211,8 +210,8 @@ class ScanRun {
     await this.#record.seal();
   }
 
-  #failureOf(plan: Plan): ScanOutcome['error'] {
-    if (this.#abort.signal.aborted) return failureFrom(this.#abort.signal.reason);
+  #failureOf(plan: Plan): ScanFailure | null {
+    if (this.#stop.signal.aborted) return failureFrom(this.#stop.signal.reason);
     if (this.#recorder.failure) return failureFrom(this.#recorder.failure);
     const working = (this.#graph?.stages ?? []).filter((stage) => typeOf(plan, stage) !== 'reporter');
     const failed = working.filter((stage) => stage.status === 'failed');
@@ -224,7 +223,7 @@ class ScanRun {
   }
 
   /** Seals the record with its summary, on disk before anybody hears of the end. */
-  async #finish(failure: ScanOutcome['error']): Promise<ScanOutcome> {
+  async #finish(failure: ScanFailure | null): Promise<ScanOutcome> {
     try {
       if (this.#recorder) await this.#sealAll();
       const counted = await this.#countRecord();
@@ -237,7 +236,7 @@ class ScanRun {
   }
 
   async #outcome(
-    error: ScanOutcome['error'],
+    error: ScanFailure | null,
     status: ScanOutcome['status'],
     counted?: Counted,
   ): Promise<ScanOutcome> {
@@ -247,34 +246,20 @@ class ScanRun {
       status,
       error,
       completed_at: new Date().toISOString(),
-      results: counts.results,
-      severity_counts: counts.severityCounts,
+      ...counts,
       progress: this.#finalProgress(status === 'completed'),
       warnings: this.#warnings,
       stages,
     };
-    await this.#writeStatus({ state: outcome.status, outcome });
+    await this.#writeStatus(outcome);
     return outcome;
   }
 
-  /** `status.json`: how the scan stands, for people and for a server that has to pick it up. */
-  async #writeStatus({ state, outcome }: { state: string; outcome?: ScanOutcome }): Promise<void> {
-    const { folder, request, log } = this.#input;
-    const stages = outcome?.stages ?? [];
+  async #writeStatus(outcome: ScanOutcome | null): Promise<void> {
+    const { folder, request, startedAt, log } = this.#input;
+    const end = outcome && { outcome, seconds: this.#seconds() };
     try {
-      await folder.writeStatus({
-        scan_id: request.scan_id,
-        state,
-        created_at: request.created_at,
-        started_at: this.#input.startedAt,
-        completed_at: outcome?.completed_at ?? null,
-        duration_seconds: outcome ? this.#seconds() : null,
-        stages: Object.fromEntries(stages.map((stage) => [stage.instance_id, statusOfStage(stage)])),
-        results: outcome?.results ?? null,
-        errors: outcome?.error ? [outcome.error] : [],
-        warnings: this.#warnings,
-        notifications: [],
-      });
+      await folder.writeStatus(scanStatus({ request, startedAt, warnings: this.#warnings, end }));
     } catch (error) {
       log.error('status.json could not be written', { scan: request.scan_id, error: String(error) });
     }
@@ -304,23 +289,11 @@ class ScanRun {
     };
   }
 
-  async #countRecord(): Promise<Counted> {
-    const counted: Counted = {
-      results: { live_hosts: 0, open_ports: 0, vulnerabilities: 0 },
-      severityCounts: noFindings(),
-    };
-    for await (const row of mergedRows(this.#input.folder)) {
-      if (row.type === 'host') counted.results.live_hosts++;
-      if (row.type === 'port') counted.results.open_ports++;
-      if (row.type === 'vulnerability') {
-        counted.results.vulnerabilities++;
-        counted.severityCounts[row.vulnerability.severity]++;
-      }
-    }
-    return counted;
+  #countRecord(): Promise<Counted> {
+    return countRows(mergedRows(this.#input.folder));
   }
 
-  #summary(failure: ScanOutcome['error'], counted: Counted): SummaryRow {
+  #summary(failure: ScanFailure | null, counted: Counted): SummaryRow {
     return {
       type: 'summary',
       timestamp: new Date().toISOString(),
@@ -331,7 +304,7 @@ class ScanRun {
       ...counted.results,
       addresses_scanned: this.#finalProgress(failure === null).hosts_done,
       excluded: clampCount(this.#prepared?.excluded ?? 0n),
-      severity_counts: counted.severityCounts,
+      severity_counts: counted.severity_counts,
       duration_seconds: this.#seconds(),
       catalogue_version: catalogueVersion,
     };
@@ -346,61 +319,10 @@ class ScanRun {
     const seconds = this.#earlierSeconds + (performance.now() - this.#resumedAt) / 1000;
     return Math.round(seconds * 10) / 10;
   }
-
-  /** Cancel and both time limits end in one signal. */
-  #followSignals(): () => void {
-    const { signal, request, config } = this.#input;
-    const onAbort = () => this.#abort.abort(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort);
-    const asked = request.options.max_duration ? parseDuration(request.options.max_duration) : null;
-    const limits = [asked ?? 0, config.engine.global_timeout].filter((ms) => ms > 0);
-    const limit = limits.length > 0 ? Math.min(...limits) : 0;
-    const timer =
-      limit > 0
-        ? setTimeout(() => this.#abort.abort(timeoutAfter(limit)), Math.min(limit, 2 ** 31 - 1))
-        : null;
-    return () => {
-      if (timer) clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    };
-  }
-}
-
-interface Counted {
-  results: ScanOutcome['results'];
-  severityCounts: ScanOutcome['severity_counts'];
-}
-
-function timeoutAfter(ms: number): ScanAbort {
-  return new ScanAbort('timeout', `the scan ran longer than its limit of ${ms / 1000} s`);
-}
-
-function failureFrom(error: unknown): { code: FailureCode; message: string } {
-  if (error instanceof ScanAbort) return { code: error.code, message: error.message };
-  if (error instanceof PortolanError && error.code === 'insufficient_storage') {
-    return { code: 'insufficient_storage', message: error.message };
-  }
-  if (error instanceof PortolanError && error.code === 'permission') {
-    return { code: 'permission', message: error.message };
-  }
-  return { code: 'pipeline_failed', message: error instanceof Error ? error.message : String(error) };
 }
 
 function typeOf(plan: Plan, stage: StageRecord): string | undefined {
   return plan.nodes.find((node) => node.instanceId === stage.instance_id)?.definition.type;
-}
-
-function statusOfStage(stage: StageRecord) {
-  const duration =
-    stage.started_at && stage.completed_at
-      ? Date.parse(stage.completed_at) - Date.parse(stage.started_at)
-      : null;
-  return {
-    status: stage.status,
-    duration: duration === null ? null : duration / 1000,
-    counters: { items_in: stage.items_in, items_out: stage.items_out },
-  };
 }
 
 function clampCount(count: bigint): number {

@@ -1,5 +1,5 @@
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
-import type { Scan } from '../domain/scan.ts';
+import { isFinal, type Scan } from '../domain/scan.ts';
 import { catalogueVersion } from '../knowledge/catalogue.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { type ResultHead, renderCsv, renderJson, renderJsonl } from '../workspace/render.ts';
@@ -19,7 +19,8 @@ export async function streamResults(
 ): Promise<AsyncIterable<string>> {
   const rows = mergedRows(folder);
   if (format === 'csv') return renderCsv(rows);
-  const summary = (await recordSummary(folder)) ?? provisionalSummary(scan);
+  // A record may be finished a moment before the scan counts as ended; the answer is of one piece.
+  const summary = (isFinal(scan.status) ? await recordSummary(folder) : null) ?? provisionalSummary(scan);
   return format === 'jsonl' ? renderJsonl(rows, summary) : renderJson(headOf(scan, summary), rows);
 }
 

@@ -150,6 +150,8 @@ function networkReason(cause: { code?: string; message?: string } | undefined, m
     UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
     UND_ERR_SOCKET: 'the connection broke',
   };
+  // Fetch refuses ports of other protocols (Fetch Standard, "bad port"), whatever listens there.
+  if (cause?.message === 'bad port') return 'HTTP clients refuse to use this port';
   return known[cause?.code ?? ''] ?? cause?.message ?? message;
 }
 

@@ -67,9 +67,15 @@ async function readGraphText(file: string): Promise<string> {
     return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new PortolanError('not_found', `no file ${file}`);
-    const why = code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'it is not UTF-8 text' : message;
-    throw new PortolanError('conflict', `cannot read ${file}: ${why}`);
+    if (code === 'ENOENT') {
+      throw new PortolanError('not_found', `no file ${file}; portolan dag list shows the installed graphs`);
+    }
+    const reasons: Record<string, string> = {
+      ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
+      EISDIR: 'it is a folder',
+      EACCES: 'not permitted',
+    };
+    throw new PortolanError('conflict', `cannot read ${file}: ${reasons[code ?? ''] ?? message}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { describeFailure } from './failure.ts';
 describe('describeFailure', () => {
   it('prints message and problems, each once', () => {
     const error = invalidRequest(
-      '2 of 3 targets are not accepted: "a b" is bad',
+      '2 of 3 targets are not accepted: "a b": bad',
       [{ field: 'targets', reason: 'invalid' }],
       {
         targets: [
@@ -15,13 +15,15 @@ describe('describeFailure', () => {
       },
     );
     expect(describeFailure(error)).toBe(
-      'portolan: 2 of 3 targets are not accepted: "a b" is bad\n  "a b": bad\n  "x\\u001b": worse\n',
+      'portolan: 2 of 3 targets are not accepted: "a b": bad\n  "x\\u001b": worse\n',
     );
   });
 
   it('does not repeat what the message says', () => {
     const error = invalidRequest('ports: 0 is not a port', [{ field: 'ports', reason: '0 is not a port' }]);
     expect(describeFailure(error)).toBe('portolan: ports: 0 is not a port\n');
+    const sentence = invalidRequest('grace must be short', [{ field: 'grace', reason: 'must be short' }]);
+    expect(describeFailure(sentence)).toBe('portolan: grace must be short\n');
   });
 
   it('shows no control character', () => {

@@ -36,8 +36,9 @@ export function describeFailure(error: unknown): string {
     ({ field }) => field !== 'targets' || targets.length === 0,
   );
   const problems = [...fields, ...targets]
-    .map(({ field, value, reason }) => `${field ?? JSON.stringify(value)}: ${reason}`)
-    .filter((line) => !error.message.includes(line));
+    .map(({ field, value, reason }) => [field ?? JSON.stringify(value), reason] as const)
+    .filter(([subject, reason]) => ![': ', ' '].some((gap) => error.message.includes(subject + gap + reason)))
+    .map(([subject, reason]) => `${subject}: ${reason}`);
   const shown = problems.slice(0, maxProblems).map((line) => `  ${printable(line)}\n`);
   if (problems.length > maxProblems) shown.push(`  ... and ${problems.length - maxProblems} more\n`);
   return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;

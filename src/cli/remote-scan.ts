@@ -97,11 +97,17 @@ export async function awaitScan(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof PortolanError) || !['network', 'unavailable'].includes(error.code)) throw error;
+      if (lostAt === null) view.note(`the server is away; trying again for ${patienceMs / 1000} s`);
       lostAt ??= performance.now();
-      if (performance.now() - lostAt > patienceMs) throw error;
+      if (performance.now() - lostAt > patienceMs) throw leftBehind(error, scanId);
     }
     await sleep(retryMs, undefined, { signal });
   }
+}
+
+/** What was acknowledged is not lost: the scan goes on with its server. */
+function leftBehind({ code, message }: PortolanError, scanId: string): PortolanError {
+  return new PortolanError(code, `${message}; the scan ${scanId} goes on when its server is back`);
 }
 
 function scanPath(scanId: string): string {

@@ -140,6 +140,10 @@ describe('renderTable', () => {
     ]);
   });
 
+  it('says nothing about ports that nobody probed', async () => {
+    expect(await render([host()])).toBe('192.0.2.10  up\n');
+  });
+
   it('makes a block for ports whose host row is missing', async () => {
     expect(await render([port(22)])).toMatch(/^192\.0\.2\.10 {2}up\n/);
   });

@@ -116,7 +116,9 @@ class HostBlock {
     return `${[this.#header(), ...this.#portLines(), ...this.#notes()].join('\n')}\n`;
   }
 
+  /** Where no port was probed, nothing can be said about ports. */
   #emptyText(): string {
+    if (!this.#host.port_counts) return '';
     const others = this.#otherPorts();
     return others === '' ? 'no open port found' : `no open port found (${others})`;
   }

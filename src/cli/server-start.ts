@@ -1,5 +1,7 @@
+import { parseEndpoint } from '../config/endpoint.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
 import { onInterrupt } from './interrupt.ts';
 import { note } from './output.ts';
@@ -20,6 +22,9 @@ export async function startServer(
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
+  if (flags.bind !== undefined && !parseEndpoint(flags.bind)) {
+    throw usage(`--bind: "${flags.bind}" is not host:port, such as 127.0.0.1:8080 or [::1]:0`);
+  }
   const { config, warnings } = await serverConfig(flags, global);
   const stopping = new AbortController();
   const release = onInterrupt(() => stopping.abort(), 1);

@@ -77,7 +77,7 @@ async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> 
 async function list(format: string, global: GlobalFlags): Promise<number> {
   const { listTokens } = await import('../actions/list-tokens.ts');
   const tokens = await withStore(global, ({ store }) => listTokens(store));
-  const rows = tokens.map(rowOf);
+  const rows = tokens.map((token) => rowOf(token, format === 'csv' ? '' : '-'));
   if (format === 'json') print(jsonText({ tokens }));
   else if (format === 'csv')
     print(renderRows(['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status'], rows));
@@ -87,9 +87,9 @@ async function list(format: string, global: GlobalFlags): Promise<number> {
   return 0;
 }
 
-function rowOf(token: TokenSummary): string[] {
+function rowOf(token: TokenSummary, nothing: string): string[] {
   const { id, name, scopes, created_at, expires_at, last_used_at, status } = token;
-  return [id, name, scopes.join(' '), created_at, expires_at ?? '-', last_used_at ?? '-', status];
+  return [id, name, scopes.join(' '), created_at, expires_at ?? nothing, last_used_at ?? nothing, status];
 }
 
 async function revoke(id: string, global: GlobalFlags): Promise<number> {

@@ -34,7 +34,7 @@ export async function list(flags: ListFlags, global: GlobalFlags): Promise<numbe
   const { format, ...query } = flags;
   const { limit, status, since } = query;
   const found = await withStore(global, ({ store }) => listScans(store, { limit, status, since }));
-  const rows = found.scans.map(rowOf);
+  const rows = found.scans.map((scan) => rowOf(scan, format === 'csv'));
   if (format === 'json') print(jsonText(found));
   else if (format === 'csv')
     print(
@@ -54,7 +54,8 @@ export async function list(flags: ListFlags, global: GlobalFlags): Promise<numbe
 /** Longest list of targets in a table, characters. */
 const maxTargetText = 40;
 
-function rowOf(scan: ListedScan): string[] {
+/** Cells of one scan; in CSV targets are in full and what is missing is empty. */
+function rowOf(scan: ListedScan, csv: boolean): string[] {
   const targets = scan.targets.join(' ');
   return [
     scan.scan_id,
@@ -63,8 +64,8 @@ function rowOf(scan: ListedScan): string[] {
     String(scan.results.live_hosts),
     String(scan.results.open_ports),
     scan.profile,
-    scan.name ?? '-',
-    targets.length > maxTargetText ? `${targets.slice(0, maxTargetText - 3)}...` : targets,
+    scan.name ?? (csv ? '' : '-'),
+    !csv && targets.length > maxTargetText ? `${targets.slice(0, maxTargetText - 3)}...` : targets,
   ];
 }
 

@@ -52,7 +52,8 @@ function readLimited(file: string, required: boolean, layer: FileLayer): string 
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' && !required) return null;
+    // ENOTDIR: the workspace is a file, which is refused in better words where it is opened.
+    if ((code === 'ENOENT' || code === 'ENOTDIR') && !required) return null;
     layer.problems.push(`${file}: ${readProblem(code, error as Error)}`);
     return null;
   }

@@ -38,6 +38,15 @@ function problemsOf(text: string, input: Partial<LoadInput> = {}): string[] {
   return [];
 }
 
+describe('folders', () => {
+  it('takes absolute XDG folders only', () => {
+    env['XDG_DATA_HOME'] = 'somewhere/else';
+    expect(load().config.workspace.dir).toBe(join(dir, '.local/share/portolan'));
+    env['XDG_DATA_HOME'] = join(dir, 'data');
+    expect(load().config.workspace.dir).toBe(join(dir, 'data/portolan'));
+  });
+});
+
 describe('defaults', () => {
   it('reads every key, durations as milliseconds', () => {
     const { config, warnings, origins } = load();
@@ -149,6 +158,19 @@ describe('checks', () => {
     expect(problemsOf('{}')).toEqual([
       'environment SERVICE_RATE scanner.rate: must be a whole number, not "fast"',
     ]);
+  });
+
+  it('never serves in clear text who asks for TLS', () => {
+    expect(problemsOf('server:\n  tls:\n    enabled: true\n')[0]).toContain(
+      '3:14 server.tls.enabled: this build',
+    );
+    env['SERVICE_SERVER__TLS__ENABLED'] = 'yes';
+    expect(() => load()).toThrow(/environment SERVICE_SERVER__TLS__ENABLED server.tls.enabled: this build/);
+  });
+
+  it('leaves a workspace that is a file to the workspace, which refuses it in better words', () => {
+    const path = file('not-a-folder', '');
+    expect(load({ flags: { 'workspace.dir': path } }).config.workspace.dir).toBe(path);
   });
 
   it('warns about an unknown key and names the nearest; strict refuses', () => {

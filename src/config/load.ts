@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/nearest.ts';
 import { type FileLayer, readConfigFile } from './file.ts';
@@ -61,6 +61,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
 
   const settings = merge([defaults(), system, user, workspace, chosen, environment, flags]);
   placeWorkspace(settings, input.env);
+  refuseTls(settings, report.problems);
   checkTogether(settings, report.problems);
   if (input.strict)
     report.problems.push(...report.warnings.filter((text) => text.includes('is not a known key')));
@@ -120,7 +121,7 @@ function merge(layers: Map<string, Setting>[]): Map<string, Setting> {
 }
 
 function userFile(env: NodeJS.ProcessEnv): string {
-  return join(env['XDG_CONFIG_HOME'] || join(home(env), '.config'), 'portolan', 'config.yaml');
+  return join(baseFolder(env, 'XDG_CONFIG_HOME', '.config'), 'portolan', 'config.yaml');
 }
 
 /** Makes `workspace.dir` absolute and returns it. */
@@ -132,12 +133,26 @@ function placeWorkspace(settings: Map<string, Setting>, env: NodeJS.ProcessEnv):
 }
 
 function absoluteWorkspace(given: string, env: NodeJS.ProcessEnv): string {
-  if (given === '') return join(env['XDG_DATA_HOME'] || join(home(env), '.local', 'share'), 'portolan');
+  if (given === '') return join(baseFolder(env, 'XDG_DATA_HOME', '.local/share'), 'portolan');
   return given === '~' || given.startsWith('~/') ? join(home(env), given.slice(1)) : resolve(given);
+}
+
+/** By the XDG Base Directory Specification a relative path is invalid and ignored. */
+function baseFolder(env: NodeJS.ProcessEnv, name: string, usual: string): string {
+  const given = env[name] ?? '';
+  return isAbsolute(given) ? given : join(home(env), usual);
 }
 
 function home(env: NodeJS.ProcessEnv): string {
   return env['HOME'] || homedir();
+}
+
+/** Tokens must not travel in clear text because somebody asked for HTTPS and was not heard. */
+function refuseTls(settings: Map<string, Setting>, problems: string[]): void {
+  const { value, origin } = settings.get('server.tls.enabled') as Setting;
+  if (value !== true) return;
+  const way = 'let a reverse proxy in front of it terminate TLS';
+  problems.push(`${origin} server.tls.enabled: this build serves plain HTTP only; ${way}`);
 }
 
 /** Pairs of keys that must fit each other; a default gives way to what was set. */

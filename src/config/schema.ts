@@ -74,6 +74,12 @@ export const configKeys = [
     description: 'Demand tokens; when not set: false while bound to loopback, true otherwise.',
   },
   {
+    path: 'server.tls.enabled',
+    type: 'bool',
+    default: false,
+    description: 'Serve HTTPS; this build cannot, so true is refused instead of being served in clear text.',
+  },
+  {
     path: 'server.allow_insecure',
     type: 'bool',
     default: false,
@@ -101,7 +107,7 @@ export const configKeys = [
     default: '7d',
     min: 1000,
     max: century,
-    description: 'How long finished queue entries are kept and counted.',
+    description: 'How long a failed queue entry counts in the figures of the health endpoint.',
   },
   {
     path: 'workers.lease',
@@ -198,7 +204,7 @@ export const configKeys = [
     default: 100_000,
     min: 1,
     max: highestRate,
-    description: 'Packets per second of all scans together.',
+    description: 'Packets per second that one scan may ask for at most.',
   },
   {
     path: 'scanner.max_resumes',

@@ -8,6 +8,9 @@ export interface TlsObservation {
   chain: string[];
 }
 
+/** How the reason begins when the server spoke TLS, and refused us: by a missing or unknown name, for instance. */
+export const tlsRefusal = 'the server refused the handshake with the alert';
+
 /** One request of a probe and what came back, bytes in base64. */
 export interface Exchange {
   sent_b64: string;

@@ -53,6 +53,12 @@ function problems(text: string): string[] {
 }
 
 describe('graph files', () => {
+  it('says once that a file is nested too deeply', () => {
+    expect(problems('['.repeat(100_000))).toEqual([
+      expect.stringMatching(/^1:\d+: the document is nested too deeply$/),
+    ]);
+  });
+
   it('accepts the documented form, JSON too, and a bare list of nodes', () => {
     expect(problems('nodes:\n  - {instance_id: a, module_type: finder, config: {retry: 3}}\n')).toEqual([]);
     expect(problems('{"name":"x","nodes":[{"id":"a","module":"finder"}]}')).toEqual([]);

@@ -119,7 +119,14 @@ class GraphReader {
       resolveKnownTags: false,
       prettyErrors: false,
     });
-    for (const problem of [...document.errors, ...document.warnings]) {
+    const problems = [...document.errors, ...document.warnings];
+    // The parser reports its own full stack as a problem of the file, followed by dozens that are none.
+    const tooDeep = problems.find(({ message }) => /call stack|stack overflow/i.test(message));
+    if (tooDeep) {
+      this.#issue('syntax', 'the document is nested too deeply', null, null, this.#at(tooDeep.pos[0]));
+      return null;
+    }
+    for (const problem of problems) {
       this.#issue('syntax', problem.message, null, null, this.#at(problem.pos[0]));
     }
     if (this.#issues.length > 0) return null;

@@ -1,4 +1,4 @@
-import type { Banner } from '../domain/banner.ts';
+import { type Banner, tlsRefusal } from '../domain/banner.ts';
 import { matchInputLimit } from './matcher.ts';
 import { parseDatabase } from './protocols/database.ts';
 import { isSecure, sentRequests, serverBytes } from './protocols/dialogue.ts';
@@ -31,7 +31,7 @@ export const proofLimit = 256;
 /** Reads a banner with every protocol reader; null when the service said nothing and showed no TLS. */
 export function observe(banner: Banner): Observation | null {
   const bytes = serverBytes(banner);
-  if (bytes.length === 0 && !banner.tls) return null;
+  if (bytes.length === 0 && !banner.tls) return refusedHandshake(banner);
   const evidence = new Map<string, string>();
   const observation: Observation = {
     service: null,
@@ -51,6 +51,12 @@ export function observe(banner: Banner): Observation | null {
     observation.proof = `${banner.tls.version} ${banner.tls.cipher}`.slice(0, proofLimit);
   }
   return observation;
+}
+
+/** Only a TLS server answers a handshake with an alert. */
+function refusedHandshake({ tls_error: reason }: Banner): Observation | null {
+  if (!reason?.startsWith(tlsRefusal)) return null;
+  return { service: 'tls', certainty: 0.5, secure: true, proof: reason, evidence: new Map() };
 }
 
 type Recognition = Pick<Observation, 'service' | 'certainty' | 'proof'>;

@@ -1,7 +1,7 @@
 import { constants, type X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import type { TlsObservation } from '../domain/banner.ts';
+import { type TlsObservation, tlsRefusal } from '../domain/banner.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
 
@@ -113,9 +113,10 @@ function handshakeFailure(error: unknown): string {
   const code = errorCode(error);
   const known = reasons[code];
   if (known) return known;
-  const alert = /ALERT_(\w+)$/.exec(code)?.[1];
-  if (alert)
-    return `the server refused the handshake with the alert ${alert.toLowerCase().replaceAll('_', ' ')}`;
   const cause = (error as { reason?: unknown } | null)?.reason;
-  return `the handshake failed: ${typeof cause === 'string' ? cause : code}`;
+  const text = typeof cause === 'string' ? cause : code;
+  // OpenSSL names an alert that came from the peer by its number at the end of the message.
+  if (/SSL alert number \d+/.test(String(error)))
+    return `${tlsRefusal} ${text.replace(/^(?:ssl|tls)v\d+ (?:alert )?/, '')}`;
+  return `the handshake failed: ${text}`;
 }

@@ -1,12 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
-import { Registry } from '../engine/registry.ts';
+import { Registry, registerModules } from '../engine/registry.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { startServer } from './start.ts';
 
@@ -15,6 +15,14 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-start-'));
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const registry = new Registry();
+let library: GraphLibrary;
+beforeAll(async () => {
+  await registerModules(registry, source('../modules'));
+  library = await GraphLibrary.load(source('../../profiles'), 'builtin', registry);
+});
 
 function start(flags: Record<string, unknown> = {}) {
   const { config } = loadConfig({
@@ -27,16 +35,8 @@ function start(flags: Record<string, unknown> = {}) {
       ...flags,
     },
   });
-  const entryFile = fileURLToPath(new URL('./fixtures/scan-child.ts', import.meta.url));
-  const library = new GraphLibrary();
-  return startServer({
-    config,
-    warnings: [],
-    version: '0.0.0',
-    entryFile,
-    registry: new Registry(),
-    library,
-  });
+  const entryFile = source('./fixtures/scan-child.ts');
+  return startServer({ config, warnings: [], version: '0.0.0', entryFile, registry, library });
 }
 
 describe('a server', () => {
@@ -66,6 +66,15 @@ describe('a server', () => {
     await server.stop();
   });
 
+  it('refuses a default profile that nobody knows, before anything is written', async () => {
+    const refused = start({ 'scanner.default_profile': 'nosuch' });
+    await expect(refused).rejects.toMatchObject({
+      code: 'configuration',
+      message: expect.stringMatching(/"nosuch"; valid names: .*standard/),
+    });
+    await expect(stat(join(dir, 'ws'))).rejects.toThrow(/ENOENT/);
+  });
+
   it('keeps nothing with the workspace disabled', async () => {
     const server = await start({ 'workspace.enabled': false });
     const { data } = (await (await fetch(`${server.url}/api/v1/workspace/info`)).json()) as {
@@ -73,6 +82,6 @@ describe('a server', () => {
     };
     expect(data.path).not.toContain(dir);
     await server.stop();
-    await expect((await import('node:fs/promises')).stat(data.path)).rejects.toThrow(/ENOENT/);
+    await expect(stat(data.path)).rejects.toThrow(/ENOENT/);
   });
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
 import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
 import type { GraphLibrary } from '../engine/graph-library.ts';
 import { optionsJsonSchema } from '../engine/options.ts';
 import type { Registry } from '../engine/registry.ts';
@@ -61,6 +62,8 @@ async function assemble(
   unwind: () => Promise<void>,
 ): Promise<RunningServer> {
   const { config } = input;
+  const catalogues = cataloguesOf(input);
+  checkDefaultProfile(config, catalogues);
   const log = createServerLog(config.logging);
   const workspace = await openWorkspace(await workspaceDir(config, undo));
   const lock = await workspace.lock({ url: '' });
@@ -78,7 +81,7 @@ async function assemble(
     workspace,
     queue,
     workers,
-    catalogues: cataloguesOf(input),
+    catalogues,
     version: { version: input.version, commit: null, built_at: null },
     log,
     startedAt: performance.now(),
@@ -93,6 +96,17 @@ async function assemble(
   context.phase = 'serving';
   announce(log, input, url);
   return { url, stop: () => shutDown(context, unwind) };
+}
+
+function checkDefaultProfile({ scanner }: Config, catalogues: Catalogues): void {
+  const name = scanner.default_profile;
+  const profiles = catalogues.profiles();
+  if (profiles.some((profile) => profile.name === name || profile.aliases.includes(name))) return;
+  const known = profiles.map((profile) => profile.name).join(', ');
+  throw new PortolanError(
+    'configuration',
+    `scanner.default_profile: there is no profile ${JSON.stringify(name)}; valid names: ${known}`,
+  );
 }
 
 /** With the workspace disabled, scans live in a temporary folder until the process ends. */

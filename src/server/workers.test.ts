@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { PortolanError } from '../domain/errors.ts';
 import type { ResultRow } from '../domain/result.ts';
 import { isFinal } from '../domain/scan.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
@@ -144,6 +145,53 @@ describe('a process that dies', () => {
     expect(nextResumeMark(first, 0).stalled).toBe(2);
     expect(nextResumeMark({ ...first, stalled: 3 }, 5)).toEqual({ reached: 5, stalled: 1, orderly: false });
     expect(nextResumeMark({ reached: 0, stalled: 2, orderly: true }, 0).stalled).toBe(2);
+  });
+});
+
+describe('a lease', () => {
+  it('that lapsed while the machine slept is taken up by the process that still runs', async () => {
+    const service = await start({ 'workers.heartbeat': '10s' });
+    const scanId = await service.submit('hang');
+    await service.until(scanId, ({ results }) => results.live_hosts === 1);
+    await service.store.jobs.extend({ scanId, attempt: 1 }, 0);
+    service.workers.wake();
+    await expect
+      .poll(() => service.store.jobs.extend({ scanId, attempt: 2 }, Date.now() + 30_000))
+      .toBe(true);
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(answer.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
+    expect(await hostsOf(service, scanId)).toEqual(['127.0.0.1']);
+    expect(await service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
+  });
+});
+
+describe('a full disk', () => {
+  const full = () => Promise.reject(new PortolanError('insufficient_storage', 'The disk is full.'));
+
+  it('delays the end of a scan, which is stored when there is room again', async () => {
+    const service = await start();
+    const transaction = service.store.transaction.bind(service.store);
+    let refused = 0;
+    const scanId = await service.submit('hang');
+    await service.until(scanId, ({ results }) => results.live_hosts === 1);
+    service.store.transaction = (work) => (refused++ < 2 ? full() : transaction(work));
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(answer.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    expect(refused).toBeGreaterThanOrEqual(3);
+    expect(service.workers.counts().active).toBe(0);
+  });
+
+  it('does not keep a scan from being deleted: its files go first', async () => {
+    const service = await start();
+    const scanId = await service.submit('rows 1');
+    await service.until(scanId, ({ status }) => isFinal(status));
+    const { scans } = service.store;
+    const remove = scans.delete.bind(scans);
+    const folder = service.workspace.scan(scanId);
+    scans.delete = async (id) => ((await folder.exists()) ? full() : remove(id));
+    const answer = await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
+    expect(answer.statusCode).toBe(200);
+    expect(await scans.get(scanId)).toBeNull();
   });
 });
 

@@ -157,6 +157,12 @@ export class WorkerPool implements ScanStopper {
   }
 
   #begin(claim: Claim): void {
+    const own = this.#slots.get(claim.scanId);
+    if (own) {
+      // The lease lapsed although the scan still runs here (the machine slept, the disk was full): it goes on.
+      own.attempt = claim.attempt;
+      return;
+    }
     const slot: Slot = {
       ...claim,
       process: null,
@@ -264,16 +270,32 @@ export class WorkerPool implements ScanStopper {
   /** The end of a scan and of its job are one fact: both are stored or none. */
   async #storeOutcome(slot: Slot, folder: ScanFolder, outcome: ScanOutcome): Promise<void> {
     const { store, log } = this.#input;
-    const { scanId, attempt } = slot;
+    const { scanId } = slot;
     // A cancel that came when the scan was just done changes nothing.
     const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
-    await store.transaction(async (inside) => {
-      if (!(await inside.jobs.finish({ scanId, attempt }, jobState, Date.now()))) return;
-      await inside.scans.update(scanId, outcome);
-    });
+    const write = () =>
+      store.transaction(async (inside) => {
+        if (!(await inside.jobs.finish(slot, jobState, Date.now()))) return;
+        await inside.scans.update(scanId, outcome);
+      });
+    await this.#untilStored(scanId, write);
     await removeResumeMark(folder);
     await store.scans.setSize(scanId, await folder.sizeBytes());
     log.info({ scan_id: scanId, status: outcome.status, error: outcome.error?.code }, 'scan ended');
+  }
+
+  /** A full disk may get room again; until then a scan that has ended keeps its place, and is not run a second time. */
+  async #untilStored(scanId: string, write: () => Promise<void>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await write();
+      } catch (err) {
+        if (this.#draining) throw err;
+        if (tries === 1)
+          this.#input.log.error({ err, scan_id: scanId }, 'the end of a scan cannot be stored yet');
+        await sleep(storeMs);
+      }
+    }
   }
 
   /** The record was finished by a process that could not tell any more. */

@@ -116,7 +116,7 @@ describe('scans', () => {
     const stored = await store.scans.insert(asked, 'cli:42');
     expect(stored).toMatchObject({ status: 'pending', tags: ['a', 'b', 'a'], error: null, stages: [] });
     expect(stored.notifications).toEqual([
-      { channel: 'slack://x', status: 'pending', attempts: 0, error: null },
+      { channel: 'slack://x', status: 'skipped', attempts: 0, error: 'this build sends no notifications' },
     ]);
     expect(await store.scans.get(scanId(1))).toEqual(stored);
     expect(await store.scans.request(scanId(1))).toEqual(asked);

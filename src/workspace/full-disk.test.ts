@@ -47,6 +47,8 @@ it.runIf(canMount())(
       finish: 'insufficient_storage',
       status: 'insufficient_storage',
       insert: 'insufficient_storage',
+      create: 'insufficient_storage',
+      leftover: false,
       readable: seen.sealed,
       sealed: seen.sealed,
       reopened: seen.sealed,
@@ -90,6 +92,9 @@ function source(): string {
     await writer.close();
     seen.status = await codeOf(() => folder.writeStatus({ text: 'x'.repeat(2_000_000) }));
     seen.insert = await codeOf(async () => { for (let n = 1; ; n++) await store.scans.insert(request(n)); });
+    const refused = workspace.scan(request(777).scan_id);
+    seen.create = await codeOf(() => refused.create({ ...request(777), targets: ['x'.repeat(2_000_000)] }));
+    seen.leftover = await refused.exists();
     seen.readable = 0;
     for await (const row of mergedRows(folder)) seen.readable += 1;
 

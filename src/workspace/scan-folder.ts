@@ -38,13 +38,18 @@ export class ScanFolder {
   async create(request: ScanRequest): Promise<void> {
     try {
       await mkdir(this.path, { mode: folderMode });
-      await mkdir(this.reportsDir, { mode: folderMode });
-      await writeFileAtomic(this.#file('request.json'), jsonFile(toFile(request)));
-      await syncFolder(dirname(this.path));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
         throw new PortolanError('conflict', `The scan ${basename(this.path)} exists already.`, {}, error);
       }
+      throw diskError(error);
+    }
+    try {
+      await mkdir(this.reportsDir, { mode: folderMode });
+      await writeFileAtomic(this.#file('request.json'), jsonFile(toFile(request)));
+      await syncFolder(dirname(this.path));
+    } catch (error) {
+      await rm(this.path, { recursive: true, force: true });
       throw diskError(error);
     }
   }

@@ -141,7 +141,12 @@ async function makeLayout(root: string): Promise<void> {
 
 function asRefusal(dir: string, error: unknown): unknown {
   if (error instanceof PortolanError) return error;
-  return refusal(dir, (error as Error).message, error);
+  const { code, message } = error as NodeJS.ErrnoException;
+  const barred = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
+  const reason = barred
+    ? `this user may not write there (${code}); choose another with --workspace-dir`
+    : message;
+  return refusal(dir, reason, error);
 }
 
 function refusal(dir: string, reason: string, cause?: unknown): PortolanError {

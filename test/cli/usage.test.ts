@@ -37,6 +37,7 @@ describe('wrong use', () => {
     ['missing config file', ['server', 'start', '--config', '/none/such.yaml'], 3],
     ['workspace is a file', ['workspace', 'list', '--workspace-dir', badConfig], 3],
     ['unreachable server', ['scan', '127.0.0.1', '--server', 'http://127.0.0.1:9'], 4],
+    ['bad listen address', ['server', 'start', '--bind', 'here'], 2],
     ['no server to ask', ['server', 'status'], 4],
     ['no server to stop', ['server', 'stop'], 4],
     ['unknown token to verify', ['server', 'token', 'verify'], 5],
@@ -46,6 +47,7 @@ describe('wrong use', () => {
     ['path as scan id', ['workspace', 'export', '../../etc/passwd'], 1],
     ['path as scan id to delete', ['workspace', 'delete', '..', '--force'], 1],
     ['graph with errors', ['dag', 'validate', badGraph], 1],
+    ['graph that is a folder', ['dag', 'validate', '/'], 1],
     ['missing graph', ['dag', 'validate', '/none/such.yaml'], 1],
     ['unknown module', ['module', 'show', 'nope'], 1],
     ['unknown shell', ['completion', 'tcsh'], 2],
@@ -66,6 +68,8 @@ describe('wrong use', () => {
     const { stderr } = await home.run(['scan', '127.0.0.1', '10.0.0.300', 'http://x']);
     expect(stderr.match(/10\.0\.0\.300/g)?.length).toBeLessThanOrEqual(2);
     expect(stderr).toContain('http://x');
+    const one = await home.run(['scan', '']);
+    expect(one.stderr).toBe('portolan: 1 of 1 targets is not accepted: "": is empty\n');
   });
 
   it('names file, line and column of a bad graph', async () => {

@@ -1,5 +1,6 @@
 import type { Banner } from '../../domain/banner.ts';
 import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import type { Target } from '../../domain/target.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
 import { isUntouchable } from '../../knowledge/probes.ts';
@@ -48,7 +49,7 @@ export default defineModule({
   },
   requires: ['open_ports|discovered_hosts|targets'],
   provides: ['banners'],
-  reads: ['port_counts'],
+  reads: ['port_counts', 'targets'],
   async execute(ctx, data) {
     const { options, signal } = ctx;
     if (options.protocol === 'udp') throw new Error('banner_grabber talks to TCP ports only in this build');
@@ -66,6 +67,7 @@ export default defineModule({
       maxBytes: options.max_bytes,
       ask: options.probes !== 'none',
       tls: options.tls,
+      names: await namesOf(data),
     };
     let done = 0;
     const grab = async ({ host, port, probed }: PlannedPort) => {
@@ -101,6 +103,16 @@ interface PlannedPort {
   port: number;
   /** False = named only, without a connection. */
   probed: boolean;
+}
+
+/** The name by which each address was asked for; web servers behave differently when called by name. */
+async function namesOf(data: DataContext): Promise<Map<string, string>> {
+  const names = new Map<string, string>();
+  if (!data.has('targets')) return names;
+  for await (const { kind, value, ip } of data.stream<Target>('targets')) {
+    if (kind === 'hostname' && ip !== undefined && !names.has(ip)) names.set(ip, value);
+  }
+  return names;
 }
 
 /** Every port of every host: each is tried, and those that let us in are open. */

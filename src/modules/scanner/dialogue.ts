@@ -26,6 +26,7 @@ const endsWithConnection: ReadonlySet<AnswerForm> = new Set(['http', 'all', 'lin
 
 /** One conversation with a service over one connection, and everything it showed. */
 export class Dialogue {
+  /** The host as it is called: a name, or else its address. */
   readonly host: string;
   probe = 'null';
   truncated = false;

@@ -17,8 +17,9 @@ import { Dialogue } from './dialogue.ts';
 /** How long a service that usually waits for the client may speak first. */
 const clientFirstPatienceMs = 300;
 
-/** Longest wait for a service to speak first. */
+/** Longest wait for a service to speak first where one is usual that does, and where any may be. */
 const longestPatienceMs = 1500;
+const unknownPatienceMs = 800;
 
 /** Time that a probe of a silent port gets at least. */
 const shortestProbeMs = 200;
@@ -35,6 +36,8 @@ export interface InterviewSettings {
   /** False = only listen. */
   ask: boolean;
   tls: boolean;
+  /** The name by which an address was asked for. */
+  names: ReadonlyMap<string, string>;
 }
 
 /**
@@ -98,8 +101,8 @@ class PortInterview {
   #patience(): number {
     const { ask, timeoutMs } = this.#settings;
     if (!ask) return timeoutMs;
-    const speaksSecond = this.#hint !== null && this.#hint.greeting === null;
-    return Math.min(timeoutMs / 2, speaksSecond ? clientFirstPatienceMs : longestPatienceMs);
+    if (this.#hint === null) return Math.min(timeoutMs / 2, unknownPatienceMs);
+    return Math.min(timeoutMs / 2, this.#hint.greeting ? longestPatienceMs : clientFirstPatienceMs);
   }
 
   async #answerGreeting(dialogue: Dialogue): Promise<void> {
@@ -140,6 +143,10 @@ class PortInterview {
     }
   }
 
+  get #name(): string | null {
+    return this.#settings.names.get(this.#endpoint.host) ?? null;
+  }
+
   #candidates(): Candidate[] {
     const { tls } = this.#settings;
     const usual = silentOrder.filter((candidate) => candidate !== 'tls' || (tls && !this.#tlsTried));
@@ -170,7 +177,7 @@ class PortInterview {
     if (!(dialogue instanceof Dialogue)) return dialogue;
     const inner = this.#hint ?? probeNamed('http');
     const alpn = inner.name === 'http' ? ['http/1.1'] : [];
-    if (await dialogue.secure(alpn, handshakeMs, null)) await this.#talkInside(dialogue, inner);
+    if (await dialogue.secure(alpn, handshakeMs, this.#name)) await this.#talkInside(dialogue, inner);
     else this.#tlsError = dialogue.tlsError;
     this.#end(dialogue);
     return null;
@@ -182,7 +189,7 @@ class PortInterview {
     await dialogue.listen(Math.min(timeoutMs / 2, patience));
     const greeted = dialogue.bytes.length > 0;
     const probe = greeted ? probeForGreeting(dialogue.bytes, this.#endpoint.port) : inner;
-    if (probe && !dialogue.broken) await dialogue.ask(probe, timeoutMs / 2, false);
+    if (probe && !dialogue.broken) await dialogue.ask(probe, timeoutMs, false);
   }
 
   /** What an answer gave away may deserve a question of its own. */
@@ -228,7 +235,10 @@ class PortInterview {
       signal,
     });
     if ('failure' in result) return result.failure;
-    const dialogue = new Dialogue(result.connection, host, { idleMs: timeoutMs, maxBytes: body });
+    const dialogue = new Dialogue(result.connection, this.#name ?? host, {
+      idleMs: timeoutMs,
+      maxBytes: body,
+    });
     dialogue.onHeard = () => {
       if (dialogue.ended) return;
       this.#talking.add(dialogue);

@@ -10,8 +10,9 @@ const retryAfter: Partial<Record<string, string>> = { queue_full: '10', unavaila
 /** Answers with the error shape; a fault of the service is logged and shows nothing of its cause. */
 export function sendError(cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asPortolanError(cause);
-  if (error.status >= 500 && error.code !== 'queue_full' && error.code !== 'not_implemented') {
-    request.log.error({ err: error.cause ?? cause, method: request.method }, error.message);
+  // A refusal has no cause: it is an answer, not a fault.
+  if (error.status >= 500 && error.cause !== undefined) {
+    request.log.error({ err: error.cause, method: request.method }, error.message);
   }
   const { challenge, ...details } = error.details;
   if (error.code === 'unauthorized') reply.header('www-authenticate', String(challenge ?? 'Bearer'));
@@ -56,7 +57,7 @@ function asPortolanError(cause: unknown): PortolanError {
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new PortolanError('not_found', 'There is no such path.');
     case 'FST_ERR_HANDLER_TIMEOUT':
-      return new PortolanError('timeout', 'The answer took longer than 30 s.');
+      return new PortolanError('timeout', 'The answer took longer than 30 s.', {}, error);
     default:
       return otherError(error);
   }

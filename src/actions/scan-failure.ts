@@ -1,0 +1,72 @@
+import { parseDuration } from '../domain/duration.ts';
+import { PortolanError } from '../domain/errors.ts';
+import type { FailureCode, ScanOptions } from '../domain/scan.ts';
+
+/** Why a scan ended as failed. */
+export interface ScanFailure {
+  code: FailureCode;
+  message: string;
+}
+
+/** The reason to give when a scan is aborted; its code becomes the scan's. */
+export class ScanAbort extends Error {
+  readonly code: FailureCode;
+  constructor(code: FailureCode, message: string) {
+    super(message);
+    this.name = 'ScanAbort';
+    this.code = code;
+  }
+}
+
+export function failureFrom(error: unknown): ScanFailure {
+  if (error instanceof ScanAbort) return { code: error.code, message: error.message };
+  if (
+    error instanceof PortolanError &&
+    (error.code === 'insufficient_storage' || error.code === 'permission')
+  ) {
+    return { code: error.code, message: error.message };
+  }
+  return { code: 'pipeline_failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+/** The signal of one run: aborted by a cancel from outside, by the shorter of the two time limits, or by the run itself. */
+export class ScanStop {
+  readonly #abort = new AbortController();
+  readonly #outside: AbortSignal;
+  readonly #timer: NodeJS.Timeout | null;
+  readonly #onOutside: () => void;
+
+  /** @param globalTimeoutMs `engine.global_timeout`; 0 = none */
+  constructor(outside: AbortSignal, options: ScanOptions, globalTimeoutMs: number) {
+    this.#outside = outside;
+    this.#onOutside = () => this.#abort.abort(outside.reason);
+    if (outside.aborted) this.#onOutside();
+    outside.addEventListener('abort', this.#onOutside);
+    const asked = options.max_duration ? (parseDuration(options.max_duration) ?? 0) : 0;
+    const limit = Math.min(...[asked, globalTimeoutMs].map((ms) => ms || Number.POSITIVE_INFINITY));
+    this.#timer = Number.isFinite(limit)
+      ? setTimeout(() => this.#timeOut(limit), Math.min(limit, longestTimerMs))
+      : null;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#abort.abort(reason);
+  }
+
+  /** The run is over: nothing is waited for any more. */
+  release(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#outside.removeEventListener('abort', this.#onOutside);
+  }
+
+  #timeOut(limitMs: number): void {
+    this.abort(new ScanAbort('timeout', `the scan ran longer than its limit of ${limitMs / 1000} s`));
+  }
+}
+
+/** Timers of Node.js hold 31 bits of milliseconds, about 24 days. */
+const longestTimerMs = 2 ** 31 - 1;

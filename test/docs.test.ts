@@ -1,0 +1,97 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { renderPages } from '../docs.ts';
+import type { ModuleDefinition } from '../src/engine/module.ts';
+import { tryModule } from './module-trial.ts';
+import { root } from './program.ts';
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+function filesBelow(folder: string, ending: string): string[] {
+  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+}
+
+describe('the pages made from the sources', () => {
+  it.each([...renderPages()])('docs/%s is what `npm run docs` writes', (name, text) => {
+    expect(read(`docs/${name}`)).toBe(text);
+  });
+});
+
+describe('docs/limits.md', () => {
+  const rows = [...read('docs/limits.md').matchAll(/^\| .* \| (.+) \| `(.+)` `(.+)` \|$/gm)].map(
+    ([, limit = '', file = '', name = '']) => ({ limit, file, name }),
+  );
+
+  it.each(rows)('$file $name is $limit', ({ limit, file, name }) => {
+    expect(amountOf(limit)).toBe(constantIn(read(`src/${file}`), name));
+  });
+
+  it('lists every constant that is named as a cap', () => {
+    const listed = new Set(rows.map(({ file, name }) => `src/${file} ${name}`));
+    const cap = /^(?:export )?const ((?:max|most|largest|longest|highest)[A-Z]\w*|\w+Limit) = [\d(]/gm;
+    // Not a cap: how long work goes on before other work of the process has its turn.
+    const turns = /longestStretch$/;
+    const found = filesBelow('src', '.ts')
+      .filter((file) => !file.endsWith('.test.ts'))
+      .flatMap((file) => [...read(file).matchAll(cap)].map(([, name]) => `${file} ${name}`));
+    expect(found.filter((place) => !listed.has(place) && !turns.test(place))).toEqual([]);
+  });
+});
+
+describe('CONTRIBUTING.md', () => {
+  it('shows a scan module that runs', async () => {
+    const shown = /```ts\n([^`]*)```/.exec(read('CONTRIBUTING.md'))?.[1] ?? '';
+    const folder = mkdtempSync(join(tmpdir(), 'portolan-module-'));
+    try {
+      const file = join(folder, 'port_counter.ts');
+      writeFileSync(file, shown.replaceAll("'../../", `'${root}/src/`));
+      const { default: definition } = (await import(file)) as { default: ModuleDefinition };
+      const open = { host: '127.0.0.1', port: 9, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
+      const { published } = await tryModule(definition, { inputs: { open_ports: [open] } });
+      expect(published.get('port_notes')).toEqual([{ host: '127.0.0.1', port: 9 }]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('links between the pages', () => {
+  const pages = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'bench/README.md',
+    ...filesBelow('docs', '.md'),
+  ];
+
+  it.each(pages)('of %s lead somewhere', (page) => {
+    const links = [...read(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link]) => link as string);
+    expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([]);
+  });
+});
+
+/** Units of a figure on the page: bytes and milliseconds. */
+const units: Record<string, number> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, ms: 1, s: 1000, d: 86_400_000 };
+
+/** `2 MiB`, `30 s`, `10,000` */
+function amountOf(limit: string): number {
+  const [figure = '', unit = ''] = limit.split(' ');
+  return Number(figure.replaceAll(',', '')) * (units[unit] ?? Number.NaN);
+}
+
+/** The number that a constant or a property stands for: a product or a power of numbers and constants of its file. */
+function constantIn(source: string, name: string): number {
+  const text = new RegExp(`\\b${name}(?: =|:) ([^;,\\n]+)`).exec(source)?.[1];
+  if (text === undefined) return Number.NaN;
+  const [first = '', ...rest] = text.split(/ \*{1,2} /);
+  const values = rest.map((part) => valueOf(source, part));
+  const combine = text.includes('**') ? (a: number, b: number) => a ** b : (a: number, b: number) => a * b;
+  return values.reduce(combine, valueOf(source, first));
+}
+
+function valueOf(source: string, text: string): number {
+  return /^[A-Za-z]/.test(text) ? constantIn(source, text) : Number(text.replaceAll('_', ''));
+}
