@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { renderPages } from '../docs.ts';
 import type { ModuleDefinition } from '../src/engine/module.ts';
@@ -82,16 +83,9 @@ function amountOf(limit: string): number {
   return Number(figure.replaceAll(',', '')) * (units[unit] ?? Number.NaN);
 }
 
-/** The number that a constant or a property stands for: a product or a power of numbers and constants of its file. */
+/** The number that a constant or a property stands for: arithmetic of numbers and of constants of the same file. */
 function constantIn(source: string, name: string): number {
-  const text = new RegExp(`\\b${name}(?: =|:) ([^;,\\n]+)`).exec(source)?.[1];
-  if (text === undefined) return Number.NaN;
-  const [first = '', ...rest] = text.split(/ \*{1,2} /);
-  const values = rest.map((part) => valueOf(source, part));
-  const combine = text.includes('**') ? (a: number, b: number) => a ** b : (a: number, b: number) => a * b;
-  return values.reduce(combine, valueOf(source, first));
-}
-
-function valueOf(source: string, text: string): number {
-  return /^[A-Za-z]/.test(text) ? constantIn(source, text) : Number(text.replaceAll('_', ''));
+  const text = new RegExp(`\\b${name}(?: =|:) ([^;,\\n]+)`).exec(source)?.[1] ?? '';
+  const numbers = text.replace(/\b[A-Z]\w*/gi, (word) => String(constantIn(source, word)));
+  return /^[\d\s_.*+-]+$/.test(numbers) ? Number(runInNewContext(numbers)) : Number.NaN;
 }

@@ -31,6 +31,16 @@ describe('prepareTargets', () => {
     expect(list).toEqual(Array.from({ length: 255 }, (_, i) => `127.0.1.${i}`));
   });
 
+  it('lists a name once for each of its addresses', async () => {
+    const { targets } = await prepare(['web.example', 'gone.example', '127.0.0.1']);
+    expect(targets).toEqual([
+      { value: 'web.example', kind: 'hostname', ip: '127.0.1.1' },
+      { value: 'web.example', kind: 'hostname', ip: '127.0.1.2' },
+      { value: 'gone.example', kind: 'hostname' },
+      expect.objectContaining({ value: '127.0.0.1' }),
+    ]);
+  });
+
   it('applies the scope after name resolution; deny wins', async () => {
     const { list, excluded, warnings } = await prepare(['web.example', '127.0.9.1'], [], {
       SERVICE_SCANNER__SCOPE__ALLOW: '127.0.0.0/8',

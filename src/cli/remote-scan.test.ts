@@ -31,10 +31,12 @@ afterEach(() => {
 
 function view() {
   const percents: number[] = [];
+  const notes: string[] = [];
   return {
     percents,
+    notes,
     update: ({ progress }: { progress: { percent: number } }) => percents.push(progress.percent),
-    note: () => undefined,
+    note: (text: string) => void notes.push(text),
     end: () => undefined,
   };
 }
@@ -68,6 +70,7 @@ describe('awaitScan', () => {
     ]);
     const seen = view();
     await awaitScan(new Client({ url, token: null }), 's', seen, AbortSignal.timeout(10_000));
+    expect(seen.notes).toEqual(['the server is away; trying again for 30 s']);
     expect(asked).toEqual([undefined, '7']);
     expect(seen.percents).toEqual([10, 90]);
   });

@@ -27,6 +27,21 @@ describe('RateLimiter', () => {
     );
   });
 
+  it('makes the next ones wait for packets that went without asking', () => {
+    let now = 0;
+    const limiter = new RateLimiter({ rate: 10, clock: () => now });
+    const module = new RateLimiter({ rate: 5, clock: () => now, upstream: limiter });
+    for (let packet = 0; packet < 4; packet++) module.charge();
+    now = 350;
+    expect(limiter.tryTake()).toBe(false);
+    now = 410;
+    expect(limiter.tryTake()).toBe(true);
+    now = 750;
+    expect(module.tryTake()).toBe(false);
+    now = 810;
+    expect(module.tryTake()).toBe(true);
+  });
+
   it('keeps the rate in real time and serves in order', async () => {
     const limiter = new RateLimiter({ rate: 2000 });
     const order: number[] = [];

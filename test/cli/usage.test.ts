@@ -123,6 +123,12 @@ describe('harmless commands', () => {
     expect(JSON.parse(stdout)[key].length).toBeGreaterThan(3);
   });
 
+  it('leaves a cell of CSV empty where there is nothing', async () => {
+    await home.run(['server', 'token', 'create', '--name', 'x', '--scopes', 'scan:read']);
+    const { stdout } = await home.run(['server', 'token', 'list', '--format', 'csv']);
+    expect(stdout).toMatch(/,scan:read,[^,]+,,,active\r\n$/);
+  });
+
   it('starts quickly', async () => {
     await home.run(['--help']);
     const { milliseconds } = await home.run(['--help']);

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
-import { type Banner, bannerBytes } from '../../domain/banner.ts';
+import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
+import { observedService } from '../../knowledge/claims.ts';
 import banner_grabber from './banner_grabber.ts';
 
 afterEach(closeServers);
@@ -68,6 +69,16 @@ describe('services', () => {
     expect(request).toMatch(/^GET \/ HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nUser-Agent: Portolan\/\d+\.\d+\r\n/);
     expect(banner).toMatchObject({ probe: 'http', truncated: false });
     expect(banner.banner).toMatch(/\r\n\r\nhi$/);
+  });
+
+  it('waits for a web server that takes half of the timeout', async () => {
+    const banner = await grabOne(
+      (socket) => {
+        socket.once('data', () => setTimeout(() => socket.end('HTTP/1.1 200 OK\r\n\r\nlate'), 1000));
+      },
+      { timeout: '2s' },
+    );
+    expect(banner.banner).toContain('late');
   });
 
   it('says EHLO to a mail server and QUIT at the end', async () => {
@@ -198,6 +209,36 @@ describe('TLS', () => {
     });
     expect(banner?.tls?.chain).toHaveLength(1);
     expect(banner?.banner).toMatch(/^HTTP\/1\.1 200/);
+  });
+
+  it('calls a server by the name that was asked for', async () => {
+    const called: (string | undefined)[] = [];
+    const server = createTlsServer(certificate(), (socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', (bytes) => {
+        called.push(String(socket.servername), /^Host: (.+)\r$/m.exec(String(bytes))?.[1]);
+        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      });
+    });
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const targets = [
+      { kind: 'ip', value: '127.0.0.1' },
+      { kind: 'hostname', value: 'shop.test', ip: '127.0.0.1' },
+    ];
+    await grab([port], { timeout: '1500ms' }, { targets });
+    server.close();
+    expect(called).toEqual(['shop.test', 'shop.test']);
+  });
+
+  it('a server that refuses the handshake by an alert is a TLS server', async () => {
+    const unrecognizedName = Buffer.from([0x15, 3, 3, 0, 2, 2, 112]);
+    const banner = await grabOne((socket) => {
+      socket.on('data', (bytes) => socket.end(bytes[0] === 0x16 ? unrecognizedName : ''));
+    });
+    expect(banner.tls_error).toBe(`${tlsRefusal} unrecognized name`);
+    expect(observedService(banner)).toBe('tls');
   });
 });
 

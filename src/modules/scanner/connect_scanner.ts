@@ -140,6 +140,8 @@ class Sweep {
 
   async run(concurrency: number): Promise<void> {
     if (this.#order.length === 0) return;
+    // What an interrupted run had done is done from the start.
+    this.#advance(0);
     const forget = onAbort(this.#ctx.signal, () => this.#wake(Infinity));
     for (const host of this.#unfinished.values())
       if (host.finished === this.#order.length) await this.#finish(host);
