@@ -74,8 +74,13 @@ class ScanRun {
 
   constructor(input: RunScanInput) {
     this.#input = input;
-    this.#stop = new ScanStop(input.signal, input.request.options, input.config.engine.global_timeout);
     this.#earlierSeconds = Math.max(0, Date.now() - Date.parse(input.startedAt)) / 1000;
+    this.#stop = new ScanStop(
+      input.signal,
+      input.request.options,
+      input.config.engine.global_timeout,
+      this.#earlierSeconds * 1000,
+    );
   }
 
   async execute(): Promise<ScanOutcome> {

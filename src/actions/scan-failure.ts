@@ -36,17 +36,19 @@ export class ScanStop {
   readonly #timer: NodeJS.Timeout | null;
   readonly #onOutside: () => void;
 
-  /** @param globalTimeoutMs `engine.global_timeout`; 0 = none */
-  constructor(outside: AbortSignal, options: ScanOptions, globalTimeoutMs: number) {
+  /**
+   * @param globalTimeoutMs `engine.global_timeout`; 0 = none
+   * @param elapsedMs time that earlier runs of the scan took: an interruption does not give it more
+   */
+  constructor(outside: AbortSignal, options: ScanOptions, globalTimeoutMs: number, elapsedMs: number) {
     this.#outside = outside;
     this.#onOutside = () => this.#abort.abort(outside.reason);
     if (outside.aborted) this.#onOutside();
     outside.addEventListener('abort', this.#onOutside);
     const asked = options.max_duration ? (parseDuration(options.max_duration) ?? 0) : 0;
     const limit = Math.min(...[asked, globalTimeoutMs].map((ms) => ms || Number.POSITIVE_INFINITY));
-    this.#timer = Number.isFinite(limit)
-      ? setTimeout(() => this.#timeOut(limit), Math.min(limit, longestTimerMs))
-      : null;
+    const left = Math.min(Math.max(1, limit - elapsedMs), longestTimerMs);
+    this.#timer = Number.isFinite(limit) ? setTimeout(() => this.#timeOut(limit), left) : null;
   }
 
   get signal(): AbortSignal {

@@ -53,22 +53,22 @@ describe('what goes over the wire', () => {
 
   test('T-069, T-067: silent hosts get one packet a try, and no second more than rate + 5 %', async () => {
     const run = await wire.scan([
-      ...['10.83.1.0/26', ...sweep, '--ports', '8001-8008', '--retries', '1'],
+      ...['10.83.1.0/26', ...sweep, '--ports', '8001-8006', '--retries', '1'],
       ...['--rate', '200', '--concurrency', '1000', '--timeout', '3s'],
     ]);
     expect(resultOf(run).status).toBe('completed');
     const tries = triesOf(run.packets);
-    expect(tries.size).toBe(62 * 8);
+    expect(tries.size).toBe(62 * 6);
     expect(new Set(tries.values())).toEqual(new Set([2]));
     expect(busiestSecond(run.packets)).toBeLessThanOrEqual(210);
     expect(run.packets.length / spanOf(run.packets)).toBeGreaterThan(180);
   });
 
   test('T-069: the rate holds over all modules', async () => {
-    const run = await wire.scan(['10.83.2.0/27', '--only-discover', '--rate', '100']);
+    const run = await wire.scan(['10.83.2.0/27', '--only-discover', '--rate', '200']);
     expect(resultOf(run).summary.live_hosts).toBe(0);
     const requests = run.packets.filter(({ kind }) => kind !== 'other');
-    expect(busiestSecond(requests)).toBeLessThanOrEqual(105);
+    expect(busiestSecond(requests)).toBeLessThanOrEqual(210);
     expect(requests.filter(({ kind }) => kind === 'echo')).toHaveLength(30 * 3);
     expect(new Set(triesOf(requests).values())).toEqual(new Set([3]));
   });
@@ -99,7 +99,7 @@ describe('what goes over the wire', () => {
   });
 
   test('T-071: without the right to ping the scan says so and goes on by TCP', async () => {
-    const run = await wire.scan(['10.82.4.0/29', '--profile', 'standard', '--ports', '8001'], {
+    const run = await wire.scan(['10.82.4.0/29', '--dag', 'port-scan', '--ports', '8001'], {
       caps: false,
     });
     const result = resultOf(run);

@@ -28,10 +28,12 @@ export interface Run {
 
 const portolan = fileURLToPath(new URL('../../bin/portolan', import.meta.url));
 
-/** Answers on every address that a host has: accepts, and counts what it is told on standard output. */
+const routeToTargets = ['10.82.0.0/15', 'via', '10.81.0.2'];
+
+/** Accepts on every address that a host has, and stays silent. */
 const listener = `
 for (const port of process.argv.slice(1)) require('node:net').createServer((socket) => {
-  socket.on('error', () => undefined).on('data', (bytes) => console.log(port, bytes.length));
+  socket.on('error', () => undefined).resume();
 }).listen(Number(port), '::', 4096);`;
 
 /**
@@ -60,7 +62,8 @@ export class Wire {
       ip('-n', host, 'addr', 'add', `10.81.0.${number}/24`, 'dev', 'eth0');
       ip('-n', host, 'addr', 'add', `fd81::${number}/64`, 'dev', 'eth0', 'nodad');
     }
-    this.#routes();
+    ip('-n', scanner, 'route', 'add', ...routeToTargets);
+    ip('-n', scanner, 'route', 'add', 'fd82::/64', 'via', 'fd81::2');
     ip('-n', target, 'route', 'add', 'local', '10.82.0.0/16', 'dev', 'lo');
     ip('-n', target, 'route', 'add', 'local', 'fd82::/64', 'dev', 'lo');
     ip('-n', target, 'route', 'add', 'blackhole', '10.83.0.0/16');
@@ -104,7 +107,8 @@ export class Wire {
 
   setLink(state: 'up' | 'down'): void {
     ip('-n', this.#scanner, 'link', 'set', 'eth0', state);
-    if (state === 'up') this.#routes();
+    // Taking a link down took its route along.
+    if (state === 'up') ip('-n', this.#scanner, 'route', 'replace', ...routeToTargets);
   }
 
   down(): void {
@@ -114,18 +118,12 @@ export class Wire {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #routes(): void {
-    ip('-n', this.#scanner, 'route', 'replace', '10.82.0.0/15', 'via', '10.81.0.2');
-    ip('-n', this.#scanner, '-6', 'route', 'replace', 'fd82::/64', 'via', 'fd81::2');
-  }
-
   #on(host: string, command: string[]): string {
     return execFileSync('ip', ['netns', 'exec', host, ...command], { encoding: 'utf8' });
   }
 
   /** Starts tcpdump; the function that is returned ends it a moment later and gives the packets. */
   async #capture(): Promise<() => Promise<Packet[]>> {
-    // tcpdump gives up root: it must not write below a private folder, so it writes to a pipe
     const command = [
       'tcpdump',
       '-i',
