@@ -3,7 +3,7 @@
  * `work` marks keys whose records cause packets, so that a record which two producers report is handed on once.
  */
 export const dataKeys = {
-  targets: { identity: ['value'], work: false, required: ['value', 'kind'] },
+  targets: { identity: ['value', 'ip'], work: false, required: ['value', 'kind'] },
   discovered_hosts: { identity: ['ip'], work: true, required: ['ip', 'method'] },
   open_ports: { identity: ['host', 'port', 'protocol'], work: true, required: ['host', 'port', 'protocol'] },
   port_counts: { identity: ['host', 'protocol'], work: false, required: ['host', 'protocol'] },

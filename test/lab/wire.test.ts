@@ -52,10 +52,8 @@ describe('what goes over the wire', () => {
   });
 
   test('T-069, T-067: silent hosts get one packet a try, and no second more than rate + 5 %', async () => {
-    const run = await wire.scan([
-      ...['10.83.1.0/26', ...sweep, '--ports', '8001-8006', '--retries', '1'],
-      ...['--rate', '200', '--concurrency', '1000', '--timeout', '3s'],
-    ]);
+    const pace = ['--retries', '1', '--rate', '200', '--concurrency', '1000', '--timeout', '3s'];
+    const run = await wire.scan(['10.83.1.0/26', ...sweep, '--ports', '8001-8006', ...pace]);
     expect(resultOf(run).status).toBe('completed');
     const tries = triesOf(run.packets);
     expect(tries.size).toBe(62 * 6);
