@@ -1,19 +1,21 @@
 /**
- * Writes the pages of docs/ that follow from the sources: `npm run docs`. A test compares them with what this file
- * would write, so that they cannot grow stale.
+ * Writes the pages of docs/ and the example configuration, which follow from the sources: `npm run docs`. A test
+ * compares them with what this file would write, so that they cannot grow stale.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { renderExample } from './src/config/example.ts';
 import { type ConfigKey, configKeys, environmentNames } from './src/config/schema.ts';
 import { formatDuration } from './src/domain/duration.ts';
 import { errorCatalogue } from './src/domain/errors.ts';
 import { failureCodes } from './src/domain/scan.ts';
 
-/** File below docs/ -> its text. */
+/** File -> its text. */
 export function renderPages(): Map<string, string> {
   return new Map([
-    ['errors.md', errorsPage()],
-    ['config.md', configPage()],
+    ['docs/errors.md', errorsPage()],
+    ['docs/config.md', configPage()],
+    ['config.example.yaml', renderExample()],
   ]);
 }
 
@@ -64,7 +66,12 @@ Sources, the stronger later: defaults, \`/etc/portolan/config.yaml\`, \`$XDG_CON
 Files are YAML: maps within maps (\`scanner: {rate: 500}\`), the keys as below. \`\${NAME}\` and \`\${NAME:-default}\` in a
 value stand for environment variables. A wrong value stops the start with file, line and column; an unknown key is a
 warning, with \`--strict-config\` an error. Lists in environment variables are separated by commas. A duration is text
-with a unit (\`500ms\`, \`30s\`, \`1h30m\`, \`7d\`); where it may be 0, that is written without one.
+with a unit (\`500ms\`, \`30s\`, \`1h30m\`, \`7d\`); where it may be 0, that is written without one. A size is text with a
+unit too: \`KB\`, \`MB\`, \`GB\`, \`TB\` are powers of 1000, \`KiB\`, \`MiB\`, \`GiB\`, \`TiB\` of 1024.
+
+\`portolan config show --origin\` prints what holds and where it comes from, \`config validate\` checks it,
+\`config init\` writes [config.example.yaml](../config.example.yaml): every key, with values for a server that other
+machines reach.
 
 ${parts.join('\n')}`;
 }
@@ -117,5 +124,5 @@ function mono(text: string): string {
 }
 
 if (import.meta.main) {
-  for (const [name, text] of renderPages()) writeFileSync(join(import.meta.dirname, 'docs', name), text);
+  for (const [name, text] of renderPages()) writeFileSync(join(import.meta.dirname, name), text);
 }

@@ -16,8 +16,8 @@ function filesBelow(folder: string, ending: string): string[] {
 }
 
 describe('the pages made from the sources', () => {
-  it.each([...renderPages()])('docs/%s is what `npm run docs` writes', (name, text) => {
-    expect(read(`docs/${name}`)).toBe(text);
+  it.each([...renderPages()])('%s is what `npm run docs` writes', (name, text) => {
+    expect(read(name)).toBe(text);
   });
 });
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addCompletionCommand } from './completion.ts';
+import { addConfigCommand } from './config.ts';
 import { addDagCommand } from './dag.ts';
 import { addGlobalOptions } from './globals.ts';
 import { addModuleCommand } from './module.ts';
@@ -38,6 +39,7 @@ export function buildProgram(wiring: CliWiring): Command {
   addDagCommand(program, wiring);
   addProfileCommand(program, wiring);
   addModuleCommand(program, wiring);
+  addConfigCommand(program);
   addVersionCommand(program, wiring);
   addCompletionCommand(program);
   return program;

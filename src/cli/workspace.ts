@@ -1,6 +1,8 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../domain/duration.ts';
 import { guarded } from './failure.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
+import type { GarbageFlags } from './workspace-gc.ts';
 import type { ListFlags } from './workspace-work.ts';
 
 export function addWorkspaceCommand(program: Command): void {
@@ -77,4 +79,34 @@ export function addWorkspaceCommand(program: Command): void {
         return remove(id, flags, globalFlags(command));
       }),
     );
+  workspace
+    .command('gc')
+    .description('delete old scans; without criteria, as workspace.retention says')
+    .addOption(
+      new Option('--older-than <duration>', 'only scans created longer ago, e.g. 30d, 6mo, 1y').argParser(
+        retentionAge,
+      ),
+    )
+    .addOption(
+      new Option('--keep-last <n>', 'the newest so many stay').argParser((text) =>
+        wholeNumber(text, 0, 9_999_999_999),
+      ),
+    )
+    .option('--dry-run', 'delete nothing; tell what would go')
+    .option('--force', 'ask nothing')
+    .option('--server <url>', 'on this server (environment: SERVICE_SERVER)')
+    .option('--api-token <token>', 'token for the server (environment: SERVICE_API_TOKEN)')
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .action(
+      guarded(async (flags: GarbageFlags, command: Command) => {
+        const { gc } = await import('./workspace-gc.ts');
+        return gc(flags, globalFlags(command));
+      }),
+    );
+}
+
+/** The text itself: the place that deletes reads it again. @throws InvalidArgumentError */
+function retentionAge(text: string): string {
+  if (parseDuration(text, { retention: true }) !== null) return text;
+  throw new InvalidArgumentError('It must be a duration such as 30d, 6mo or 1y; m alone is refused.');
 }

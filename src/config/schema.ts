@@ -1,6 +1,7 @@
 /**
  * The one table of configuration keys. The type `Config`, the environment names, the checks and the texts of
- * `config show` all come from it. Durations are written as text (`30s`) and read as milliseconds.
+ * `config show` all come from it. Durations are written as text (`30s`) and read as milliseconds, sizes (`20GB`) as
+ * bytes.
  */
 export interface ConfigKey {
   path: string;
@@ -8,6 +9,12 @@ export interface ConfigKey {
   /** As written in a file; `null` = not set. */
   default: string | number | boolean | null | readonly string[];
   description: string;
+  /** The value in the example file where it is another one than the default. */
+  shipped?: string | number | boolean | readonly string[];
+  /** Never shown. */
+  secret?: true;
+  /** A duration of retention: also `mo` and `y`, and no `m`. */
+  retention?: true;
   /** Environment names beside the one that follows from the path, the strongest first. */
   env?: readonly string[];
   /** Accepted texts of an `enum`. */
@@ -27,6 +34,7 @@ export type ConfigKeyType =
   | 'string'
   | 'enum'
   | 'duration'
+  | 'size'
   | 'path'
   | 'endpoint'
   | 'cidr[]'
@@ -43,6 +51,7 @@ export const configKeys = [
     path: 'workspace.dir',
     type: 'path',
     default: '',
+    shipped: '/var/lib/portolan',
     env: ['SERVICE_WORKSPACE_DIR', 'SERVICE_WORKSPACE'],
     description: 'Root of the workspace; $XDG_DATA_HOME/portolan when not set.',
   },
@@ -53,9 +62,43 @@ export const configKeys = [
     description: 'Keep scans on disk; false keeps them in a temporary directory until the process ends.',
   },
   {
+    path: 'workspace.retention.enabled',
+    type: 'bool',
+    default: false,
+    shipped: true,
+    description: 'The server deletes finished scans beyond the caps below, every hour and after each scan.',
+  },
+  {
+    path: 'workspace.retention.max_age',
+    type: 'duration',
+    retention: true,
+    default: null,
+    shipped: '90d',
+    min: 1000,
+    max: century,
+    description: 'Oldest kept scan; mo is 30 days, y is 365, m is refused.',
+  },
+  {
+    path: 'workspace.retention.max_scans',
+    type: 'int',
+    default: null,
+    shipped: 5000,
+    min: 1,
+    max: 10_000_000,
+    description: 'Most kept scans.',
+  },
+  {
+    path: 'workspace.retention.min_free_space',
+    type: 'size',
+    default: null,
+    shipped: '20GB',
+    description: 'Free disk to keep; the oldest scans give way, and below it health is degraded.',
+  },
+  {
     path: 'server.bind',
     type: 'endpoint',
     default: '127.0.0.1:8080',
+    shipped: '0.0.0.0:8080',
     description: 'Listen address; port 0 takes any free port.',
   },
   {
@@ -71,7 +114,18 @@ export const configKeys = [
     path: 'server.api.auth',
     type: 'bool',
     default: null,
+    shipped: true,
     description: 'Demand tokens; when not set: false while bound to loopback, true otherwise.',
+  },
+  {
+    path: 'server.api.rate_limit',
+    type: 'int',
+    default: null,
+    shipped: 100,
+    min: 0,
+    max: 1_000_000_000,
+    description:
+      'API requests per minute of one token, or of one client address without; unlimited when 0 or not set.',
   },
   {
     path: 'server.tls.enabled',
@@ -138,6 +192,7 @@ export const configKeys = [
     type: 'enum',
     values: ['json', 'text'],
     default: 'text',
+    shipped: 'json',
     env: ['SERVICE_LOG_FORMAT'],
     description: 'Form of a log line.',
   },
@@ -224,12 +279,22 @@ export const configKeys = [
     path: 'scanner.scope.allow',
     type: 'cidr[]',
     default: [],
+    shipped: [
+      '10.0.0.0/8',
+      '172.16.0.0/12',
+      '192.168.0.0/16',
+      '127.0.0.0/8',
+      '::1/128',
+      'fc00::/7',
+      'fe80::/10',
+    ],
     description: 'Networks that may be scanned; empty = every unicast address.',
   },
   {
     path: 'scanner.scope.deny',
     type: 'cidr[]',
     default: [],
+    shipped: ['169.254.169.254/32'],
     description: 'Networks that are never touched; stronger than allow.',
   },
   {
@@ -293,7 +358,7 @@ type Value<K extends Key> =
       ? V
       : K['type'] extends 'bool'
         ? boolean
-        : K['type'] extends 'int' | 'duration'
+        : K['type'] extends 'int' | 'duration' | 'size'
           ? number
           : K['type'] extends `${string}[]`
             ? string[]
@@ -314,7 +379,7 @@ type Below<P extends { path: string; value: unknown }, Head extends string> = P 
   ? { path: Rest; value: V }
   : never;
 
-/** All settings, nested by the names of the contract; durations in milliseconds. */
+/** All settings, nested by the names of the contract; durations in milliseconds, sizes in bytes. */
 export type Config = Level<{ [K in Key as K['path']]: { path: K['path']; value: Value<K> } }[Key['path']]>;
 
 /** Environment names of a key, the strongest first. */

@@ -1,4 +1,5 @@
 import { canonicalAddress } from '../domain/address.ts';
+import { parseByteSize } from '../domain/byte-size.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { compileScope } from '../domain/scope.ts';
@@ -18,6 +19,8 @@ export function readTyped(key: ConfigKey, given: unknown): ReadValue {
       return typeof given === 'number' ? readInteger(key, given) : wrong('a whole number', given);
     case 'duration':
       return readDuration(key, given);
+    case 'size':
+      return readSize(given);
     case 'cidr[]':
     case 'target[]':
     case 'resolver[]':
@@ -62,13 +65,23 @@ function readInteger(key: ConfigKey, given: number): ReadValue {
 
 function readDuration(key: ConfigKey, given: unknown): ReadValue {
   const zero = given === 0 || given === '0';
-  const ms = zero ? 0 : typeof given === 'string' ? parseDuration(given) : null;
-  if (ms === null) return wrong('a duration with a unit, such as 30s or 1h30m', given);
+  const ms = zero
+    ? 0
+    : typeof given === 'string'
+      ? parseDuration(given, { retention: key.retention ?? false })
+      : null;
+  const example = key.retention ? '90d, 6mo or 1y' : '30s or 1h30m';
+  if (ms === null) return wrong(`a duration with a unit, such as ${example}`, given);
   if (key.min !== undefined && ms < key.min)
     return { reason: `must be at least ${key.min}ms, not ${show(given)}` };
   if (key.max !== undefined && ms > key.max)
     return { reason: `must be at most ${key.max}ms, not ${show(given)}` };
   return { value: ms };
+}
+
+function readSize(given: unknown): ReadValue {
+  const bytes = typeof given === 'string' ? parseByteSize(given) : null;
+  return bytes === null ? wrong('a size with a unit, such as 20GB or 512MiB', given) : { value: bytes };
 }
 
 function readText(key: ConfigKey, given: string): ReadValue {

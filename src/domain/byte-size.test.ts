@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseByteSize } from './byte-size.ts';
+import { formatByteSize, parseByteSize } from './byte-size.ts';
 
 describe('parseByteSize', () => {
   it.each([
@@ -33,4 +33,17 @@ describe('parseByteSize', () => {
     '999999999999999TB',
     `${'9'.repeat(400)}KB`,
   ])('refuses %j', (text) => expect(parseByteSize(text)).toBeNull());
+});
+
+describe('formatByteSize', () => {
+  it.each([
+    [0, '0KB'],
+    [1500, '1.5KB'],
+    [20_000_000_000, '20GB'],
+    [1_048_576, '1MiB'],
+    [1_234_567, '1234.567KB'],
+  ])('writes %d as %s', (bytes, text) => {
+    expect(formatByteSize(bytes)).toBe(text);
+    expect(parseByteSize(text)).toBe(bytes);
+  });
 });

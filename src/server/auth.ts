@@ -16,6 +16,8 @@ export type RouteAccess = 'open' | 'any' | readonly TokenScope[];
 const recordMs = 1000;
 /** `last_used_at` is written at most once in this time. */
 const lastUsedMs = 60_000;
+/** Wrong tokens from one address in a minute. */
+export const maxFailedAttempts = 20;
 /** Records kept at once; a flood of unknown ids must not fill the memory. */
 const maxRecords = 1000;
 
@@ -88,14 +90,15 @@ export function checkScopes(record: TokenRecord, required: readonly TokenScope[]
 }
 
 /** A search for `svc_backup` is none. */
-const tokenInQuery = /\?.*svc_[a-z0-9]{4,16}_[\w-]{43}/;
+const tokenForm = /svc_[a-z0-9]{4,16}_[\w-]{43}/;
 
 /** The token of the one and only Authorization header; null when it is somewhere else or twice. */
 function bearerToken(request: IncomingMessage): string | null {
   const headers = request.rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
   );
-  if (headers.length !== 1 || tokenInQuery.test(request.url ?? '')) return null;
+  const [, ...query] = (request.url ?? '').split('?');
+  if (headers.length !== 1 || tokenForm.test(query.join('?'))) return null;
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }
 

@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts';
 import type { EmbeddedQueue } from '../queue/embedded.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { GarbageCollector } from './garbage.ts';
 import type { WorkerPool } from './workers.ts';
 
 export interface ModuleInfo {
@@ -54,6 +55,7 @@ export interface ServerContext {
   workspace: Workspace;
   queue: EmbeddedQueue;
   workers: WorkerPool;
+  garbage: GarbageCollector;
   catalogues: Catalogues;
   version: VersionInfo;
   log: PinoLogger;

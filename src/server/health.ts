@@ -68,7 +68,7 @@ async function queueHealth(
 }
 
 async function workspaceHealth(
-  { store, workspace }: ServerContext,
+  { config, store, workspace }: ServerContext,
   checks: HealthCheck[],
 ): Promise<Health['workspace']> {
   try {
@@ -77,8 +77,9 @@ async function workspaceHealth(
       store.scans.totals(),
       workspace.freeBytes(),
     ]);
-    if (free < lowSpaceBytes) {
-      const message = `${Math.floor(free / mebibyte)} MiB of disk are left in the workspace`;
+    const least = Math.max(lowSpaceBytes, config.workspace.retention.min_free_space ?? 0);
+    if (free < least) {
+      const message = `${Math.floor(free / mebibyte)} MiB of disk are left in the workspace, less than ${Math.floor(least / mebibyte)}`;
       checks.push({ name: 'disk_space', status: 'degraded', message });
     }
     return {

@@ -13,6 +13,7 @@ import { openStore } from '../store/open.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { demandsTokens, isProtected } from './auth.ts';
 import type { Catalogues, ServerContext } from './context.ts';
+import { GarbageCollector } from './garbage.ts';
 import { buildApp } from './http/app.ts';
 import type { App } from './http/app-type.ts';
 import { createServerLog, type ServerLog } from './log.ts';
@@ -71,7 +72,17 @@ async function assemble(
   const store = await openStore(workspace.storeFile);
   undo.push(() => store.close());
   const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
-  const workers = new WorkerPool({ store, queue, workspace, config, entryFile: input.entryFile, log });
+  const garbage = new GarbageCollector({ store, workspace, retention: config.workspace.retention }, log);
+  undo.push(() => garbage.close());
+  const workers = new WorkerPool({
+    store,
+    queue,
+    workspace,
+    config,
+    entryFile: input.entryFile,
+    log,
+    onScanEnd: () => garbage.sweep(),
+  });
   undo.push(() => workers.close(config.server.shutdown_timeout));
 
   const closing = new AbortController();
@@ -81,6 +92,7 @@ async function assemble(
     workspace,
     queue,
     workers,
+    garbage,
     catalogues,
     version: { version: input.version, commit: null, built_at: null },
     log,
@@ -92,6 +104,7 @@ async function assemble(
   undo.push(() => closeApp(app, closing));
   const url = await listen(app, config);
   await workers.start();
+  garbage.start();
   await lock.setUrl(url);
   context.phase = 'serving';
   announce(log, input, url);

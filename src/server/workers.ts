@@ -24,6 +24,8 @@ export interface WorkerPoolInput {
   config: Config;
   entryFile: string;
   log: ServerLog;
+  /** Told whenever a scan has left its worker. */
+  onScanEnd: () => void;
 }
 
 /** One claimed scan and the process that runs it. */
@@ -177,6 +179,7 @@ export class WorkerPool implements ScanStopper {
       .finally(() => {
         this.#slots.delete(claim.scanId);
         this.#news.emit(claim.scanId);
+        this.#input.onScanEnd();
         if (this.alive) this.wake();
       });
   }

@@ -5,6 +5,7 @@ import { PortolanError } from '../domain/errors.ts';
 /** In order; a published one is never changed. Names sort alphabetically in the order of their making. */
 const migrations: Record<string, Migration> = {
   '0001-scans-tokens-jobs': { up: createFirstTables },
+  '0002-idempotency-keys': { up: createIdempotencyKeys },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -94,6 +95,23 @@ async function createJobs(db: Kysely<unknown>): Promise<void> {
     .execute();
   await db.schema.createIndex('jobs_by_place').on('jobs').columns(['state', 'position']).execute();
   await db.schema.createIndex('jobs_by_position').on('jobs').column('position').execute();
+}
+
+async function createIdempotencyKeys(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('idempotency_keys')
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('digest', 'text', (column) => column.notNull())
+    .addColumn('scan_id', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('idempotency_keys_key', ['owner', 'key'])
+    .execute();
+  await db.schema
+    .createIndex('idempotency_keys_by_age')
+    .on('idempotency_keys')
+    .column('created_at')
+    .execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

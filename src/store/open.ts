@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { IdempotencyTable } from './idempotency.ts';
 import { JobTable } from './jobs.ts';
 import { migrate } from './migrations.ts';
 import { ScanTable } from './scans.ts';
@@ -11,6 +12,7 @@ export interface Store {
   readonly scans: ScanTable;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
+  readonly idempotency: IdempotencyTable;
   /**
    * Runs `work` in one write transaction; an exception rolls everything back. Transactions run one after another.
    * Inside, only the given store may be used: a call to the outer one would wait for this transaction for ever.
@@ -40,6 +42,7 @@ class KyselyStore implements Store {
   readonly scans: ScanTable;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
+  readonly idempotency: IdempotencyTable;
   readonly #db: Kysely<Tables>;
 
   constructor(db: Kysely<Tables>) {
@@ -47,6 +50,7 @@ class KyselyStore implements Store {
     this.scans = new ScanTable(db, (work) => this.transaction((store) => work(store.scans)));
     this.tokens = new TokenTable(db);
     this.jobs = new JobTable(db);
+    this.idempotency = new IdempotencyTable(db);
   }
 
   async transaction<T>(work: (store: Store) => Promise<T>): Promise<T> {

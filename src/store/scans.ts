@@ -33,6 +33,9 @@ export interface ScanPage {
   nextCursor: string | null;
 }
 
+/** A scan as far as its age is concerned. */
+export type DatedScan = Pick<Scan, 'scan_id' | 'created_at' | 'status'>;
+
 export interface ScanTotals {
   scan_count: number;
   /** `created_at` of the oldest and newest scan; null when there is none. */
@@ -219,6 +222,17 @@ export class ScanTable {
       .orderBy('scan_id')
       .execute();
     return rows.map(fromRow);
+  }
+
+  /** Every scan, newest first. */
+  async byAge(): Promise<DatedScan[]> {
+    const rows = await this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'created_at', 'status'])
+      .orderBy('created_at', 'desc')
+      .orderBy('scan_id', 'desc')
+      .execute();
+    return rows.map((row) => ({ ...row, status: row.status as ScanStatus }));
   }
 
   async totals(): Promise<ScanTotals> {

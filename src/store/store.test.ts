@@ -95,6 +95,29 @@ describe('the file', () => {
     store = await openStore(file);
   });
 
+  it('of an older version gets what is new and keeps what it held', async () => {
+    await store.scans.insert(request(1));
+    await store.close();
+    const raw = new DatabaseSync(file);
+    raw.exec(
+      "drop table idempotency_keys; delete from kysely_migration where name > '0001-scans-tokens-jobs'",
+    );
+    raw.close();
+    store = await openStore(file);
+    const record = {
+      owner: '',
+      key: 'k',
+      digest: 'd',
+      scan_id: scanId(1),
+      created_at: '2026-01-02T00:00:00.000Z',
+    };
+    const now = Date.parse(record.created_at);
+    await store.idempotency.insert(record, now);
+    expect(await store.idempotency.find('', 'k', now)).toEqual(record);
+    expect(await store.idempotency.find('token', 'k', now)).toBeNull();
+    expect(await listed()).toEqual([scanId(1)]);
+  });
+
   it('may be made by several processes at once', async () => {
     const fresh = join(dir, 'fresh.db');
     const module = JSON.stringify(new URL('./open.ts', import.meta.url).href);

@@ -7,6 +7,7 @@ export interface Tables {
   scan_tags: { scan_id: string; tag: string };
   tokens: TokenTableRow;
   jobs: JobTableRow;
+  idempotency_keys: IdempotencyTableRow;
 }
 
 export interface ScanTableRow {
@@ -67,6 +68,17 @@ export interface JobTableRow {
   cancel_requested: number;
   created_at: string;
   finished_at: string | null;
+}
+
+export interface IdempotencyTableRow {
+  /** Id of the token that the key came with; empty for clients without. */
+  owner: string;
+  key: string;
+  /** SHA-256 of the body, hex. */
+  digest: string;
+  scan_id: string;
+  /** Of the scan and of the key: they come into being together. */
+  created_at: string;
 }
 
 /** The one place where booleans meet the database. */

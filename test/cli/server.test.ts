@@ -153,6 +153,20 @@ describe('a workspace that a server holds', () => {
     expect(bad.stderr).toContain('10.0.0.300');
   });
 
+  it('is rid of old scans by its server, with a token that may', async () => {
+    const gc = async (scopes: string, ...args: string[]) =>
+      home.run(['workspace', 'gc', '--format', 'json', ...args], {
+        env: { SERVICE_API_TOKEN: (await newToken(scopes)).token },
+      });
+    expect((await gc('scan:read', '--keep-last', '0')).code).toBe(5);
+    const dry = await gc('workspace:write', '--keep-last', '0', '--dry-run');
+    expect(dry.code).toBe(0);
+    expect(JSON.parse(dry.stdout)).toMatchObject({
+      dry_run: true,
+      policy: { older_than: null, keep_last: 0 },
+    });
+  });
+
   it('shows its state', async () => {
     const { token } = await newToken('scan:read');
     const env = { SERVICE_API_TOKEN: token };

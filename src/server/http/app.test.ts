@@ -441,10 +441,13 @@ describe('tokens', () => {
     const unknown = `svc_zzzzzz_${'A'.repeat(43)}`;
     const good = await closed.token('scan:read');
     const messages = new Set<string>();
-    for (const token of [null, 'garbage', unknown, expired, `${good.slice(0, -1)}_`]) {
+    const bad = [null, 'garbage', unknown, expired, `${good.slice(0, -1)}_`];
+    for (const [index, token] of bad.entries()) {
+      // An address for each: wrong tokens from one are limited.
+      const remoteAddress = `127.0.1.${index}`;
       for (const [method, url] of closedRoutes) {
         const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-        const answer = await closed.app.inject({ method, url, headers });
+        const answer = await closed.app.inject({ method, url, headers, remoteAddress });
         expect([method, url, answer.statusCode, answer.json().error.code]).toEqual([
           method,
           url,
@@ -488,6 +491,7 @@ describe('tokens', () => {
       ['POST', '/api/v1/scans'],
       ['DELETE', '/api/v1/scans/20261006-143022-abcdef'],
       ['POST', '/api/v1/scans/20261006-143022-abcdef/cancel'],
+      ['POST', '/api/v1/workspace/gc'],
     ] as const;
     for (const [method, url] of writes) {
       const answer = await closed.app.inject({
@@ -521,7 +525,15 @@ describe('tokens', () => {
     expect(await status(`Cookie: token=${token}\r\n`)).toBe('401');
     expect(await status('', `/api/v1/version?token=${token}`)).toBe('401');
     expect(await status(`Authorization: Bearer ${token}\r\n`, `/api/v1/version?token=${token}`)).toBe('401');
+    expect(await status(`Authorization: Bearer ${token}\r\n`, `/api/v1/version??&x=${token}`)).toBe('401');
     expect(await status(`Authorization: Bearer ${token}\r\n`, '/api/v1/scans?q=svc_backup')).toBe('200');
+    const begun = performance.now();
+    // Looking for a token must not take the longer, the more question marks there are.
+    const marks = `/api/v1/version${'?'.repeat(8000)}`;
+    for (let time = 0; time < 20; time++) {
+      expect(await status(`Authorization: Bearer ${token}\r\n`, marks)).toBe('200');
+    }
+    expect(performance.now() - begun).toBeLessThan(2000);
     expect(await status(`Authorization: Basic ${Buffer.from(`${token}:`).toString('base64')}\r\n`)).toBe(
       '401',
     );
@@ -626,6 +638,8 @@ describe('the description of the API', () => {
       ['GET', '/api/v1/profiles', 200],
       ['GET', '/api/v1/dags', 200],
       ['GET', '/api/v1/workspace/info', 200],
+      ['POST', '/api/v1/workspace/gc', 200, { payload: { older_than: '1y' } }],
+      ['POST', '/api/v1/workspace/gc', 400, { payload: { keep_last: -1 } }],
       ['GET', '/api/v1/scans', 200],
       ['GET', '/api/v1/scans', 400, { query: { limit: '0' } }],
       ['GET', scan, 200],

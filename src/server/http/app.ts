@@ -8,16 +8,20 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { canonicalAddress } from '../../domain/address.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { TokenRecord } from '../../store/tokens.ts';
 import {
   Authenticator,
   checkClientAddress,
   checkScopes,
   demandsTokens,
   isProtected,
+  maxFailedAttempts,
   type RouteAccess,
 } from '../auth.ts';
 import type { ServerContext } from '../context.ts';
+import { RateLimiter, rateHeaders } from '../rate-limit.ts';
 import type { App } from './app-type.ts';
 import { errorShape, sendError } from './errors.ts';
 import { eventRoutes } from './events.ts';
@@ -100,13 +104,15 @@ function addApiRoutes(app: App, context: ServerContext): void {
   profileRoutes(app, context);
 }
 
-/** Client address, size, token, drain, scope: everything that is decided before a body is read. */
+/** Client address, size, token, rate, scope, drain: everything that is decided before a body is read. */
 function requestCheck(context: ServerContext, paths: KnownPaths) {
   const { config, store, log } = context;
   const authenticator = new Authenticator(store, (err) =>
     log.warn({ err }, 'last use of a token was not stored'),
   );
   const demanded = demandsTokens(config);
+  const requests = new RateLimiter('default', config.server.api.rate_limit ?? 0);
+  const failures = new RateLimiter('failed-authentication', maxFailedAttempts);
   const guarded = isProtected(config);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.unknownFields = [];
@@ -116,7 +122,11 @@ function requestCheck(context: ServerContext, paths: KnownPaths) {
     if (guarded) checkClientAddress(request.socket.remoteAddress);
     checkSize(request);
     const access = accessOf(request, paths);
-    if (demanded && access !== 'open') await checkToken(authenticator, request, access);
+    if (access !== 'open') {
+      const record = demanded ? await authenticated(authenticator, failures, request, reply) : null;
+      if (requests.limit > 0) charge(requests, record?.id ?? clientAddress(request), reply);
+      if (record && access !== 'any') checkScopes(record, access);
+    }
     if (context.phase === 'draining' && request.method !== 'GET' && request.method !== 'HEAD') {
       throw new PortolanError('unavailable', 'The server is shutting down.');
     }
@@ -132,14 +142,45 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?')[0] ?? '';
 }
 
-async function checkToken(
+/** A good token always passes: wrong ones from the same address, perhaps that of a proxy, must not shut it out. */
+async function authenticated(
   authenticator: Authenticator,
+  failures: RateLimiter,
   request: FastifyRequest,
-  access: Exclude<RouteAccess, 'open'>,
-): Promise<void> {
-  const record = await authenticator.authenticate(request.raw);
-  request.tokenId = record.id;
-  if (access !== 'any') checkScopes(record, access);
+  reply: FastifyReply,
+): Promise<TokenRecord> {
+  try {
+    const record = await authenticator.authenticate(request.raw);
+    request.tokenId = record.id;
+    return record;
+  } catch (error) {
+    // Without credentials nothing was attempted.
+    const cost = request.headers.authorization === undefined ? 0 : 1;
+    if (isRefusal(error)) charge(failures, clientAddress(request), reply, cost);
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'unauthorized';
+}
+
+/** Every answer carries the state of the bucket. @throws PortolanError `rate_limited` */
+function charge(limiter: RateLimiter, client: string, reply: FastifyReply, cost: 0 | 1 = 1): void {
+  const state = limiter.take(client, cost);
+  const headers = rateHeaders(limiter, state);
+  reply.headers(headers);
+  if (state.allowed) return;
+  throw new PortolanError(
+    'rate_limited',
+    `Too many requests: ${limiter.limit} a minute are allowed (${limiter.policy}); retry in ${headers['retry-after']} s.`,
+  );
+}
+
+/** Of the connection: what a header claims is not believed. */
+function clientAddress(request: FastifyRequest): string {
+  const address = request.socket.remoteAddress ?? '';
+  return canonicalAddress(address) ?? address;
 }
 
 function checkSize(request: FastifyRequest): void {

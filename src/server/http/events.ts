@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { showScan } from '../../actions/show-scan.ts';
 import { type ScanEvent, type ScanSource, watchScan } from '../../actions/watch-scan.ts';
@@ -33,7 +33,7 @@ export function eventRoutes(app: App, context: ServerContext): void {
     handler: async (request, reply) => {
       const afterRow = readLastEventId(request.headers['last-event-id']);
       const { scan_id } = await showScan(context.store, request.params.scan_id);
-      openStream(request, reply);
+      openStream(reply);
       if (request.method !== 'HEAD') await follow(context, scan_id, afterRow, reply.raw);
       reply.raw.end();
       return reply;
@@ -49,14 +49,12 @@ function readLastEventId(text: string | undefined): number {
   throw invalidRequest(`Last-Event-ID ${reason}`, [{ field: 'Last-Event-ID', reason }]);
 }
 
-function openStream(request: FastifyRequest, reply: FastifyReply): void {
+function openStream(reply: FastifyReply): void {
   reply.hijack();
   reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as OutgoingHttpHeaders),
     'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
     'x-accel-buffering': 'no',
-    'x-request-id': request.id,
   });
   reply.raw.flushHeaders();
 }

@@ -57,7 +57,7 @@ function errorsOf({ method, schema, config }: RouteOptions): ErrorCode[] {
     'headers_too_large',
     'internal_error',
     'unavailable',
-    ...when(config?.access !== 'open', 'unauthorized'),
+    ...when(config?.access !== 'open', 'unauthorized', 'rate_limited'),
     ...when(Array.isArray(config?.access), 'insufficient_scope'),
     ...when(schema?.params !== undefined, 'not_found'),
     ...when(!reads, 'payload_too_large', 'unsupported_media_type', 'insufficient_storage'),

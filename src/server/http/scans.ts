@@ -26,6 +26,17 @@ const listQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 255, description: 'substring of the name or of a target' })),
 });
 
+const submissionHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      pattern: '^[!-~]{1,255}$',
+      description:
+        '1 to 255 visible ASCII characters, kept for 24 h. The same key and body give the first answer again, with ' +
+        'Idempotency-Replayed: true; the same key with another body is a conflict.',
+    }),
+  ),
+});
+
 const listSchema = Type.Object({
   scans: Type.Array(scanSchema),
   total: Type.Integer(),
@@ -46,15 +57,21 @@ export function scanRoutes(app: App, context: ServerContext): void {
   app.route({
     method: 'POST',
     url: '/api/v1/scans',
-    config: { access: ['scan:write', 'scan:execute'], refusals: ['queue_full', 'not_implemented'] },
+    config: {
+      access: ['scan:write', 'scan:execute'],
+      refusals: ['conflict', 'queue_full', 'not_implemented'],
+    },
     schema: {
       summary: 'Submit a scan',
+      headers: submissionHeaders,
       body: submissionSchema,
       response: { 201: enveloped(acceptedSchema) },
     },
     handler: async (request, reply) => {
       const order = { ...context, choices: choicesOf(context), wake: () => workers.wake() };
-      const accepted = await submitScan(order, request.body, request.tokenId);
+      const key = request.headers['idempotency-key'] ?? null;
+      const { accepted, replayed } = await submitScan(order, request.body, request.tokenId, key);
+      if (replayed) reply.header('idempotency-replayed', 'true');
       reply.code(201).header('location', `/api/v1/scans/${accepted.scan_id}`);
       return envelope(request, accepted);
     },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { GarbageReport } from '../../actions/collect-garbage.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import { resultFormats } from '../../actions/stream-results.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
@@ -7,7 +8,7 @@ import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 import { resultFiles } from './result-schema.ts';
 import { sendResults } from './results.ts';
-import { nullableText, scanIdParams } from './schemas.ts';
+import { count, nullableText, scanIdParams } from './schemas.ts';
 
 const infoSchema = Type.Object({
   path: Type.String(),
@@ -17,6 +18,43 @@ const infoSchema = Type.Object({
   newest_scan: nullableText,
 });
 
+const garbageOrder = Type.Object({
+  older_than: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'only scans created longer ago, e.g. `30d`; units ms, s, h, d, w, mo (30 days), y (365 days)',
+    }),
+  ),
+  keep_last: Type.Optional(Type.Integer({ minimum: 0, description: 'the newest so many scans stay' })),
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'delete nothing; tell what would go' })),
+});
+
+const nullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0 });
+
+const garbageMembers = Type.Object({
+  dry_run: Type.Boolean(),
+  deleted_count: count,
+  deleted_scans: Type.Array(Type.String()),
+  freed_bytes: count,
+  kept_count: count,
+  errors: Type.Array(Type.Object({ scan_id: Type.String(), message: Type.String() })),
+  policy: Type.Object({
+    older_than: nullableText,
+    keep_last: nullableCount,
+    retention: Type.Optional(
+      Type.Object(
+        { max_age: nullableText, max_scans: nullableCount, min_free_space: nullableCount },
+        { description: 'the configured retention, when it was applied; bytes' },
+      ),
+    ),
+  }),
+});
+
+/** Typed as what is answered: the schema's own type knows no optional members that are `undefined`. */
+const garbageReport = Type.Unsafe<GarbageReport>(garbageMembers);
+
 const exportQuery = Type.Object({
   format: Type.Optional(Type.String({ default: 'json', description: 'json, jsonl or csv' })),
 });
@@ -24,7 +62,7 @@ const exportQuery = Type.Object({
 /** Formats of the contract that this build cannot write. */
 const laterFormats = ['html', 'pdf', 'tar.gz', 'artifacts'];
 
-export function workspaceRoutes(app: App, { store, workspace, workers }: ServerContext): void {
+export function workspaceRoutes(app: App, { garbage, store, workspace, workers }: ServerContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/workspace/info',
@@ -35,6 +73,22 @@ export function workspaceRoutes(app: App, { store, workspace, workers }: ServerC
       const info = { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
       return envelope(request, info);
     },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/workspace/gc',
+    config: { access: ['workspace:write', 'scan:write'], refusals: ['conflict'] },
+    schema: {
+      summary: 'Delete old scans; without criteria, apply the configured retention',
+      body: garbageOrder,
+      response: { 200: enveloped(garbageReport) },
+    },
+    // No body at all means the same as `{}`.
+    preValidation: async (request) => {
+      if (request.body === undefined) request.body = {};
+    },
+    handler: async (request) => envelope(request, await garbage.collect(request.body)),
   });
 
   app.route({

@@ -1,0 +1,161 @@
+import type { Config } from '../config/schema.ts';
+import { formatDuration, parseDuration } from '../domain/duration.ts';
+import { invalidRequest, PortolanError } from '../domain/errors.ts';
+import { isFinal } from '../domain/scan.ts';
+import type { Store } from '../store/open.ts';
+import type { DatedScan } from '../store/scans.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+
+/** What a person asks for; a scan goes when it fails every criterion that is given. */
+export interface GarbageRequest {
+  /** Retention duration, e.g. `30d`: only scans that were created longer ago. */
+  older_than?: string | undefined;
+  /** The newest so many scans stay, whatever their age. */
+  keep_last?: number | undefined;
+  /** Delete nothing, only tell what would go. */
+  dry_run?: boolean | undefined;
+}
+
+export type Retention = Config['workspace']['retention'];
+
+export interface GarbageReport {
+  dry_run: boolean;
+  deleted_count: number;
+  /** Oldest first. */
+  deleted_scans: string[];
+  /** Bytes of the files that were deleted. */
+  freed_bytes: number;
+  kept_count: number;
+  errors: { scan_id: string; message: string }[];
+  policy: GarbagePolicy;
+}
+
+export interface GarbagePolicy {
+  older_than: string | null;
+  keep_last: number | null;
+  /** Present when the configured retention was applied: each is a cap of its own. */
+  retention?: { max_age: string | null; max_scans: number | null; min_free_space: number | null };
+}
+
+export interface GarbageContext {
+  store: Store;
+  workspace: Workspace;
+  /** The configured retention, for a request without criteria. */
+  retention: Retention;
+}
+
+/** One scan by its age: place 0 is the newest. */
+interface Candidate extends DatedScan {
+  place: number;
+}
+
+/** Whether a scan has to go, as things are now. */
+type Rule = (scan: Candidate, freeBytes: () => Promise<number>) => boolean | Promise<boolean>;
+
+/**
+ * Deletes finished scans that are not to be kept, oldest first; scans that wait or run are never touched. A request
+ * without criteria applies the configured retention.
+ *
+ * @throws PortolanError `invalid_request` for a duration that is none
+ */
+export async function collectGarbage(
+  context: GarbageContext,
+  request: GarbageRequest,
+): Promise<GarbageReport> {
+  const { store, workspace } = context;
+  const { rule, policy } = decide(context.retention, request);
+  const scans = await store.scans.byAge();
+  const report: GarbageReport = {
+    dry_run: request.dry_run ?? false,
+    deleted_count: 0,
+    deleted_scans: [],
+    freed_bytes: 0,
+    kept_count: scans.length,
+    errors: [],
+    policy,
+  };
+  if (rule === null) return report;
+  // A dry run gains no room, so what it would gain is counted as free.
+  const freeBytes = async () => (await workspace.freeBytes()) + (report.dry_run ? report.freed_bytes : 0);
+  const candidates = scans.map((scan, place) => ({ ...scan, place })).reverse();
+  for (const scan of candidates) {
+    if (isFinal(scan.status) && (await rule(scan, freeBytes))) await dispose(context, scan.scan_id, report);
+  }
+  return report;
+}
+
+function decide(retention: Retention, request: GarbageRequest): { rule: Rule | null; policy: GarbagePolicy } {
+  const { older_than, keep_last } = request;
+  if (older_than !== undefined || keep_last !== undefined) {
+    return {
+      rule: criteriaRule(older_than, keep_last),
+      policy: { older_than: older_than ?? null, keep_last: keep_last ?? null },
+    };
+  }
+  const none = { older_than: null, keep_last: null };
+  if (!retention.enabled) return { rule: null, policy: none };
+  const { max_age, max_scans, min_free_space } = retention;
+  const caps = { max_age: max_age === null ? null : formatDuration(max_age), max_scans, min_free_space };
+  return { rule: retentionRule(retention), policy: { ...none, retention: caps } };
+}
+
+/** Every criterion that is given has to be failed. */
+function criteriaRule(olderThan: string | undefined, keepLast: number | undefined): Rule {
+  const before = olderThan === undefined ? null : timeBefore(readAge(olderThan));
+  return ({ created_at, place }) =>
+    (before === null || created_at < before) && (keepLast === undefined || place >= keepLast);
+}
+
+/** Any cap that is broken is enough. */
+function retentionRule({ max_age, max_scans, min_free_space }: Retention): Rule {
+  const before = max_age === null ? null : timeBefore(max_age);
+  return async ({ created_at, place }, freeBytes) => {
+    if (before !== null && created_at < before) return true;
+    if (max_scans !== null && place >= max_scans) return true;
+    return min_free_space !== null && (await freeBytes()) < min_free_space;
+  };
+}
+
+/** @returns milliseconds */
+function readAge(text: string): number {
+  const age = parseDuration(text, { retention: true });
+  if (age !== null) return age;
+  const reason = /\dm(?!o|s)/.test(text)
+    ? 'has the unit m, which could be minutes or months; use h, d, w, mo (30 days) or y'
+    : 'must be a duration with a unit, such as 30d, 6mo or 1y';
+  throw invalidRequest(`older_than ${reason}`, [{ field: 'older_than', reason }]);
+}
+
+/** Stored times are ISO 8601 UTC texts, which order like the times. */
+function timeBefore(ms: number): string {
+  return new Date(Math.max(0, Date.now() - ms)).toISOString();
+}
+
+async function dispose(
+  { store, workspace }: GarbageContext,
+  scanId: string,
+  report: GarbageReport,
+): Promise<void> {
+  try {
+    const folder = workspace.scan(scanId);
+    const bytes = await folder.sizeBytes();
+    if (!report.dry_run) {
+      // The files first: what fails or breaks off then is still listed, and goes the next time.
+      await folder.remove();
+      await store.scans.delete(scanId);
+    }
+    report.deleted_scans.push(scanId);
+    report.deleted_count++;
+    report.kept_count--;
+    report.freed_bytes += bytes;
+  } catch (error) {
+    report.errors.push({ scan_id: scanId, message: failureText(error) });
+  }
+}
+
+/** Texts of the system name paths, so only its code is told. */
+function failureText(error: unknown): string {
+  if (error instanceof PortolanError) return error.message;
+  const { code } = error as NodeJS.ErrnoException;
+  return `The scan could not be deleted${code ? ` (${code})` : ''}.`;
+}

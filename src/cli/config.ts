@@ -1,0 +1,95 @@
+import { type Command, Option } from 'commander';
+import type { ShownSetting } from '../config/show.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { renderColumns } from './columns.ts';
+import { guarded } from './failure.ts';
+import { type GlobalFlags, globalFlags } from './globals.ts';
+import { note, print } from './output.ts';
+import { jsonText, printable, printableLines } from './printable.ts';
+import { readConfig, readConfigQuietly } from './session.ts';
+
+export function addConfigCommand(program: Command): void {
+  const config = program.command('config').description('check, show and begin a configuration');
+  config
+    .command('init')
+    .description('write an example with every key to a file, or to stdout')
+    .argument('[file]', 'new file; one that exists is left alone')
+    .action(guarded((file: string | undefined) => init(file)));
+  config
+    .command('validate')
+    .description('check the configuration that would hold: exit 0 valid, 3 not')
+    .option('--strict', 'unknown keys are errors')
+    .action(
+      guarded(({ strict }: { strict?: boolean }, command: Command) =>
+        validate(strict ?? false, globalFlags(command)),
+      ),
+    );
+  config
+    .command('show')
+    .description('show every setting that holds; secrets are hidden')
+    .option('--origin', 'where each value comes from')
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .action(
+      guarded((flags: { origin?: boolean; format: string }, command: Command) =>
+        show(flags, globalFlags(command)),
+      ),
+    );
+}
+
+async function init(file: string | undefined): Promise<number> {
+  const { renderExample } = await import('../config/example.ts');
+  if (file === undefined) print(renderExample());
+  else {
+    await writeNew(file, renderExample());
+    note(`${printable(file)} is written; use it with --config, or check it with: portolan config validate`);
+  }
+  return 0;
+}
+
+/** Owner only: secrets may be put there. */
+async function writeNew(file: string, text: string): Promise<void> {
+  const { writeFile } = await import('node:fs/promises');
+  try {
+    await writeFile(file, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reasons: Record<string, string> = {
+      EEXIST: 'it exists already and is left as it is',
+      ENOENT: 'its folder does not exist',
+    };
+    throw new PortolanError('conflict', `cannot write ${file}: ${reasons[code ?? ''] ?? code}`);
+  }
+}
+
+async function validate(strict: boolean, global: GlobalFlags): Promise<number> {
+  const { warnings } = await readConfigQuietly(global, {}, strict);
+  for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
+  print('the configuration is valid\n');
+  return 0;
+}
+
+async function show(flags: { origin?: boolean; format: string }, global: GlobalFlags): Promise<number> {
+  const loaded = await readConfig(global);
+  const { showSettings } = await import('../config/show.ts');
+  const settings = showSettings(loaded);
+  if (flags.format === 'json')
+    print(jsonText({ settings: settings.map((one) => jsonOf(one, flags.origin)) }));
+  else {
+    const rows = settings.map(({ key, value, origin }) => [
+      key,
+      textOf(value),
+      ...(flags.origin ? [origin] : []),
+    ]);
+    print(renderColumns(['KEY', 'VALUE', ...(flags.origin ? ['ORIGIN'] : [])], rows));
+  }
+  return 0;
+}
+
+function jsonOf({ key, value, origin }: ShownSetting, withOrigin = false): object {
+  return withOrigin ? { key, value, origin } : { key, value };
+}
+
+function textOf(value: ShownSetting['value']): string {
+  if (value === null || value === '') return '-';
+  return Array.isArray(value) ? value.join(', ') || '-' : String(value);
+}

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { renderExample } from './example.ts';
+import { loadConfig } from './load.ts';
+import { type ConfigKey, configKeys } from './schema.ts';
+import { showSettings, writtenValue } from './show.ts';
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'portolan-example-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function load(text: string) {
+  const file = join(dir, 'c.yaml');
+  writeFileSync(file, text);
+  return loadConfig({ file, env: { HOME: dir }, systemFile: join(dir, 'none.yaml'), strict: true });
+}
+
+describe('the example file', () => {
+  const keys: readonly ConfigKey[] = configKeys;
+  const shipped = keys.filter((key) => key.shipped !== undefined);
+
+  it('is read without a remark and sets exactly the keys that are shipped otherwise', () => {
+    const { warnings, origins } = load(renderExample());
+    expect(warnings).toEqual([]);
+    const set = [...origins].filter(([, origin]) => origin.includes('c.yaml')).map(([path]) => path);
+    expect(set.toSorted()).toEqual(shipped.map(({ path }) => path).toSorted());
+  });
+
+  it('holds the values that are shipped', () => {
+    const shown = new Map(showSettings(load(renderExample())).map(({ key, value }) => [key, value]));
+    for (const { path, shipped: value } of shipped) expect([path, shown.get(path)]).toEqual([path, value]);
+  });
+
+  it('is still good with every line in force', () => {
+    const comment = /^( *)# ([a-z_]+:.*)$/gm;
+    const all = renderExample().replace(
+      comment,
+      (_line, indent: string, setting: string) => indent + setting,
+    );
+    const { warnings, config } = load(all);
+    expect(warnings).toEqual([]);
+    expect(config.scanner.timeout).toBe(3000);
+    expect(config.engine.global_timeout).toBe(0);
+  });
+});
+
+describe('a shown value', () => {
+  it('is written as a file would have it', () => {
+    const text =
+      'workspace: {retention: {max_age: 6mo, min_free_space: 1.5GiB}}\nengine: {global_timeout: 90s}\n';
+    const shown = new Map(showSettings(load(text)).map((one) => [one.key, one]));
+    expect(shown.get('workspace.retention.max_age')).toMatchObject({ value: '180d' });
+    expect(shown.get('workspace.retention.min_free_space')).toMatchObject({ value: '1536MiB' });
+    expect(shown.get('engine.global_timeout')?.value).toBe('1m30s');
+    expect(shown.get('engine.global_timeout')?.origin).toMatch(/c\.yaml:2:\d+$/);
+    expect(shown.get('scanner.rate')).toEqual({ key: 'scanner.rate', value: 1000, origin: 'default' });
+  });
+
+  it('is hidden when it is a secret, and told to be missing when it is', () => {
+    const key: ConfigKey = { path: 'a.b', type: 'string', default: null, description: '', secret: true };
+    expect(writtenValue(key, 'hunter2')).toBe('(hidden)');
+    expect(writtenValue(key, null)).toBeNull();
+  });
+});

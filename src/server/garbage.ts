@@ -1,0 +1,76 @@
+import {
+  collectGarbage,
+  type GarbageContext,
+  type GarbageReport,
+  type GarbageRequest,
+} from '../actions/collect-garbage.ts';
+import { PortolanError } from '../domain/errors.ts';
+import type { ServerLog } from './log.ts';
+
+/** The configured retention is applied this often, beside after each scan. */
+const sweepMs = 3_600_000;
+
+/** Collects garbage of one workspace, one run at a time, by request and by the configured retention. */
+export class GarbageCollector {
+  readonly #context: GarbageContext;
+  readonly #log: ServerLog;
+  #timer: NodeJS.Timeout | null = null;
+  #run: Promise<unknown> | null = null;
+  #sweepAgain = false;
+  #closed = false;
+
+  constructor(context: GarbageContext, log: ServerLog) {
+    this.#context = context;
+    this.#log = log;
+  }
+
+  /** Applies the configured retention now and from now on. */
+  start(): void {
+    if (!this.#context.retention.enabled) return;
+    this.#timer = setInterval(() => this.sweep(), sweepMs);
+    this.sweep();
+  }
+
+  /** @throws PortolanError `conflict` while another run is under way */
+  async collect(request: GarbageRequest): Promise<GarbageReport> {
+    if (this.#run) throw new PortolanError('conflict', 'Another garbage collection is under way.');
+    return await this.#alone(collectGarbage(this.#context, request));
+  }
+
+  /** Applies the configured retention; during a run, after it. */
+  sweep(): void {
+    if (!this.#context.retention.enabled || this.#closed) return;
+    if (this.#run) this.#sweepAgain = true;
+    else void this.#alone(this.#sweep());
+  }
+
+  /** Lets a run end; none begins any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#run?.catch(() => undefined);
+  }
+
+  async #alone<T>(run: Promise<T>): Promise<T> {
+    this.#run = run;
+    try {
+      return await run;
+    } finally {
+      this.#run = null;
+      if (this.#sweepAgain) {
+        this.#sweepAgain = false;
+        this.sweep();
+      }
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      const { deleted_count, freed_bytes, errors } = await collectGarbage(this.#context, {});
+      if (deleted_count > 0) this.#log.info({ deleted_count, freed_bytes }, 'old scans are deleted');
+      for (const error of errors) this.#log.warn(error, 'an old scan could not be deleted');
+    } catch (err) {
+      this.#log.error({ err }, 'the configured retention could not be applied');
+    }
+  }
+}

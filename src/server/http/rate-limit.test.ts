@@ -1,0 +1,151 @@
+import type { InjectOptions } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openService, type Service } from '../fixtures/service.ts';
+
+const open: Service[] = [];
+afterEach(async () => {
+  for (const service of open.splice(0)) await service.close();
+});
+async function start(flags: Record<string, unknown>): Promise<Service> {
+  const service = await openService(flags, { working: true });
+  open.push(service);
+  return service;
+}
+
+const five = [
+  'ratelimit',
+  'ratelimit-policy',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+];
+const rateNames = (headers: object) => Object.keys(headers).filter((name) => name.includes('ratelimit'));
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function statuses(service: Service, times: number, options: InjectOptions): Promise<number[]> {
+  const seen: number[] = [];
+  for (let time = 0; time < times; time++) seen.push((await service.app.inject(options)).statusCode);
+  return seen;
+}
+
+describe('server.api.rate_limit', () => {
+  it('lets a token make so many requests and others as many (T-037)', async () => {
+    const service = await start({ 'server.api.auth': true, 'server.api.rate_limit': 100 });
+    const headers = bearer(await service.token('scan:read'));
+    const begun = performance.now();
+    expect(new Set(await statuses(service, 100, { url: '/api/v1/version', headers }))).toEqual(
+      new Set([200]),
+    );
+    // What a slow machine took was refilled meanwhile: 0.6 s each.
+    const refilled = Math.ceil((performance.now() - begun) / 600) + 2;
+    const rest = await statuses(service, refilled, { url: '/api/v1/version', headers });
+    expect(rest.at(-1)).toBe(429);
+    const forwarded = { ...headers, 'x-forwarded-for': '192.0.2.1' };
+    const refused = await service.app.inject({ url: '/api/v1/scans', headers: forwarded });
+    expect(refused.json()).toMatchObject({
+      error: { code: 'rate_limited', details: { request_id: refused.headers['x-request-id'] } },
+    });
+    expect(refused.headers).toMatchObject({
+      'retry-after': '1',
+      'ratelimit-policy': '"default";q=100;w=60',
+      ratelimit: '"default";r=0;t=60',
+      'x-ratelimit-remaining': '0',
+    });
+    const other = await service.app.inject({
+      url: '/api/v1/version',
+      headers: bearer(await service.token('scan:read')),
+    });
+    expect([other.statusCode, other.headers['x-ratelimit-remaining']]).toEqual([200, '99']);
+    for (const url of ['/health', '/livez', '/healthz', '/readyz']) {
+      const probe = await service.app.inject({ url, headers });
+      expect([probe.statusCode, rateNames(probe.headers)]).toEqual([200, []]);
+    }
+  });
+
+  it('comes after the token and before everything else', async () => {
+    const service = await start({ 'server.api.auth': true, 'server.api.rate_limit': 1 });
+    const headers = bearer(await service.token('job:read'));
+    expect(await statuses(service, 1, { url: '/api/v1/scans', headers })).toEqual([403]);
+    const asks: InjectOptions[] = [
+      { url: '/api/v1/nothing', headers },
+      { url: '/api/v1/%', headers },
+      { method: 'PUT', url: '/api/v1/scans', headers },
+      { method: 'POST', url: '/api/v1/scans', headers, payload: '{' },
+    ];
+    for (const ask of asks) expect((await service.app.inject(ask)).statusCode).toBe(429);
+    expect((await service.app.inject({ url: '/api/v1/scans', headers: bearer('x') })).statusCode).toBe(401);
+  });
+
+  it('counts by client address where no tokens are demanded, each form of it as one', async () => {
+    const service = await start({ 'server.api.rate_limit': 2 });
+    const from = async (remoteAddress: string, url = '/api/v1/version') =>
+      (
+        await service.app.inject({
+          url,
+          remoteAddress,
+          headers: { 'x-forwarded-for': String(Math.random()) },
+        })
+      ).statusCode;
+    expect([await from('127.0.0.1'), await from('::ffff:127.0.0.1', '/api/v1/nothing')]).toEqual([200, 404]);
+    expect([await from('127.0.0.1'), await from('127.0.0.2')]).toEqual([429, 200]);
+  });
+
+  it('tells the state with every answer, and nothing when unlimited', async () => {
+    const service = await start({ 'server.api.rate_limit': 50 });
+    const asks: InjectOptions[] = [
+      { url: '/api/v1/scans' },
+      { url: '/api/v1/nothing' },
+      { method: 'PUT', url: '/api/v1/scans' },
+      { method: 'POST', url: '/api/v1/scans', payload: '{' },
+      { method: 'HEAD', url: '/api/v1/version' },
+    ];
+    for (const ask of asks) {
+      const { headers } = await service.app.inject(ask);
+      expect(rateNames(headers).sort()).toEqual(five);
+    }
+    const reset = Number((await service.app.inject({ url: '/api/v1/scans' })).headers['x-ratelimit-reset']);
+    expect(Math.abs(reset - Date.now() / 1000)).toBeLessThan(10);
+    for (const flags of [{}, { 'server.api.rate_limit': 0 }]) {
+      const free = await start(flags);
+      const { statusCode, headers } = await free.app.inject({ url: '/api/v1/scans' });
+      expect([statusCode, rateNames(headers)]).toEqual([200, []]);
+    }
+  });
+
+  it('counts a stream of events once', async () => {
+    const service = await start({ 'server.api.rate_limit': 10 });
+    const base = await service.listen();
+    const scanId = await service.submit('rows 200');
+    const stream = await fetch(`${base}/api/v1/scans/${scanId}/events`);
+    expect(rateNames(Object.fromEntries(stream.headers)).sort()).toEqual(five);
+    expect(stream.headers.get('x-ratelimit-remaining')).toBe('8');
+    expect(stream.headers.get('cache-control')).toBe('no-store');
+    await stream.text();
+    const after = await service.app.inject({ url: '/api/v1/version' });
+    expect(Number(after.headers['x-ratelimit-remaining'])).toBeGreaterThanOrEqual(7);
+  });
+});
+
+describe('wrong tokens', () => {
+  it('are limited by address, apart from the requests; good ones still pass', async () => {
+    const service = await start({ 'server.api.auth': true });
+    const good = bearer(await service.token('scan:read'));
+    const url = '/api/v1/version';
+    const wrong = bearer(`svc_zzzzzz_${'A'.repeat(43)}`);
+    const seen = await statuses(service, 24, { url, headers: wrong });
+    expect(seen.slice(0, 20)).toEqual(Array(20).fill(401));
+    expect(seen.at(-1)).toBe(429);
+    const refused = await service.app.inject({ url, headers: wrong });
+    expect(refused.json().error.code).toBe('rate_limited');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(refused.headers['ratelimit-policy']).toBe('"failed-authentication";q=20;w=60');
+    const forwarded = { ...wrong, 'x-forwarded-for': '192.0.2.1' };
+    expect((await service.app.inject({ url, headers: forwarded })).statusCode).toBe(429);
+    expect((await service.app.inject({ url, headers: good })).statusCode).toBe(200);
+    expect((await service.app.inject({ url, headers: wrong, remoteAddress: '127.0.0.9' })).statusCode).toBe(
+      401,
+    );
+    // Without credentials nothing is attempted.
+    expect((await service.app.inject({ url })).statusCode).toBe(401);
+  });
+});
