@@ -7,5 +7,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     pool: 'forks',
+    // Most tests wait for sockets and timers: two at a time also on a machine with two processors.
+    maxWorkers: 2,
   },
 });

@@ -222,7 +222,8 @@ describe('server stop', () => {
     const ended = await other.run(['server', 'stop']);
     expect(ended.code).toBe(0);
     expect(ended.stderr).toContain(`pid ${victim.child.pid}`);
-    await expect.poll(() => victim.child.exitCode).toBe(0);
+    const { child } = victim;
+    await expect.poll(() => [child.exitCode, child.signalCode], { timeout: 10_000 }).toEqual([0, null]);
     other.remove();
   });
 });
