@@ -14,7 +14,7 @@ export interface ScanProcessInput {
 
 /**
  * A scan makes much short-lived garbage. With V8's defaults its heap grows to several times what is alive; with these
- * it stays flat (65,534 hosts: 115 MB instead of 225 MB resident) for about a tenth more CPU.
+ * it stays flat (65,534 hosts: 115 MB instead of 225 MB resident) for about a fifth more time (bench/README.md).
  */
 const smallHeapFlags = ['--max-semi-space-size=4', '--optimize-for-size'];
 
