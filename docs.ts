@@ -5,7 +5,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderExample } from './src/config/example.ts';
-import { type ConfigKey, configKeys, environmentNames } from './src/config/schema.ts';
+import {
+  type ConfigKey,
+  configKeys,
+  environmentNames,
+  isReloadable,
+  type Member,
+} from './src/config/schema.ts';
 import { formatDuration } from './src/domain/duration.ts';
 import { errorCatalogue } from './src/domain/errors.ts';
 import { failureCodes } from './src/domain/scan.ts';
@@ -69,6 +75,17 @@ warning, with \`--strict-config\` an error. Lists in environment variables are s
 with a unit (\`500ms\`, \`30s\`, \`1h30m\`, \`7d\`); where it may be 0, that is written without one. A size is text with a
 unit too: \`KB\`, \`MB\`, \`GB\`, \`TB\` are powers of 1000, \`KiB\`, \`MiB\`, \`GiB\`, \`TiB\` of 1024.
 
+Lists of entries, and maps, are JSON in environment variables. \`server.queue.*\` and \`server.workers.*\` are read as
+\`queue.*\` and \`workers.*\`; \`server.workers\` may be given as a number and as a map side by side. An option of a
+module is what the scan asks for, else what the graph file says, else \`modules.<module_type>.<option>\`, else the setting
+of \`scanner\`, else the default of the module (\`portolan module show NAME\`).
+
+SIGHUP or \`portolan server reload\` makes a running server read all sources again. Keys marked *Reloaded* change then:
+all of them or, when anything is wrong, none. Scans that run get a narrower scope, never a wider one. Of other keys that
+have changed the log says that they need a restart. Keys marked **No effect in this build yet** are checked, and a warning
+says that they do nothing. A file that holds secrets and that every user can read is warned about. No command and no error
+shows a secret.
+
 \`portolan config show --origin\` prints what holds and where it comes from, \`config validate\` checks it,
 \`config init\` writes [config.example.yaml](../config.example.yaml): every key, with values for a server that other
 machines reach.
@@ -80,22 +97,53 @@ const configTitles = ['Key', 'Type', 'Default', 'Bounds', 'Environment', 'Meanin
 
 function configRow(key: ConfigKey): string[] {
   const names = environmentNames(key).map(mono).join(', ');
-  return [mono(key.path), typeText(key), defaultText(key), boundsText(key), names, key.description];
+  const path = key.type === 'options' ? `${key.path}.<module_type>.<option>` : key.path;
+  return [mono(path), typeText(key), defaultText(key), boundsText(key), names, meaningText(key)];
 }
 
+function meaningText(key: ConfigKey): string {
+  const notes = [
+    key.inert ? '**No effect in this build yet.**' : isReloadable(key.path) ? '*Reloaded.*' : '',
+    ...Object.entries(key.members ?? {}).flatMap(([name, member]) => memberTexts(name, member)),
+  ];
+  return [key.description, ...notes.filter((note) => note !== '')].join(' ');
+}
+
+function memberTexts(name: string, member: Member): string[] {
+  const within = Object.entries(member.members ?? {});
+  if (within.length > 0) return within.flatMap(([inner, one]) => memberTexts(`${name}.${inner}`, one));
+  const facts = [
+    member.description,
+    member.required ? 'required' : '',
+    member.values ? member.values.map(mono).join(', ') : '',
+    typeof member.default === 'object' || (member.default ?? '') === ''
+      ? ''
+      : `default ${mono(String(member.default))}`,
+  ];
+  const type = typeNames[member.type] ?? member.type;
+  return [`${mono(name)} (${type}): ${facts.filter((fact) => fact !== '').join('; ')}.`];
+}
+
+const typeNames: Partial<Record<ConfigKey['type'] | Member['type'], string>> = {
+  'string[]': 'list of texts',
+  'cidr[]': 'list of addresses and networks',
+  'target[]': 'list of targets',
+  'resolver[]': 'list of `address[:port]`',
+  'text{}': 'map of texts',
+  endpoint: '`host:port`',
+  entries: 'list of entries',
+  map: 'map of entries by name',
+  options: 'any',
+};
+
 function typeText({ type, values }: ConfigKey): string {
-  const names: Partial<Record<ConfigKey['type'], string>> = {
-    'cidr[]': 'list of addresses and networks',
-    'target[]': 'list of targets',
-    'resolver[]': 'list of `address[:port]`',
-    endpoint: '`host:port`',
-  };
-  return values ? values.map(mono).join(', ') : (names[type] ?? type);
+  return values ? values.map(mono).join(', ') : (typeNames[type] ?? type);
 }
 
 function defaultText({ default: value }: ConfigKey): string {
   if (value === null || value === '') return 'not set';
-  if (typeof value === 'object') return value.length === 0 ? 'empty' : value.map(mono).join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? 'empty' : value.map(mono).join(', ');
+  if (typeof value === 'object') return 'as `module show` says';
   return mono(String(value));
 }
 

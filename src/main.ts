@@ -28,10 +28,10 @@ const wiring: CliWiring = {
   version,
   profilesDir,
   loadRegistry,
-  async startServer({ config, warnings }) {
+  async startServer(settings) {
     const { startServer } = await import('./server/start.ts');
     const { registry, library } = await loadCatalogue();
-    return startServer({ config, warnings, version, entryFile: wiring.entryFile, registry, library });
+    return startServer({ ...settings, version, entryFile: wiring.entryFile, registry, library });
   },
 };
 

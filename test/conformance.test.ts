@@ -43,6 +43,7 @@ const expected = [
   'csv_reporter',
   'fingerprint_coordinator',
   'ftp_parser',
+  'html_reporter',
   'http_fingerprinter',
   'http_parser',
   'icmp_discovery',
@@ -147,6 +148,7 @@ describe('every builtin graph', () => {
     ]);
     expect(library.get('discovery-only')?.kind).toBe('dag');
     expect(library.get('port-scan')?.kind).toBe('dag');
+    expect(library.get('vuln-scan')?.kind).toBe('dag');
   });
 
   it('is valid, without a warning, and says what it does', () => {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the lab test needs: real servers from Debian packages, none of which is started here.
+# Installs what the lab test needs: real servers from Debian packages, none of which is started here; and the browser
+# of the tests in test/browser.
 #
 #   npm run setup:test              install what is missing (root, Debian 12)
-#   bash test/setup.sh --check      only say what is missing; exit 1 when something is (any user)
+#   bash test/setup.sh --check      only say what the lab test misses; exit 1 when something is (any user)
 #
 # Does nothing when all is there. Environment: PORTOLAN_LAB_CACHE, the folder of the unpacked packages.
 set -euo pipefail
@@ -22,9 +23,12 @@ listed() { awk -v kind="$1" '$1 == kind { print $2 }' "$here/lab/packages.txt"; 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 is_unpacked() { [ -s "$cache/$1/.version" ]; }
 
+# missing KIND...: of the packages that are installed, those of the kinds; and all that are unpacked
 missing() {
-  local name
-  for name in $(listed install); do is_installed "$name" || echo "$name"; done
+  local name kind
+  for kind in "$@"; do
+    for name in $(listed "$kind"); do is_installed "$name" || echo "$name"; done
+  done
   for name in $(listed unpack); do is_unpacked "$name" || echo "$name"; done
 }
 
@@ -67,7 +71,7 @@ quietly() {
 
 install_missing() {
   local name wanted=()
-  for name in $(listed install); do is_installed "$name" || wanted+=("$name"); done
+  for name in $(listed install) $(listed browser); do is_installed "$name" || wanted+=("$name"); done
   [ "${#wanted[@]}" -gt 0 ] || return 0
   say "installing ${wanted[*]}"
   # --no-remove: a mail or FTP server that this machine already has is not ours to take away
@@ -94,7 +98,7 @@ unpack_missing() {
 case "${1:-}" in
   '') ;;
   --check)
-    absent=$(missing | tr '\n' ' ')
+    absent=$(missing install | tr '\n' ' ')
     [ -z "$absent" ] || fail "missing: ${absent% }"
     exit 0
     ;;
@@ -102,7 +106,7 @@ case "${1:-}" in
 esac
 
 require_debian_12
-if [ -z "$(missing)" ]; then
+if [ -z "$(missing install browser)" ]; then
   say "all packages are there"
   exit 0
 fi
@@ -115,6 +119,6 @@ forbid_daemon_start
 quietly apt update || fail "apt-get update failed (its last lines are above)"
 install_missing
 unpack_missing
-absent=$(missing | tr '\n' ' ')
+absent=$(missing install browser | tr '\n' ' ')
 [ -z "$absent" ] || fail "still missing: ${absent% }"
 say "done"

@@ -29,6 +29,7 @@ export function smallResult(): ResultSource & { reportsDir: string } {
   return {
     scanId: '20261121-120000-a1b2c3',
     targets: ['127.0.0.1'],
+    evaluated: true,
     reportsDir: join(folder, 'reports'),
     warnings: () => [],
     async *rows() {

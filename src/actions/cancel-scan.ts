@@ -1,3 +1,4 @@
+import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { Scan } from '../domain/scan.ts';
 import type { EmbeddedQueue } from '../queue/embedded.ts';
@@ -17,6 +18,10 @@ export interface CancelContext {
   workspace: Workspace;
   queue: EmbeddedQueue;
   workers: ScanStopper;
+  /** How records are kept. */
+  config?: Pick<Config, 'workspace'>;
+  /** Told of a scan that nobody ran and that ended here. */
+  onEnd?: (scan: Scan) => void;
 }
 
 /**
@@ -30,9 +35,14 @@ export async function cancelScan(context: CancelContext, scanId: string): Promis
   await refuseForeign(context.store, scanId);
   await context.queue.cancel(scanId);
   await context.workers.stop(scanId);
-  const error = { code: 'canceled' as const, message: 'The scan was canceled.' };
-  await interruptScan(context, scanId, error);
+  if (!isOver(await showScan(context.store, scanId))) await endWaiting(context, scanId);
   return alreadyOver(await showScan(context.store, scanId));
+}
+
+async function endWaiting(context: CancelContext, scanId: string): Promise<void> {
+  const error = { code: 'canceled' as const, message: 'The scan was canceled.' };
+  const ended = await interruptScan(context, scanId, error);
+  if (ended) context.onEnd?.(ended);
 }
 
 /** A scan that a command line runs by itself hears nothing from here. @throws PortolanError `conflict` */

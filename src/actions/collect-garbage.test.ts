@@ -114,10 +114,11 @@ describe('criteria', () => {
   it('goes on after a scan that cannot be deleted, which stays listed', async () => {
     const [young, old] = [await scanOf(1), await scanOf(2)];
     const folderOf = workspace.scan.bind(workspace);
+    workspace.forTenant = () => workspace;
     workspace.scan = (id) => {
       const folder = folderOf(id);
       const failure = Object.assign(new Error(`EACCES: ${folder.path}`), { code: 'EACCES' });
-      if (id === old) folder.remove = () => Promise.reject(failure);
+      if (id === old) folder.retire = () => Promise.reject(failure);
       return folder;
     };
     expect(await collect({ keep_last: 0 })).toMatchObject({

@@ -1,9 +1,13 @@
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { formatDuration, parseDuration } from '../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
 import { isFinal } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import type { DatedScan } from '../store/scans.ts';
+import { syncFolder } from '../workspace/atomic-file.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 /** What a person asks for; a scan goes when it fails every criterion that is given. */
@@ -44,7 +48,7 @@ export interface GarbageContext {
   retention: Retention;
 }
 
-/** One scan by its age: place 0 is the newest. */
+/** One scan by its age: place 0 is the newest of its tenant. */
 interface Candidate extends DatedScan {
   place: number;
 }
@@ -77,11 +81,32 @@ export async function collectGarbage(
   if (rule === null) return report;
   // A dry run gains no room, so what it would gain is counted as free.
   const freeBytes = async () => (await workspace.freeBytes()) + (report.dry_run ? report.freed_bytes : 0);
-  const candidates = scans.map((scan, place) => ({ ...scan, place })).reverse();
-  for (const scan of candidates) {
-    if (isFinal(scan.status) && (await rule(scan, freeBytes))) await dispose(context, scan.scan_id, report);
+  const batch = new Batch(context, report, dependsOnSpace(policy) ? 1 : scansAtOnce);
+  for (const scan of withPlaces(scans).reverse()) {
+    if (isFinal(scan.status) && (await rule(scan, freeBytes))) await batch.add(scan);
   }
+  await batch.dispose();
   return report;
+}
+
+/** Scans deleted together, by one transaction of the store. */
+const scansAtOnce = 64;
+/** Folders worked on side by side. */
+const foldersAtOnce = 16;
+
+/** Every deletion may be the one that makes enough room. */
+function dependsOnSpace({ retention }: GarbagePolicy): boolean {
+  return (retention?.min_free_space ?? null) !== null;
+}
+
+/** No tenant loses a scan because another one has many. @param scans the newest first */
+function withPlaces(scans: readonly DatedScan[]): Candidate[] {
+  const counts = new Map<string | null, number>();
+  return scans.map((scan) => {
+    const place = counts.get(scan.tenant) ?? 0;
+    counts.set(scan.tenant, place + 1);
+    return { ...scan, place };
+  });
 }
 
 function decide(retention: Retention, request: GarbageRequest): { rule: Rule | null; policy: GarbagePolicy } {
@@ -131,25 +156,92 @@ function timeBefore(ms: number): string {
   return new Date(Math.max(0, Date.now() - ms)).toISOString();
 }
 
-async function dispose(
-  { store, workspace }: GarbageContext,
-  scanId: string,
-  report: GarbageReport,
-): Promise<void> {
-  try {
-    const folder = workspace.scan(scanId);
-    const bytes = await folder.sizeBytes();
-    if (!report.dry_run) {
-      // The files first: what fails or breaks off then is still listed, and goes the next time.
-      await folder.remove();
-      await store.scans.delete(scanId);
+/** A scan that is to go, with its bytes. */
+interface Doomed {
+  scan_id: string;
+  folder: ScanFolder;
+  bytes: number;
+}
+
+/** Collects scans and deletes them together. */
+class Batch {
+  readonly #context: GarbageContext;
+  readonly #report: GarbageReport;
+  readonly #size: number;
+  #scans: DatedScan[] = [];
+
+  constructor(context: GarbageContext, report: GarbageReport, size: number) {
+    this.#context = context;
+    this.#report = report;
+    this.#size = size;
+  }
+
+  async add(scan: DatedScan): Promise<void> {
+    this.#scans.push(scan);
+    if (this.#scans.length >= this.#size) await this.dispose();
+  }
+
+  /** The files first: what fails or breaks off then is still listed, and goes the next time. */
+  async dispose(): Promise<void> {
+    const doomed = await this.#each(this.#scans.splice(0), (scan) => this.#measure(scan));
+    const gone = this.#report.dry_run ? doomed : await this.#forget(await this.#removeFolders(doomed));
+    for (const { scan_id, bytes } of gone) {
+      this.#report.deleted_scans.push(scan_id);
+      this.#report.deleted_count++;
+      this.#report.kept_count--;
+      this.#report.freed_bytes += bytes;
     }
-    report.deleted_scans.push(scanId);
-    report.deleted_count++;
-    report.kept_count--;
-    report.freed_bytes += bytes;
-  } catch (error) {
-    report.errors.push({ scan_id: scanId, message: failureText(error) });
+  }
+
+  async #measure({ scan_id, tenant }: DatedScan): Promise<Doomed> {
+    const folder = this.#context.workspace.forTenant(tenant).scan(scan_id);
+    return { scan_id, folder, bytes: await folder.sizeBytes() };
+  }
+
+  async #removeFolders(doomed: readonly Doomed[]): Promise<Doomed[]> {
+    const retired = await this.#each(doomed, async (scan) => ({
+      ...scan,
+      place: await scan.folder.retire(),
+    }));
+    const places = retired.flatMap(({ place }) => place ?? []);
+    for (const parent of new Set(places.map(dirname))) await syncFolder(parent);
+    return await this.#each(retired, async (scan) => {
+      if (scan.place !== null) await rm(scan.place, { recursive: true, force: true });
+      return scan;
+    });
+  }
+
+  async #forget(doomed: readonly Doomed[]): Promise<readonly Doomed[]> {
+    try {
+      await this.#context.store.transaction(async ({ scans }) => {
+        for (const { scan_id } of doomed) await scans.delete(scan_id);
+      });
+      return doomed;
+    } catch (error) {
+      for (const { scan_id } of doomed) this.#fail(scan_id, error);
+      return [];
+    }
+  }
+
+  /** Does the same for all, some at a time. @returns what succeeded, in order; the rest is reported */
+  async #each<S extends { scan_id: string }, T>(
+    scans: readonly S[],
+    work: (scan: S) => Promise<T>,
+  ): Promise<T[]> {
+    const done: T[] = [];
+    for (let start = 0; start < scans.length; start += foldersAtOnce) {
+      const some = scans.slice(start, start + foldersAtOnce);
+      const results = await Promise.allSettled(some.map(work));
+      for (const [index, result] of results.entries()) {
+        if (result.status === 'fulfilled') done.push(result.value);
+        else this.#fail((some[index] as S).scan_id, result.reason);
+      }
+    }
+    return done;
+  }
+
+  #fail(scanId: string, error: unknown): void {
+    this.#report.errors.push({ scan_id: scanId, message: failureText(error) });
   }
 }
 

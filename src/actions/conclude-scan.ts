@@ -1,30 +1,28 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FailureCode, failureCodes, type Scan } from '../domain/scan.ts';
-import type { Store } from '../store/open.ts';
 import { recordSummary } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import type { Workspace } from '../workspace/workspace.ts';
-import { interruptScan } from './interrupt-scan.ts';
+import { type EndContext, interruptScan } from './interrupt-scan.ts';
+import { storedStatus } from './scan-status.ts';
+import { settleRecord } from './settle-record.ts';
 
 /**
  * Stores the end of a scan whose record is finished, but whose process or server died before the store knew: what the
  * record and `status.json` say is what happened.
  */
-export async function concludeScan(
-  { store, workspace }: { store: Store; workspace: Workspace },
-  scanId: string,
-) {
+export async function concludeScan({ store, workspace, config }: EndContext, scanId: string) {
   const folder = workspace.scan(scanId);
   const summary = await recordSummary(folder);
   if (summary === null || summary.status !== 'completed') {
-    await interruptScan({ store, workspace }, scanId, await failureOf(folder));
+    await interruptScan({ store, workspace, ...(config && { config }) }, scanId, await failureOf(folder));
     return;
   }
+  const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
   const { live_hosts, open_ports, vulnerabilities, severity_counts, timestamp } = summary;
   const scan = await store.scans.get(scanId);
   const progress = scan && {
-    progress: { ...scan.progress, percent: 100, phase: 'done', rate: 0, eta_seconds: 0 },
+    progress: { ...scan.progress, percent: 100, phase: 'done', paused: false, rate: 0, eta_seconds: 0 },
   };
   await store.scans.update(scanId, {
     status: 'completed',
@@ -32,7 +30,10 @@ export async function concludeScan(
     results: { live_hosts, open_ports, vulnerabilities },
     severity_counts,
     ...progress,
+    ...(scan && warnings.length > 0 && { warnings: [...scan.warnings, ...warnings] }),
   });
+  const ended = await store.scans.get(scanId);
+  if (ended) await folder.writeStatus(storedStatus(ended)).catch(() => undefined);
   await store.scans.setSize(scanId, await folder.sizeBytes());
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseDuration } from '../domain/duration.ts';
 import { type FieldProblem, invalidRequest } from '../domain/errors.ts';
 import { nearest } from '../domain/nearest.ts';
+import { tenantPattern } from '../domain/tenant.ts';
 import type { Store } from '../store/open.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 import { tokenDigest, tokenScopes } from './verify-token.ts';
@@ -11,7 +12,10 @@ export interface TokenOrder {
   scopes: string[];
   /** Duration text such as `90d`; null = the token never expires. */
   expiry: string | null;
+  /** The only tenant that the token is for; null = none. */
   tenant?: string | null;
+  /** The tenants that exist. */
+  tenants?: { enabled: boolean; tenants: readonly string[] };
 }
 
 export interface CreatedToken {
@@ -44,8 +48,19 @@ export async function createToken(store: Store, order: TokenOrder, now = new Dat
     revoked_at: null,
   };
   await store.tokens.insert(record);
-  const warnings = expiresAt === null ? ['the token never expires; --expiry 90d would limit it'] : [];
-  return { token, record, warnings };
+  return { token, record, warnings: remarks(order, record) };
+}
+
+function remarks({ tenants }: TokenOrder, { expires_at, tenant, scopes }: TokenRecord): string[] {
+  const found: string[] = [];
+  if (expires_at === null) found.push('the token never expires; --expiry 90d would limit it');
+  if (tenant !== null && !tenants?.enabled) {
+    found.push('multi_tenant.enabled is not set: a token for one tenant reaches no scan until it is');
+  }
+  if (tenant === null && tenants?.enabled && !scopes.includes('admin')) {
+    found.push('a token without --tenant and without the scope admin reaches the scans of no tenant');
+  }
+  return found;
 }
 
 /** `svc_<id>_` and 256 random bits in base64url. */
@@ -64,6 +79,8 @@ function checkOrder(order: TokenOrder, now: Date): string | null {
     if (!(tokenScopes as readonly string[]).includes(scope))
       fields.push({ field: 'scopes', reason: unknownScope(scope) });
   }
+  const tenantProblem = badTenant(order);
+  if (tenantProblem) fields.push({ field: 'tenant', reason: tenantProblem });
   const lifetime = order.expiry === null ? null : parseDuration(order.expiry);
   if (order.expiry !== null && (lifetime === null || lifetime <= 0)) {
     fields.push({ field: 'expiry', reason: 'must be a duration such as 90d or 12h' });
@@ -72,6 +89,15 @@ function checkOrder(order: TokenOrder, now: Date): string | null {
     throw invalidRequest(fields.map(({ field, reason }) => `${field} ${reason}`).join('; '), fields);
   }
   return lifetime === null ? null : new Date(now.getTime() + lifetime).toISOString();
+}
+
+/** Why a token cannot be for the tenant, or null. */
+function badTenant({ tenant, tenants }: TokenOrder): string | null {
+  if (tenant === null || tenant === undefined) return null;
+  if (!tenantPattern.test(tenant)) return 'must be lower-case letters, digits and dashes, 63 at most';
+  if (!tenants?.enabled || tenants.tenants.includes(tenant)) return null;
+  const guess = nearest(tenant, tenants.tenants);
+  return guess ? `is not in multi_tenant.tenants; did you mean ${guess}?` : 'is not in multi_tenant.tenants';
 }
 
 function unknownScope(scope: string): string {

@@ -1,5 +1,6 @@
-import type { Config } from '../config/schema.ts';
+import { type Config, poolForm, poolPattern } from '../config/schema.ts';
 import type { AddressSet } from '../domain/address-set.ts';
+import { channelProblem } from '../domain/channel.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/nearest.ts';
@@ -7,7 +8,11 @@ import { parsePorts } from '../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
 import { compileScope } from '../domain/scope.ts';
 import { parseTargets, type TargetList } from '../domain/target.ts';
+import type { GraphLibrary } from '../engine/graph-library.ts';
 import { portCatalogue } from '../knowledge/ports.ts';
+import type { Listener } from '../net/own-listeners.ts';
+import { layProfile } from './lay-profile.ts';
+import { ownTargetHint, ownTargets } from './own-targets.ts';
 
 /** Body of a submission with its types checked; what is absent is decided here. */
 export interface Submission {
@@ -29,6 +34,10 @@ export interface Submission {
 export interface ScanChoices {
   profiles: readonly { name: string; aliases: readonly string[] }[];
   dags: readonly string[];
+  /** What the names stand for. */
+  installed?: GraphLibrary;
+  /** Where the server that asks takes connections. */
+  listeners?: readonly Listener[];
 }
 
 export interface SubmissionOrigin {
@@ -47,6 +56,32 @@ export const maxTagLength = 64;
 /** Problems that an answer lists; further ones are only counted. */
 const maxListed = 100;
 
+/** The pool that is always there. */
+export const defaultPool = 'default';
+
+/** What every module accepts as the time of one probe. */
+const probeTimeoutMs = { least: 10, most: 300_000 };
+
+/** Options that every submission may set. */
+export const optionNames = [
+  'scan_type',
+  'discover',
+  'concurrency',
+  'timeout',
+  'retries',
+  'max_duration',
+  'min_severity',
+  'compliance',
+  'intrusive',
+  'fail_fast',
+  'exclude_ports',
+  'discover_profile',
+  'discovery_timeout',
+  'discovery_retries',
+  'fingerprint',
+  'max_protocols',
+] as const satisfies (keyof ScanOptions)[];
+
 interface TargetRefusal {
   index: number;
   value: string;
@@ -59,18 +94,25 @@ interface TargetRefusal {
  * @throws PortolanError `invalid_request` with all problems at once
  */
 export function decideRequest(
-  submission: Submission,
+  asked: Submission,
   config: Config,
   choices: ScanChoices,
   origin: SubmissionOrigin,
 ): ScanRequest {
   const problems: FieldProblem[] = [];
-  const profile = resolveProfile(submission.profile ?? config.scanner.default_profile, choices, problems);
+  const profile = resolveProfile(asked.profile ?? config.scanner.default_profile, choices, problems);
+  const { submission, probing } = layProfile(choices.installed?.profile(profile), asked, config);
   checkGraph(submission.dag, choices, origin, problems);
-  const ports = checkPorts(submission.ports, problems);
+  const ports = checkPorts(submission.ports, 'ports', problems);
+  checkPorts(submission.options?.exclude_ports, 'options.exclude_ports', problems);
   checkBounds(submission, config, problems);
   checkOptions(submission.options ?? {}, problems);
   const refusals = checkTargets(submission, config, problems);
+  if (problems.length === 0) {
+    const own = ownTargets(submission.targets, ports, config.scanner, choices.listeners ?? []);
+    refusals.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: ownTargetHint })));
+    if (own.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
+  }
   if (problems.length > 0) throw refuse(problems, refusals, submission);
   refuseMissingScanners(submission.options?.scan_type, ports);
   return {
@@ -80,16 +122,34 @@ export function decideRequest(
     exclude: submission.exclude ?? [],
     profile,
     vuln: submission.vuln ?? profile === 'deep',
-    notifications: submission.notifications ?? [],
+    notifications: channelsOf(submission, config),
     name: submission.name ?? null,
     tags: [...new Set(submission.tags ?? [])],
     ports,
     rate: submission.rate ?? config.scanner.rate,
     dag: submission.dag ?? null,
-    pool: submission.pool ?? 'default',
-    options: submission.options ?? {},
+    graph: graphOf(submission.dag, choices),
+    pool: submission.pool ?? defaultPool,
+    options: { ...decideOptions(submission.options ?? {}, origin), ...probing },
     user: origin.user,
   };
+}
+
+/** Builtin graphs change with the program only. */
+function graphOf(dag: string | undefined, { installed }: ScanChoices): string | undefined {
+  const entry = dag === undefined ? undefined : installed?.get(dag);
+  return entry?.source === 'builtin' ? undefined : entry?.text;
+}
+
+/** Only what is known: a request that is kept must not carry what a later version would obey. */
+function decideOptions(given: ScanOptions, { graphFiles }: SubmissionOrigin): ScanOptions {
+  const names: (keyof ScanOptions)[] = [
+    ...optionNames,
+    ...(graphFiles ? (['fingerprint_rules'] as const) : []),
+  ];
+  return Object.fromEntries(
+    names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),
+  );
 }
 
 /** Never a silent downgrade: who asks for a raw or a UDP scan is told that it cannot be had. */
@@ -145,7 +205,7 @@ function checkGraph(
   problems.push({ field: 'dag', reason: `no graph ${quote(dag)} is installed; ${hint}` });
 }
 
-function checkPorts(given: Submission['ports'], problems: FieldProblem[]): string | null {
+function checkPorts(given: Submission['ports'], field: string, problems: FieldProblem[]): string | null {
   if (given === undefined) return null;
   const spec = Array.isArray(given) ? given.join(',') : given;
   try {
@@ -153,7 +213,7 @@ function checkPorts(given: Submission['ports'], problems: FieldProblem[]): strin
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
     const fields = error.details['fields'] as FieldProblem[] | undefined;
-    problems.push(...(fields ?? [{ field: 'ports', reason: error.message }]));
+    problems.push(...(fields ?? [{ field, reason: error.message }]).map(({ reason }) => ({ field, reason })));
   }
   return spec;
 }
@@ -167,9 +227,7 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
       reason: `must be a whole number from 1 to ${maxRate} (scanner.max_rate)`,
     });
   }
-  if (pool !== undefined && pool !== 'default') {
-    problems.push({ field: 'pool', reason: `unknown pool ${quote(pool)}; valid names: default` });
-  }
+  checkPool(pool, config, problems);
   if (name && name.length > maxNameLength) {
     problems.push({ field: 'name', reason: `must have at most ${maxNameLength} characters` });
   }
@@ -183,29 +241,43 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
   for (const channel of submission.notifications ?? []) checkChannel(channel, problems);
 }
 
-function checkChannel(channel: string, problems: FieldProblem[]): void {
-  const [, type] = /^([a-z][a-z0-9+.-]*):\/\/\P{Cc}+$/u.exec(channel) ?? [];
-  if (type === undefined) {
-    problems.push({
-      field: 'notifications',
-      reason: `${quote(channel)} is not <channel_type>://<channel_name>`,
-    });
-  } else if (!['slack', 'email', 'webhook'].includes(type)) {
-    problems.push({
-      field: 'notifications',
-      reason: `unknown channel type ${quote(type)}; known: slack, email, webhook`,
-    });
+/** Without a list of pools, one is there as soon as it is named. */
+function checkPool(pool: string | undefined, { workers }: Config, problems: FieldProblem[]): void {
+  if (pool === undefined || pool === defaultPool) return;
+  if (workers.pools === null) {
+    if (poolPattern.test(pool)) return;
+    problems.push({ field: 'pool', reason: `${quote(pool)} is not a name; needed: ${poolForm}` });
+  } else if (!Object.hasOwn(workers.pools, pool)) {
+    const known = [...new Set([defaultPool, ...Object.keys(workers.pools)])].slice(0, maxListed);
+    problems.push({ field: 'pool', reason: `unknown pool ${quote(pool)}; valid names: ${known.join(', ')}` });
   }
 }
 
+function checkChannel(channel: string, problems: FieldProblem[]): void {
+  const reason = channelProblem(channel);
+  if (reason !== null) problems.push({ field: 'notifications', reason: `${quote(channel)} ${reason}` });
+}
+
+/** Who names no channel means the default ones. */
+function channelsOf({ notifications = [] }: Submission, config: Config): string[] {
+  const named = notifications.length > 0 ? notifications : config.notifications.default_channels;
+  return [...new Set(named)];
+}
+
 function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {
-  for (const name of ['timeout', 'max_duration'] as const) {
+  for (const name of ['timeout', 'max_duration', 'discovery_timeout'] as const) {
     const text = options[name];
     if (text !== undefined && !((parseDuration(text) ?? 0) > 0)) {
       problems.push({
         field: `options.${name}`,
         reason: `${quote(text)} is not a duration such as 3s or 1h30m`,
       });
+    }
+  }
+  for (const name of ['timeout', 'discovery_timeout'] as const) {
+    const ms = parseDuration(options[name] ?? '') ?? 0;
+    if (ms > 0 && (ms < probeTimeoutMs.least || ms > probeTimeoutMs.most)) {
+      problems.push({ field: `options.${name}`, reason: 'must be from 10ms to 5m' });
     }
   }
 }

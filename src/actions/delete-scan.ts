@@ -19,18 +19,25 @@ export async function deleteScan(
     await workers.stop(scanId);
   }
   const folder = workspace.scan(scanId);
-  if (!(await deleteRow(store, folder, scanId)))
-    throw new PortolanError('not_found', 'There is no such scan.');
-  await folder.remove();
+  // First out of everybody's sight: a crash here leaves a scan that is listed and can be deleted again.
+  const retired = await folder.retire();
+  const deleted = await deleteRow(store, folder, retired, scanId);
+  if (retired !== null) await folder.removeRetired(retired);
+  if (!deleted) throw new PortolanError('not_found', 'There is no such scan.');
 }
 
 /** On a full disk the store cannot even forget a scan; deleting its files first makes the room for that. */
-async function deleteRow(store: Store, folder: ScanFolder, scanId: string): Promise<boolean> {
+async function deleteRow(
+  store: Store,
+  folder: ScanFolder,
+  retired: string | null,
+  scanId: string,
+): Promise<boolean> {
   try {
     return await store.scans.delete(scanId);
   } catch (error) {
     if (!(error instanceof PortolanError && error.code === 'insufficient_storage')) throw error;
-    await folder.remove();
+    if (retired !== null) await folder.removeRetired(retired);
     return await store.scans.delete(scanId);
   }
 }

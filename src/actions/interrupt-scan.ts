@@ -1,9 +1,20 @@
+import type { Config } from '../config/schema.ts';
 import type { FailureCode, Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import { mergedRows } from '../workspace/record-reader.ts';
 import { openRecord } from '../workspace/record-writer.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import { storedStatus } from './scan-status.ts';
+import { settleRecord } from './settle-record.ts';
 import { countRows, provisionalSummary } from './stream-results.ts';
+
+export interface EndContext {
+  store: Store;
+  workspace: Workspace;
+  /** How records are kept; without it they stay plain and without artifacts. */
+  config?: Pick<Config, 'workspace'>;
+}
 
 /**
  * Ends a scan that no process runs any more: finishes its record, so that what was found stays readable, and stores
@@ -11,34 +22,55 @@ import { countRows, provisionalSummary } from './stream-results.ts';
  * @returns the scan as it is now; null when there is none
  */
 export async function interruptScan(
-  context: { store: Store; workspace: Workspace },
+  context: EndContext,
+  scanId: string,
+  error: { code: FailureCode; message: string },
+): Promise<Scan | null> {
+  const { path } = context.workspace.scan(scanId);
+  const underWay = ends.get(path) ?? endScan(context, scanId, error).finally(() => ends.delete(path));
+  ends.set(path, underWay);
+  return await underWay;
+}
+
+/** Ends that are under way, by the folder of the scan: two at once would spoil the record that both finish. */
+const ends = new Map<string, Promise<Scan | null>>();
+
+async function endScan(
+  context: EndContext,
   scanId: string,
   error: { code: FailureCode; message: string },
 ): Promise<Scan | null> {
   const { store } = context;
   const scan = await store.scans.get(scanId);
   if (scan === null || scan.status === 'completed' || scan.status === 'failed') return scan;
-  const ended = await closeRecord(context, {
-    ...scan,
-    status: 'failed',
-    error,
-    completed_at: new Date().toISOString(),
-  });
+  const failed: Scan = { ...scan, status: 'failed', error, completed_at: new Date().toISOString() };
+  const ended = await closeRecord(context, { ...failed, progress: progressAtEnd(failed) });
   const { scan_id: _id, ...patch } = ended;
   await store.scans.update(scanId, patch);
   return await store.scans.get(scanId);
 }
 
-async function closeRecord(
-  { store, workspace }: { store: Store; workspace: Workspace },
-  scan: Scan,
-): Promise<Scan> {
-  const folder = workspace.scan(scan.scan_id);
-  if (!(await folder.exists())) return { ...scan, progress: ended(scan) };
+/** @returns the scan with the figures of its record; as it is when it has none, or is deleted meanwhile */
+async function closeRecord(context: EndContext, scan: Scan): Promise<Scan> {
+  const folder = context.workspace.scan(scan.scan_id);
+  if (!(await folder.exists())) return scan;
+  try {
+    return await finishRecord(context, scan, folder);
+  } catch (error) {
+    if (await folder.exists()) throw error;
+    return scan;
+  }
+}
+
+async function finishRecord({ store, config }: EndContext, scan: Scan, folder: ScanFolder): Promise<Scan> {
   const record = await openRecord(folder);
   try {
-    const counted = { ...scan, ...(await countRows(mergedRows(folder))), progress: ended(scan) };
+    const counted = { ...scan, ...(await countRows(mergedRows(folder))) };
     if (!record.finished) await record.finish(provisionalSummary(counted));
+    const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
+    counted.warnings = [...scan.warnings, ...warnings];
+    // The store is what counts; a full disk must not keep the scan from ending.
+    await folder.writeStatus(storedStatus(counted)).catch(() => undefined);
     await store.scans.setSize(scan.scan_id, await folder.sizeBytes());
     return counted;
   } finally {
@@ -46,8 +78,8 @@ async function closeRecord(
   }
 }
 
-function ended(scan: Scan): Scan['progress'] {
-  return { ...scan.progress, phase: 'done', rate: 0, eta_seconds: null, paused: false };
+function progressAtEnd({ progress }: Scan): Scan['progress'] {
+  return { ...progress, phase: 'done', rate: 0, eta_seconds: null, paused: false };
 }
 
 /** Process number of the command line that runs a scan by itself; null when it is gone or the server runs the scan. */

@@ -1,7 +1,7 @@
 import { type FieldProblem, invalidRequest } from '../domain/errors.ts';
-import { type Scan, type ScanStatus, scanStatuses } from '../domain/scan.ts';
+import { type ScanStatus, scanStatuses } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
-import type { ScanFilter } from '../store/scans.ts';
+import type { ListedScan, ScanFilter } from '../store/scans.ts';
 
 /** What a list may be narrowed by; numbers are read already. */
 export interface ListQuery {
@@ -14,9 +14,6 @@ export interface ListQuery {
   q?: string | undefined;
 }
 
-/** A scan in a list: with very many targets only the first 100, and how many there are. */
-export type ListedScan = Scan & { targets_total?: number };
-
 export interface ScanList {
   scans: ListedScan[];
   total: number;
@@ -25,16 +22,15 @@ export interface ScanList {
   next_cursor: string | null;
 }
 
-const defaultLimit = 50;
-const maxLimit = 1000;
-const listedTargets = 100;
+export const defaultLimit = 50;
+export const maxLimit = 1000;
 
 /** Scans, newest first. @throws PortolanError `invalid_request` with every bad parameter */
 export async function listScans(store: Store, query: ListQuery): Promise<ScanList> {
   const filter = readFilter(query);
   const { scans, total, nextCursor } = await store.scans.list(filter);
   return {
-    scans: scans.map(shorten),
+    scans,
     total,
     limit: filter.limit,
     offset: filter.offset,
@@ -77,7 +73,7 @@ function readStatus(given: string | undefined, problems: FieldProblem[]): ScanSt
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+\- ]\d\d:\d\d))?$/;
 
 /** RFC 3339 with any offset, or a date alone (00:00 UTC); years 1970 to 9999. */
-function readSince(given: string | undefined, problems: FieldProblem[]): string | null {
+export function readSince(given: string | undefined, problems: FieldProblem[]): string | null {
   if (given === undefined) return null;
   const time = readTime(given);
   if (time !== null) return time.toISOString();
@@ -107,9 +103,4 @@ function offsetMinutes(zone: string): number {
   if (zone.toUpperCase() === 'Z') return 0;
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4, 6));
   return zone.startsWith('-') ? -minutes : minutes;
-}
-
-function shorten(scan: Scan): ListedScan {
-  if (scan.targets.length <= listedTargets) return scan;
-  return { ...scan, targets: scan.targets.slice(0, listedTargets), targets_total: scan.targets.length };
 }

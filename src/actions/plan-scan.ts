@@ -2,22 +2,29 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/schema.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
-import type { ScanRequest } from '../domain/scan.ts';
+import { parsePorts } from '../domain/port.ts';
+import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
 import type { Graph } from '../engine/graph.ts';
 import { type GraphLibrary, readValidGraph } from '../engine/graph-library.ts';
 import type { ModuleDefinition } from '../engine/module.ts';
 import { type Plan, planGraph } from '../engine/plan.ts';
 import type { Registry } from '../engine/registry.ts';
+import { portCatalogue } from '../knowledge/ports.ts';
+import { withDiscovery, withProbes } from './discovery-profile.ts';
+import { moduleDefaults } from './module-defaults.ts';
+import type { Licence } from './read-licence.ts';
 
 /** What plans a scan: the installed modules and graphs. */
 export interface Catalogue {
   registry: Registry;
   library: GraphLibrary;
+  /** Refuses modules that need a licence; without it none is asked for. */
+  licence?: Licence;
 }
 
 /**
  * The graph that a submission asks for, with its own settings laid over it.
- * @throws PortolanError `invalid_request` for an unknown profile or graph, or one that is not valid
+ * @throws PortolanError `invalid_request` for an unknown profile or graph, or one that is not valid; `license_required`
  */
 export async function planScan(request: ScanRequest, config: Config, catalogue: Catalogue): Promise<Plan> {
   const graph = await chooseGraph(request, catalogue);
@@ -29,9 +36,75 @@ export async function planScan(request: ScanRequest, config: Config, catalogue: 
     compliance: (request.options.compliance ?? []).length > 0,
     intrusive: request.options.intrusive ?? false,
   };
-  return planGraph(graph, catalogue.registry, variables, (definition, nodeConfig) =>
-    overlay(definition, nodeConfig, request, config),
+  const configured = (definition: ModuleDefinition, nodeConfig: Record<string, unknown>) => ({
+    ...moduleDefaults(definition, config),
+    ...nodeConfig,
+  });
+  const plan = planGraph(
+    withAskedDiscovery(graph, request, catalogue.registry),
+    catalogue.registry,
+    variables,
+    (definition, nodeConfig) => overlay(definition, configured(definition, nodeConfig), request, config),
+    (definition, nodeConfig) => leftOut(definition, configured(definition, nodeConfig), request),
   );
+  const running = plan.nodes.filter((node) => node.skipped === null);
+  catalogue.licence?.demandModules(running.map((node) => node.definition.name));
+  return plan;
+}
+
+function withAskedDiscovery(graph: Graph, { options }: ScanRequest, registry: Registry): Graph {
+  const { discover_profile: profile, discovery_probes: probes } = options;
+  const found = profile ? withDiscovery(graph, profile, registry) : graph;
+  return probes ? withProbes(found, probes, registry) : found;
+}
+
+/** What a submission asks for and its graph cannot do, to be said before and after the scan. */
+export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
+  if (plan.nodes.some((node) => node.definition.type === 'evaluation')) return [];
+  const lack = (code: string, consequence: string): ScanWarning => ({
+    code,
+    message: `the graph ${plan.name} has no evaluation module, so ${consequence}`,
+  });
+  return [
+    ...(request.vuln ? [lack('vuln_unavailable', 'no vulnerabilities are looked for')] : []),
+    ...(request.options.compliance?.length
+      ? [lack('compliance_unavailable', 'compliance is not judged')]
+      : []),
+  ];
+}
+
+/** Whether a scan with these warnings evaluates vulnerabilities. */
+export function looksForVulnerabilities(
+  asked: boolean,
+  warnings: readonly Pick<ScanWarning, 'code'>[],
+): boolean {
+  return asked && !warnings.some(({ code }) => code === 'vuln_unavailable');
+}
+
+/** Why a submission leaves a node out. */
+function leftOut(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  { options }: ScanRequest,
+): string | null {
+  if (definition.type === 'fingerprint' && options.fingerprint === false) return 'fingerprinting is off';
+  if (definition.type !== 'discovery' || options.exclude_ports === undefined) return null;
+  return portsLeft(definition, nodeConfig, options.exclude_ports) === ''
+    ? 'all its ports are excluded'
+    : null;
+}
+
+/** The ports of a discovery node without those that must not be tried; null for a node that tries none. */
+function portsLeft(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  excludePorts: string,
+): string | null {
+  const planned = nodeConfig['ports'] ?? definition.options['ports']?.Default;
+  if (typeof planned !== 'string') return null;
+  const excluded = new Set(parsePorts(excludePorts, portCatalogue).tcp);
+  const { tcp } = parsePorts(planned, portCatalogue);
+  return tcp.filter((port) => !excluded.has(port)).join(',');
 }
 
 async function chooseGraph(request: ScanRequest, { library, registry }: Catalogue): Promise<Graph> {
@@ -42,6 +115,8 @@ async function chooseGraph(request: ScanRequest, { library, registry }: Catalogu
     const message = `unknown profile "${request.profile}"; known: ${known}`;
     throw invalidRequest(message, [{ field: 'profile', reason: `must be one of ${known}` }]);
   }
+  // Nobody's change of the file changes a scan that was accepted.
+  if (request.graph !== undefined) return readValidGraph(request.graph, request.dag, registry);
   const installed = library.get(request.dag);
   if (installed) return installed.graph;
   // Only the command line names files; over the API a graph is an installed name.
@@ -78,11 +153,35 @@ function overlay(
   };
   // A rate that the graph sets for a node stays below the scan's: its author meant it as a limit.
   put('rate', nodeConfig['rate'], Math.min(request.rate, definition.options['rate']?.Max ?? request.rate));
-  if (definition.type === 'discovery') return result;
+  if (definition.type === 'discovery') {
+    const probe = options.discovery_probes?.[definition.name]?.config;
+    put('timeout', probe?.['timeout'] ?? options.discovery_timeout);
+    put('retry', probe?.['retry'] ?? options.discovery_retries);
+    if (options.exclude_ports !== undefined)
+      put('ports', portsLeft(definition, nodeConfig, options.exclude_ports));
+    return result;
+  }
   put('ports', definition.name === 'banner_grabber' ? undefined : request.ports);
-  put('timeout', options.timeout, formatDuration(config.scanner.timeout));
+  const probing = definition.name === 'banner_grabber' ? options.probe_timeout : undefined;
+  put('timeout', probing ?? options.timeout, formatDuration(config.scanner.timeout));
   put('retries', options.retries, config.scanner.retries);
-  put('concurrency', options.concurrency, config.scanner.concurrency);
+  const { Max: lanes = Number.POSITIVE_INFINITY } = definition.options['concurrency'] ?? {};
+  // A ceiling, as the rate is: a module that makes less of it stays below.
+  const concurrency = options.concurrency && Math.min(options.concurrency, lanes);
+  put('concurrency', concurrency, Math.min(config.scanner.concurrency, lanes));
   put('intrusive', options.intrusive);
+  put('exclude_ports', withExcluded(nodeConfig['exclude_ports'], options.exclude_ports));
+  put('max_protocols', options.max_protocols);
+  put('min_severity', options.min_severity);
+  // Only the command line names files.
+  if (request.user === 'cli') put('rules', options.fingerprint_rules);
   return result;
+}
+
+/** What the graph excludes stays excluded. */
+function withExcluded(ofGraph: unknown, asked: string | undefined): string | undefined {
+  if (asked === undefined) return undefined;
+  if (typeof ofGraph !== 'string' || ofGraph.trim() === '') return asked;
+  // The protocol of an item holds for those after it.
+  return /^\s*[TU]:/i.test(asked) ? `${ofGraph},${asked}` : `${ofGraph},T:${asked}`;
 }

@@ -56,6 +56,26 @@ export async function prepareTargets(
   };
 }
 
+type Narrow = (addresses: AddressSet) => AddressSet;
+
+/**
+ * What changed rules leave of a set of addresses: `permitted` at once, `named` once the names of the block list have
+ * been resolved.
+ */
+export function narrowing(
+  rules: { allow: string[]; deny: string[]; blocklist: string[] },
+  resolve: Resolve,
+): { permitted: Narrow; named: Promise<Narrow> } {
+  const scope = compileScope(rules);
+  const blocked = parseTargets(rules.blocklist);
+  return {
+    permitted: (addresses) => scope.split(addresses).inside.minus(blocked.covered),
+    named: resolveNames(blocked.hostnames, resolve).then(
+      (found) => (addresses) => addresses.minus(addressSetOf(found.addresses.keys())),
+    ),
+  };
+}
+
 interface Resolved {
   /** Names by address. */
   addresses: Map<string, string[]>;

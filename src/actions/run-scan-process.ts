@@ -1,7 +1,9 @@
 import type { Logger } from '../engine/module.ts';
+import { catchStrays } from '../engine/strays.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import type { Catalogue } from './plan-scan.ts';
 import { runScan } from './run-scan.ts';
+import { ScanControl } from './scan-control.ts';
 import { ScanAbort } from './scan-failure.ts';
 import type { FromChild, ToChild } from './scan-messages.ts';
 
@@ -10,21 +12,16 @@ import type { FromChild, ToChild } from './scan-messages.ts';
  * and ends at once when the server is gone; the next server resumes the scan from its record.
  */
 export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, log: Logger): Promise<void> {
-  const abort = new AbortController();
+  const life = new ScanLife();
   process.on('disconnect', () => process.exit(0));
   // A terminal sends Ctrl-C to the whole group; only the server decides what becomes of its scans.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => process.exit(0));
-  process.on('unhandledRejection', (error) =>
-    log.error('an error outside of any task', { error: String(error) }),
-  );
-  process.on('uncaughtException', (error) =>
-    log.error('an error outside of any task', { error: String(error) }),
-  );
+  catchStrays(log);
 
   const catalogue = await loadCatalogue();
-  const start = await firstStart(abort);
-  const workspace = await openWorkspace(start.workspaceDir);
+  const { start, control } = await life.begun;
+  const workspace = (await openWorkspace(start.workspaceDir)).forTenant(start.tenant);
   const outcome = await runScan({
     request: start.request,
     config: start.config,
@@ -32,23 +29,70 @@ export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, lo
     folder: workspace.scan(start.request.scan_id),
     startedAt: start.startedAt,
     resumes: start.resumes,
-    signal: abort.signal,
+    signal: life.signal,
+    control,
     log,
     onLive: (live) => send({ type: 'live', live }),
     onSealed: (rows) => send({ type: 'sealed', rows }),
+    onPackets: (sent) => send({ type: 'packets', sent }),
   });
   await sendLast({ type: 'finished', outcome });
   process.exit(0);
 }
 
-function firstStart(abort: AbortController): Promise<Extract<ToChild, { type: 'start' }>> {
-  return new Promise((resolve) => {
-    process.on('message', (message: ToChild) => {
-      if (message.type === 'start') resolve(message);
-      else abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
-    });
+type Start = Extract<ToChild, { type: 'start' }>;
+
+/** What the server wants of the scan. */
+class ScanLife {
+  readonly #abort = new AbortController();
+  readonly #begun = Promise.withResolvers<{ start: Start; control: ScanControl }>();
+  #control: ScanControl | null = null;
+
+  constructor() {
+    process.on('message', (message: ToChild) => this.#obey(message));
     send({ type: 'ready' });
-  });
+  }
+
+  get begun(): Promise<{ start: Start; control: ScanControl }> {
+    return this.#begun.promise;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  #obey(message: ToChild): void {
+    switch (message.type) {
+      case 'start':
+        return this.#start(message);
+      case 'cancel':
+        this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
+        return send({ type: 'obeyed' });
+      case 'pause':
+        this.#control?.hold.hold();
+        return send({ type: 'obeyed' });
+      case 'resume':
+        // What was canceled stays silent.
+        if (!this.signal.aborted) this.#control?.hold.release();
+        return;
+      case 'rate':
+        this.#control?.rate.setRate(message.rate);
+        return send({ type: 'obeyed' });
+      case 'scope':
+        return this.#control?.narrow(message.rules);
+    }
+  }
+
+  #start(start: Start): void {
+    const { request, listeners, pausedMs, paused, rate } = start;
+    const control = new ScanControl({ rate: request.rate, listeners, pausedMs });
+    // Emptied first: what the rate of others leaves in this second is not known here.
+    control.rate.setRate(0);
+    control.rate.setRate(rate);
+    if (paused) control.hold.hold();
+    this.#control = control;
+    this.#begun.resolve({ start, control });
+  }
 }
 
 /** The server may be gone in the middle of a message: `disconnect` ends this process then. */

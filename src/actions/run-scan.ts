@@ -5,9 +5,10 @@ import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../dom
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
+import { catchStrays } from '../engine/strays.ts';
 import { catalogueVersion } from '../knowledge/catalogue.ts';
-import type { NetworkGate } from '../net/gate.ts';
-import { RateLimiter } from '../net/rate.ts';
+import type { ScanGate } from '../net/gate.ts';
+import { ownListeners } from '../net/own-listeners.ts';
 import { NameResolver } from '../net/resolve.ts';
 import { createGate } from '../net/scoped-gate.ts';
 import { removeCheckpoint } from '../workspace/checkpoint.ts';
@@ -15,14 +16,16 @@ import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { openRecord, type RecordWriter } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { keepCheckpoint } from './keep-checkpoint.ts';
-import { type Catalogue, planScan } from './plan-scan.ts';
-import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
+import { type Catalogue, looksForVulnerabilities, planScan, unavailable } from './plan-scan.ts';
+import { narrowing, type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import { recallResults } from './recall-results.ts';
 import { ResultRecorder } from './record-results.ts';
+import { ScanControl, type ScopeRules } from './scan-control.ts';
 import { failureFrom, type ScanFailure, ScanStop } from './scan-failure.ts';
 import type { LiveScan, ScanOutcome } from './scan-messages.ts';
 import { ProgressMeter } from './scan-progress.ts';
 import { scanStatus } from './scan-status.ts';
+import { settleRecord } from './settle-record.ts';
 import { countRows } from './stream-results.ts';
 
 /** At most two reports a second reach the outside. */
@@ -39,10 +42,14 @@ export interface RunScanInput {
   resumes: number;
   /** Aborted with a ScanAbort to end the scan as failed. */
   signal: AbortSignal;
+  /** What may change while it runs; absent = nothing. */
+  control?: ScanControl;
   log: Logger;
   onLive?: (live: LiveScan) => void;
   /** Called with the number of rows that are durable. */
   onSealed?: (rows: number) => void;
+  /** Called with the packets of this run so far, at the same pace as `onLive` and once at the end. */
+  onPackets?: (sent: number) => void;
 }
 
 type Counted = Awaited<ReturnType<typeof countRows>>;
@@ -52,8 +59,12 @@ type Counted = Awaited<ReturnType<typeof countRows>>;
  * What was found stays, whatever happens. Never rejects for what a target or a module does.
  */
 export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
-  const run = new ScanRun(input);
-  return run.execute();
+  const release = catchStrays(input.log);
+  try {
+    return await new ScanRun(input).execute();
+  } finally {
+    release();
+  }
 }
 
 class ScanRun {
@@ -62,11 +73,13 @@ class ScanRun {
   /** Seconds from the first start of the scan to this run of it. */
   readonly #earlierSeconds: number;
   readonly #warnings: ScanWarning[] = [];
+  readonly #control: ScanControl;
   readonly #stop: ScanStop;
+  readonly #resolver: NameResolver;
   #record!: RecordWriter;
   #recorder!: ResultRecorder;
   #prepared: PreparedTargets | null = null;
-  #gate: NetworkGate | null = null;
+  #gate: ScanGate | null = null;
   #meter: ProgressMeter | null = null;
   #graph: GraphRun | null = null;
   /** What an interrupted run left behind. */
@@ -75,12 +88,17 @@ class ScanRun {
   constructor(input: RunScanInput) {
     this.#input = input;
     this.#earlierSeconds = Math.max(0, Date.now() - Date.parse(input.startedAt)) / 1000;
+    this.#control = input.control ?? new ScanControl({ rate: input.request.rate });
+    const { hold, pausedMs } = this.#control;
     this.#stop = new ScanStop(
       input.signal,
       input.request.options,
       input.config.engine.global_timeout,
-      this.#earlierSeconds * 1000,
+      Math.max(0, this.#earlierSeconds * 1000 - pausedMs),
+      hold,
     );
+    const { servers, timeout } = input.config.scanner.dns;
+    this.#resolver = new NameResolver({ servers, timeoutMs: timeout, door: hold });
   }
 
   async execute(): Promise<ScanOutcome> {
@@ -90,8 +108,11 @@ class ScanRun {
       if (this.#record.finished) return await this.#finishedBefore();
       await this.#writeStatus(null);
       const failure = await this.#gather();
+      // A paused scan stays one that runs until it is resumed or ended from outside.
+      await this.#control.hold.released(this.#stop.signal);
       return await this.#finish(failure);
     } finally {
+      this.#reportPackets();
       this.#stop.release();
       await this.#record.close();
     }
@@ -100,6 +121,7 @@ class ScanRun {
   /** The record was finished by a run that died before anybody heard of it. */
   async #finishedBefore(): Promise<ScanOutcome> {
     const summary = await recordSummary(this.#input.folder);
+    await this.#settle();
     if (summary?.status === 'completed') return this.#outcome(null, 'completed');
     return this.#outcome(
       { code: 'interrupted', message: 'an earlier run of the scan ended it as failed' },
@@ -112,11 +134,7 @@ class ScanRun {
     const { request, config, catalogue } = this.#input;
     try {
       const plan = await planScan(request, config, catalogue);
-      const { servers, timeout } = config.scanner.dns;
-      const resolver = new NameResolver({ servers, timeoutMs: timeout });
-      this.#prepared = await prepareTargets(request, config, (name) =>
-        resolver.resolve(name, this.#stop.signal),
-      );
+      this.#prepared = await prepareTargets(request, config, (name) => this.#resolve(name));
       // Nobody's hosts are bothered for results that cannot be kept.
       this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames, (error) =>
         this.#stop.abort(error),
@@ -134,6 +152,10 @@ class ScanRun {
     } catch (error) {
       return failureFrom(this.#stop.signal.aborted ? this.#stop.signal.reason : error);
     }
+  }
+
+  #resolve(name: string) {
+    return this.#resolver.resolve(name, this.#stop.signal);
   }
 
   async #recall(): Promise<void> {
@@ -155,11 +177,15 @@ class ScanRun {
     const gate = createGate({
       addresses: prepared.addresses,
       scope: prepared.scope,
-      rate: new RateLimiter({ rate: request.rate }),
+      rate: this.#control.rate,
+      hold: this.#control.hold,
+      signal: this.#stop.signal,
+      isOwn: ownListeners(config.scanner.scope.protect_self ? this.#control.listeners : []),
     });
     this.#gate = gate;
-    this.#meter = new ProgressMeter(plan, clampCount(prepared.addresses.size), resumes);
-    this.#noteUnavailable(plan);
+    this.#control.onNarrow((rules) => void this.#narrow(gate, rules));
+    this.#meter = new ProgressMeter(plan, clampCount(prepared.addresses.size), resumes, this.#control.hold);
+    this.#warnings.push(...unavailable(plan, request));
     this.#graph = runGraph(plan, {
       scanId: request.scan_id,
       targets: prepared.targets,
@@ -171,9 +197,11 @@ class ScanRun {
       maxParallelNodes: config.engine.max_parallel_nodes,
       failFast: request.options.fail_fast ?? config.engine.fail_fast,
       stallTimeoutMs: config.engine.stall_timeout,
+      hold: this.#control.hold,
       tap: (key, item) => this.#recorder.take(key, item),
       beforeReporters: () => {
         this.#noteUnsent(gate);
+        this.#noteSpared(gate);
         return this.#sealAll();
       },
       onWarning: (warning) => this.#warnings.push(warning),
@@ -191,23 +219,28 @@ class ScanRun {
   }
 
   /** Nobody may take a trouble of this machine for silence of the targets. */
-  #noteUnsent({ unsent }: NetworkGate): void {
+  #noteUnsent({ unsent }: ScanGate): void {
     for (const [reason, count] of unsent) {
       const message = `${count} packets could not leave this machine (${reason}): what they were for was not tried`;
       this.#warnings.push({ code: 'packets_not_sent', message });
     }
   }
 
-  #noteUnavailable(plan: Plan): void {
-    if (plan.nodes.some((node) => node.definition.type === 'evaluation')) return;
-    const { vuln, options } = this.#input.request;
-    const note = (code: string, consequence: string) =>
-      this.#warnings.push({
-        code,
-        message: `the graph ${plan.name} has no evaluation module, so ${consequence}`,
-      });
-    if (vuln) note('vuln_unavailable', 'no vulnerabilities are looked for');
-    if (options.compliance?.length) note('compliance_unavailable', 'compliance is not judged');
+  #noteSpared({ spared }: ScanGate): void {
+    if (spared === 0) return;
+    const message =
+      `${spared} attempts would have reached this server itself and were not made; ` +
+      'to authorise them, set scanner.scope.protect_self: false';
+    this.#warnings.push({ code: 'own_listener_skipped', message });
+  }
+
+  /** Rules that come while the scan runs can only take addresses away. */
+  async #narrow(gate: ScanGate, rules: ScopeRules): Promise<void> {
+    const { permitted, named } = narrowing(rules, (name) => this.#resolve(name));
+    const taken = gate.narrow(permitted) + gate.narrow(await named);
+    if (taken === 0n) return;
+    const message = `scanner.scope or scanner.blocklist took ${taken} addresses away while the scan ran`;
+    this.#warnings.push({ code: 'scope_narrowed', message });
   }
 
   async #sealAll(): Promise<void> {
@@ -234,10 +267,17 @@ class ScanRun {
       const counted = await this.#countRecord();
       await this.#record.finish(this.#summary(failure, counted));
       await removeCheckpoint(this.#input.folder);
+      await this.#settle();
       return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
     } catch (error) {
       return await this.#outcome(failure ?? failureFrom(error), 'failed');
     }
+  }
+
+  /** The results are safe; their final form is what is left to do. */
+  async #settle(): Promise<void> {
+    const { folder, config } = this.#input;
+    this.#warnings.push(...(await settleRecord(folder, config.workspace.scans)));
   }
 
   async #outcome(
@@ -270,7 +310,12 @@ class ScanRun {
     }
   }
 
+  #reportPackets(): void {
+    if (this.#gate) this.#input.onPackets?.(this.#gate.packetsSent);
+  }
+
   #reportLive(): void {
+    this.#reportPackets();
     const { onLive } = this.#input;
     if (!onLive || !this.#graph || !this.#meter) return;
     onLive({
@@ -290,6 +335,7 @@ class ScanRun {
       rows: () => mergedRows(folder),
       summary: async () => this.#summary(null, await this.#countRecord()),
       warnings: () => this.#warnings,
+      evaluated: looksForVulnerabilities(request.vuln, this.#warnings),
       reportsDir: folder.reportsDir,
     };
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
+import { Hold } from '../net/hold.ts';
 import { failureFrom, ScanAbort, ScanStop } from './scan-failure.ts';
 
 const never = new AbortController().signal;
@@ -21,6 +22,17 @@ describe('ScanStop', () => {
     await sleep(60);
     expect(stop.signal.aborted).toBe(true);
     stop.release();
+  });
+
+  it('does not count the time of a pause', async () => {
+    const hold = new Hold();
+    const stop = new ScanStop(never, { max_duration: '40ms' }, 0, 0, hold);
+    hold.hold();
+    await sleep(100);
+    expect(stop.signal.aborted).toBe(false);
+    hold.release();
+    await sleep(80);
+    expect(stop.signal.aborted).toBe(true);
   });
 
   it('follows the outside, and nothing once it is released', async () => {

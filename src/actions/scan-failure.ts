@@ -1,6 +1,7 @@
 import { parseDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { FailureCode, ScanOptions } from '../domain/scan.ts';
+import { Hold } from '../net/hold.ts';
 
 /** Why a scan ended as failed. */
 export interface ScanFailure {
@@ -33,14 +34,21 @@ export function failureFrom(error: unknown): ScanFailure {
 export class ScanStop {
   readonly #abort = new AbortController();
   readonly #outside: AbortSignal;
-  readonly #timer: NodeJS.Timeout | null;
+  readonly #stopTimer: () => void;
   readonly #onOutside: () => void;
 
   /**
    * @param globalTimeoutMs `engine.global_timeout`; 0 = none
    * @param elapsedMs time that earlier runs of the scan took: an interruption does not give it more
+   * @param hold while it is held the limit waits too
    */
-  constructor(outside: AbortSignal, options: ScanOptions, globalTimeoutMs: number, elapsedMs: number) {
+  constructor(
+    outside: AbortSignal,
+    options: ScanOptions,
+    globalTimeoutMs: number,
+    elapsedMs: number,
+    hold: Hold = new Hold(),
+  ) {
     this.#outside = outside;
     this.#onOutside = () => this.#abort.abort(outside.reason);
     if (outside.aborted) this.#onOutside();
@@ -48,7 +56,7 @@ export class ScanStop {
     const asked = options.max_duration ? (parseDuration(options.max_duration) ?? 0) : 0;
     const limit = Math.min(...[asked, globalTimeoutMs].map((ms) => ms || Number.POSITIVE_INFINITY));
     const left = Math.min(Math.max(1, limit - elapsedMs), longestTimerMs);
-    this.#timer = Number.isFinite(limit) ? setTimeout(() => this.#timeOut(limit), left) : null;
+    this.#stopTimer = Number.isFinite(limit) ? hold.after(left, () => this.#timeOut(limit)) : () => undefined;
   }
 
   get signal(): AbortSignal {
@@ -61,7 +69,7 @@ export class ScanStop {
 
   /** The run is over: nothing is waited for any more. */
   release(): void {
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#outside.removeEventListener('abort', this.#onOutside);
   }
 

@@ -1,5 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { Scan, ScanRequest } from '../domain/scan.ts';
+import type { Listener } from '../net/own-listeners.ts';
+import type { ScopeRules } from './scan-control.ts';
 
 /** What a running scan reports, at most twice a second. */
 export type LiveScan = Pick<Scan, 'results' | 'progress' | 'severity_counts' | 'warnings' | 'stages'>;
@@ -8,23 +10,42 @@ export type LiveScan = Pick<Scan, 'results' | 'progress' | 'severity_counts' | '
 export type ScanOutcome = LiveScan &
   Pick<Scan, 'error'> & { status: 'completed' | 'failed'; completed_at: string };
 
-/** Messages to the process that runs one scan. */
+/** Messages to the process that runs one scan. `cancel`, `pause` and `rate` are answered once they hold. */
 export type ToChild =
   | {
       type: 'start';
       request: ScanRequest;
       config: Config;
       workspaceDir: string;
+      /** Whose scan it is; null without tenants. */
+      tenant: string | null;
       /** When the scan was first started, ISO 8601 UTC. */
       startedAt: string;
       resumes: number;
+      /** It begins paused. */
+      paused: boolean;
+      /** Time that it was paused in earlier runs, milliseconds. */
+      pausedMs: number;
+      /** Packets per second that it may send at first; 0 = none until a `rate` comes. */
+      rate: number;
+      /** Where this server takes connections. */
+      listeners: Listener[];
     }
-  | { type: 'cancel' };
+  | { type: 'cancel' }
+  | { type: 'pause' }
+  | { type: 'resume' }
+  | { type: 'rate'; rate: number }
+  | { type: 'scope'; rules: ScopeRules };
 
-/** Messages from it. `sealed` carries the number of durable rows of the record. */
+/**
+ * Messages from it. `sealed` carries the number of durable rows of the record, `packets` how many this process has sent
+ * so far; `obeyed` answers a message.
+ */
 export type FromChild =
   | { type: 'ready' }
+  | { type: 'obeyed' }
   | { type: 'live'; live: LiveScan }
+  | { type: 'packets'; sent: number }
   | { type: 'sealed'; rows: number }
   | { type: 'finished'; outcome: ScanOutcome }
   | { type: 'fault'; message: string };

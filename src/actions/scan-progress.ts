@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { ScanCounts, ScanProgress, StageRecord } from '../domain/scan.ts';
 import type { Plan, PlannedNode } from '../engine/plan.ts';
+import { Hold } from '../net/hold.ts';
 
 /** Share of the whole that a kind of node stands for; kinds that are done in passing weigh nothing. */
 const weights: Partial<Record<string, number>> = { discovery: 1, scanner: 4 };
@@ -27,6 +28,7 @@ export class ProgressMeter {
   readonly #hostsTotal: number;
   readonly #startedAt = performance.now();
   readonly #resumes: number;
+  readonly #hold: Hold;
   #counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
   #percent = 0;
   #percentAtFirst: number | null = null;
@@ -34,10 +36,11 @@ export class ProgressMeter {
   #measuredAt = performance.now();
   #rate = 0;
 
-  constructor(plan: Plan, hostsTotal: number, resumes: number) {
+  constructor(plan: Plan, hostsTotal: number, resumes: number, hold: Hold = new Hold()) {
     this.#work = new Map(plan.nodes.map((node) => [node.instanceId, { node, done: 0, total: undefined }]));
     this.#hostsTotal = hostsTotal;
     this.#resumes = resumes;
+    this.#hold = hold;
   }
 
   report(instanceId: string, done: number, total: number | undefined): void {
@@ -57,9 +60,9 @@ export class ProgressMeter {
       phase: phaseOf(stages, this.#work),
       hosts_done: this.#hostsDone(ended),
       hosts_total: this.#hostsTotal,
-      paused: false,
+      paused: this.#hold.held,
       rate: this.#rate,
-      eta_seconds: this.#eta(),
+      eta_seconds: this.#hold.held ? null : this.#eta(),
       resumes: this.#resumes,
       shards: { total: 1, done: 0, running: 1 },
     };
@@ -70,7 +73,7 @@ export class ProgressMeter {
     this.#percentAtFirst ??= this.#percent;
     const gained = this.#percent - this.#percentAtFirst;
     if (gained < 2) return null;
-    const elapsed = (performance.now() - this.#startedAt) / 1000;
+    const elapsed = (performance.now() - this.#startedAt - this.#hold.heldMs) / 1000;
     return Math.round((elapsed * (100 - this.#percent)) / gained);
   }
 

@@ -1,4 +1,10 @@
-import type { ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
+import {
+  firstNotifications,
+  type Scan,
+  type ScanRequest,
+  type ScanWarning,
+  type StageRecord,
+} from '../domain/scan.ts';
 import type { ScanOutcome } from './scan-messages.ts';
 
 interface StatusInput {
@@ -12,24 +18,73 @@ interface StatusInput {
 /** Content of `status.json`: how the scan stands, for people and for a server that has to pick it up. */
 export function scanStatus({ request, startedAt, warnings, end }: StatusInput): object {
   const outcome = end?.outcome;
-  const stages = outcome?.stages ?? [];
-  return {
+  return statusFile({
     scan_id: request.scan_id,
-    state: outcome?.status ?? 'running',
+    status: outcome?.status ?? 'running',
     created_at: request.created_at,
     started_at: startedAt,
     completed_at: outcome?.completed_at ?? null,
-    duration_seconds: end?.seconds ?? null,
-    stages: Object.fromEntries(stages.map((stage) => [stage.instance_id, stageStatus(stage)])),
-    results: outcome?.results ?? null,
-    errors: outcome?.error ? [outcome.error] : [],
+    seconds: end?.seconds ?? null,
+    stages: outcome?.stages ?? [],
+    error: outcome?.error ?? null,
     warnings,
-    notifications: [],
+    notifications: firstNotifications(request),
+  });
+}
+
+/** The same of a scan as it is stored. */
+export function storedStatus(scan: Scan): object {
+  const { started_at, completed_at } = scan;
+  const ran = started_at !== null && completed_at !== null;
+  return statusFile({ ...scan, seconds: ran ? secondsBetween(started_at, completed_at) : null });
+}
+
+type Status = Pick<
+  Scan,
+  | 'scan_id'
+  | 'status'
+  | 'created_at'
+  | 'started_at'
+  | 'completed_at'
+  | 'stages'
+  | 'error'
+  | 'warnings'
+  | 'notifications'
+>;
+
+function statusFile({
+  scan_id,
+  status,
+  seconds,
+  error,
+  stages,
+  ...scan
+}: Status & { seconds: number | null }): object {
+  const { created_at, started_at, completed_at, warnings, notifications } = scan;
+  return {
+    scan_id,
+    state: status,
+    created_at,
+    started_at,
+    completed_at,
+    duration_seconds: seconds,
+    stages: Object.fromEntries(stages.map((stage) => [stage.instance_id, stageStatus(stage)])),
+    errors: [...(error ? [error] : []), ...stages.flatMap(stageError)],
+    warnings,
+    notifications,
   };
 }
 
 function stageStatus({ status, started_at, completed_at, items_in, items_out }: StageRecord) {
   const ended = started_at !== null && completed_at !== null;
-  const duration = ended ? (Date.parse(completed_at) - Date.parse(started_at)) / 1000 : null;
+  const duration = ended ? secondsBetween(started_at, completed_at) : null;
   return { status, duration, counters: { items_in, items_out } };
+}
+
+function stageError({ instance_id, error }: StageRecord) {
+  return error === null ? [] : [{ code: 'stage_failed', message: error, node: instance_id }];
+}
+
+function secondsBetween(start: string, end: string): number {
+  return Math.max(0, Date.parse(end) - Date.parse(start)) / 1000;
 }

@@ -2,7 +2,10 @@ import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
 import { catalogueVersion } from '../knowledge/catalogue.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
-import { type ResultHead, renderCsv, renderJson, renderJsonl } from '../workspace/render.ts';
+import { renderCsv } from '../workspace/render/csv.ts';
+import { renderJson } from '../workspace/render/json.ts';
+import { renderJsonl } from '../workspace/render/jsonl.ts';
+import { resultHead } from '../workspace/render/result-head.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 export const resultFormats = ['json', 'jsonl', 'csv'] as const;
@@ -19,14 +22,16 @@ export async function streamResults(
 ): Promise<AsyncIterable<string>> {
   const rows = mergedRows(folder);
   if (format === 'csv') return renderCsv(rows);
-  // A record may be finished a moment before the scan counts as ended; the answer is of one piece.
-  const summary = (isFinal(scan.status) ? await recordSummary(folder) : null) ?? provisionalSummary(scan);
-  return format === 'jsonl' ? renderJsonl(rows, summary) : renderJson(headOf(scan, summary), rows);
+  const summary = await summaryOf(scan, folder);
+  return format === 'jsonl' ? renderJsonl(rows, summary) : renderJson(resultHead(summary, scan), rows);
 }
 
-function headOf(scan: Scan, row: SummaryRow): ResultHead {
-  const { type: _type, timestamp, host: _host, scan_id, status, partial, ...summary } = row;
-  return { scan_id, timestamp, status, partial, targets: scan.targets, summary, warnings: scan.warnings };
+/**
+ * The summary of a scan as it is now. A record may be finished a moment before the scan counts as ended; the answer
+ * is of one piece.
+ */
+export async function summaryOf(scan: Scan, folder: ScanFolder): Promise<SummaryRow> {
+  return (isFinal(scan.status) ? await recordSummary(folder) : null) ?? provisionalSummary(scan);
 }
 
 /** What is known of a scan whose record has no summary yet. */

@@ -7,6 +7,7 @@ import type { KeyRecord } from '../store/idempotency.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { decideRequest, type ScanChoices, type Submission } from './decide-request.ts';
+import { type Catalogue, planScan } from './plan-scan.ts';
 
 export interface SubmitContext {
   store: Store;
@@ -14,8 +15,21 @@ export interface SubmitContext {
   queue: EmbeddedQueue;
   config: Config;
   choices: ScanChoices;
+  /** What the scan will be planned with. */
+  installed: Catalogue;
   /** Tells the workers that a scan waits. */
   wake(): void;
+  /** Of a scan that a job orders. */
+  companion?: ScanCompanion;
+}
+
+/** What is decided and stored together with a scan: both are, or none is. */
+export interface ScanCompanion {
+  /** The order has a place in the queue already, as a job that is due. */
+  isDue: boolean;
+  /** Called before anything is decided; what it throws refuses the scan. */
+  admit(inside: Store): Promise<void>;
+  store(inside: Store, scanId: string): Promise<void>;
 }
 
 /** The answer to a submission: exactly these three fields. */
@@ -32,13 +46,13 @@ export interface Submitted {
 }
 
 /** A client's key and the body that it stands for. */
-type RepeatKey = Pick<KeyRecord, 'owner' | 'key' | 'digest'>;
+export type RepeatKey = Pick<KeyRecord, 'owner' | 'key' | 'digest'>;
 
 /**
  * Takes a scan: once this returns, the scan is on the disk and in the queue, and survives a kill.
  * @param user id of the client's token
  * @param idempotencyKey of the same user and within 24 h, the same one with the same body gives the same scan
- * @throws PortolanError `invalid_request`, `conflict`, `queue_full`, `insufficient_storage`
+ * @throws PortolanError `invalid_request`, `license_required`, `conflict`, `queue_full`, `insufficient_storage`
  */
 export async function submitScan(
   context: SubmitContext,
@@ -51,15 +65,31 @@ export async function submitScan(
   const earlier = key && (await findKey(store, key));
   // Before anything is decided: what the first submission was given holds, also if it would be refused today.
   if (earlier && earlier.digest === key?.digest) return replay(earlier);
-  const request = decide(context, submission, user);
+  const request = await checkSubmission(context, submission, user);
   const known = await store.transaction((inside) => admit(context, inside, key));
   if (known) return replay(known);
   return await storeRequest(context, request, key);
 }
 
+/** What a submission comes to. @throws PortolanError `invalid_request`, `not_implemented`, `license_required` */
+export async function checkSubmission(
+  context: SubmitContext,
+  submission: Submission,
+  user: string | null,
+): Promise<ScanRequest> {
+  const request = decide(context, submission, user);
+  await checkLicence(context, request);
+  return request;
+}
+
+/** Its plan shows which modules a scan runs. @throws PortolanError `license_required` */
+async function checkLicence({ installed, config }: SubmitContext, request: ScanRequest): Promise<void> {
+  if (installed.licence?.enforced) await planScan(request, config, installed);
+}
+
 /** The order of members and the spaces between them make no other body. */
-function repeatKey(user: string | null, key: string, submission: Submission): RepeatKey {
-  const text = JSON.stringify(submission, (_name, value: unknown) =>
+export function repeatKey(user: string | null, key: string, body: unknown): RepeatKey {
+  const text = JSON.stringify(body, (_name, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : value,
@@ -67,7 +97,7 @@ function repeatKey(user: string | null, key: string, submission: Submission): Re
   return { owner: user ?? '', key, digest: createHash('sha256').update(text).digest('hex') };
 }
 
-async function findKey(store: Store, { owner, key }: RepeatKey): Promise<KeyRecord | null> {
+export async function findKey(store: Store, { owner, key }: RepeatKey): Promise<KeyRecord | null> {
   return await store.idempotency.find(owner, key, Date.now());
 }
 
@@ -84,12 +114,17 @@ async function admit(
   inside: Store,
   key: RepeatKey | null,
 ): Promise<KeyRecord | null> {
-  const earlier = key && (await findKey(inside, key));
+  await context.companion?.admit(inside);
+  const earlier = key && (await findSame(inside, key));
   if (earlier === null) await checkRoom(context, inside);
-  else if (earlier.digest !== key?.digest) {
-    throw new PortolanError('conflict', 'This Idempotency-Key was used with another body in the last 24 h.');
-  }
   return earlier;
+}
+
+/** The first submission with this key. @throws PortolanError `conflict` when it had another body */
+export async function findSame(inside: Store, key: RepeatKey): Promise<KeyRecord | null> {
+  const earlier = await findKey(inside, key);
+  if (earlier === null || earlier.digest === key.digest) return earlier;
+  throw new PortolanError('conflict', 'This Idempotency-Key was used with another body in the last 24 h.');
 }
 
 function decide(
@@ -105,13 +140,20 @@ function decide(
   });
 }
 
-async function checkRoom({ queue, config }: SubmitContext, store: Store): Promise<void> {
-  const { pending } = await queue.counts(store);
+async function checkRoom({ queue, config, companion }: SubmitContext, store: Store): Promise<void> {
+  const { pending: scans } = await queue.counts(store);
+  const due = companion?.isDue ? 0 : await store.jobOrders.dueCount(new Date().toISOString());
+  const pending = scans + due;
   if (pending < config.queue.max_jobs) return;
-  throw new PortolanError('queue_full', `${pending} scans wait already, as many as queue.max_jobs allows.`, {
-    pending,
-    max_jobs: config.queue.max_jobs,
-  });
+  const what = due > 0 ? 'scans and jobs' : 'scans';
+  throw new PortolanError(
+    'queue_full',
+    `${pending} ${what} wait already, as many as queue.max_jobs allows.`,
+    {
+      pending,
+      max_jobs: config.queue.max_jobs,
+    },
+  );
 }
 
 async function storeRequest(
@@ -130,6 +172,7 @@ async function storeRequest(
       if (known) return known;
       await inside.scans.insert(request);
       await queue.enqueue(inside, scan_id, pool);
+      await context.companion?.store(inside, scan_id);
       if (key) await inside.idempotency.insert({ ...key, scan_id, created_at }, Date.now());
       return null;
     });
@@ -152,7 +195,7 @@ async function createFolder({ store, workspace }: SubmitContext, first: ScanRequ
     ;
     request = { ...first, scan_id: newScanId(new Date(first.created_at), randomBytes) }
   ) {
-    if ((await store.scans.get(request.scan_id)) !== null) continue;
+    if (await store.scans.isTaken(request.scan_id)) continue;
     try {
       await workspace.scan(request.scan_id).create(request);
       return request;

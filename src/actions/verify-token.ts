@@ -51,6 +51,11 @@ export function verifyToken(token: string, record: TokenRecord | null, now: Date
   return current || (previous && Date.parse(record.previous_until ?? '') > now.getTime());
 }
 
+/** Whether a token is the newest one of the record, also when that is expired or revoked. */
+export function ownsSecret(token: string, record: TokenRecord | null): boolean {
+  return sameDigest(tokenDigest(token), record?.digest ?? null);
+}
+
 /** Whether a token with these scopes may do what any one of `required` allows. */
 export function allows(scopes: readonly string[], required: readonly TokenScope[]): boolean {
   return scopes.includes('admin') || required.some((scope) => scopes.includes(scope));

@@ -87,10 +87,13 @@ class ScanNews {
   #progressAt = Number.NEGATIVE_INFINITY;
   #warnings = 0;
 
-  *statusOf({ scan_id, status, started_at, completed_at, error }: Scan): Generator<ScanEvent> {
-    if (status === this.#status) return;
-    this.#status = status;
-    yield { event: 'status', data: JSON.stringify({ scan_id, status, started_at, completed_at, error }) };
+  *statusOf({ scan_id, status, started_at, completed_at, progress, error }: Scan): Generator<ScanEvent> {
+    const { paused } = progress;
+    const seen = `${status} ${paused}`;
+    if (seen === this.#status) return;
+    this.#status = seen;
+    const data = { scan_id, status, paused, started_at, completed_at, error };
+    yield { event: 'status', data: JSON.stringify(data) };
   }
 
   *warningsOf({ warnings }: Scan): Generator<ScanEvent> {

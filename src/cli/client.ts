@@ -1,5 +1,6 @@
 import { type ErrorCode, errorCatalogue, PortolanError } from '../domain/errors.ts';
 import { readEvents, type ServerEvent } from './event-stream.ts';
+import { fetchFromOwnServer } from './own-certificate.ts';
 
 /** A request without a stream must be answered within this time. */
 const answerMs = 30_000;
@@ -10,6 +11,8 @@ export interface Server {
   /** Base URL, e.g. `http://127.0.0.1:8080`. */
   url: string;
   token: string | null;
+  /** Whose scans it is about, on a server with tenants; SERVICE_TENANT_ID when absent. */
+  tenant?: string | null;
 }
 
 /**
@@ -19,15 +22,17 @@ export interface Server {
 export class Client {
   readonly url: string;
   readonly #token: string | null;
+  readonly #tenant: string | null;
 
   constructor(server: Server) {
     this.url = checkServerUrl(server.url);
     this.#token = server.token;
+    this.#tenant = server.tenant ?? (process.env['SERVICE_TENANT_ID'] || null);
   }
 
-  /** Sends a request and gives the `data` of the answer. */
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const signal = AbortSignal.timeout(answerMs);
+  /** Sends a request and gives the `data` of the answer, which must come within `patienceMs`. */
+  async call<T>(method: string, path: string, body?: unknown, patienceMs = answerMs): Promise<T> {
+    const signal = AbortSignal.timeout(patienceMs);
     const response = await this.#fetch(method, path, body, {}, signal);
     const { data } = parseAnswer<T>(await readAll(this.#text(response))) ?? {};
     if (data !== undefined) return data;
@@ -39,13 +44,19 @@ export class Client {
     const response = await this.#send('GET', '/api/v1/health', undefined, {}, AbortSignal.timeout(answerMs));
     const text = await readAll(this.#text(response));
     const { data } = parseAnswer<T>(text) ?? {};
-    if (data === undefined || (!response.ok && response.status !== 503)) throw errorOf(response.status, text);
+    if (data === undefined || (!response.ok && response.status !== 503))
+      throw this.#refusal(response.status, text);
     return data;
   }
 
   /** The text of a download, piece by piece. */
   async download(path: string, signal?: AbortSignal): Promise<AsyncIterable<string>> {
     return this.#text(await this.#fetch('GET', path, undefined, {}, signal));
+  }
+
+  /** The bytes of a download, piece by piece. */
+  async downloadBytes(path: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    return this.#bytes(await this.#fetch('GET', path, undefined, {}, signal));
   }
 
   /** Events after `lastId`, until the server closes the stream. */
@@ -68,7 +79,22 @@ export class Client {
   ): Promise<Response> {
     const response = await this.#send(method, path, body, headers, signal);
     if (response.ok) return response;
-    throw errorOf(response.status, await readAll(this.#text(response)));
+    throw this.#refusal(response.status, await readAll(this.#text(response)));
+  }
+
+  /** What the server says, in terms of flags and variables where a person can act on it. */
+  #refusal(status: number, text: string): PortolanError {
+    const { code, message, details } = errorOf(status, text);
+    if (code === 'unauthorized') return new PortolanError(code, this.#tokenAdvice(), details);
+    const isTenantMissing = this.#tenant === null && JSON.stringify(details).includes('"X-Tenant-ID"');
+    const advice = isTenantMissing ? ' Name the tenant in SERVICE_TENANT_ID.' : '';
+    return new PortolanError(code, message + advice, details);
+  }
+
+  #tokenAdvice(): string {
+    return this.#token === null
+      ? `the server ${this.url} wants a token: set SERVICE_API_TOKEN or use --api-token`
+      : `the server ${this.url} does not take this token: it is malformed, unknown, expired or revoked`;
   }
 
   async #send(
@@ -79,11 +105,12 @@ export class Client {
     signal?: AbortSignal,
   ): Promise<Response> {
     try {
-      return await fetch(this.url + path, {
+      return await fetchFromOwnServer(this.url + path, {
         method,
         headers: {
           ...headers,
           ...(this.#token ? { authorization: `Bearer ${this.#token}` } : {}),
+          ...(this.#tenant ? { 'x-tenant-id': this.#tenant } : {}),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         // A redirect could carry the token to another place.
@@ -98,10 +125,14 @@ export class Client {
 
   async *#text(response: Response): AsyncIterable<string> {
     const decoder = new TextDecoder();
+    for await (const bytes of this.#bytes(response)) yield decoder.decode(bytes, { stream: true });
+    const rest = decoder.decode();
+    if (rest !== '') yield rest;
+  }
+
+  async *#bytes(response: Response): AsyncIterable<Uint8Array> {
     try {
-      for await (const bytes of response.body ?? []) yield decoder.decode(bytes, { stream: true });
-      const rest = decoder.decode();
-      if (rest !== '') yield rest;
+      yield* response.body ?? [];
     } catch (error) {
       throw this.#unreachable(error);
     }

@@ -51,7 +51,7 @@ describe('completionScript for bash', () => {
 
 describe('completionScript for the other shells', () => {
   it('names every visible command and flag, and no hidden one', () => {
-    for (const shell of ['zsh', 'fish'] as const) {
+    for (const shell of ['zsh', 'fish', 'powershell'] as const) {
       const script = completionScript(sampleProgram(), shell);
       for (const word of ['server', 'start', 'status', 'bind', 'format', 'csv'])
         expect(script).toContain(word);
@@ -62,5 +62,8 @@ describe('completionScript for the other shells', () => {
   it('quotes descriptions', () => {
     expect(completionScript(sampleProgram(), 'fish')).toContain("'file with the user'\\''s settings'");
     expect(completionScript(sampleProgram(), 'zsh')).toContain("'start:start\\: now'");
+    expect(completionScript(sampleProgram(), 'powershell')).toContain(
+      "'--config|file with the user''s settings'",
+    );
   });
 });

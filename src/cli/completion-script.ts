@@ -10,12 +10,15 @@ interface Entry {
   words: readonly string[];
 }
 
+export type CompletionShell = 'bash' | 'zsh' | 'fish' | 'powershell';
+
 /** A completion script made from the command tree, so that it knows exactly what this version knows. */
-export function completionScript(program: Command, shell: 'bash' | 'zsh' | 'fish'): string {
+export function completionScript(program: Command, shell: CompletionShell): string {
   const entries = collect(program, []);
   if (shell === 'bash') return bashScript(program.name(), entries);
   if (shell === 'zsh') return zshScript(program.name(), entries);
-  return fishScript(program.name(), entries);
+  if (shell === 'fish') return fishScript(program.name(), entries);
+  return powershellScript(program.name(), entries);
 }
 
 function collect(command: Command, path: string[], inherited: readonly Option[] = []): Entry[] {
@@ -23,15 +26,24 @@ function collect(command: Command, path: string[], inherited: readonly Option[] 
   const commands = command.commands.filter((child) => !(child as Command & { _hidden?: boolean })._hidden);
   const entry: Entry = {
     path: path.join(' '),
-    commands: commands.map((child) => ({ name: child.name(), description: child.description() })),
+    commands: commands.flatMap((child) =>
+      namesOf(child).map((name) => ({ name, description: child.description() })),
+    ),
     options: [...own, ...inherited].map(describeOption),
     words: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
   };
   entry.options.push({ flags: ['-h', '--help'], description: 'print help', takesValue: false, choices: [] });
   return [
     entry,
-    ...commands.flatMap((child) => collect(child, [...path, child.name()], [...own, ...inherited])),
+    // Flags of the program hold everywhere, those of a command between do not.
+    ...commands.flatMap((child) =>
+      namesOf(child).flatMap((name) => collect(child, [...path, name], path.length === 0 ? own : inherited)),
+    ),
   ];
+}
+
+function namesOf(command: Command): string[] {
+  return [command.name(), ...command.aliases()];
 }
 
 function describeOption(option: Option): Entry['options'][number] {
@@ -188,6 +200,75 @@ function __${name}_at
 end
 ${lines.join('\n')}
 `;
+}
+
+/** For PowerShell 5 and later; what is offered stands as `word|description`. */
+function powershellScript(name: string, entries: Entry[]): string {
+  const table = (title: string, rows: [key: string, words: readonly string[]][]) => {
+    const lines = rows.map(([key, words]) => `    ${psQuote(key)} = @(${words.map(psQuote).join(', ')})`);
+    return `  $${title} = @{\n${lines.join('\n')}\n  }`;
+  };
+  const byPath = (words: (entry: Entry) => readonly string[]) =>
+    entries.map((entry): [string, readonly string[]] => [entry.path, words(entry)]);
+  const offer = (word: string, description: string) => `${word}|${description}`;
+  return `${generated(name)} powershell
+Register-ArgumentCompleter -Native -CommandName ${psQuote(name)} -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+${table(
+  'commands',
+  byPath(({ commands }) => commands.map((command) => command.name)),
+)}
+${table(
+  'valued',
+  byPath((entry) => splitWords(valuedFlags(entry))),
+)}
+${table(
+  'offers',
+  byPath(({ commands, words }) => [
+    ...commands.map((command) => offer(command.name, command.description)),
+    ...words,
+  ]),
+)}
+${table(
+  'flags',
+  byPath(({ options }) =>
+    options.flatMap((option) => option.flags.map((flag) => offer(flag, option.description))),
+  ),
+)}
+${table(
+  'choices',
+  choiceCases(entries).map(([place, values]) => [place.trim(), splitWords(values)]),
+)}
+  $path = ''
+  $skip = $false
+  $last = ''
+  $before = @($commandAst.CommandElements | Select-Object -Skip 1 |
+    Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.Extent.Text })
+  foreach ($word in $before) {
+    if ($skip) { $skip = $false; continue }
+    $last = $word
+    if ($valued[$path] -ccontains $word) { $skip = $true; continue }
+    if ($commands[$path] -ccontains $word) { $path = "$path $word".Trim() }
+  }
+  if ($skip) { $found = $choices["$path $last".Trim()] }
+  elseif ($wordToComplete.StartsWith('-')) { $found = $flags[$path] }
+  else { $found = $offers[$path] }
+  $found | Where-Object { $_ -and $_.StartsWith($wordToComplete) } | ForEach-Object {
+    $word, $text = $_.Split([char[]]'|', 2)
+    if (-not $text) { $text = $word }
+    [System.Management.Automation.CompletionResult]::new($word, $word, 'ParameterValue', $text)
+  }
+}
+`;
+}
+
+function splitWords(words: string): string[] {
+  return words.split(' ').filter((word) => word !== '');
+}
+
+/** Single quotes of PowerShell: a quote inside is doubled. Typographic ones end a text there, too. */
+function psQuote(text: string): string {
+  return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
 }
 
 function allFlags(entry: Entry): string[] {

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { print } from './output.ts';
 
-const shells = ['bash', 'zsh', 'fish'] as const;
+const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
 type Shell = (typeof shells)[number];
 
 const installHelp = `
@@ -9,6 +9,7 @@ Install:
   bash   portolan completion bash > ~/.local/share/bash-completion/completions/portolan
   zsh    portolan completion zsh > "\${fpath[1]}/_portolan"
   fish   portolan completion fish > ~/.config/fish/completions/portolan.fish
+  PowerShell   add to $PROFILE: portolan completion powershell | Out-String | Invoke-Expression
 `;
 
 export function addCompletionCommand(program: Command): void {

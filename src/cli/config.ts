@@ -7,8 +7,9 @@ import { type GlobalFlags, globalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable, printableLines } from './printable.ts';
 import { readConfig, readConfigQuietly } from './session.ts';
+import type { CliWiring } from './wiring.ts';
 
-export function addConfigCommand(program: Command): void {
+export function addConfigCommand(program: Command, wiring: CliWiring): void {
   const config = program.command('config').description('check, show and begin a configuration');
   config
     .command('init')
@@ -21,7 +22,7 @@ export function addConfigCommand(program: Command): void {
     .option('--strict', 'unknown keys are errors')
     .action(
       guarded(({ strict }: { strict?: boolean }, command: Command) =>
-        validate(strict ?? false, globalFlags(command)),
+        validate(strict ?? false, globalFlags(command), wiring),
       ),
     );
   config
@@ -41,7 +42,9 @@ async function init(file: string | undefined): Promise<number> {
   if (file === undefined) print(renderExample());
   else {
     await writeNew(file, renderExample());
-    note(`${printable(file)} is written; use it with --config, or check it with: portolan config validate`);
+    note(
+      `${printable(file)} is written; check it with: portolan config validate --config ${printable(file)}`,
+    );
   }
   return 0;
 }
@@ -56,14 +59,19 @@ async function writeNew(file: string, text: string): Promise<void> {
     const reasons: Record<string, string> = {
       EEXIST: 'it exists already and is left as it is',
       ENOENT: 'its folder does not exist',
+      EACCES: 'this user may not write there',
     };
     throw new PortolanError('conflict', `cannot write ${file}: ${reasons[code ?? ''] ?? code}`);
   }
 }
 
-async function validate(strict: boolean, global: GlobalFlags): Promise<number> {
-  const { warnings } = await readConfigQuietly(global, {}, strict);
-  for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
+async function validate(strict: boolean, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const loaded = await readConfigQuietly(global, {}, strict);
+  for (const warning of loaded.warnings) note(`warning: ${printableLines(warning)}`);
+  if (Object.keys(loaded.config.modules).length > 0) {
+    const { checkModuleDefaults } = await import('../actions/module-defaults.ts');
+    checkModuleDefaults(loaded, await wiring.loadRegistry());
+  }
   print('the configuration is valid\n');
   return 0;
 }
@@ -91,5 +99,7 @@ function jsonOf({ key, value, origin }: ShownSetting, withOrigin = false): objec
 
 function textOf(value: ShownSetting['value']): string {
   if (value === null || value === '') return '-';
-  return Array.isArray(value) ? value.join(', ') || '-' : String(value);
+  if (typeof value !== 'object') return String(value);
+  const plain = Array.isArray(value) && value.every((item) => typeof item !== 'object');
+  return plain ? value.join(', ') || '-' : JSON.stringify(value);
 }

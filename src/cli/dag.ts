@@ -3,9 +3,11 @@ import { PortolanError } from '../domain/errors.ts';
 import type { Graph, GraphIssue } from '../engine/graph.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
-import { note, print } from './output.ts';
-import { jsonText, printable } from './printable.ts';
-import { loadCatalogue } from './session.ts';
+import { type GlobalFlags, globalFlags } from './globals.ts';
+import { graphDot, graphOut, graphText } from './graph-text.ts';
+import { note, print, writeResult } from './output.ts';
+import { jsonText, printable, printableLines } from './printable.ts';
+import { loadInstalled, readConfigQuietly } from './session.ts';
 import type { CliWiring } from './wiring.ts';
 
 export function addDagCommand(program: Command, wiring: CliWiring): void {
@@ -17,19 +19,40 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     .option('--strict', 'warnings are failures too')
     .option('--json', 'the findings as JSON')
     .action(
-      guarded((file: string, flags: { strict?: boolean; json?: boolean }) => validate(file, flags, wiring)),
+      guarded((file: string, flags: { strict?: boolean; json?: boolean }, command: Command) =>
+        validate(file, flags, globalFlags(command), wiring),
+      ),
     );
   dag
     .command('show')
     .description('show the nodes of a graph file or of an installed graph')
     .argument('<file>', 'file, or name of an installed graph')
     .addOption(new Option('--format <format>', 'form').choices(['text', 'dot', 'json']).default('text'))
-    .action(guarded((file: string, { format }: { format: string }) => show(file, format, wiring)));
+    .action(
+      guarded((file: string, { format }: { format: string }, command: Command) =>
+        show(file, format, globalFlags(command), wiring),
+      ),
+    );
+  dag
+    .command('export')
+    .description('print an installed graph as a file, to be changed and used with scan --dag')
+    .argument('<name>', 'name of an installed graph')
+    .option('-o, --output <file>', 'file; stdout without it')
+    .addOption(new Option('--format <format>', 'form').choices(['yaml', 'json']).default('yaml'))
+    .action(
+      guarded((name: string, flags: { format: string; output?: string }, command: Command) =>
+        exportGraph(name, flags, globalFlags(command), wiring),
+      ),
+    );
   dag
     .command('list')
     .description('list the installed graphs')
     .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
-    .action(guarded(({ format }: { format: string }) => list(format, wiring)));
+    .action(
+      guarded(({ format }: { format: string }, command: Command) =>
+        list(format, globalFlags(command), wiring),
+      ),
+    );
 }
 
 interface CheckedFile {
@@ -82,10 +105,12 @@ async function readGraphText(file: string): Promise<string> {
 async function validate(
   file: string,
   flags: { strict?: boolean; json?: boolean },
+  global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
   const { graph, errors, warnings } = await checkFile(file, wiring);
   const valid = errors.length === 0;
+  if (valid) await checkLicence(graph, global);
   if (flags.json) print(jsonText({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
   else {
     for (const issue of errors) print(`${issueLine(file, 'error', issue)}\n`);
@@ -94,6 +119,16 @@ async function validate(
   }
   if (!valid) return 1;
   return flags.strict && warnings.length > 0 ? 2 : 0;
+}
+
+/** @throws PortolanError `license_required` for modules that need a licence where licences are enforced */
+async function checkLicence({ nodes }: Graph, global: GlobalFlags): Promise<void> {
+  const moduleTypes = nodes.map((node) => node.moduleType);
+  const { featuresOfModules } = await import('../domain/licence.ts');
+  if (featuresOfModules(moduleTypes).length === 0) return;
+  const { config } = await readConfigQuietly(global);
+  const { readLicence } = await import('../actions/read-licence.ts');
+  (await readLicence(config)).demandModules(moduleTypes);
 }
 
 function issueOut(issue: GraphIssue): Record<string, unknown> {
@@ -110,8 +145,8 @@ function issueLine(file: string, severity: string, issue: GraphIssue): string {
   );
 }
 
-async function show(file: string, format: string, wiring: CliWiring): Promise<number> {
-  const found = await findGraph(file, wiring);
+async function show(file: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const found = await findGraph(file, global, wiring);
   for (const issue of found.errors) note(issueLine(file, 'error', issue));
   if (found.errors.length > 0) return 1;
   if (format === 'json') print(jsonText(graphOut(found.graph)));
@@ -121,67 +156,47 @@ async function show(file: string, format: string, wiring: CliWiring): Promise<nu
 }
 
 /** A name without a slash or an extension can be an installed graph. */
-async function findGraph(file: string, wiring: CliWiring): Promise<CheckedFile> {
+async function findGraph(file: string, global: GlobalFlags, wiring: CliWiring): Promise<CheckedFile> {
   if (/^[\w-]+$/.test(file)) {
-    const { library } = await loadCatalogue(wiring);
+    const { library } = await loadInstalled(wiring, global);
     const installed = library.get(file);
     if (installed) return { graph: installed.graph, errors: [], warnings: [] };
   }
   return checkFile(file, wiring);
 }
 
-function graphOut(graph: Graph): Record<string, unknown> {
-  return {
-    name: graph.name,
-    description: graph.description,
-    version: graph.version,
-    nodes: graph.nodes.map((node) => ({
-      instance_id: node.instanceId,
-      module_type: node.moduleType,
-      config: node.config,
-      depends_on: node.dependsOn,
-    })),
-  };
+/** An installed graph as a file, to be changed and used with `scan --dag`. */
+async function exportGraph(
+  name: string,
+  flags: { format: string; output?: string },
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const { library } = await loadInstalled(wiring, global);
+  const entry = library.get(name);
+  if (!entry) {
+    const known = library.list().map((installed) => installed.name);
+    throw new PortolanError('not_found', `no graph "${name}" is installed; there are ${known.join(', ')}`);
+  }
+  const text = flags.format === 'json' ? jsonText(graphOut(entry.graph)) : entry.text;
+  if (flags.output === undefined) print(printableLines(text));
+  else await writeResult(flags.output, piece(text));
+  return 0;
 }
 
-function graphText(graph: Graph): string {
-  const title = [graph.name, graph.description].filter(Boolean).join(': ');
-  const rows = graph.nodes.map((node) => [
-    node.instanceId,
-    node.moduleType,
-    node.dependsOn.join(', ') || '-',
-    Object.entries(node.config)
-      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-      .join(' '),
-  ]);
-  return `${printable(title)}\n\n${renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'CONFIG'], rows)}`;
+async function* piece(text: string): AsyncGenerator<string> {
+  yield text;
 }
 
-/** Graphviz; names are quoted as JSON text, which DOT reads alike. */
-function graphDot(graph: Graph): string {
-  const nodes = graph.nodes.map(
-    (node) => `  ${dotText(node.instanceId)} [label=${dotText(`${node.instanceId}\n${node.moduleType}`)}];`,
-  );
-  const edges = graph.nodes.flatMap((node) =>
-    node.dependsOn.map((before) => `  ${dotText(before)} -> ${dotText(node.instanceId)};`),
-  );
-  return `digraph ${dotText(graph.name)} {\n  rankdir=LR;\n  node [shape=box];\n${[...nodes, ...edges].join('\n')}\n}\n`;
-}
-
-function dotText(text: string): string {
-  const lines = text.split('\n').map((line) => printable(line).replace(/["\\]/g, '\\$&'));
-  return `"${lines.join('\\n')}"`;
-}
-
-async function list(format: string, wiring: CliWiring): Promise<number> {
-  const { library } = await loadCatalogue(wiring);
+async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { library } = await loadInstalled(wiring, global);
   const dags = library.list().map(({ name, description, source, graph }) => ({
     name,
     description,
     source,
     nodes: graph.nodes.length,
   }));
-  if (format === 'json') print(jsonText({ dags }));
+  if (format === 'json') print(jsonText({ dags, problems: library.problems }));
   else {
     const rows = dags.map((dag) => [dag.name, String(dag.nodes), dag.source, dag.description]);
     print(renderColumns(['NAME', 'NODES', 'SOURCE', 'DESCRIPTION'], rows));

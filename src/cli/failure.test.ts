@@ -26,6 +26,17 @@ describe('describeFailure', () => {
     expect(describeFailure(sentence)).toBe('portolan: grace must be short\n');
   });
 
+  it('does not repeat a lone problem, nor the reason code of a target that is explained', () => {
+    const lone = invalidRequest('there is no syn scanner', [
+      { field: 'options.scan_type', reason: 'there is no syn scanner' },
+    ]);
+    expect(describeFailure(lone)).toBe('portolan: there is no syn scanner\n');
+    const target = invalidRequest('1 of 1 targets: "192.0.2.7": add it to the scope', [], {
+      targets: [{ index: 0, value: '192.0.2.7', reason: 'out_of_scope' }],
+    });
+    expect(describeFailure(target)).toBe('portolan: 1 of 1 targets: "192.0.2.7": add it to the scope\n');
+  });
+
   it('shows no control character', () => {
     expect(describeFailure(new PortolanError('network', 'a\x1b[2J\nb\x07'))).toBe(
       'portolan: a\\x1b[2J\nb\\x07\n',

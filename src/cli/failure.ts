@@ -37,11 +37,19 @@ export function describeFailure(error: unknown): string {
   );
   const problems = [...fields, ...targets]
     .map(({ field, value, reason }) => [field ?? JSON.stringify(value), reason] as const)
-    .filter(([subject, reason]) => ![': ', ' '].some((gap) => error.message.includes(subject + gap + reason)))
+    .filter(([subject, reason], _, all) => !saysAlready(error.message, subject, reason, all.length))
     .map(([subject, reason]) => `${subject}: ${reason}`);
   const shown = problems.slice(0, maxProblems).map((line) => `  ${printable(line)}\n`);
   if (problems.length > maxProblems) shown.push(`  ... and ${problems.length - maxProblems} more\n`);
   return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;
+}
+
+/** A target is named by its quoted text, in other words than the reason code; a lone problem may be the message. */
+function saysAlready(message: string, subject: string, reason: string, problems: number): boolean {
+  if ([': ', ' '].some((gap) => message.includes(subject + gap + reason))) return true;
+  return (
+    (subject.startsWith('"') && message.includes(`${subject}: `)) || (problems === 1 && message === reason)
+  );
 }
 
 /** Fields are `{field, reason}`, targets `{index, value, reason}`. */

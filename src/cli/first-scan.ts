@@ -5,7 +5,8 @@ import { openWorkspace } from '../workspace/workspace.ts';
 import { Client } from './client.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print, writeResult } from './output.ts';
-import { awaitScan, fetchResult } from './remote-scan.ts';
+import { fetchResult } from './remote-result.ts';
+import { awaitScan } from './remote-scan.ts';
 import { tableStyle } from './result-table.ts';
 import { noteOutcome, openView } from './scan-view.ts';
 import type { RunningServer } from './wiring.ts';
@@ -66,8 +67,8 @@ Scan something else${token === null ? '' : ' (the token is good for 24 hours)'}:
 ${header}    -H 'Content-Type: application/json' \\
     -d '{"targets": ["${firstTarget}"], "profile": "quick"}'
 
-API   ${url}/api/v1/
-Spec  ${url}/api/v1/openapi.json
+Page about the API  ${url}/api/v1/docs
+OpenAPI 3.1         ${url}/api/v1/openapi.json
 
 The server keeps running. Ctrl-C stops it.
 `;

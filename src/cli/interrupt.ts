@@ -5,13 +5,13 @@ import { performance } from 'node:perf_hooks';
  * Nobody presses it twice within this time.
  */
 const sameKeyMs = 150;
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const usual: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Calls `first` at the first Ctrl-C (or SIGTERM, SIGHUP); a second one ends the process at once with `exitCode`.
+ * Calls `first` at the first Ctrl-C (or another of `signals`); a second one ends the process at once with `exitCode`.
  * @returns a function that gives the signals back
  */
-export function onInterrupt(first: () => void, exitCode: number): () => void {
+export function onInterrupt(first: () => void, exitCode: number, signals = usual): () => void {
   let firstAt: number | null = null;
   const listener = () => {
     const now = performance.now();

@@ -1,10 +1,12 @@
-import { provisionalSummary, streamResults } from '../actions/stream-results.ts';
+import { exportScan } from '../actions/export-scan.ts';
+import { summaryOf } from '../actions/stream-results.ts';
 import type { Scan } from '../domain/scan.ts';
-import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
+import { mergedRows } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ResultFormat } from './output.ts';
-import { csvSafe, jsonSafe } from './printable.ts';
+import { jsonSafe, linesSafe } from './printable.ts';
 import { renderTable, type TableStyle } from './result-table.ts';
+import { yamlOfJson } from './yaml-text.ts';
 
 /** The results of a scan on this machine in the asked format, safe to print. */
 export async function* renderResult(
@@ -14,21 +16,25 @@ export async function* renderResult(
   style: TableStyle,
 ): AsyncIterable<string> {
   if (format === 'text') {
-    const summary = (await recordSummary(folder)) ?? provisionalSummary(scan);
-    yield* renderTable(mergedRows(folder), summary, style);
+    yield* renderTable(mergedRows(folder), await summaryOf(scan, folder), style);
   } else {
-    yield* makeSafe(format, await streamResults(scan, folder, format));
+    const text = await exportScan(scan, folder, format === 'yaml' ? 'json' : format);
+    yield* makeSafe(format, text as AsyncIterable<string>);
   }
 }
 
-/** Results as the API sends them, with every control character escaped or visible, and a line end at the end. */
+/**
+ * Results as the API sends them, with every control character escaped or visible, and a line end at the end; YAML is
+ * made of the JSON form.
+ */
 export async function* makeSafe(
   format: Exclude<ResultFormat, 'text'>,
   chunks: AsyncIterable<string>,
 ): AsyncIterable<string> {
-  const safe = format === 'csv' ? csvSafe : jsonSafe;
+  const isJson = format === 'json' || format === 'jsonl' || format === 'sarif';
+  const safe = isJson ? jsonSafe : linesSafe;
   let last = '\n';
-  for await (const chunk of chunks) {
+  for await (const chunk of format === 'yaml' ? yamlOfJson(chunks) : chunks) {
     if (chunk === '') continue;
     yield safe(chunk);
     last = chunk;

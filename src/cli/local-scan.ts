@@ -1,38 +1,60 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { decideRequest, type Submission } from '../actions/decide-request.ts';
+import { checkModuleDefaults } from '../actions/module-defaults.ts';
 import { type Catalogue, planScan } from '../actions/plan-scan.ts';
 import { runScan } from '../actions/run-scan.ts';
 import { ScanAbort } from '../actions/scan-failure.ts';
 import type { LiveScan, ScanOutcome } from '../actions/scan-messages.ts';
+import { showScan } from '../actions/show-scan.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { checkBaseline, writeDiff } from './compared-with.ts';
+import { usage } from './failure.ts';
 import { onInterrupt } from './interrupt.ts';
 import { renderResult } from './local-result.ts';
 import { createLog } from './log.ts';
-import { print, writeResult } from './output.ts';
+import { note, writeResult } from './output.ts';
+import { printPreview } from './plan-text.ts';
+import { isProfileFile, withProfileFile } from './profile-choice.ts';
 import { tableStyle } from './result-table.ts';
 import { openPlace, type ScanPlace } from './scan-place.ts';
-import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
+import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
 import type { ScanOrder } from './scan-work.ts';
-import { loadCatalogue } from './session.ts';
+import { loadCatalogue, noteProblems } from './session.ts';
 import type { CliWiring } from './wiring.ts';
 
 /** Runs a scan in this process. @returns the exit code */
 export async function scanHere(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
-  const catalogue = await loadCatalogue(wiring);
-  const request = requestOf(order, settings.config, catalogue);
+  const { catalogue, request } = await decide(order, settings, wiring);
   // What cannot be planned is refused before anything is stored or sent.
   await planScan(request, settings.config, catalogue);
+  await checkRules(request);
   const place = await openPlace(settings.config);
   try {
+    if (order.flags.compareWith !== undefined) await findBaseline(place, order.flags.compareWith);
     return await new LocalScan(order, settings, catalogue, request, place).run();
   } finally {
     await place.close();
   }
+}
+
+/** A file of signatures that cannot be read or used is told before the scan. @throws PortolanError `usage` */
+async function checkRules({ options }: ScanRequest): Promise<void> {
+  const file = options.fingerprint_rules;
+  if (file === undefined) return;
+  const { loadCatalogue: loadSignatures } = await import('../knowledge/catalogue.ts');
+  await loadSignatures(file).catch((error: Error) => {
+    throw usage(`--fingerprint-rules: ${error.message}`);
+  });
+}
+
+async function findBaseline({ store }: ScanPlace, id: string): Promise<void> {
+  if (store === null) throw usage('--compare-with needs the workspace; leave out --no-workspace');
+  checkBaseline(await showScan(store, id));
 }
 
 class LocalScan {
@@ -65,8 +87,33 @@ class LocalScan {
     const outcome = await this.#execute(folder, book);
     await book.finish(outcome, await folder.sizeBytes());
     noteOutcome(outcome, this.#order.flags.quiet ?? false);
-    await this.#writeResult(folder, scanOf(this.#request, outcome, book.startedAt));
+    const scan = scanOf(this.#request, outcome, book.startedAt);
+    try {
+      await this.#writeResult(folder, scan);
+      await this.#compare();
+    } finally {
+      await this.#notify(scan);
+    }
     return exitCodeOf(outcome);
+  }
+
+  async #notify(scan: Scan): Promise<void> {
+    const { notifications } = this.#request;
+    if (notifications.length === 0) return;
+    const { notifyFromHere } = await import('./local-notifications.ts');
+    const tell = this.#order.flags.quiet ? () => undefined : note;
+    await notifyFromHere(this.#place, this.#settings.config, scan, notifications, tell);
+  }
+
+  async #compare(): Promise<void> {
+    const { compareWith } = this.#order.flags;
+    const { store, workspace } = this.#place;
+    if (compareWith === undefined || store === null) return;
+    const { compareScans } = await import('../actions/compare-scans.ts');
+    const { renderDiff } = await import('./scan-diff.ts');
+    const context = { store, workspace, config: this.#settings.config, catalogue: this.#catalogue };
+    const comparison = await compareScans(context, this.#request.scan_id, compareWith);
+    await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
   }
 
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
@@ -100,31 +147,50 @@ class LocalScan {
     const { file, format } = this.#order.output;
     const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
     await writeResult(file, renderResult(format, folder, scan, style));
+    if (!this.#order.flags.quiet) noteResult(scan, file, this.#place.store !== null);
   }
 }
 
 /** Plans a scan and prints what it would do; nothing is sent and nothing is kept. @returns the exit code */
-export async function dryRun(order: ScanOrder, config: Config, wiring: CliWiring): Promise<number> {
-  const { describePlan } = await import('./plan-text.ts');
-  const catalogue = await loadCatalogue(wiring);
-  const request = requestOf(order, config, catalogue);
-  const plan = await planScan(request, config, catalogue);
-  const json = order.output.format === 'json' || order.output.format === 'jsonl';
-  print(describePlan(request, plan, config, json));
+export async function dryRun(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
+  const { previewScan } = await import('../actions/preview-scan.ts');
+  const { catalogue, request } = await decide(order, settings, wiring);
+  await checkRules(request);
+  printPreview(await previewScan(request, settings.config, catalogue), order.output.format);
   return 0;
+}
+
+/** What is installed, the profile file of the order too, and what the order means with it. @throws PortolanError */
+async function decide(
+  order: ScanOrder,
+  settings: LoadedConfig,
+  wiring: CliWiring,
+): Promise<{ catalogue: Catalogue; request: ScanRequest }> {
+  const installed = await loadCatalogue(wiring, settings.config);
+  noteProblems(installed);
+  checkModuleDefaults(settings, installed.registry);
+  const { profile } = order.flags;
+  if (profile === undefined || !isProfileFile(profile)) {
+    return { catalogue: installed, request: requestOf(order, settings.config, installed) };
+  }
+  const chosen = await withProfileFile(installed, profile);
+  const submission = { ...order.submission, profile: chosen.profile };
+  const request = requestOf({ ...order, submission }, settings.config, chosen.catalogue);
+  return { catalogue: chosen.catalogue, request };
 }
 
 /** @throws PortolanError `invalid_request` with every problem */
 function requestOf(order: ScanOrder, config: Config, { library }: Catalogue): ScanRequest {
-  const { dag } = order;
-  const named = dag === undefined || library.get(dag) ? dag : resolve(dag);
-  const submission = (
-    named === undefined ? order.submission : { ...order.submission, dag: named }
-  ) as Submission;
-  const entries = library.list();
+  const { dag, flags } = order;
+  const submission = { ...order.submission } as Submission;
+  if (dag !== undefined) submission.dag = library.get(dag) ? dag : resolve(dag);
+  if (flags.fingerprintRules !== undefined) {
+    submission.options = { ...submission.options, fingerprint_rules: resolve(flags.fingerprintRules) };
+  }
   const choices = {
-    profiles: entries.filter(({ kind }) => kind === 'profile'),
-    dags: entries.map(({ name }) => name),
+    profiles: library.profiles(),
+    dags: library.list().map(({ name }) => name),
+    installed: library,
   };
   const createdAt = new Date();
   const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: 'cli', graphFiles: true };

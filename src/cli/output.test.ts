@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkOutputFile, chooseOutput, writeResult } from './output.ts';
+import { checkOutputFile, chooseFile, chooseOutput, writeResult } from './output.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -30,6 +30,12 @@ describe('chooseOutput', () => {
     [{ output: './json' }, './json', 'text'],
     [{ output: 'result.csv', format: 'json' }, 'result.csv', 'json'],
     [{ output: '-', format: 'json' }, null, 'json'],
+    [{ output: 'yaml' }, null, 'yaml'],
+    [{ output: 'report.html' }, 'report.html', 'html'],
+    [{ output: 'report.xml' }, 'report.xml', 'nmap'],
+    [{ output: 'report.SARIF' }, 'report.SARIF', 'sarif'],
+    [{ output: 'report.yml' }, 'report.yml', 'yaml'],
+    [{ output: 'html' }, 'html', 'text'],
   ] as const)('%j', (flags, file, format) => {
     expect(chooseOutput(flags)).toEqual({ file, format });
   });
@@ -37,11 +43,23 @@ describe('chooseOutput', () => {
   it.each([
     [{ format: 'xml' }, 'not a format'],
     [{ format: 'pdf' }, 'not in this build'],
-    [{ output: 'yaml' }, 'not in this build'],
-    [{ output: 'report.html' }, 'not in this build'],
+    [{ output: 'report.pdf' }, 'not in this build'],
+    [{ output: 'scan.tar.gz' }, 'workspace export'],
     [{ output: '' }, 'needs a file name'],
   ])('refuses %j', (flags, reason) => {
     expect(() => chooseOutput(flags)).toThrow(reason);
+  });
+});
+
+describe('chooseFile', () => {
+  it.each([
+    [{ output: 'scan.tar.gz' }, 'tar.gz'],
+    [{ output: 'SCAN.TAR.GZ' }, 'tar.gz'],
+    [{ output: 'scan.tgz' }, 'tar.gz'],
+    [{ output: 'scan.gz' }, 'text'],
+    [{ format: 'tar.gz' }, 'tar.gz'],
+  ] as const)('takes %j for %s', (flags, format) => {
+    expect(chooseFile(flags)).toMatchObject({ format });
   });
 });
 

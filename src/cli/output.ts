@@ -5,11 +5,13 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 import { usage } from './failure.ts';
 
-export const resultFormats = ['text', 'json', 'jsonl', 'csv'] as const;
+/** Formats of results; `tar.gz` is for `workspace export` alone. */
+export const resultFormats = ['text', 'json', 'jsonl', 'csv', 'yaml', 'html', 'nmap', 'sarif'] as const;
 export type ResultFormat = (typeof resultFormats)[number];
+export type FileFormat = ResultFormat | 'tar.gz';
 
-/** Words of the contract for formats; some are not in this build. */
-const formatWords = ['text', 'json', 'jsonl', 'csv', 'yaml', 'html', 'pdf'];
+/** Words for formats that are not in this build. */
+const laterWords = ['pdf'];
 const bareWords = ['json', 'jsonl', 'csv', 'text', 'yaml'];
 const extensions: Record<string, string> = {
   '.json': 'json',
@@ -20,29 +22,47 @@ const extensions: Record<string, string> = {
   '.yaml': 'yaml',
   '.yml': 'yaml',
   '.html': 'html',
+  '.htm': 'html',
+  '.xml': 'nmap',
+  '.sarif': 'sarif',
   '.pdf': 'pdf',
+  '.tgz': 'tar.gz',
+  '.tar.gz': 'tar.gz',
 };
 
 /**
  * Where results go and in which format: `-o` names a file, except that a bare format word means the format; without
  * `--format` the extension of the file decides, else text. `file: null` is stdout.
  */
-export function chooseOutput(flags: { output?: string | undefined; format?: string | undefined }): {
-  file: string | null;
-  format: ResultFormat;
-} {
+export function chooseOutput(flags: OutputFlags): { file: string | null; format: ResultFormat } {
+  const { file, format } = chooseFile(flags);
+  if (format === 'tar.gz') throw usage('tar.gz is for workspace export: a whole scan with its files');
+  return { file, format };
+}
+
+interface OutputFlags {
+  output?: string | undefined;
+  format?: string | undefined;
+}
+
+/** The same where tar.gz is a format too. */
+export function chooseFile(flags: OutputFlags): { file: string | null; format: FileFormat } {
   const word = flags.output !== undefined && bareWords.includes(flags.output);
   const file = word || flags.output === '-' ? null : (flags.output ?? null);
   if (file === '') throw usage('--output needs a file name');
   const named = flags.format ?? (word ? flags.output : undefined);
-  const format = named ?? (file ? extensions[extname(file).toLowerCase()] : undefined) ?? 'text';
+  const format = named ?? (file ? extensions[extensionOf(file)] : undefined) ?? 'text';
   return { file, format: checkFormat(format) };
 }
 
-function checkFormat(format: string): ResultFormat {
-  const known = resultFormats.find((candidate) => candidate === format);
+function extensionOf(file: string): string {
+  return /\.tar\.gz$/i.test(file) ? '.tar.gz' : extname(file).toLowerCase();
+}
+
+function checkFormat(format: string): FileFormat {
+  const known = [...resultFormats, 'tar.gz' as const].find((candidate) => candidate === format);
   if (known) return known;
-  const why = formatWords.includes(format) ? 'is not in this build' : 'is not a format';
+  const why = laterWords.includes(format) ? 'is not in this build' : 'is not a format';
   throw usage(`${format} ${why}; choose one of ${resultFormats.join(', ')}`);
 }
 
@@ -64,13 +84,16 @@ export async function checkOutputFile(file: string): Promise<void> {
   });
 }
 
-/** Writes text to stdout, or to a file that appears complete (mode 0600) or not at all. */
-export async function writeResult(file: string | null, chunks: AsyncIterable<string>): Promise<void> {
+/** Pieces of a result: text, or the bytes of an archive. */
+export type Pieces = AsyncIterable<string | Uint8Array>;
+
+/** Writes a result to stdout, or to a file that appears complete (mode 0600) or not at all. */
+export async function writeResult(file: string | null, chunks: Pieces): Promise<void> {
   if (file === null) await writeToStdout(chunks);
   else await writeToFile(file, chunks);
 }
 
-async function writeToStdout(chunks: AsyncIterable<string>): Promise<void> {
+async function writeToStdout(chunks: Pieces): Promise<void> {
   for await (const chunk of chunks) {
     if (!process.stdout.writable) return;
     if (!process.stdout.write(chunk)) await roomOrEnd(process.stdout);
@@ -89,7 +112,7 @@ function roomOrEnd(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
-async function writeToFile(file: string, chunks: AsyncIterable<string>): Promise<void> {
+async function writeToFile(file: string, chunks: Pieces): Promise<void> {
   await checkOutputFile(file);
   const target = await realpath(file).catch(() => resolve(file));
   if (await isSpecial(target)) return writeInPlace(target, chunks);
@@ -110,7 +133,7 @@ async function isSpecial(target: string): Promise<boolean> {
   return found !== null && !found.isFile();
 }
 
-async function writeInPlace(target: string, chunks: AsyncIterable<string>): Promise<void> {
+async function writeInPlace(target: string, chunks: Pieces): Promise<void> {
   try {
     await writeAndClose(await open(target, 'w'), chunks, false);
   } catch (error) {
@@ -118,11 +141,7 @@ async function writeInPlace(target: string, chunks: AsyncIterable<string>): Prom
   }
 }
 
-async function writeAndClose(
-  handle: FileHandle,
-  chunks: AsyncIterable<string>,
-  sync: boolean,
-): Promise<void> {
+async function writeAndClose(handle: FileHandle, chunks: Pieces, sync: boolean): Promise<void> {
   try {
     for await (const chunk of chunks) await handle.writeFile(chunk);
     if (sync) await handle.sync();

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnsOf, csvSafe, fit, jsonSafe, pad, printable, printableLines } from './printable.ts';
+import { columnsOf, fit, jsonSafe, linesSafe, pad, printable, printableLines } from './printable.ts';
 
 /** Case T-022: what a hostile banner may try on a terminal. */
 const escapes = [
@@ -57,9 +57,9 @@ describe('jsonSafe', () => {
   });
 });
 
-describe('csvSafe', () => {
+describe('linesSafe', () => {
   it('keeps row ends and shows everything else', () => {
-    expect(csvSafe('a,\x1b[2J\r\nb,\x9b\u202e\r\n')).toBe('a,\\x1b[2J\r\nb,\\x9b\\u{202e}\r\n');
+    expect(linesSafe('a,\x1b[2J\r\nb,\x9b\u202e\r\n')).toBe('a,\\x1b[2J\r\nb,\\x9b\\u{202e}\r\n');
   });
 });
 

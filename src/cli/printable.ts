@@ -1,24 +1,18 @@
+import { visibleCharacter, visibleText } from '../domain/visible.ts';
+
 /**
  * What a target sent is bytes, not terminal commands. Every text that did not come from this program passes one of
  * these functions on its way out, whether the output is a terminal, a pipe or a file.
  */
 
-/**
- * Control characters (C0, DEL, C1), format characters (bidi overrides, zero width, tags), line and paragraph
- * separators and lone surrogates: whatever moves the cursor, hides text or changes its order.
- */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
-/** The same beyond ASCII and with DEL: what JSON.stringify leaves as it is. */
+/** Of the unprintable characters those that JSON.stringify leaves as they are. */
 const unsafeInJson = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Controls without CR and LF, which end the rows of CSV. */
-const unsafeInCsv = /[^\P{Cc}\r\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+/** All unprintable characters but CR and LF, which end lines. */
+const unsafeInLines = /[^\P{Cc}\r\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** One line of text with every unprintable character visible: `\xNN`, or `\u{...}` beyond Latin-1. */
-export function printable(text: string): string {
-  return text.replace(unprintable, visible);
-}
+export const printable = visibleText;
 
 /** The same for text of several lines; line ends stay. */
 export function printableLines(text: string): string {
@@ -32,14 +26,9 @@ export function jsonSafe(json: string): string {
   );
 }
 
-/** CSV with every unprintable character visible, as in `printable`; row ends stay. */
-export function csvSafe(csv: string): string {
-  return csv.replace(unsafeInCsv, visible);
-}
-
-function visible(character: string): string {
-  const code = character.codePointAt(0) as number;
-  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
+/** CSV, HTML or XML with every unprintable character visible, as in `printable`; line ends stay. */
+export function linesSafe(text: string): string {
+  return text.replace(unsafeInLines, visibleCharacter);
 }
 
 function escapeUnit(unit: number): string {

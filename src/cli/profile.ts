@@ -1,11 +1,14 @@
 import { type Command, Option } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
-import type { LibraryEntry } from '../engine/graph-library.ts';
+import type { GraphLibrary, ProfileEntry } from '../engine/graph-library.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
+import { type GlobalFlags, globalFlags } from './globals.ts';
+import { nodesOut } from './graph-text.ts';
 import { print } from './output.ts';
-import { jsonText } from './printable.ts';
-import { loadCatalogue } from './session.ts';
+import { jsonText, printableLines } from './printable.ts';
+import { isProfileFile, withProfileFile } from './profile-choice.ts';
+import { loadInstalled } from './session.ts';
 import type { CliWiring } from './wiring.ts';
 
 export function addProfileCommand(program: Command, wiring: CliWiring): void {
@@ -14,46 +17,61 @@ export function addProfileCommand(program: Command, wiring: CliWiring): void {
     .command('list')
     .description('list every profile')
     .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
-    .action(guarded(({ format }: { format: string }) => list(format, wiring)));
+    .action(
+      guarded(({ format }: { format: string }, command: Command) =>
+        list(format, globalFlags(command), wiring),
+      ),
+    );
   profile
     .command('show')
-    .description('print the graph file of a profile')
-    .argument('<name>', 'name or alias of a profile')
+    .description('print the file of a profile; of a file, check it')
+    .argument('<name>', 'name or alias of a profile, or a profile file')
     .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
-    .action(guarded((name: string, { format }: { format: string }) => show(name, format, wiring)));
+    .action(
+      guarded((name: string, { format }: { format: string }, command: Command) =>
+        show(name, format, globalFlags(command), wiring),
+      ),
+    );
 }
 
-async function list(format: string, wiring: CliWiring): Promise<number> {
-  const { library } = await loadCatalogue(wiring);
-  const profiles = library.list().filter((entry) => entry.kind === 'profile');
-  if (format === 'json') print(jsonText({ profiles: profiles.map(profileOut) }));
-  else {
-    const rows = profiles.map((entry) => [
-      entry.name,
-      entry.aliases.join(', ') || '-',
-      entry.source,
-      entry.description,
-    ]);
-    print(renderColumns(['NAME', 'ALIASES', 'SOURCE', 'DESCRIPTION'], rows));
+async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { library } = await loadInstalled(wiring, global);
+  const profiles = library.profiles();
+  if (format === 'json') {
+    print(jsonText({ profiles: profiles.map(profileOut), problems: library.problems }));
+    return 0;
   }
+  const rows = profiles.map((entry) => [
+    entry.name,
+    entry.aliases.join(', ') || '-',
+    entry.source,
+    entry.description,
+  ]);
+  print(renderColumns(['NAME', 'ALIASES', 'SOURCE', 'DESCRIPTION'], rows));
   return 0;
 }
 
-async function show(name: string, format: string, wiring: CliWiring): Promise<number> {
-  const { library } = await loadCatalogue(wiring);
+async function show(name: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const catalogue = await loadInstalled(wiring, global);
+  const chosen = isProfileFile(name) ? await withProfileFile(catalogue, name) : { catalogue, profile: name };
+  const entry = findProfile(chosen.catalogue.library, chosen.profile);
+  if (format === 'text') print(printableLines(entry.text));
+  else print(jsonText({ ...profileOut(entry), ...settingsOut(entry), nodes: nodesOut(entry.graph) }));
+  return 0;
+}
+
+function findProfile(library: GraphLibrary, name: string): ProfileEntry {
   const entry = library.profile(name);
-  if (!entry) {
-    const known = library.profileNames().join(', ');
-    throw new PortolanError('not_found', `no profile "${name}"; there are ${known}`);
-  }
-  if (format === 'json') print(jsonText(profileOut(entry)));
-  else {
-    const { readFile } = await import('node:fs/promises');
-    print(await readFile(entry.file, 'utf8'));
-  }
-  return 0;
+  if (entry) return entry;
+  const known = library.profileNames().join(', ');
+  throw new PortolanError('not_found', `no profile "${name}"; there are ${known}`);
 }
 
-function profileOut({ name, description, source, aliases }: LibraryEntry): Record<string, unknown> {
+function profileOut({ name, description, source, aliases }: ProfileEntry): Record<string, unknown> {
   return { name, description, source, aliases };
+}
+
+/** Of a builtin profile, the graph says all. */
+function settingsOut({ dag, settings }: ProfileEntry): Record<string, unknown> {
+  return settings === null ? {} : { dag, settings };
 }

@@ -1,8 +1,12 @@
 import { Command } from 'commander';
+import { addAuditCommand } from './audit.ts';
 import { addCompletionCommand } from './completion.ts';
 import { addConfigCommand } from './config.ts';
 import { addDagCommand } from './dag.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { addGlobalOptions } from './globals.ts';
+import { addJobCommand } from './job.ts';
+import { addLicenseCommand } from './license.ts';
 import { addModuleCommand } from './module.ts';
 import { watchStdout } from './output.ts';
 import { printableLines } from './printable.ts';
@@ -19,12 +23,18 @@ import { addWorkspaceCommand } from './workspace.ts';
  */
 export function buildProgram(wiring: CliWiring): Command {
   watchStdout();
-  const program = new Command('portolan')
+  const program: Command = new Command('portolan')
     .description('A network security scanner that runs as a server.')
     .version(`portolan ${wiring.version}`, '--version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: true, helpWidth: Math.min(process.stdout.columns || 80, 110) })
+    .configureHelp({
+      showGlobalOptions: true,
+      // The flags of a command between (scan, above scan status) are not flags of the one below.
+      visibleGlobalOptions: (command) =>
+        command.parent === null ? [] : program.options.filter((option) => !option.hidden),
+      helpWidth: Math.min(process.stdout.columns || 80, 110),
+    })
     .configureOutput({
       // commander repeats what was typed; a script may have put anything there.
       writeErr: (text) => void process.stderr.write(printableLines(text)),
@@ -35,11 +45,15 @@ export function buildProgram(wiring: CliWiring): Command {
   program.addHelpText('after', examples);
   addScanCommand(program, wiring);
   addServerCommand(program, wiring);
+  addJobCommand(program);
   addWorkspaceCommand(program);
   addDagCommand(program, wiring);
   addProfileCommand(program, wiring);
   addModuleCommand(program, wiring);
-  addConfigCommand(program);
+  addConfigCommand(program, wiring);
+  addAuditCommand(program);
+  addLicenseCommand(program);
+  addDoctorCommand(program);
   addVersionCommand(program, wiring);
   addCompletionCommand(program);
   return program;

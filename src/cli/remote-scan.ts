@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ScanPreview } from '../actions/preview-scan.ts';
 import { PortolanError } from '../domain/errors.ts';
-import type { ResultRow } from '../domain/result.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
-import { Client } from './client.ts';
-import { unwrapData } from './envelope.ts';
-import { readLines, type ServerEvent } from './event-stream.ts';
+import type { Client } from './client.ts';
+import { checkBaseline, writeDiff } from './compared-with.ts';
+import type { ServerEvent } from './event-stream.ts';
 import { usage } from './failure.ts';
 import { onInterrupt } from './interrupt.ts';
-import { makeSafe } from './local-result.ts';
-import { note, print, type ResultFormat, writeResult } from './output.ts';
+import { note, print, writeResult } from './output.ts';
+import { printPreview } from './plan-text.ts';
 import { jsonText, printable } from './printable.ts';
-import { renderTable, type TableStyle, tableStyle } from './result-table.ts';
-import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
+import { isProfileFile } from './profile-choice.ts';
+import { fetchResult } from './remote-result.ts';
+import { tableStyle } from './result-table.ts';
+import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
 import type { ScanOrder } from './scan-work.ts';
 
 /** How long a server may stay away while a scan is followed. */
@@ -25,25 +27,48 @@ interface Accepted {
 }
 
 /** Submits a scan to a server, follows it and fetches its results. @returns the exit code */
-export async function scanOnServer(order: ScanOrder, url: string): Promise<number> {
-  const client = new Client({
-    url,
-    token: order.flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null),
-  });
-  const body =
-    order.dag === undefined ? order.submission : { ...order.submission, dag: graphName(order.dag) };
+export async function scanOnServer(order: ScanOrder, client: Client): Promise<number> {
+  const body = bodyOf(order);
+  const { output, flags } = order;
+  const baseline = flags.compareWith;
+  if (baseline !== undefined) checkBaseline(await client.call<Scan>('GET', scanPath(baseline)));
   const accepted = await client.call<Accepted>('POST', '/api/v1/scans', body);
-  if (!order.flags.wait) {
-    print(order.output.format === 'json' ? jsonText(accepted) : `${printable(accepted.scan_id)}\n`);
+  if (!flags.wait) {
+    print(output.format === 'json' ? jsonText(accepted) : `${printable(accepted.scan_id)}\n`);
     return 0;
   }
-  const view = openView(order.flags);
+  const view = openView(flags);
   view.note(`scan ${printable(accepted.scan_id)} runs on ${client.url}`);
   const scan = await follow(client, accepted.scan_id, view);
-  noteOutcome(scan, order.flags.quiet ?? false);
-  const style = tableStyle(order.output.file === null ? process.stdout : {}, !order.flags.color);
-  await writeResult(order.output.file, fetchResult(client, scan, order.output.format, style));
+  noteOutcome(scan, flags.quiet ?? false);
+  const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
+  await writeResult(output.file, fetchResult(client, scan, output.format, style));
+  if (!flags.quiet) noteResult(scan, output.file, false);
+  if (baseline !== undefined) {
+    const { fetchDiff } = await import('./scan-diff.ts');
+    await writeDiff(output, (format) => fetchDiff(client, { id: scan.scan_id, baseline }, format));
+  }
   return exitCodeOf(scan);
+}
+
+/** Asks a server what a scan would do; nothing is sent to a target and nothing is kept. @returns the exit code */
+export async function dryRunOnServer(order: ScanOrder, client: Client): Promise<number> {
+  const preview = await client.call<ScanPreview>('POST', '/api/v1/scans/plan', bodyOf(order));
+  printPreview(preview, order.output.format);
+  return 0;
+}
+
+/** The body of the submission to a server. @throws PortolanError `usage` for what a server cannot know */
+export function bodyOf({ submission, dag, flags }: ScanOrder): Record<string, unknown> {
+  if (flags.fingerprintRules !== undefined) {
+    throw usage('--fingerprint-rules names a file of this machine; a server cannot read it');
+  }
+  if (flags.profile !== undefined && isProfileFile(flags.profile)) {
+    throw usage(
+      `a server runs installed profiles only, not the file ${flags.profile}; without a server (or with --no-workspace) it can be used`,
+    );
+  }
+  return dag === undefined ? submission : { ...submission, dag: graphName(dag) };
 }
 
 /** Over the API a graph is an installed name; a file would have to lie on the server. */
@@ -110,7 +135,8 @@ function leftBehind({ code, message }: PortolanError, scanId: string): PortolanE
   return new PortolanError(code, `${message}; the scan ${scanId} goes on when its server is back`);
 }
 
-function scanPath(scanId: string): string {
+/** Path of a scan in the API. */
+export function scanPath(scanId: string): string {
   return `/api/v1/scans/${encodeURIComponent(scanId)}`;
 }
 
@@ -127,35 +153,5 @@ function readData(event: ServerEvent): unknown {
     return (JSON.parse(event.data) as unknown) ?? {};
   } catch {
     return {};
-  }
-}
-
-/** Results of a scan on a server in the asked format, streamed. */
-export async function* fetchResult(
-  client: Client,
-  scan: Scan,
-  format: ResultFormat,
-  style: TableStyle,
-): AsyncIterable<string> {
-  const path = `${scanPath(scan.scan_id)}/results?format=`;
-  if (format === 'text') {
-    yield* renderTable(readRows(await client.download(`${path}jsonl`)), null, style);
-  } else {
-    const text = await client.download(path + format);
-    yield* makeSafe(format, format === 'json' ? unwrapData(text) : text);
-  }
-}
-
-async function* readRows(chunks: AsyncIterable<string>): AsyncIterable<ResultRow> {
-  for await (const line of readLines(chunks)) {
-    if (line === '') continue;
-    try {
-      yield JSON.parse(line) as ResultRow;
-    } catch {
-      throw new PortolanError(
-        'network',
-        'the server sent a result that is not JSON Lines, or the connection broke',
-      );
-    }
   }
 }

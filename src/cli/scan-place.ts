@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { findLockHolder } from '../workspace/workspace-lock.ts';
@@ -20,12 +21,28 @@ export async function serverInCharge(config: Config): Promise<string | null> {
   return (await findLockHolder(config.workspace.dir))?.url || null;
 }
 
-/** @throws PortolanError `configuration` when the workspace cannot be used */
+/** @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden` */
 export async function openPlace(config: Config): Promise<ScanPlace> {
   if (!config.workspace.enabled) return openTemporary();
   const workspace = await openWorkspace(config.workspace.dir);
+  const tenant = chosenTenant(config);
+  if (tenant !== null) await workspace.makeTenants([tenant]);
   const store = await openStore(workspace.storeFile);
-  return { workspace, store, close: () => store.close() };
+  return {
+    workspace: workspace.forTenant(tenant),
+    store: store.forTenant(tenant),
+    close: () => store.close(),
+  };
+}
+
+/** Whose the scan will be; null without tenants. @throws PortolanError `tenant_forbidden` */
+function chosenTenant({
+  multi_tenant: { enabled, tenants, default_tenant: byDefault },
+}: Config): string | null {
+  if (!enabled) return null;
+  const tenant = process.env['SERVICE_TENANT_ID'] || byDefault;
+  if (tenant === null || tenants.includes(tenant)) return tenant;
+  throw new PortolanError('tenant_forbidden', 'SERVICE_TENANT_ID is not in multi_tenant.tenants');
 }
 
 async function openTemporary(): Promise<ScanPlace> {

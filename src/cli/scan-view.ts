@@ -3,7 +3,7 @@ import type { Scan } from '../domain/scan.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note } from './output.ts';
 import { printable } from './printable.ts';
-import { ProgressBar, progressLine } from './progress-bar.ts';
+import { count, ProgressBar, progressLine } from './progress-bar.ts';
 
 /** Least time between two progress lines where there is no terminal. */
 const lineMs = 1000;
@@ -55,6 +55,20 @@ export function noteOutcome(ended: Ended, quiet: boolean): void {
     note(`stage ${printable(`${stage.instance_id} failed: ${stage.error ?? 'no reason given'}`)}`);
   }
   if (ended.error) note(`portolan: the scan failed (${ended.error.code}): ${printable(ended.error.message)}`);
+}
+
+/** On a terminal: where the result went, and the id that it is kept under. */
+export function noteResult(
+  scan: Pick<Scan, 'scan_id' | 'results'>,
+  file: string | null,
+  kept: boolean,
+): void {
+  if (!process.stderr.isTTY) return;
+  const { live_hosts, open_ports } = scan.results;
+  if (file !== null) {
+    note(`${printable(file)} is written: ${count(live_hosts, 'host')} up, ${count(open_ports, 'open port')}`);
+  }
+  if (kept) note(`kept as ${printable(scan.scan_id)}`);
 }
 
 /** Exit code of a finished scan: 7 when it failed or a stage of it did; a missing right has its own. */

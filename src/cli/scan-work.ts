@@ -1,6 +1,8 @@
+import type { Client } from './client.ts';
 import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
 import { checkOutputFile, chooseOutput } from './output.ts';
+import { clientOf, namedClient, requireServer } from './server-choice.ts';
 import { readConfig } from './session.ts';
 import { type ScanFlags, submissionOf } from './submission.ts';
 import type { CliWiring } from './wiring.ts';
@@ -13,29 +15,35 @@ export async function scan(
   wiring: CliWiring,
 ): Promise<number> {
   const output = outputOf(flags);
+  if (flags.compareWith !== undefined && !flags.wait)
+    throw usage('--compare-with waits for the end of the scan; it does not go together with --no-wait');
   const submission = await submissionOf(positional, flags);
   if (output.file !== null) await checkOutputFile(output.file);
   const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
 
-  const url = flags.server ?? process.env['SERVICE_SERVER'];
-  if (url) {
-    if (flags.dryRun) throw usage('--dry-run plans on this machine; it does not go together with --server');
-    const { scanOnServer } = await import('./remote-scan.ts');
-    return scanOnServer(order, url);
+  if (flags.schedule !== undefined) {
+    const { scheduleScan } = await import('./schedule-scan.ts');
+    return scheduleScan(order, await requireServer(flags, global));
   }
+  const named = await namedClient(flags, global);
+  if (named) return scanOn(named, order);
   const settings = await readConfig(global);
   const [{ dryRun, scanHere }, { serverInCharge }] = await Promise.all([
     import('./local-scan.ts'),
     import('./scan-place.ts'),
   ]);
-  if (flags.dryRun) return dryRun(order, settings.config, wiring);
+  if (flags.dryRun) return dryRun(order, settings, wiring);
   const inCharge = await serverInCharge(settings.config);
-  if (inCharge !== null) {
-    const { scanOnServer } = await import('./remote-scan.ts');
-    return scanOnServer(order, inCharge);
-  }
+  if (inCharge !== null) return scanOn(clientOf(inCharge, flags), order);
+  if (flags.pool !== undefined)
+    throw usage('--pool names workers of a server: name it with --server, or start one');
   if (!flags.wait) throw usage('--no-wait needs a server: name it with --server, or start one');
   return scanHere(order, settings, wiring);
+}
+
+async function scanOn(client: Client, order: ScanOrder): Promise<number> {
+  const { dryRunOnServer, scanOnServer } = await import('./remote-scan.ts');
+  return order.flags.dryRun ? dryRunOnServer(order, client) : scanOnServer(order, client);
 }
 
 /** What the command line asks for, wherever it runs. */

@@ -1,12 +1,15 @@
 import { parseEndpoint } from '../config/endpoint.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
+import { HangUp } from './hang-up.ts';
 import { onInterrupt } from './interrupt.ts';
 import { note } from './output.ts';
+import { PidFile } from './pid-file.ts';
 import { readConfigQuietly } from './session.ts';
-import type { CliWiring, RunningServer } from './wiring.ts';
+import type { CliWiring, RunningServer, ServerSettings } from './wiring.ts';
 
 export interface StartFlags {
   bind?: string;
@@ -14,41 +17,101 @@ export interface StartFlags {
   allowInsecure?: boolean;
   strictConfig?: boolean;
   firstScan?: boolean;
+  daemon?: boolean;
+  pidFile?: string;
+  /** False after --no-ui. */
+  ui?: boolean;
+  /** False after --no-api. */
+  api?: boolean;
+  plugin?: string[];
 }
 
-/** Runs the server until a signal ends it. @returns 0 after a clean stop */
+/** Runs the server until a signal ends it, or starts one in the background. @returns 0 after a clean stop or start */
 export async function startServer(
   flags: StartFlags,
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
-  if (flags.bind !== undefined && !parseEndpoint(flags.bind)) {
-    throw usage(`--bind: "${flags.bind}" is not host:port, such as 127.0.0.1:8080 or [::1]:0`);
+  checkFlags(flags);
+  const { isDaemon, reportStart, startDaemon } = await import('./daemon.ts');
+  if (isDaemon()) {
+    const background = { ...flags, daemon: true };
+    return await serve(background, global, wiring, (url) => reportStart({ url })).catch(
+      async (error: unknown) => {
+        await reportStart({ error });
+        throw error;
+      },
+    );
   }
-  const { config, warnings } = await serverConfig(flags, global);
+  if (!flags.daemon) return await serve(flags, global, wiring, async () => undefined);
+  const { config } = await serverConfig(flags, global);
+  if (flags.pidFile !== undefined) PidFile.claim(flags.pidFile);
+  const { entryFile } = wiring;
+  const order = { entryFile, args: process.argv.slice(2), cwd: process.cwd(), env: process.env, config };
+  return await startDaemon(order, global.quiet ?? false);
+}
+
+/** Before anything is opened or written. */
+function checkFlags({ bind, plugin }: StartFlags): void {
+  if (bind !== undefined && !parseEndpoint(bind)) {
+    throw usage(`--bind: "${bind}" is not host:port, such as 127.0.0.1:8080 or [::1]:0`);
+  }
+  if (plugin) {
+    throw new PortolanError('not_implemented', `--plugin ${plugin[0]}: this build has no plugins`);
+  }
+}
+
+/** @param started told once when the server serves */
+async function serve(
+  flags: StartFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+  started: (url: string) => Promise<void>,
+): Promise<number> {
+  const readConfig = () => serverConfig(flags, global);
+  const settings = { ...(await readConfig()), readConfig };
+  const { config } = settings;
+  const pidFile = flags.pidFile === undefined ? null : PidFile.claim(flags.pidFile);
   const stopping = new AbortController();
-  const release = onInterrupt(() => stopping.abort(), 1);
+  const release = onInterrupt(() => stopping.abort(), 1, ['SIGINT', 'SIGTERM']);
+  const hangUp = new HangUp(() => stopping.abort());
   try {
-    const server = await listen(config, warnings, wiring);
+    const server = await listen(settings, wiring);
+    hangUp.reloads(server);
+    await pidFile?.write().catch(async (error: unknown) => {
+      await server.stop();
+      throw error;
+    });
+    await started(server.url);
+    if (!flags.daemon && !global.quiet) notePlace(server, config);
     // The first scan and its end must never keep the server from stopping.
     if (flags.firstScan) await firstScan(server, config, global, stopping.signal);
     await aborted(stopping.signal);
-    if (!global.quiet) note('stopping; running scans continue at the next start');
+    if (!flags.daemon && !global.quiet) note('stopping; running scans continue at the next start');
     await server.stop();
     return 0;
   } finally {
+    pidFile?.remove();
+    hangUp.release();
     release();
   }
 }
 
-async function serverConfig(
-  flags: StartFlags,
-  global: GlobalFlags,
-): Promise<{ config: Config; warnings: string[] }> {
+/** Where the log is in a file, the terminal would say nothing at all. */
+function notePlace({ url }: RunningServer, { logging, workspace }: Config): void {
+  if (logging.output !== 'file') return;
+  const file = logging.file.path || `${workspace.dir}/logs/portolan.log`;
+  note(`portolan serves ${url}; its log goes to ${file}`);
+}
+
+async function serverConfig(flags: StartFlags, global: GlobalFlags): Promise<LoadedConfig> {
   const chosen = {
     'server.bind': flags.bind,
     'server.workers': flags.workers,
     'server.allow_insecure': flags.allowInsecure,
+    'server.ui.enabled': flags.ui === false ? false : undefined,
+    'server.api.enabled': flags.api === false ? false : undefined,
+    'logging.output': flags.daemon ? 'file' : undefined,
   };
   const loaded = await readConfigQuietly(global, chosen, flags.strictConfig);
   const levelChosen = loaded.origins.get('logging.level') !== 'default';
@@ -57,11 +120,11 @@ async function serverConfig(
   return readConfigQuietly(global, { ...chosen, 'logging.level': 'warn' }, flags.strictConfig);
 }
 
-async function listen(config: Config, warnings: string[], wiring: CliWiring): Promise<RunningServer> {
+async function listen(settings: ServerSettings, wiring: CliWiring): Promise<RunningServer> {
   try {
-    return await wiring.startServer({ config, warnings });
+    return await wiring.startServer(settings);
   } catch (error) {
-    throw listenFailure(error, config.server.bind);
+    throw listenFailure(error, settings.config.server.bind);
   }
 }
 

@@ -1,8 +1,9 @@
+import { formatDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { findLockHolder } from '../workspace/workspace-lock.ts';
 import { Client } from './client.ts';
 import type { GlobalFlags } from './globals.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
 import { readConfig } from './session.ts';
 
@@ -33,12 +34,33 @@ export async function showStatus(
     url: holder.url,
     token: flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null),
   });
-  const health = await client.health<Health>();
   const { pid, url } = holder;
+  const health = await healthOf(client);
+  if (health === null) {
+    print(
+      flags.format === 'json'
+        ? jsonText({ running: true, pid, url })
+        : `status     running\nurl        ${url}\npid        ${pid}\n`,
+    );
+    note('more needs a token that may read the health: set SERVICE_API_TOKEN or use --api-token');
+    return 0;
+  }
   print(
     flags.format === 'json' ? jsonText({ running: true, pid, url, ...health }) : statusText(pid, url, health),
   );
   return health.status === 'unhealthy' ? 1 : 0;
+}
+
+/** Null where the server runs and does not tell it to this client. */
+async function healthOf(client: Client): Promise<Health | null> {
+  try {
+    return await client.health<Health>();
+  } catch (error) {
+    const refused =
+      error instanceof PortolanError && ['unauthorized', 'insufficient_scope'].includes(error.code);
+    if (refused) return null;
+    throw error;
+  }
 }
 
 function statusText(pid: number, url: string, health: Health): string {
@@ -48,7 +70,7 @@ function statusText(pid: number, url: string, health: Health): string {
     `url        ${url}`,
     `pid        ${pid}`,
     `version    ${health.version}`,
-    `uptime     ${health.uptime} s`,
+    `uptime     ${formatDuration(health.uptime * 1000)}`,
     `workers    ${workers.active} active, ${workers.idle} idle`,
     `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
     `workspace  ${workspace.scans} scans, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,

@@ -5,6 +5,7 @@ import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { configFlags, type GlobalFlags } from './globals.ts';
 import { note } from './output.ts';
+import { trustOwnServer } from './own-certificate.ts';
 import { printableLines } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
 
@@ -22,12 +23,14 @@ export async function readConfigQuietly(
   strict = false,
 ): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts');
-  return loadConfig({
+  const loaded = loadConfig({
     file: flags.config,
     env: process.env,
     flags: { ...configFlags(flags), ...more },
     strict,
   });
+  trustOwnServer(loaded.config);
+  return loaded;
 }
 
 export interface Session {
@@ -52,9 +55,33 @@ export async function withStore<T>(flags: GlobalFlags, work: (session: Session) 
   }
 }
 
-/** The installed modules and graphs. */
-export async function loadCatalogue(wiring: CliWiring): Promise<Catalogue> {
-  const { GraphLibrary } = await import('../engine/graph-library.ts');
-  const registry = await wiring.loadRegistry();
-  return { registry, library: await GraphLibrary.load(wiring.profilesDir, 'builtin', registry) };
+/** The installed modules and graphs. @param config whose licence decides what may run */
+export async function loadCatalogue(wiring: CliWiring, config: Config): Promise<Catalogue> {
+  const catalogue = await installedCatalogue(wiring, config);
+  if (!config.license.enforce) return catalogue;
+  const { readLicence } = await import('../actions/read-licence.ts');
+  return { ...catalogue, licence: await readLicence(config) };
+}
+
+async function installedCatalogue(wiring: CliWiring, { workspace }: Config): Promise<Catalogue> {
+  const [{ GraphLibrary }, { installedFolders }, registry] = await Promise.all([
+    import('../engine/graph-library.ts'),
+    import('../engine/installed-files.ts'),
+    wiring.loadRegistry(),
+  ]);
+  const builtin = await GraphLibrary.load(wiring.profilesDir, 'builtin', registry);
+  const folders = installedFolders(workspace.enabled ? workspace.dir : null, process.env);
+  return { registry, library: await builtin.withInstalled(folders, registry) };
+}
+
+/** The same for commands that only show them. Files that are left out are told on stderr. @throws PortolanError */
+export async function loadInstalled(wiring: CliWiring, flags: GlobalFlags): Promise<Catalogue> {
+  const { config } = await readConfigQuietly(flags);
+  const catalogue = await installedCatalogue(wiring, config);
+  noteProblems(catalogue);
+  return catalogue;
+}
+
+export function noteProblems({ library }: Catalogue): void {
+  for (const { message } of library.problems) note(`warning: left out: ${printableLines(message)}`);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ScanFlags, submissionOf } from './submission.ts';
 
-const flags: ScanFlags = { discover: true, wait: true };
+const flags: ScanFlags = { discover: true, fingerprint: true, wait: true };
 let folder = '';
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'portolan-list-'));

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { PortolanError } from '../domain/errors.ts';
 import { usage } from './failure.ts';
 
 /** Flags of `scan` as commander hands them over. */
@@ -30,6 +31,22 @@ export interface ScanFlags {
   outputFile?: string;
   scanName?: string;
   tags?: string;
+  plugin?: string[];
+  discoverProfile?: string;
+  discoveryTimeout?: string;
+  discoveryRetry?: number;
+  excludePorts?: string;
+  continueOnError?: boolean;
+  /** False after --no-fingerprint. */
+  fingerprint: boolean;
+  fingerprintRules?: string;
+  maxProtocols?: number;
+  minSeverity?: string;
+  compliance?: string;
+  notify?: string;
+  pool?: string;
+  schedule?: string;
+  compareWith?: string;
   server?: string;
   apiToken?: string;
   /** False after --no-wait. */
@@ -46,6 +63,7 @@ const maxListBytes = 8 * 1024 * 1024;
 
 /** Turns the command line into the body that the API takes. */
 export async function submissionOf(positional: string[], flags: ScanFlags): Promise<Submission> {
+  refuseMissing(flags);
   const targets = await targetsOf(positional, flags);
   if (targets.length === 0) {
     throw usage(
@@ -61,7 +79,15 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     retries: flags.retries ?? flags.retry ?? flags.maxRetries,
     max_duration: flags.maxDuration,
     intrusive: flags.intrusive,
-    fail_fast: flags.failFast,
+    fail_fast: flags.continueOnError ? false : flags.failFast,
+    exclude_ports: flags.excludePorts,
+    discover_profile: flags.discoverProfile,
+    discovery_timeout: flags.discoveryTimeout,
+    discovery_retries: flags.discoveryRetry,
+    fingerprint: flags.fingerprint ? undefined : false,
+    max_protocols: flags.maxProtocols,
+    min_severity: flags.minSeverity,
+    compliance: flags.compliance === undefined ? undefined : frameworksOf(flags.compliance),
   });
   const optional = dropUnset({
     exclude: exclude.length > 0 ? exclude : undefined,
@@ -71,10 +97,26 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     vuln: flags.vuln,
     name: flags.scanName,
     tags: flags.tags === undefined ? undefined : listOf(flags.tags),
+    notifications: flags.notify === undefined ? undefined : listOf(flags.notify),
+    pool: flags.pool,
     dag: flags.onlyDiscover ? 'discovery-only' : undefined,
     options: Object.keys(options).length > 0 ? options : undefined,
   });
   return { targets, ...optional };
+}
+
+/** Flags that are known and that nothing obeys yet. @throws PortolanError `not_implemented` */
+function refuseMissing({ plugin }: ScanFlags): void {
+  if (plugin) throw new PortolanError('not_implemented', '--plugin: this build loads no plugins');
+}
+
+const frameworks = ['cis', 'pci', 'nist'];
+
+function frameworksOf(list: string): string[] {
+  const named = listOf(list.toLowerCase());
+  const unknown = named.find((name) => !frameworks.includes(name));
+  if (unknown === undefined) return [...new Set(named)];
+  throw usage(`--compliance: "${unknown}" is not one of ${frameworks.join(', ')}`);
 }
 
 async function targetsOf(positional: string[], flags: ScanFlags): Promise<string[]> {
@@ -99,10 +141,15 @@ async function fileOf(file: string | undefined): Promise<string[]> {
   return file === undefined ? [] : readList(file);
 }
 
+/** The text of a file, or of stdin when it is called `-`. @throws PortolanError `usage` */
+export async function readListFile(file: string): Promise<string> {
+  return file === '-' ? await readStdin() : await readText(file);
+}
+
 /** Items of a list file: one or more per line, separated by commas; `#` begins a comment. */
 async function readList(file: string): Promise<string[]> {
   if (file === '') throw usage('@ must be followed by the name of a file');
-  const text = file === '-' ? await readStdin() : await readText(file);
+  const text = await readListFile(file);
   return text
     .replace(/^\ufeff/, '')
     .split(/\r?\n/)

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { TokenSummary } from '../actions/list-tokens.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { recordChange } from './audit-change.ts';
 import { renderColumns, renderRows } from './columns.ts';
 import { guarded, usage } from './failure.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
@@ -13,6 +14,7 @@ interface CreateFlags {
   scopes: string;
   expiry?: string;
   expires?: string;
+  tenant?: string;
 }
 
 /** Tokens are made and read on the machine of the server, straight in its store; a running server sees it within 2 s. */
@@ -25,6 +27,7 @@ export function addTokenCommand(server: Command): void {
     .requiredOption('--scopes <list>', 'scopes separated by commas, e.g. scan:read,scan:write')
     .option('--expiry <duration>', 'lifetime, e.g. 90d; without it the token never expires')
     .addOption(new Option('--expires <duration>', 'same as --expiry').hideHelp())
+    .option('--tenant <tenant>', 'the only tenant that the token is for')
     .action(guarded((flags: CreateFlags, command: Command) => create(flags, globalFlags(command))));
   token
     .command('list')
@@ -61,14 +64,24 @@ async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> 
     .map((scope) => scope.trim())
     .filter((scope) => scope !== '');
   const expiry = flags.expiry ?? flags.expires ?? null;
-  const created = await withStore(global, ({ store }) =>
-    createToken(store, { name: flags.name, scopes, expiry }),
+  const tenant = flags.tenant ?? null;
+  const details = { name: flags.name.slice(0, 100), scopes };
+  const created = await withStore(global, (session) =>
+    recordChange(
+      session,
+      { operation: 'token.create', tenant, details },
+      () => {
+        const tenants = session.config.multi_tenant;
+        return createToken(session.store, { name: flags.name, scopes, expiry, tenant, tenants });
+      },
+      ({ record }) => ({ id: record.id, details: { ...details, expires_at: record.expires_at } }),
+    ),
   );
   for (const warning of created.warnings) note(`warning: ${warning}`);
   const { record } = created;
   const until = record.expires_at ? `until ${record.expires_at}` : 'without expiry';
   note(
-    `token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}, ${until}; shown only this once:`,
+    `token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}${record.tenant ? `, tenant ${record.tenant}` : ''}, ${until}; shown only this once:`,
   );
   print(`${created.token}\n`);
   return 0;
@@ -80,28 +93,42 @@ async function list(format: string, global: GlobalFlags): Promise<number> {
   const rows = tokens.map((token) => rowOf(token, format === 'csv' ? '' : '-'));
   if (format === 'json') print(jsonText({ tokens }));
   else if (format === 'csv')
-    print(renderRows(['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status'], rows));
+    print(
+      renderRows(
+        ['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status', 'tenant'],
+        rows,
+      ),
+    );
   else if (rows.length === 0)
     note('no tokens; create one with: portolan server token create --name NAME --scopes LIST');
-  else print(renderColumns(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS'], rows));
+  else
+    print(
+      renderColumns(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS', 'TENANT'], rows),
+    );
   return 0;
 }
 
 function rowOf(token: TokenSummary, nothing: string): string[] {
-  const { id, name, scopes, created_at, expires_at, last_used_at, status } = token;
-  return [id, name, scopes.join(' '), created_at, expires_at ?? nothing, last_used_at ?? nothing, status];
+  const { id, name, scopes, created_at, expires_at, last_used_at, status, tenant } = token;
+  const times = [created_at, expires_at ?? nothing, last_used_at ?? nothing];
+  return [id, name, scopes.join(' '), ...times, status, tenant ?? nothing];
 }
 
 async function revoke(id: string, global: GlobalFlags): Promise<number> {
   const { revokeToken } = await import('../actions/revoke-token.ts');
-  await withStore(global, ({ store }) => revokeToken(store, id));
+  await withStore(global, (session) =>
+    recordChange(session, { operation: 'token.revoke', id }, () => revokeToken(session.store, id)),
+  );
   note(`token ${printable(id)} is revoked`);
   return 0;
 }
 
 async function rotate(id: string, grace: string | undefined, global: GlobalFlags): Promise<number> {
   const { rotateToken } = await import('../actions/rotate-token.ts');
-  const token = await withStore(global, ({ store }) => rotateToken(store, id, grace ?? null));
+  const token = await withStore(global, (session) => {
+    const change = { operation: 'token.rotate', id, details: { grace: grace ?? null } };
+    return recordChange(session, change, () => rotateToken(session.store, id, grace ?? null));
+  });
   note(`token ${printable(id)} has a new value, shown only this once:`);
   print(`${token}\n`);
   return 0;

@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { print } from './output.ts';
+import { jsonText } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
 
 export function addVersionCommand(program: Command, wiring: CliWiring): void {
@@ -7,12 +8,13 @@ export function addVersionCommand(program: Command, wiring: CliWiring): void {
     .command('version')
     .description('print the version of the program and of its runtime')
     .option('--short', 'the version number alone')
-    .action(({ short }: { short?: boolean }) => {
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .action(({ short, format }: { short?: boolean; format: string }) => {
       const { node, openssl } = process.versions;
-      if (short) print(`${wiring.version}\n`);
-      else
-        print(
-          `portolan ${wiring.version}\nnode ${node}\nopenssl ${openssl}\n${process.platform} ${process.arch}\n`,
-        );
+      const { platform, arch } = process;
+      const { version } = wiring;
+      if (short) print(`${version}\n`);
+      else if (format === 'json') print(jsonText({ version, node, openssl, platform, arch }));
+      else print(`portolan ${version}\nnode ${node}\nopenssl ${openssl}\n${platform} ${arch}\n`);
     });
 }

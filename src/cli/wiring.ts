@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Registry } from '../engine/registry.ts';
 
 /** What the command line needs from parts of the program that it may not import; main.ts provides it. */
@@ -10,7 +10,12 @@ export interface CliWiring {
   profilesDir: string;
   loadRegistry(): Promise<Registry>;
   /** Opens the workspace, takes its lock and listens. @throws PortolanError */
-  startServer(input: { config: Config; warnings: string[] }): Promise<RunningServer>;
+  startServer(input: ServerSettings): Promise<RunningServer>;
+}
+
+export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings' | 'origins'> {
+  /** Reads them anew from where they came, for a reload. @throws PortolanError `configuration` */
+  readConfig(): Promise<LoadedConfig>;
 }
 
 export interface RunningServer {
@@ -18,4 +23,6 @@ export interface RunningServer {
   url: string;
   /** Stops taking requests, lets running scans reach a checkpoint, gives the lock back. */
   stop(): Promise<void>;
+  /** Reads the settings anew and tells the log how that ended. Never throws. */
+  reload(): Promise<void>;
 }

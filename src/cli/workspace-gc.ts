@@ -1,20 +1,20 @@
 import { createInterface } from 'node:readline';
 import { collectGarbage, type GarbageReport, type GarbageRequest } from '../actions/collect-garbage.ts';
 import { formatByteSize } from '../domain/byte-size.ts';
-import { Client } from './client.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
-import { serverInCharge } from './scan-place.ts';
-import { readConfigQuietly, withStore } from './session.ts';
+import { findServer, type ServerFlags } from './server-choice.ts';
+import { withStore } from './session.ts';
 
-export interface GarbageFlags {
+/** Deleting very many scans takes a server its time. */
+const deletionMs = 600_000;
+
+export interface GarbageFlags extends ServerFlags {
   olderThan?: string;
   keepLast?: number;
   dryRun?: boolean;
   force?: boolean;
-  server?: string;
-  apiToken?: string;
   format: string;
 }
 
@@ -45,16 +45,14 @@ function requestOf({ olderThan, keepLast, dryRun }: GarbageFlags): GarbageReques
 
 /** A server that is named or holds the workspace does the work; else it is done here. */
 async function placeOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collect> {
-  const named = flags.server ?? process.env['SERVICE_SERVER'];
-  const url = named || (await serverInCharge((await readConfigQuietly(global)).config));
-  if (!url) {
+  const client = await findServer(flags, global);
+  if (!client) {
     return (request) =>
       withStore(global, ({ store, workspace, config }) =>
         collectGarbage({ store, workspace, retention: config.workspace.retention }, request),
       );
   }
-  const client = new Client({ url, token: flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null) });
-  return (request) => client.call<GarbageReport>('POST', '/api/v1/workspace/gc', request);
+  return (request) => client.call<GarbageReport>('POST', '/api/v1/workspace/gc', request, deletionMs);
 }
 
 /** Nothing says what is to go. */

@@ -1,51 +1,68 @@
 import { deleteScan } from '../actions/delete-scan.ts';
-import { type ListedScan, listScans } from '../actions/list-scans.ts';
+import type { ListedScan } from '../store/scans.ts';
 import { showScan } from '../actions/show-scan.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
-import { Client } from './client.ts';
+import { archiveScan } from '../workspace/render/archive.ts';
+import type { Client } from './client.ts';
 import { renderColumns, renderRows } from './columns.ts';
+import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
 import { renderResult } from './local-result.ts';
-import { checkOutputFile, chooseOutput, note, print, writeResult } from './output.ts';
-import { jsonText, printable } from './printable.ts';
-import { tableStyle } from './result-table.ts';
+import {
+  checkOutputFile,
+  chooseFile,
+  type FileFormat,
+  note,
+  type Pieces,
+  print,
+  writeResult,
+} from './output.ts';
+import { jsonText } from './printable.ts';
+import { fetchArchive, fetchResult } from './remote-result.ts';
+import { type TableStyle, tableStyle } from './result-table.ts';
+import { factLines, scanText } from './scan-text.ts';
+import { clientOf, namedClient, type ServerFlags } from './server-choice.ts';
 import { type Session, withStore } from './session.ts';
+import { findScans, type ListFlags } from './workspace-list.ts';
 
-export interface ListFlags {
-  format: string;
-  status?: string;
-  since?: string;
-  limit: number;
-}
-
-export async function info(format: string, global: GlobalFlags): Promise<number> {
-  await withStore(global, async ({ store, workspace }) => {
-    const { size_bytes, scan_count, oldest, newest } = await store.scans.totals();
-    const facts = { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
-    if (format === 'json') print(jsonText(facts));
-    else print(factLines(Object.entries(facts).map(([name, value]) => [name, String(value ?? '-')])));
-  });
+export async function info(flags: ServerFlags & { format: string }, global: GlobalFlags): Promise<number> {
+  const facts = await workspaceInfo(flags, global);
+  if (flags.format === 'json') print(jsonText(facts));
+  else print(factLines(Object.entries(facts).map(([name, value]) => [name, String(value ?? '-')])));
   return 0;
 }
 
+async function workspaceInfo(flags: ServerFlags, global: GlobalFlags): Promise<object> {
+  const client = await namedClient(flags, global);
+  if (client) return await client.call<object>('GET', '/api/v1/workspace/info');
+  return await withStore(global, async ({ store, workspace }) => {
+    const { size_bytes, scan_count, oldest, newest } = await store.scans.totals();
+    return { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
+  });
+}
+
+const csvTitles = [
+  'scan_id',
+  'status',
+  'created_at',
+  'live_hosts',
+  'open_ports',
+  'profile',
+  'name',
+  'targets',
+];
+const tableTitles = ['SCAN', 'STATUS', 'CREATED', 'HOSTS', 'OPEN', 'PROFILE', 'NAME', 'TARGETS'];
+
 export async function list(flags: ListFlags, global: GlobalFlags): Promise<number> {
-  const { format, ...query } = flags;
-  const { limit, status, since } = query;
-  const found = await withStore(global, ({ store }) => listScans(store, { limit, status, since }));
+  const { format } = flags;
+  const found = await findScans(flags, global);
   const rows = found.scans.map((scan) => rowOf(scan, format === 'csv'));
   if (format === 'json') print(jsonText(found));
-  else if (format === 'csv')
-    print(
-      renderRows(
-        ['scan_id', 'status', 'created_at', 'live_hosts', 'open_ports', 'profile', 'name', 'targets'],
-        rows,
-      ),
-    );
+  else if (format === 'csv') print(renderRows(csvTitles, rows));
   else if (rows.length === 0) note('no scans');
-  else
-    print(renderColumns(['SCAN', 'STATUS', 'CREATED', 'HOSTS', 'OPEN', 'PROFILE', 'NAME', 'TARGETS'], rows));
+  else print(renderColumns(tableTitles, rows));
   if (format === 'table' && found.total > rows.length)
     note(`${found.total - rows.length} more; raise --limit to see them`);
   return 0;
@@ -69,11 +86,14 @@ function rowOf(scan: ListedScan, csv: boolean): string[] {
   ];
 }
 
-export async function show(
-  id: string,
-  flags: { showResults?: boolean; format: string },
-  global: GlobalFlags,
-): Promise<number> {
+export interface ShowFlags extends ServerFlags {
+  showResults?: boolean;
+  format: string;
+}
+
+export async function show(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
+  const client = await namedClient(flags, global);
+  if (client) return await showRemote(id, flags, client, global);
   await withStore(global, async ({ store, workspace }) => {
     const scan = await showScan(store, id);
     if (flags.format === 'json' && !flags.showResults) print(jsonText(scan));
@@ -82,69 +102,111 @@ export async function show(
     if (flags.format === 'text') print('\n');
     const style = tableStyle(process.stdout, !global.color);
     const format = flags.format === 'json' ? 'json' : 'text';
-    await writeResult(null, renderResult(format, workspace.scan(id), scan, style));
+    const home = workspace.forTenant(await store.scans.tenantOf(id));
+    await writeResult(null, renderResult(format, home.scan(id), scan, style));
   });
   return 0;
 }
 
-function scanText(scan: Scan): string {
-  const { results, error } = scan;
-  return factLines([
-    ['scan', scan.scan_id],
-    ['status', error ? `${scan.status} (${error.code}: ${error.message})` : scan.status],
-    ['targets', scan.targets.join(' ')],
-    ['profile', scan.profile],
-    ['name', scan.name ?? '-'],
-    ['tags', scan.tags.join(' ') || '-'],
-    ['created', scan.created_at],
-    ['started', scan.started_at ?? '-'],
-    ['completed', scan.completed_at ?? '-'],
-    [
-      'found',
-      `${results.live_hosts} hosts, ${results.open_ports} open ports, ${results.vulnerabilities} findings`,
-    ],
-    ['progress', `${scan.progress.percent} % (${scan.progress.phase})`],
-    ...scan.warnings.map((warning): [string, string] => ['warning', warning.message]),
-  ]);
-}
-
-function factLines(facts: [string, string][]): string {
-  const width = Math.max(...facts.map(([name]) => name.length));
-  return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join('');
-}
-
-export async function exportScan(
+async function showRemote(
   id: string,
-  flags: { output?: string; format?: string },
+  { showResults, format }: ShowFlags,
+  client: Client,
   global: GlobalFlags,
 ): Promise<number> {
-  const chosen = chooseOutput(flags);
-  const format = flags.output === undefined && flags.format === undefined ? 'json' : chosen.format;
-  if (chosen.file !== null) await checkOutputFile(chosen.file);
+  const scan = await client.call<Scan>('GET', `/api/v1/scans/${encodeURIComponent(id)}`);
+  if (format === 'text') print(scanText(scan));
+  else if (!showResults) print(jsonText(scan));
+  if (!showResults) return 0;
+  if (format === 'text') print('\n');
+  const style = tableStyle(process.stdout, !global.color);
+  await writeResult(null, fetchResult(client, scan, format === 'json' ? 'json' : 'text', style));
+  return 0;
+}
+
+export interface ExportFlags extends ServerFlags {
+  output?: string;
+  format?: string;
+  includeArtifacts?: boolean;
+}
+
+export async function exportScan(id: string, flags: ExportFlags, global: GlobalFlags): Promise<number> {
+  const { file, format } = exportOutput(flags);
+  if (format === 'tar.gz' && file === null && process.stdout.isTTY)
+    throw usage('tar.gz is not for a terminal: name a file with --output, or redirect');
+  if (file !== null) await checkOutputFile(file);
+  const style = tableStyle(file === null ? process.stdout : {}, !global.color);
+  const client = await namedClient(flags, global);
+  if (client) {
+    await writeResult(file, exportRemote(id, format, client, style));
+    return 0;
+  }
   await withStore(global, async ({ store, workspace }) => {
     const scan = await showScan(store, id);
-    const style = tableStyle(chosen.file === null ? process.stdout : {}, !global.color);
-    await writeResult(chosen.file, renderResult(format, workspace.scan(id), scan, style));
+    const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
+    await writeResult(
+      file,
+      format === 'tar.gz' ? archiveScan(folder) : renderResult(format, folder, scan, style),
+    );
   });
   return 0;
 }
 
-export async function remove(id: string, flags: { force?: boolean }, global: GlobalFlags): Promise<number> {
+function exportRemote(id: string, format: FileFormat, client: Client, style: TableStyle): Pieces {
+  if (format === 'tar.gz') return fetchArchive(client, id);
+  return fetchResult(client, { scan_id: id }, format, style);
+}
+
+/** Without a word about the format it is JSON; the files of a scan exist as tar.gz only. */
+function exportOutput({ output, format, includeArtifacts }: ExportFlags): ReturnType<typeof chooseFile> {
+  if (!includeArtifacts)
+    return chooseFile({ output, format: output === undefined ? (format ?? 'json') : format });
+  const file = chooseFile({ output, format: format ?? 'tar.gz' });
+  if (file.format === 'tar.gz') return file;
+  throw usage(
+    `--include-artifacts writes the whole scan as tar.gz; it does not go together with ${file.format}`,
+  );
+}
+
+export async function remove(
+  id: string,
+  flags: ServerFlags & { force?: boolean },
+  global: GlobalFlags,
+): Promise<number> {
+  const client = await namedClient(flags, global);
+  if (client) await removeRemote(id, flags.force ?? false, client);
+  else await removeFromWorkspace(id, flags, global);
+  if (!global.quiet) note(`the scan ${id} is deleted`);
+  return 0;
+}
+
+async function removeRemote(id: string, force: boolean, client: Client): Promise<void> {
+  const path = `/api/v1/scans/${encodeURIComponent(id)}`;
+  mayGo(await client.call<Scan>('GET', path), force);
+  await client.call('DELETE', path);
+}
+
+/** @throws PortolanError `conflict` for a scan that is not over, unless that was asked for */
+function mayGo({ scan_id, status }: Scan, force: boolean): void {
+  if (isFinal(status) || force) return;
+  throw new PortolanError('conflict', `the scan ${scan_id} is ${status}; --force stops and deletes it`);
+}
+
+async function removeFromWorkspace(
+  id: string,
+  flags: ServerFlags & { force?: boolean },
+  global: GlobalFlags,
+): Promise<void> {
   await withStore(global, async (session) => {
     const scan = await showScan(session.store, id);
-    if (!isFinal(scan.status) && !flags.force) {
-      throw new PortolanError('conflict', `the scan ${id} is ${scan.status}; --force stops and deletes it`);
-    }
+    mayGo(scan, flags.force ?? false);
     const holder = await session.workspace.lockHolder();
     if (holder) {
-      const client = new Client({ url: holder.url, token: process.env['SERVICE_API_TOKEN'] || null });
-      await client.call('DELETE', `/api/v1/scans/${encodeURIComponent(id)}`);
+      await clientOf(holder.url, flags).call('DELETE', `/api/v1/scans/${encodeURIComponent(id)}`);
     } else {
       await removeHere(scan, session);
     }
   });
-  if (!global.quiet) note(`the scan ${id} is deleted`);
-  return 0;
 }
 
 /** Without a server nobody runs scans of the queue; a scan of another command line is left alone. */
@@ -154,7 +216,9 @@ async function removeHere(scan: Scan, { store, workspace, config }: Session): Pr
     throw new PortolanError('conflict', `the scan ${scan.scan_id} runs in process ${runner}; end that first`);
   }
   const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
-  await deleteScan({ store, workspace, queue, workers: { stop: async () => undefined } }, scan.scan_id);
+  const home = workspace.forTenant(await store.scans.tenantOf(scan.scan_id));
+  const workers = { stop: async () => undefined };
+  await deleteScan({ store, workspace: home, queue, workers }, scan.scan_id);
 }
 
 /** Process id of a command line that is alive, or null. */

@@ -2,8 +2,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../domain/duration.ts';
 import { guarded } from './failure.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
+import { listOrders } from './list-order.ts';
+import { type ServerFlags, serverOption, tokenOption } from './server-choice.ts';
+import { addCareCommands } from './workspace-care-commands.ts';
 import type { GarbageFlags } from './workspace-gc.ts';
-import type { ListFlags } from './workspace-work.ts';
+import type { ListFlags } from './workspace-list.ts';
+import type { ExportFlags, ShowFlags } from './workspace-work.ts';
 
 export function addWorkspaceCommand(program: Command): void {
   const workspace = program
@@ -14,15 +18,17 @@ export function addWorkspaceCommand(program: Command): void {
     .command('info')
     .description('show where scans are kept and how much they take')
     .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(serverOption())
+    .addOption(tokenOption())
     .action(
-      guarded(async ({ format }: { format: string }, command: Command) => {
+      guarded(async (flags: ServerFlags & { format: string }, command: Command) => {
         const { info } = await import('./workspace-work.ts');
-        return info(format, globalFlags(command));
+        return info(flags, globalFlags(command));
       }),
     );
   workspace
     .command('list')
-    .description('list scans, newest first')
+    .description('list scans')
     .addOption(new Option('--format <format>', 'form').choices(['table', 'json', 'csv']).default('table'))
     .addOption(
       new Option('--status <status>', 'only this state').choices([
@@ -38,6 +44,9 @@ export function addWorkspaceCommand(program: Command): void {
         .argParser((text) => wholeNumber(text, 1, 1000))
         .default(50),
     )
+    .addOption(new Option('--sort <order>', 'order').choices(listOrders).default('newest'))
+    .addOption(serverOption())
+    .addOption(tokenOption())
     .action(
       guarded(async (flags: ListFlags, command: Command) => {
         const { list } = await import('./workspace-work.ts');
@@ -50,8 +59,10 @@ export function addWorkspaceCommand(program: Command): void {
     .argument('<id>', 'scan id')
     .option('--show-results', 'its results too')
     .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(serverOption())
+    .addOption(tokenOption())
     .action(
-      guarded(async (id: string, flags: { showResults?: boolean; format: string }, command: Command) => {
+      guarded(async (id: string, flags: ShowFlags, command: Command) => {
         const { show } = await import('./workspace-work.ts');
         return show(id, flags, globalFlags(command));
       }),
@@ -61,9 +72,12 @@ export function addWorkspaceCommand(program: Command): void {
     .description('write the results of a scan')
     .argument('<id>', 'scan id')
     .option('-o, --output <file>', 'file; stdout without it')
-    .option('--format <format>', 'json (default), jsonl, csv or text')
+    .option('--format <format>', 'json (default), jsonl, csv, yaml, html, nmap, sarif, text or tar.gz')
+    .option('--include-artifacts', 'the whole folder of the scan, as tar.gz')
+    .addOption(serverOption())
+    .addOption(tokenOption())
     .action(
-      guarded(async (id: string, flags: { output?: string; format?: string }, command: Command) => {
+      guarded(async (id: string, flags: ExportFlags, command: Command) => {
         const { exportScan } = await import('./workspace-work.ts');
         return exportScan(id, flags, globalFlags(command));
       }),
@@ -73,8 +87,10 @@ export function addWorkspaceCommand(program: Command): void {
     .description('delete a scan with all its files')
     .argument('<id>', 'scan id')
     .option('--force', 'also when it waits or runs: it is stopped first')
+    .addOption(serverOption())
+    .addOption(tokenOption())
     .action(
-      guarded(async (id: string, flags: { force?: boolean }, command: Command) => {
+      guarded(async (id: string, flags: ServerFlags & { force?: boolean }, command: Command) => {
         const { remove } = await import('./workspace-work.ts');
         return remove(id, flags, globalFlags(command));
       }),
@@ -103,6 +119,7 @@ export function addWorkspaceCommand(program: Command): void {
         return gc(flags, globalFlags(command));
       }),
     );
+  addCareCommands(workspace);
 }
 
 /** The text itself: the place that deletes reads it again. @throws InvalidArgumentError */

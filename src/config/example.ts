@@ -36,7 +36,7 @@ function sectionsOf(keys: readonly ConfigKey[]): Section {
 function sectionLines(section: Section, depth: number): string[] {
   return [...section].flatMap(([name, entry]) => {
     const gap = depth === 0 ? ['\n'] : [];
-    if (!(entry instanceof Map)) return keyLines(name, entry, depth);
+    if (!(entry instanceof Map)) return [...gap, ...keyLines(name, entry, depth)];
     const header = line(`${name}:`, depth, !isActive(entry));
     return [...gap, header, ...sectionLines(entry, depth + 1)];
   });
@@ -47,7 +47,9 @@ function isActive(entry: ConfigKey | Section): boolean {
 }
 
 function keyLines(name: string, key: ConfigKey, depth: number): string[] {
-  const comments = wrap(`${key.description} Environment: ${environmentNames(key).join(', ')}.`);
+  const comments = wrap(
+    `${key.description}${memberText(key)} Environment: ${environmentNames(key).join(', ')}.`,
+  );
   const value = yamlValue(key.shipped ?? key.default);
   const setting = value === '' ? `${name}:` : `${name}: ${value}`;
   return [
@@ -60,10 +62,18 @@ function line(text: string, depth: number, comment: boolean): string {
   return `${'  '.repeat(depth)}${comment ? '# ' : ''}${text}\n`;
 }
 
+/** ` A list of {name, url, secret}.` */
+function memberText({ type, members = {} }: ConfigKey): string {
+  const names = Object.keys(members).join(', ');
+  if (type === 'entries') return ` A list of {${names}}.`;
+  return type === 'map' ? ` A map of name to {${names}}.` : '';
+}
+
 /** As YAML 1.2 core reads it back; what could be taken for another type is quoted. */
 function yamlValue(value: ConfigKey['default']): string {
   if (value === null || value === '') return '';
-  if (typeof value === 'object') return `[${value.map(quoted).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(quoted).join(', ')}]`;
+  if (typeof value === 'object') return '{}';
   return typeof value === 'string' ? quoted(value) : String(value);
 }
 

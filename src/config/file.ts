@@ -10,38 +10,59 @@ import {
   type Node,
   type Pair,
   parseDocument,
+  type Scalar,
   visit,
   type YAMLMap,
 } from 'yaml';
 import { nearest } from '../domain/nearest.ts';
-import { type ConfigKey, configKeys } from './schema.ts';
-import { type ConfigValue, readFromText, readTyped } from './value.ts';
+import { holdsSecret, type Remark, readEntries, remarkPath } from './entries.ts';
+import { type ConfigKey, configKeys, type ValueForm } from './schema.ts';
+import { type ConfigValue, readTyped, type SettingMap, VariableText } from './value.ts';
 
 /** Largest configuration file, bytes. */
 const maxFileBytes = 1_048_576;
 /** Most alias nodes (`*name`) in one file. */
 const maxAliases = 100;
+/** Most single values within lists and entries of one file; aliases can repeat what they stand for. */
+const maxListed = 10_000;
+/** Levels of lists and maps within a value: entries, their groups, the lists in these. */
+const valueLevels = 5;
 
 export interface FileLayer {
   /** Key path -> value and the place that set it. */
-  entries: Map<string, { value: ConfigValue; origin: string }>;
+  entries: SettingMap;
   /** Texts of the form `file:line:col key: message`. */
   problems: string[];
   warnings: string[];
+  /** The same about keys that nobody knows. */
+  unknown: string[];
 }
 
 const keysByPath = new Map<string, ConfigKey>(configKeys.map((key) => [key.path, key]));
 const sections = new Set(configKeys.flatMap((key) => parentsOf(key.path)));
 /** Places where the contract accepts a section that belongs to the top level. */
 const movedSections: Record<string, string> = { 'server.queue': 'queue', 'server.workers': 'workers' };
+/** Sections that may be a list, which is the value of this key then. */
+const listSections: Record<string, string> = { plugins: 'plugins.list' };
 
 /** Reads one configuration file; null when it does not exist and need not. */
 export function readConfigFile(file: string, required: boolean, env: NodeJS.ProcessEnv): FileLayer | null {
-  const layer: FileLayer = { entries: new Map(), problems: [], warnings: [] };
+  const layer: FileLayer = { entries: new Map(), problems: [], warnings: [], unknown: [] };
   const text = readLimited(file, required, layer);
   if (text === null) return layer.problems.length > 0 ? layer : null;
-  new FileReader(file, layer, env).read(text);
+  const reader = new FileReader(file, layer, env);
+  reader.read(text);
+  if (reader.secrets.length > 0) warnOfReaders(file, reader.secrets, layer);
   return layer;
+}
+
+/** Loud, and no refusal: the service may be all that stands between a network and its guard. */
+function warnOfReaders(file: string, secrets: string[], layer: FileLayer): void {
+  const othersMayRead = 0o004;
+  if ((statSync(file).mode & othersMayRead) === 0) return;
+  layer.warnings.push(
+    `${file}: EVERY USER OF THIS MACHINE CAN READ THIS FILE, which holds secrets (${secrets.join(', ')}): chmod 600 it`,
+  );
 }
 
 function readLimited(file: string, required: boolean, layer: FileLayer): string | null {
@@ -72,6 +93,9 @@ class FileReader {
   readonly #env: NodeJS.ProcessEnv;
   readonly #lines = new LineCounter();
   #document: Document | null = null;
+  #listed = 0;
+  /** Keys whose secrets stand in the file itself. */
+  readonly secrets: string[] = [];
 
   constructor(file: string, layer: FileLayer, env: NodeJS.ProcessEnv) {
     this.#file = file;
@@ -160,7 +184,8 @@ class FileReader {
     const node = this.#resolve(pair.value as Node | null);
     const moved = movedSections[path];
     if (moved && isMap(node)) return this.#readSection(node, moved);
-    const key = keysByPath.get(path);
+    const listed = listSections[path];
+    const key = keysByPath.get(listed !== undefined && isSeq(node) ? listed : path);
     if (key) return this.#readKey(key, node, pair.key as Node);
     if (!sections.has(path)) return this.#unknown(pair, path);
     if (isMap(node)) return this.#readSection(node, path);
@@ -170,25 +195,85 @@ class FileReader {
 
   #readKey(key: ConfigKey, node: Node | null, place: Node): void {
     if (node === null || (isScalar(node) && node.value === null)) {
-      if (key.default !== null) this.#problem(place, key.path, 'has no value');
+      // A path that is not set is written as nothing in the example file.
+      if (key.default !== null && key.default !== '') this.#problem(place, key.path, 'has no value');
       return;
     }
-    const given = this.#plain(node, key.path);
-    const interpolated = typeof given === 'string' && isScalar(node) && node.value !== given;
-    const read = interpolated ? readFromText(key, given) : readTyped(key, given);
+    const given = this.#plain(node, key.path, 0);
+    // A variable that is not set leaves the key as if it were not there; the warning has been given.
+    if (given === undefined) return;
+    if (holdsSecret(key, given)) this.secrets.push(key.path);
+    const earlier = this.#layer.entries.get(key.path);
+    // At the top level and below `server`, or as a list and in a map.
+    if (earlier) return this.#problem(place, key.path, `is given twice: also at ${earlier.origin}`);
+    const { type } = key;
+    if (type === 'options') return this.#readOptions(key, node, given);
+    if (type === 'entries' || type === 'map') return this.#readEntries(key, node, given);
+    const read = readTyped({ ...key, type } satisfies ValueForm, given);
     if ('reason' in read) return this.#problem(node, key.path, read.reason);
     this.#layer.entries.set(key.path, { value: read.value, origin: this.#place(node) });
   }
 
-  /** The value of a leaf; a list of scalars is the deepest that a key may hold. */
-  #plain(node: Node, path: string): unknown {
-    if (isScalar(node))
-      return typeof node.value === 'string' ? this.#interpolate(node, node.value, path) : node.value;
-    if (!isSeq(node)) return {};
-    return node.items.map((item) => {
-      const resolved = this.#resolve(item as Node);
-      return isScalar(resolved) ? this.#plain(resolved, path) : {};
-    });
+  #readEntries(key: ConfigKey, node: Node, given: unknown): void {
+    const value = this.#checkEntries(key, node, given);
+    this.#layer.entries.set(key.path, { value, origin: this.#place(node) });
+  }
+
+  /** Each option is a setting of its own, so that a stronger source replaces one and not all. */
+  #readOptions(key: ConfigKey, node: Node, given: unknown): void {
+    for (const [type, options] of Object.entries(this.#checkEntries(key, node, given) ?? {})) {
+      for (const [name, value] of Object.entries(options as Record<string, ConfigValue>)) {
+        const origin = this.#place(this.#nodeAt(node, [type, name]));
+        this.#layer.entries.set(`${key.path}.${type}.${name}`, { value, origin });
+      }
+    }
+  }
+
+  #checkEntries(key: ConfigKey, node: Node, given: unknown): ConfigValue {
+    const { value, problems, unknown } = readEntries(key, given);
+    const tell = (remark: Remark, place: Node, texts: string[]) =>
+      texts.push(`${this.#place(place)} ${remarkPath(key, remark)}: ${remark.reason}`);
+    for (const problem of problems) tell(problem, this.#nodeAt(node, problem.at), this.#layer.problems);
+    for (const remark of unknown) tell(remark, this.#nodeAt(node, remark.at, 'name'), this.#layer.unknown);
+    return value;
+  }
+
+  /** The part of a value that a remark is about, or the nearest that holds it. */
+  #nodeAt(node: Node, at: Remark['at'], last: 'name' | 'value' = 'value'): Node {
+    let found = node;
+    for (const [index, part] of at.entries()) {
+      const pair = isMap(found) ? found.items.find((item) => keyText(item) === part) : undefined;
+      const named = last === 'name' && index === at.length - 1;
+      const next = isSeq(found) ? found.items[Number(part)] : named ? pair?.key : (pair?.value ?? pair?.key);
+      const resolved = this.#resolve((next ?? null) as Node | null);
+      if (resolved === null) break;
+      found = resolved;
+    }
+    return found;
+  }
+
+  /**
+   * The value of a key without the YAML around it; undefined when it is nothing but variables that are not set. What
+   * lies deeper than any key goes is an empty map, which no key takes.
+   */
+  #plain(node: Node | null, path: string, level: number): unknown {
+    if (isScalar(node)) return typeof node.value === 'string' ? this.#text(node, path) : node.value;
+    if (node === null || level === valueLevels) return {};
+    const within = (item: unknown) => {
+      if (++this.#listed === maxListed + 1)
+        this.#problem(node, path, `more than ${maxListed} values in lists`);
+      return this.#listed > maxListed ? undefined : this.#plain(this.#resolve(item as Node), path, level + 1);
+    };
+    if (isSeq(node)) return node.items.map(within).filter((item) => item !== undefined);
+    if (!isMap(node)) return {};
+    return Object.fromEntries(node.items.map((pair) => [keyText(pair), within(pair.value)]));
+  }
+
+  #text(node: Scalar, path: string): string | VariableText | undefined {
+    const written = String(node.value);
+    const text = this.#interpolate(node, written, path);
+    if (text === written) return written;
+    return text === '' ? undefined : new VariableText(text);
   }
 
   /** `${NAME}` and `${NAME:-default}`; what comes out is not looked at again. */
@@ -209,11 +294,8 @@ class FileReader {
   #unknown(pair: Pair, path: string): void {
     const known = [...keysByPath.keys(), ...sections];
     const guess = nearest(path, known);
-    this.#warning(
-      pair.key as Node,
-      path,
-      guess ? `is not a known key; did you mean ${guess}?` : 'is not a known key',
-    );
+    const hint = guess ? `; did you mean ${guess}?` : '';
+    this.#layer.unknown.push(`${this.#place(pair.key as Node)} ${path}: is not a known key${hint}`);
   }
 
   #resolve(node: Node | null): Node | null {

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
 import { type LoadInput, loadConfig } from './load.ts';
-import { configKeys, environmentNames } from './schema.ts';
+import { type ConfigKey, configKeys, environmentNames } from './schema.ts';
 
 let dir: string;
 let env: NodeJS.ProcessEnv;
@@ -18,7 +18,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 function file(name: string, text: string): string {
   const path = join(dir, name);
   mkdirSync(join(path, '..'), { recursive: true });
-  writeFileSync(path, text);
+  writeFileSync(path, text, { mode: 0o600 });
   return path;
 }
 
@@ -57,7 +57,7 @@ describe('defaults', () => {
     expect(config.engine.global_timeout).toBe(0);
     expect(config.workspace.dir).toBe(join(dir, '.local/share/portolan'));
     expect(origins.get('server.bind')).toBe('default');
-    expect(origins.size).toBe(configKeys.length);
+    expect([...origins.keys()]).toEqual(configKeys.map(({ path }) => path));
   });
 });
 
@@ -85,6 +85,50 @@ describe('precedence', () => {
     expect(config.scanner.rate).toBe(5);
     expect(origins.get('scanner.rate')).toBe('environment SERVICE_RATE');
     expect(load({ systemFile, flags: { 'scanner.rate': 6 } }).config.scanner.rate).toBe(6);
+  });
+
+  it('T-064 holds in every combination of the sources', () => {
+    // The weakest first; each sets the rate to its place in this list.
+    const sources = [
+      { name: 'XDG file', put: (on: boolean) => place('.config/portolan/config.yaml', on, 1) },
+      { name: 'workspace file', put: (on: boolean) => place('ws/config/portolan.yaml', on, 2) },
+      {
+        name: 'SERVICE_CONFIG',
+        put: (on: boolean) => setVariable('SERVICE_CONFIG', on, place('a.yaml', true, 3)),
+      },
+      { name: '--config', put: (on: boolean) => (on ? place('b.yaml', true, 4) : undefined) },
+      { name: 'environment', put: (on: boolean) => setVariable('SERVICE_RATE', on, '5') },
+      { name: 'flag', put: (on: boolean) => (on ? '6' : undefined) },
+    ];
+    function place(name: string, on: boolean, rate: number): string {
+      const path = file(name, `scanner: {rate: ${rate}}`);
+      if (!on) rmSync(path);
+      return path;
+    }
+    function setVariable(name: string, on: boolean, value: string): undefined {
+      if (on) env[name] = value;
+      else delete env[name];
+    }
+    for (let combination = 0; combination < 2 ** 7; combination++) {
+      const isOn = (index: number) => (combination & (1 << index)) !== 0;
+      const inWorkspace = isOn(6);
+      setVariable('SERVICE_WORKSPACE_DIR', inWorkspace, join(dir, 'ws'));
+      const [, , , named, , rate] = sources.map(({ put }, index) => put(isOn(index)));
+      const flags = { 'scanner.rate': rate };
+      const { config, origins } = load({ file: named, flags });
+      const holds = (index: number) =>
+        isOn(index) && (index !== 1 || inWorkspace) && (index !== 2 || !isOn(3));
+      const strongest = sources.findLastIndex((_source, index) => holds(index));
+      const expected =
+        ['default', '1', '2', '3', '4', 'environment SERVICE_RATE', 'flag'][strongest + 1] ?? '';
+      const label = sources.filter((_source, index) => isOn(index)).map(({ name }) => name);
+      expect([label, config.scanner.rate]).toEqual([label, strongest === -1 ? 1000 : strongest + 1]);
+      const origin = origins.get('scanner.rate');
+      if (/^[a-z]/.test(expected)) expect(origin).toBe(expected);
+      else expect(origin).toMatch(/\.yaml:1:17$/);
+      const ws = inWorkspace ? join(dir, 'ws') : join(dir, '.local/share/portolan');
+      expect(config.workspace.dir).toBe(ws);
+    }
   });
 
   it('prefers --config to SERVICE_CONFIG and names file, line and column as origin', () => {
@@ -118,6 +162,29 @@ describe('precedence', () => {
     expect(warnings).toEqual([
       `${path}:4:3 server.workers: is given as a number and as a map; both are used`,
     ]);
+  });
+
+  it('reads the same keys below SERVICE_SERVER, and refuses a key that a file gives in both places', () => {
+    env['SERVICE_SERVER__QUEUE__MAX_JOBS'] = '5';
+    expect(load().config.queue.max_jobs).toBe(5);
+    env['SERVICE_QUEUE__MAX_JOBS'] = '6';
+    expect(load().config.queue.max_jobs).toBe(6);
+    const path = join(dir, 'bad.yaml');
+    const both = problemsOf('server:\n  queue: {max_jobs: 1}\nqueue:\n  max_jobs: 2\n');
+    expect(both).toEqual([`f:4:3 queue.max_jobs: is given twice: also at ${path}:2:21`]);
+  });
+
+  it('keeps the number of workers within its bounds, and raises the highest that is not set', () => {
+    const workersOf = (text: string) => {
+      const { config, warnings } = load({ file: file('w.yaml', text) });
+      return [config.server.workers, config.workers.max, warnings.length];
+    };
+    expect(workersOf('{}')).toEqual([4, 10, 0]);
+    expect(workersOf('server: {workers: 20}')).toEqual([20, 20, 0]);
+    expect(workersOf('server: {workers: 20}\nworkers: {max: 6}')).toEqual([6, 6, 1]);
+    expect(workersOf('server: {workers: {min: 6}}')).toEqual([6, 10, 0]);
+    expect(workersOf('workers: {max: 2}')).toEqual([2, 2, 0]);
+    expect(workersOf('server: {workers: {min: 3, max: 12}, workers: 2}')).toEqual([3, 12, 2]);
   });
 });
 
@@ -161,11 +228,44 @@ describe('checks', () => {
   });
 
   it('never serves in clear text who asks for TLS', () => {
-    expect(problemsOf('server:\n  tls:\n    enabled: true\n')[0]).toContain(
-      '3:14 server.tls.enabled: this build',
-    );
+    const needs = 'server.tls.enabled: needs server.tls.cert_file and server.tls.key_file';
+    expect(problemsOf('server:\n  tls:\n    enabled: true\n')).toEqual([`f:3:14 ${needs}`]);
     env['SERVICE_SERVER__TLS__ENABLED'] = 'yes';
-    expect(() => load()).toThrow(/environment SERVICE_SERVER__TLS__ENABLED server.tls.enabled: this build/);
+    expect(() => load()).toThrow(`environment SERVICE_SERVER__TLS__ENABLED ${needs}`);
+    env['SERVICE_SERVER__TLS__CERT_FILE'] = '/c.pem';
+    expect(() => load()).toThrow('needs server.tls.key_file');
+    env['SERVICE_SERVER__TLS__KEY_FILE'] = '/k.pem';
+    expect(load().config.server.tls).toEqual({ enabled: true, cert_file: '/c.pem', key_file: '/k.pem' });
+  });
+
+  it.each([
+    ['license: {enforce: true}', 'f:1:20 license.enforce: needs license.public_key'],
+    [
+      'multi_tenant: {tenants: [a], default_tenant: b}',
+      'f:1:46 multi_tenant.default_tenant: "b" is not one of multi_tenant.tenants (a)',
+    ],
+    ['server: {ui: {path: /api}}', 'f:1:21 server.ui.path: must not equal or hold /api,'],
+    ['server: {ui: {path: /x/Health}}', 'f:1:21 server.ui.path: must not equal or hold /health,'],
+    ['server: {ui: {path: /metrics/ui}}', 'f:1:21 server.ui.path: must not equal or hold /metrics,'],
+    ['workers: {min: 5, max: 4}', 'f:1:16 workers.min: must not be above workers.max (4, f:1:24)'],
+    ['workers: {min: 20}', 'f:1:16 workers.min: must not be above workers.max (10, default)'],
+    ['workers: {lease: 5s, heartbeat: 6s}', 'f:1:33 workers.heartbeat: must not be above workers.lease'],
+    [
+      'logging: {audit: {events: [api_access, login]}}',
+      'f:1:27 logging.audit.events: entry 2 must be one of',
+    ],
+  ])('refuses what does not fit together: %s', (text, expected) => {
+    const path = join(dir, 'bad.yaml');
+    expect(problemsOf(text).map((line) => line.replaceAll(path, 'f'))).toEqual([
+      expect.stringContaining(expected),
+    ]);
+  });
+
+  it('names the place of each of two values, whatever it is', () => {
+    env['SERVICE_WORKERS__MAX'] = '3';
+    expect(() => load({ flags: { 'workers.min': 4 } })).toThrow(
+      'flag workers.min: must not be above workers.max (3, environment SERVICE_WORKERS__MAX)',
+    );
   });
 
   it('leaves a workspace that is a file to the workspace, which refuses it in better words', () => {
@@ -193,6 +293,187 @@ describe('checks', () => {
     ];
     expect(problemsOf(bomb.join('\n')).join()).toContain('more than 100 aliases');
     expect(performance.now() - started).toBeLessThan(3000);
+  });
+});
+
+describe('entries', () => {
+  const hook = '{name: a, url: "https://a.example/"}';
+
+  it('are read with the defaults of their members', () => {
+    const text = [
+      `notifications: {webhooks: [${hook}]}`,
+      'workers: {pools: {dmz: {max: 3, tags: [x]}, lab: }}',
+      'plugins: {trusted_publishers: [{fingerprint: "' + 'ab'.repeat(32) + '"}]}',
+    ].join('\n');
+    const { config, warnings } = load({ file: file('e.yaml', text) });
+    expect(config.notifications.webhooks).toEqual([
+      { name: 'a', url: 'https://a.example/', secret: null, events: [], headers: {} },
+    ]);
+    expect(config.workers.pools).toEqual({ dmz: { max: 3, tags: ['x'] }, lab: { max: null, tags: [] } });
+    expect(config.plugins.trusted_publishers).toEqual([{ fingerprint: 'ab'.repeat(32), name: null }]);
+    expect(warnings.filter((text) => !text.includes('no effect'))).toEqual([]);
+  });
+
+  it('of plugins stand in a list, or in a map with further keys', () => {
+    const entry = '{name: my_plugin, type: grpc, endpoint: "127.0.0.1:50051", timeout: 5s}';
+    const expected = {
+      name: 'my_plugin',
+      type: 'grpc',
+      endpoint: '127.0.0.1:50051',
+      timeout: 5000,
+      batch_size: 0,
+      tls: { ca_file: '', cert_file: '', key_file: '' },
+    };
+    expect(load({ file: file('p.yaml', `plugins: [${entry}]`) }).config.plugins.list).toEqual([expected]);
+    const map = load({ file: file('p.yaml', `plugins: {require_signature: true, list: [${entry}]}`) });
+    expect(map.config.plugins).toMatchObject({ require_signature: true, list: [expected] });
+    env['SERVICE_PLUGINS'] = JSON.stringify([
+      { name: 'other', endpoint: '[::1]:1', tls: { ca_file: '/ca.pem' } },
+    ]);
+    expect(load().config.plugins.list).toEqual([
+      {
+        ...expected,
+        name: 'other',
+        endpoint: '[::1]:1',
+        timeout: 30_000,
+        tls: { ca_file: '/ca.pem', cert_file: '', key_file: '' },
+      },
+    ]);
+  });
+
+  it.each([
+    ['missing', '[{name: a}]', 'f:1:28 notifications.webhooks[0].url: is missing'],
+    [
+      'wrong',
+      '[{name: a, url: ftp://x}]',
+      'f:1:43 notifications.webhooks[0].url: must be an http or https URL',
+    ],
+    ['twice', `[${hook}, ${hook}]`, 'f:1:73 notifications.webhooks[1].name: is "a" a second time'],
+    ['no map', '[x]', 'f:1:28 notifications.webhooks[0]: must be a map, not a text'],
+    ['no list', '{name: a}', 'f:1:27 notifications.webhooks: must be a list of entries, not a map'],
+    [
+      'a bad header',
+      '[{name: a, url: "http://x", headers: {"a b": c}}]',
+      'f:1:64 notifications.webhooks[0].headers: holds the name "a b"',
+    ],
+    [
+      'an unknown event',
+      '[{name: a, url: "http://x", events: [all]}]',
+      'f:1:63 notifications.webhooks[0].events: entry 1 must be one of scan.completed',
+    ],
+  ])('are refused with line and column: %s', (_rule, list, expected) => {
+    expect(problemsOf(`notifications: {webhooks: ${list}}`)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it('of a map are refused by name', () => {
+    expect(problemsOf('workers: {pools: {Big: {}, ok: {max: 0}}}')).toEqual([
+      expect.stringContaining('f:1:24 workers.pools.Big: must be named with lower-case letters'),
+      'f:1:38 workers.pools.ok.max: must be at least 1, not 0',
+    ]);
+  });
+
+  it('name the nearest known member', () => {
+    const path = file('n.yaml', 'notifications:\n  webhooks:\n    - {name: a, url: "http://x", secrt: b}\n');
+    const remark = `${path}:3:34 notifications.webhooks[0].secrt: is not a known key; did you mean secret?`;
+    expect(load({ file: path }).warnings).toContain(remark);
+    expect(() => load({ file: path, strict: true })).toThrow(remark);
+  });
+
+  it('are JSON in environment variables', () => {
+    env['SERVICE_NOTIFICATIONS__WEBHOOKS'] = '[{"name":"a","url":"http://x","__proto__":{"secret":"y"}}]';
+    expect(load().config.notifications.webhooks[0]?.secret).toBeNull();
+    env['SERVICE_NOTIFICATIONS__WEBHOOKS'] = '[{"name":"a"}]';
+    expect(problemsOf('{}')).toEqual([
+      'environment SERVICE_NOTIFICATIONS__WEBHOOKS notifications.webhooks[0].url: is missing',
+    ]);
+    env['SERVICE_NOTIFICATIONS__WEBHOOKS'] = 'a,b';
+    expect(problemsOf('{}').join()).toContain(
+      'notifications.webhooks: must be JSON such as [{"name": "..."}]',
+    );
+  });
+
+  it('take texts of variables', () => {
+    env['HOOK'] = 'https://h.example/x';
+    env['SIZE'] = '7';
+    const text =
+      'notifications: {webhooks: [{name: a, url: "${HOOK}"}]}\nworkers: {pools: {p: {max: "${SIZE}"}}}';
+    const { config } = load({ file: file('v.yaml', text) });
+    expect(config.notifications.webhooks[0]?.url).toBe('https://h.example/x');
+    expect(config.workers.pools?.['p']?.max).toBe(7);
+  });
+});
+
+describe('options of modules', () => {
+  it('come from files and the environment, one by one', () => {
+    const user = file(
+      '.config/portolan/config.yaml',
+      'modules: {connect_scanner: {timeout: 1s, retries: 2}}',
+    );
+    const named = file(
+      'm.yaml',
+      'modules:\n  connect_scanner: {timeout: 2s}\n  constructor: {prototype: x}\n',
+    );
+    env['SERVICE_MODULES__CONNECT_SCANNER__PORTS'] = 'top-10';
+    const { config, origins } = load({ file: named });
+    expect(config.modules).toEqual({
+      connect_scanner: { timeout: '2s', retries: 2, ports: 'top-10' },
+      constructor: { prototype: 'x' },
+    });
+    expect(origins.get('modules.connect_scanner.timeout')).toBe(`${named}:2:30`);
+    expect(origins.get('modules.connect_scanner.retries')).toBe(`${user}:1:51`);
+    expect(origins.get('modules.connect_scanner.ports')).toBe(
+      'environment SERVICE_MODULES__CONNECT_SCANNER__PORTS',
+    );
+  });
+
+  it('must be maps of plain values', () => {
+    expect(problemsOf('modules: {a: 5, __proto__: {b: 1}, c: {d: {e: 1}}}')).toEqual([
+      'f:1:14 modules.a: must be a map of options, not 5',
+      'f:1:28 modules.__proto__: must be a module type, not "__proto__"',
+      'f:1:43 modules.c.d: must be a number, text, true, false or a list, not a map',
+    ]);
+  });
+});
+
+describe('remarks', () => {
+  it('tell of keys that do nothing, unless they are set as the example file sets them', () => {
+    const inert = (configKeys as readonly ConfigKey[]).find((key) => key.inert && key.type === 'bool');
+    if (!inert) return;
+    const name = environmentNames(inert)[0] as string;
+    const usual = [inert.default, inert.shipped ?? inert.default];
+    for (const value of [true, false]) {
+      env[name] = String(value);
+      const expected = usual.includes(value)
+        ? []
+        : [`environment ${name} ${inert.path}: has no effect in this build`];
+      expect(load().warnings).toEqual(expected);
+    }
+  });
+
+  it('are loud about secrets that every user can read (T-059)', () => {
+    const path = file('s.yaml', 'notifications: {email: {password: hunter2}}');
+    const loud = () => load({ file: path }).warnings.filter((text) => text.includes('EVERY USER'));
+    chmodSync(path, 0o644);
+    expect(loud()).toEqual([
+      expect.stringContaining(`${path}: EVERY USER OF THIS MACHINE CAN READ THIS FILE`),
+    ]);
+    expect(loud()[0]).toContain('notifications.email.password');
+    expect(loud()[0]).not.toContain('hunter2');
+    chmodSync(path, 0o600);
+    expect(loud()).toEqual([]);
+    writeFileSync(path, 'notifications: {webhooks: [{name: a, url: "http://x", secret: "${S:-y}"}]}');
+    chmodSync(path, 0o644);
+    expect(loud()[0]).toContain('notifications.webhooks');
+    writeFileSync(path, 'notifications: {email: {password: "${PASSWORD:-}"}}\nscanner: {rate: 5}');
+    expect(loud()).toEqual([]);
+  });
+
+  it('never repeat a secret that is wrong', () => {
+    env['SERVICE_QUEUE__URL'] = 'mysql://me:hunter2@db';
+    env['SERVICE_PLUGINS__MANIFEST_URL'] = 'ftp://me:hunter2@db';
+    expect(
+      problemsOf('notifications: {email: {password: {a: hunter2}}, webhooks: [hunter2]}').join(),
+    ).not.toContain('hunter2');
   });
 });
 

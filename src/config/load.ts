@@ -1,10 +1,20 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/nearest.ts';
+import { checkTogether, clampWorkers, warnOfPlainSlack } from './cross-checks.ts';
+import { readEntries, remarkPath } from './entries.ts';
 import { type FileLayer, readConfigFile } from './file.ts';
 import { type Config, type ConfigKey, configKeys, environmentNames } from './schema.ts';
-import { type ConfigValue, type ReadValue, readFromText, readTyped } from './value.ts';
+import {
+  type ConfigValue,
+  type ReadValue,
+  readTyped,
+  type Setting,
+  type SettingMap,
+  VariableText,
+} from './value.ts';
 
 export interface LoadInput {
   /** The file of `--config`; stronger than SERVICE_CONFIG. */
@@ -23,11 +33,16 @@ export interface LoadedConfig {
   warnings: string[];
   /** Key path -> `default`, `file:line:col`, `environment NAME` or `flag`. */
   origins: Map<string, string>;
+  /** The file of `--config` or SERVICE_CONFIG; null when neither is given. */
+  file: string | null;
 }
 
-interface Setting {
-  value: ConfigValue;
-  origin: string;
+/** What is found on the way; each text names a place and a key. */
+interface Report {
+  problems: string[];
+  warnings: string[];
+  /** Keys that nobody knows: warnings, or problems when the check is strict. */
+  unknown: string[];
 }
 
 /**
@@ -36,23 +51,21 @@ interface Setting {
  * @throws PortolanError `configuration` that lists every problem
  */
 export function loadConfig(input: LoadInput): LoadedConfig {
-  const report = { problems: [] as string[], warnings: [] as string[] };
-  const keep = (layer: FileLayer | null) => {
-    report.problems.push(...(layer?.problems ?? []));
-    report.warnings.push(...(layer?.warnings ?? []));
-    return layer?.entries ?? new Map<string, Setting>();
-  };
+  const { env } = input;
+  const report: Report = { problems: [], warnings: [], unknown: [] };
+  const read = (file: string, required = false) => keepLayer(readConfigFile(file, required, env), report);
 
-  const system = keep(readConfigFile(input.systemFile ?? '/etc/portolan/config.yaml', false, input.env));
-  const user = keep(readConfigFile(userFile(input.env), false, input.env));
-  const named = input.file ?? input.env['SERVICE_CONFIG'];
-  const chosen = named ? keep(readConfigFile(resolve(named), true, input.env)) : new Map<string, Setting>();
-  const environment = readEnvironment(input.env, report);
+  const system = read(input.systemFile ?? '/etc/portolan/config.yaml');
+  const user = read(userFile(env));
+  const named = input.file ?? (env['SERVICE_CONFIG'] || undefined);
+  const file = named === undefined ? null : resolve(named);
+  const chosen: SettingMap = file === null ? new Map() : read(file, true);
+  const environment = readEnvironment(env, report);
   const flags = readFlags(input.flags ?? {}, report);
 
   const outside = merge([defaults(), system, user, chosen, environment, flags]);
-  const workspaceDir = placeWorkspace(outside, input.env);
-  const workspace = keep(readConfigFile(join(workspaceDir, 'config', 'portolan.yaml'), false, input.env));
+  const workspaceDir = placeWorkspace(outside, env);
+  const workspace = read(join(workspaceDir, 'config', 'portolan.yaml'));
   if (workspace.delete('workspace.dir')) {
     report.warnings.push(
       `${workspaceDir}/config/portolan.yaml: workspace.dir has no effect in the workspace itself`,
@@ -60,63 +73,127 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   }
 
   const settings = merge([defaults(), system, user, workspace, chosen, environment, flags]);
-  placeWorkspace(settings, input.env);
-  refuseTls(settings, report.problems);
+  placeWorkspace(settings, env);
   checkTogether(settings, report.problems);
-  if (input.strict)
-    report.problems.push(...report.warnings.filter((text) => text.includes('is not a known key')));
+  clampWorkers(settings, report.warnings);
+  warnOfPlainSlack(settings, report.warnings);
+  warnOfInert(settings, report.warnings);
+  (input.strict ? report.problems : report.warnings).unshift(...report.unknown);
   if (report.problems.length > 0) throw refusal(report.problems);
-  return { config: nest(settings), warnings: report.warnings, origins: originsOf(settings) };
+  return { config: nest(settings), warnings: report.warnings, origins: originsOf(settings), file };
 }
 
-function defaults(): Map<string, Setting> {
-  return new Map(configKeys.map((key) => [key.path, { value: defaultOf(key), origin: 'default' }]));
+function keepLayer(layer: FileLayer | null, report: Report): SettingMap {
+  if (!layer) return new Map();
+  report.problems.push(...layer.problems);
+  report.warnings.push(...layer.warnings);
+  report.unknown.push(...layer.unknown);
+  return layer.entries;
 }
 
-function defaultOf(key: ConfigKey): ConfigValue {
-  if (key.default === null || key.type === 'path') return key.default as ConfigValue;
-  const read = readTyped(key, Array.isArray(key.default) ? [...key.default] : key.default);
-  if ('reason' in read) throw new Error(`default of ${key.path} ${read.reason}`);
+function defaults(): SettingMap {
+  return new Map(
+    configKeys.map((key) => [key.path, { value: asWritten(key, key.default), origin: 'default' }]),
+  );
+}
+
+/** A value of the table of keys as it is read. */
+function asWritten(key: ConfigKey, written: ConfigValue): ConfigValue {
+  if (written === null || written === '') return written;
+  const { type } = key;
+  if (isListed(type)) return structuredClone(written);
+  const read = readTyped({ ...key, type }, structuredClone(written));
+  if ('reason' in read) throw new Error(`${key.path}: ${String(written)} ${read.reason}`);
   return read.value;
 }
 
-function readEnvironment(env: NodeJS.ProcessEnv, report: { problems: string[] }): Map<string, Setting> {
-  const settings = new Map<string, Setting>();
+function readEnvironment(env: NodeJS.ProcessEnv, report: Report): SettingMap {
+  const settings: SettingMap = new Map();
   for (const key of configKeys) {
-    const name = environmentNames(key).find((candidate) => (env[candidate] ?? '') !== '');
-    if (name === undefined) continue;
-    const read = readFromText(key, env[name] as string);
-    keepRead(settings, key, read, `environment ${name}`, report);
+    const name = variablesOf(key).find((candidate) => (env[candidate] ?? '') !== '');
+    if (name !== undefined) keepText(settings, key, env[name] as string, `environment ${name}`, report);
   }
+  readModuleVariables(settings, env, report);
   return settings;
 }
 
-function readFlags(flags: Record<string, unknown>, report: { problems: string[] }): Map<string, Setting> {
-  const settings = new Map<string, Setting>();
+/** What may stand below `server` in a file may do so here too. */
+function variablesOf(key: ConfigKey): string[] {
+  const names = environmentNames(key);
+  if (!/^(?:queue|workers)\./.test(key.path)) return names;
+  return [...names, ...environmentNames({ ...key, path: `server.${key.path}`, env: [] })];
+}
+
+/** `SERVICE_MODULES__CONNECT_SCANNER__TIMEOUT` = `modules.connect_scanner.timeout` */
+function readModuleVariables(settings: SettingMap, env: NodeJS.ProcessEnv, report: Report): void {
+  for (const [name, text = ''] of Object.entries(env)) {
+    const [, type, option] = /^SERVICE_MODULES__([A-Z][A-Z0-9_]*?)__([A-Z][A-Z0-9_]*)$/.exec(name) ?? [];
+    if (type === undefined || option === undefined || text === '') continue;
+    const path = `modules.${type.toLowerCase()}.${option.toLowerCase()}`;
+    if (/\p{Cc}/u.test(text)) {
+      report.problems.push(`environment ${name} ${path}: must not hold control characters`);
+    } else settings.set(path, { value: text.trim(), origin: `environment ${name}` });
+  }
+}
+
+function readFlags(flags: Record<string, unknown>, report: Report): SettingMap {
+  const settings: SettingMap = new Map();
   const keys = new Map<string, ConfigKey>(configKeys.map((key) => [key.path, key]));
   for (const [path, given] of Object.entries(flags)) {
     if (given === undefined) continue;
     const key = keys.get(path);
     if (!key)
       throw new Error(`no such configuration key: ${path} (nearest: ${nearest(path, [...keys.keys()])})`);
-    const read = typeof given === 'string' ? readFromText(key, given) : readTyped(key, given);
-    keepRead(settings, key, read, 'flag', report);
+    if (typeof given === 'string') keepText(settings, key, given, 'flag', report);
+    else keepValue(settings, key, given, 'flag', report);
   }
   return settings;
 }
 
+/** Lists of entries are JSON there: they have no other text. */
+function keepText(settings: SettingMap, key: ConfigKey, text: string, origin: string, report: Report): void {
+  if (!isListed(key.type)) return keepValue(settings, key, new VariableText(text), origin, report);
+  try {
+    keepValue(settings, key, JSON.parse(text), origin, report);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const example = key.type === 'entries' ? '[{"name": "..."}]' : '{"name": {}}';
+    report.problems.push(`${origin} ${key.path}: must be JSON such as ${example}`);
+  }
+}
+
+function keepValue(
+  settings: SettingMap,
+  key: ConfigKey,
+  given: unknown,
+  origin: string,
+  report: Report,
+): void {
+  const { type } = key;
+  if (!isListed(type)) return keepRead(settings, key, readTyped({ ...key, type }, given), origin, report);
+  const { value, problems, unknown } = readEntries(key, given);
+  for (const remark of problems)
+    report.problems.push(`${origin} ${remarkPath(key, remark)}: ${remark.reason}`);
+  for (const remark of unknown) report.unknown.push(`${origin} ${remarkPath(key, remark)}: ${remark.reason}`);
+  settings.set(key.path, { value, origin });
+}
+
+function isListed(type: ConfigKey['type']): type is 'entries' | 'map' | 'options' {
+  return type === 'entries' || type === 'map' || type === 'options';
+}
+
 function keepRead(
-  settings: Map<string, Setting>,
+  settings: SettingMap,
   key: ConfigKey,
   read: ReadValue,
   origin: string,
-  report: { problems: string[] },
+  report: Report,
 ): void {
   if ('reason' in read) report.problems.push(`${origin} ${key.path}: ${read.reason}`);
   else settings.set(key.path, { value: read.value, origin });
 }
 
-function merge(layers: Map<string, Setting>[]): Map<string, Setting> {
+function merge(layers: SettingMap[]): SettingMap {
   return new Map(layers.flatMap((layer) => [...layer]));
 }
 
@@ -125,7 +202,7 @@ function userFile(env: NodeJS.ProcessEnv): string {
 }
 
 /** Makes `workspace.dir` absolute and returns it. */
-function placeWorkspace(settings: Map<string, Setting>, env: NodeJS.ProcessEnv): string {
+function placeWorkspace(settings: SettingMap, env: NodeJS.ProcessEnv): string {
   const setting = settings.get('workspace.dir') as Setting;
   const dir = absoluteWorkspace(String(setting.value), env);
   settings.set('workspace.dir', { ...setting, value: dir });
@@ -147,39 +224,17 @@ function home(env: NodeJS.ProcessEnv): string {
   return env['HOME'] || homedir();
 }
 
-/** Tokens must not travel in clear text because somebody asked for HTTPS and was not heard. */
-function refuseTls(settings: Map<string, Setting>, problems: string[]): void {
-  const { value, origin } = settings.get('server.tls.enabled') as Setting;
-  if (value !== true) return;
-  const way = 'let a reverse proxy in front of it terminate TLS';
-  problems.push(`${origin} server.tls.enabled: this build serves plain HTTP only; ${way}`);
-}
-
-/** Pairs of keys that must fit each other; a default gives way to what was set. */
-function checkTogether(settings: Map<string, Setting>, problems: string[]): void {
-  keepBelow(settings, problems, 'scanner.rate', 'scanner.max_rate', (limit) => limit);
-  keepBelow(settings, problems, 'workers.heartbeat', 'workers.lease', (limit) =>
-    Math.max(100, Math.floor(limit / 3)),
-  );
-}
-
-function keepBelow(
-  settings: Map<string, Setting>,
-  problems: string[],
-  path: string,
-  limitPath: string,
-  fitting: (limit: number) => number,
-): void {
-  const setting = settings.get(path) as Setting;
-  const limit = settings.get(limitPath) as Setting;
-  if (Number(setting.value) <= Number(limit.value)) return;
-  if (setting.origin === 'default') {
-    settings.set(path, { value: fitting(Number(limit.value)), origin: 'default' });
-    return;
+/** A key that is set and does nothing is told, unless it is set as the example file sets it. */
+function warnOfInert(settings: SettingMap, warnings: string[]): void {
+  for (const key of configKeys as readonly ConfigKey[]) {
+    const { value, origin } = settings.get(key.path) as Setting;
+    if (!key.inert || origin === 'default') continue;
+    // What the example takes from a variable has no value to compare with.
+    const shipped = String(key.shipped).startsWith('${') ? key.default : (key.shipped ?? key.default);
+    const usual = [key.default, shipped].map((written) => asWritten(key, written));
+    if (usual.some((known) => isDeepStrictEqual(known, value))) continue;
+    warnings.push(`${origin} ${key.path}: has no effect in this build`);
   }
-  problems.push(
-    `${setting.origin} ${path}: must not be above ${limitPath} (${limit.value}, ${limit.origin})`,
-  );
 }
 
 function refusal(problems: string[]): PortolanError {
@@ -192,18 +247,22 @@ function refusal(problems: string[]): PortolanError {
   });
 }
 
-function nest(settings: Map<string, Setting>): Config {
+function nest(settings: SettingMap): Config {
   const root: Record<string, unknown> = {};
   for (const [path, { value }] of settings) {
     const parts = path.split('.');
     const leaf = parts.pop() as string;
     let level = root;
-    for (const part of parts) level = (level[part] ??= {}) as Record<string, unknown>;
+    for (const part of parts) {
+      // Names of modules come from outside: what every object inherits is not theirs.
+      if (!Object.hasOwn(level, part)) level[part] = {};
+      level = level[part] as Record<string, unknown>;
+    }
     level[leaf] = value;
   }
   return root as unknown as Config;
 }
 
-function originsOf(settings: Map<string, Setting>): Map<string, string> {
+function originsOf(settings: SettingMap): Map<string, string> {
   return new Map([...settings].map(([path, { origin }]) => [path, origin]));
 }

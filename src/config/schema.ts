@@ -1,34 +1,69 @@
+import { tenantPattern } from '../domain/tenant.ts';
+
 /**
  * The one table of configuration keys. The type `Config`, the environment names, the checks and the texts of
  * `config show` all come from it. Durations are written as text (`30s`) and read as milliseconds, sizes (`20GB`) as
  * bytes.
  */
-export interface ConfigKey {
-  path: string;
-  type: ConfigKeyType;
-  /** As written in a file; `null` = not set. */
-  default: string | number | boolean | null | readonly string[];
-  description: string;
-  /** The value in the example file where it is another one than the default. */
-  shipped?: string | number | boolean | readonly string[];
-  /** Never shown. */
-  secret?: true;
-  /** A duration of retention: also `mo` and `y`, and no `m`. */
-  retention?: true;
-  /** Environment names beside the one that follows from the path, the strongest first. */
-  env?: readonly string[];
-  /** Accepted texts of an `enum`. */
+/** What a value must be: that of a key, or of a member of an entry. */
+export interface ValueForm {
+  type: ValueType;
+  /** Accepted texts of an `enum`, or of the items of a `string[]`. */
   values?: readonly string[];
+  /** What a `string`, or every item of a `string[]`, must look like; `form` says it in words. */
+  pattern?: RegExp;
+  form?: string;
   /** Inclusive bounds of an `int`, or of a `duration` in milliseconds. */
   min?: number;
   max?: number;
+  /** A duration of retention: also `mo` and `y`, and no `m`. */
+  retention?: true;
+  /** Line breaks are part of the text. */
+  lines?: true;
+  /** Never shown, not even when it is wrong. */
+  secret?: true;
+}
+
+export interface Member extends Omit<ValueForm, 'type'> {
+  type: ValueType | 'group';
+  description: string;
+  /** The entry is refused without it. */
+  required?: true;
+  /** As written in a file; without one the member is null when it is not given. */
+  default?: Written;
+  /** Of a `group`: its own members. */
+  members?: Members;
+}
+
+export type Members = Readonly<Record<string, Member>>;
+
+/** A value as a file has it. */
+type Written = string | number | boolean | readonly string[] | Readonly<Record<string, never>>;
+
+export interface ConfigKey extends Omit<ValueForm, 'type'> {
+  path: string;
+  type: ConfigKeyType;
+  /** As written in a file; `null` = not set. */
+  default: Written | null;
+  description: string;
+  /** The value in the example file where it is another one than the default. */
+  shipped?: string | number | boolean | readonly string[];
+  /** Environment names beside the one that follows from the path, the strongest first. */
+  env?: readonly string[];
+  /** Accepted and checked, but nothing in this build acts on it yet; a value other than the default is warned about. */
+  inert?: true;
+  /** Of `entries` and of a `map`: what each entry holds. */
+  members?: Members;
+  /** Of `entries`: the member in which no two may be equal. */
+  unique?: string;
 }
 
 /**
- * `endpoint` = `host:port`; `cidr[]` = addresses and networks; `target[]` = the target grammar;
- * `resolver[]` = IP addresses, each with an optional port.
+ * `endpoint` = `host:port`; `address` = an IP address; `url` = an absolute http(s) URL; `zone` = an IANA time zone; `cidr[]` = addresses and
+ * networks; `target[]` = the target grammar; `resolver[]` = IP addresses, each with an optional port; `text{}` = a map
+ * of texts.
  */
-export type ConfigKeyType =
+export type ValueType =
   | 'bool'
   | 'int'
   | 'string'
@@ -37,12 +72,45 @@ export type ConfigKeyType =
   | 'size'
   | 'path'
   | 'endpoint'
+  | 'address'
+  | 'url'
+  | 'zone'
+  | 'string[]'
   | 'cidr[]'
   | 'target[]'
-  | 'resolver[]';
+  | 'resolver[]'
+  | 'text{}';
+
+/**
+ * `entries` = a list of maps with the same members, `map` = such maps by name, `options` = options of modules by module
+ * type, checked where the modules are known.
+ */
+export type ConfigKeyType = ValueType | 'entries' | 'map' | 'options';
 
 /** Highest packet rate that `scanner.max_rate` accepts, packets per second. */
 export const highestRate = 10_000_000;
+/** Names of events that a webhook can ask for. */
+const notificationEvents = ['scan.completed', 'scan.failed', 'alert'] as const;
+/** Names of audit events (`logging.audit.events`). */
+export const auditEvents = [
+  'api_access',
+  'scan_start',
+  'scan_complete',
+  'config_change',
+  'user_login',
+] as const;
+/** What a pool of workers may be called. */
+export const poolPattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+/** The same in words. */
+export const poolForm = 'lower-case letters, digits, dashes and underscores, 63 at most';
+/** What a plugin may be called. */
+const pluginPattern = /^[a-z][a-z0-9_-]{2,62}$/;
+const fingerprintPattern = /^[0-9a-f]{64}$/;
+const fingerprintForm = 'a fingerprint of 64 hex digits in lower case';
+const tenantForm = 'lower-case letters, digits and dashes, 63 at most, with no dash at the start';
+const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
+/** A host name or an address in brackets or not, in lower case, without a port. */
+const hostPattern = /^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/;
 /** The longest accepted duration, milliseconds (100 years). */
 const century = 100 * 365 * 86_400_000;
 
@@ -85,7 +153,7 @@ export const configKeys = [
     shipped: 5000,
     min: 1,
     max: 10_000_000,
-    description: 'Most kept scans.',
+    description: 'Most kept scans, of each tenant.',
   },
   {
     path: 'workspace.retention.min_free_space',
@@ -93,6 +161,19 @@ export const configKeys = [
     default: null,
     shipped: '20GB',
     description: 'Free disk to keep; the oldest scans give way, and below it health is degraded.',
+  },
+  {
+    path: 'workspace.scans.compress',
+    type: 'bool',
+    default: false,
+    shipped: true,
+    description: 'Compress results.jsonl with gzip when a scan has ended.',
+  },
+  {
+    path: 'workspace.scans.keep_artifacts',
+    type: 'bool',
+    default: true,
+    description: 'Keep banners and files of a scan under its artifacts folder.',
   },
   {
     path: 'server.bind',
@@ -107,7 +188,8 @@ export const configKeys = [
     default: 4,
     min: 1,
     max: 1024,
-    description: 'Scans that run at the same time; a map here is read as workers.*.',
+    description:
+      'Scans that run at the same time, within workers.min and workers.max; a map here is read as workers.*.',
   },
   { path: 'server.api.enabled', type: 'bool', default: true, description: 'Serve the REST API.' },
   {
@@ -128,10 +210,91 @@ export const configKeys = [
       'API requests per minute of one token, or of one client address without; unlimited when 0 or not set.',
   },
   {
+    path: 'server.ui.enabled',
+    type: 'bool',
+    default: true,
+    description: 'Serve the Web UI; this build has none of its own, only the files of server.ui.static_dir.',
+  },
+  {
+    path: 'server.ui.path',
+    type: 'string',
+    pattern: /^\/[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/,
+    form: 'a URL path such as /ui',
+    default: '/ui',
+    description: 'Where the Web UI lies; must not equal or hold /api, /health, /metrics.',
+  },
+  {
+    path: 'server.ui.static_dir',
+    type: 'path',
+    default: '',
+    description:
+      'Folder whose files are served as the UI, to everybody; links that lead out of it are not followed, and without it there is no UI.',
+  },
+  {
     path: 'server.tls.enabled',
     type: 'bool',
     default: false,
-    description: 'Serve HTTPS; this build cannot, so true is refused instead of being served in clear text.',
+    description: 'Serve HTTPS (TLS 1.2 and 1.3) with the certificate below.',
+  },
+  {
+    path: 'server.tls.cert_file',
+    type: 'path',
+    default: '',
+    description: 'PEM file with the certificate and its chain; read again at a reload.',
+  },
+  {
+    path: 'server.tls.key_file',
+    type: 'path',
+    default: '',
+    description: 'PEM file with the private key, readable by the service only.',
+  },
+  {
+    path: 'server.cors.enabled',
+    type: 'bool',
+    default: false,
+    description: 'Let web pages of the origins below call the API.',
+  },
+  {
+    path: 'server.cors.origins',
+    type: 'string[]',
+    pattern: originPattern,
+    form: 'an exact origin such as https://console.example.net, in lower case and without a path',
+    default: [],
+    description: 'Exact origins; there is no wildcard.',
+  },
+  {
+    path: 'server.allowed_hosts',
+    type: 'string[]',
+    pattern: hostPattern,
+    form: 'a host name or address in lower case, without a port',
+    default: [],
+    description:
+      'Host names under which pages for browsers are served (the bound address and localhost when empty), and the API too where no tokens are demanded.',
+  },
+  {
+    path: 'server.trusted_proxies',
+    type: 'cidr[]',
+    default: [],
+    description: 'Reverse proxies whose X-Forwarded-For tells the address of the client.',
+  },
+  {
+    path: 'server.metrics.auth',
+    type: 'bool',
+    default: false,
+    description: '/metrics needs a token with metrics:read, also where the API needs none.',
+  },
+  {
+    path: 'server.grpc.enabled',
+    type: 'bool',
+    default: false,
+    description: 'Serve the gRPC API; this build has none, so true is refused.',
+  },
+  {
+    path: 'server.grpc.bind',
+    type: 'endpoint',
+    default: '127.0.0.1:9090',
+    inert: true,
+    description: 'Listen address of the gRPC API.',
   },
   {
     path: 'server.allow_insecure',
@@ -153,7 +316,7 @@ export const configKeys = [
     default: 1000,
     min: 1,
     max: 10_000_000,
-    description: 'Waiting scans before a submission is answered with 503.',
+    description: 'Waiting scans and due jobs, of each tenant, before a submission is answered with 503.',
   },
   {
     path: 'queue.retention',
@@ -161,7 +324,48 @@ export const configKeys = [
     default: '7d',
     min: 1000,
     max: century,
-    description: 'How long a failed queue entry counts in the figures of the health endpoint.',
+    description:
+      'How long the record of a job that is over is kept; its scans stay. A failed scan counts as long in the figures of the health endpoint.',
+  },
+  {
+    path: 'queue.url',
+    type: 'string',
+    default: null,
+    secret: true,
+    pattern: /^postgres(?:ql)?:\/\/\S+$/,
+    form: 'a URL such as postgres://user@host/database',
+    description:
+      'Queue on PostgreSQL for several hosts; embedded when not set. This build has only the embedded one and refuses a URL.',
+  },
+  {
+    path: 'queue.timezone',
+    type: 'zone',
+    default: 'UTC',
+    description: 'IANA time zone of cron schedules.',
+  },
+  {
+    path: 'workers.min',
+    type: 'int',
+    default: 1,
+    shipped: 2,
+    min: 0,
+    max: 1024,
+    description: 'Least number of workers.',
+  },
+  {
+    path: 'workers.max',
+    type: 'int',
+    default: 10,
+    min: 1,
+    max: 1024,
+    description: 'Most workers; server.workers when that is more and this is not set.',
+  },
+  {
+    path: 'workers.auto_scale',
+    type: 'bool',
+    default: false,
+    shipped: true,
+    description: 'Move the number of workers between the bounds with the queue.',
   },
   {
     path: 'workers.lease',
@@ -178,6 +382,36 @@ export const configKeys = [
     min: 100,
     max: 3_600_000,
     description: 'Time between two renewals of a lease.',
+  },
+  {
+    path: 'workers.pools',
+    type: 'map',
+    pattern: poolPattern,
+    form: poolForm,
+    members: {
+      max: { type: 'int', min: 1, max: 1024, description: 'most scans of the pool at a time' },
+      tags: { type: 'string[]', default: [], description: 'labels of the pool; nothing acts on them' },
+    },
+    default: null,
+    description: 'Pools of workers beside default; when not set, a pool is made when it is first named.',
+  },
+  {
+    path: 'workers.shard_size',
+    type: 'int',
+    default: 4096,
+    min: 1,
+    max: 1_000_000_000,
+    inert: true,
+    description: 'Addresses of one shard of a distributed scan.',
+  },
+  {
+    path: 'workers.max_attempts',
+    type: 'int',
+    default: 3,
+    min: 1,
+    max: 1000,
+    inert: true,
+    description: 'Tries of one shard before it counts as failed.',
   },
   {
     path: 'logging.level',
@@ -199,9 +433,69 @@ export const configKeys = [
   {
     path: 'logging.output',
     type: 'enum',
-    values: ['stderr', 'stdout'],
+    values: ['stderr', 'stdout', 'file'],
     default: 'stderr',
-    description: 'Where the log goes; stdout only in the server.',
+    shipped: 'file',
+    description: 'Where the log goes; stdout and file only in the server.',
+  },
+  {
+    path: 'logging.file.enabled',
+    type: 'bool',
+    default: false,
+    shipped: true,
+    description: 'Write the log of the server to a file too.',
+  },
+  {
+    path: 'logging.file.path',
+    type: 'path',
+    default: '',
+    shipped: '/var/log/portolan/portolan.log',
+    description: 'The log file; logs/portolan.log in the workspace when not set.',
+  },
+  {
+    path: 'logging.file.max_size',
+    type: 'size',
+    default: '100MB',
+    min: 1000,
+    description: 'Size at which the log file is rotated.',
+  },
+  {
+    path: 'logging.file.max_backups',
+    type: 'int',
+    default: 10,
+    min: 1,
+    max: 10_000,
+    description: 'Rotated files that are kept.',
+  },
+  {
+    path: 'logging.file.max_age',
+    type: 'duration',
+    retention: true,
+    default: '30d',
+    min: 1000,
+    max: century,
+    description: 'Age at which rotated files are deleted.',
+  },
+  {
+    path: 'logging.audit.enabled',
+    type: 'bool',
+    default: false,
+    shipped: true,
+    description: 'Write the audit log.',
+  },
+  {
+    path: 'logging.audit.file',
+    type: 'path',
+    default: '',
+    shipped: '/var/log/portolan/audit.log',
+    description: 'The audit log; audit/YYYY-MM-DD.jsonl in the workspace when not set.',
+  },
+  {
+    path: 'logging.audit.events',
+    type: 'string[]',
+    values: auditEvents,
+    default: auditEvents,
+    description: 'Events that are recorded.',
   },
   {
     path: 'scanner.default_profile',
@@ -259,7 +553,7 @@ export const configKeys = [
     default: 100_000,
     min: 1,
     max: highestRate,
-    description: 'Packets per second that one scan may ask for at most.',
+    description: 'Packets per second of all scans of a server together, and the most that one may ask for.',
   },
   {
     path: 'scanner.max_resumes',
@@ -268,6 +562,22 @@ export const configKeys = [
     min: 0,
     max: 1000,
     description: 'Resumes in a row without new progress before a scan counts as interrupted.',
+  },
+  {
+    path: 'scanner.interface',
+    type: 'string',
+    default: null,
+    pattern: /^[^\s/]{1,15}$/,
+    form: 'the name of a network interface',
+    inert: true,
+    description: 'Interface that raw packets leave by; as the routes say when not set.',
+  },
+  {
+    path: 'scanner.source_ip',
+    type: 'address',
+    default: null,
+    inert: true,
+    description: 'Source address of raw packets; as the routes say when not set.',
   },
   {
     path: 'scanner.blocklist',
@@ -296,6 +606,13 @@ export const configKeys = [
     default: [],
     shipped: ['169.254.169.254/32'],
     description: 'Networks that are never touched; stronger than allow.',
+  },
+  {
+    path: 'scanner.scope.protect_self',
+    type: 'bool',
+    default: false,
+    shipped: true,
+    description: "Keep every scan away from the server's own listeners.",
   },
   {
     path: 'scanner.dns.servers',
@@ -349,20 +666,405 @@ export const configKeys = [
     max: 1_048_576,
     description: 'Items of a stream before its producer waits.',
   },
+  {
+    path: 'fingerprint.cache.auto_sync',
+    type: 'bool',
+    default: false,
+    shipped: true,
+    inert: true,
+    description: 'Refresh the fingerprints from fingerprint.cache.url; does nothing without it.',
+  },
+  {
+    path: 'fingerprint.cache.ttl',
+    type: 'duration',
+    retention: true,
+    default: '7d',
+    min: 1000,
+    max: century,
+    inert: true,
+    description: 'Age of the fingerprints before they are refreshed.',
+  },
+  {
+    path: 'fingerprint.cache.url',
+    type: 'url',
+    default: null,
+    inert: true,
+    description: 'Where further fingerprints come from.',
+  },
+  {
+    path: 'fingerprint.rules',
+    type: 'string[]',
+    default: [],
+    inert: true,
+    description: 'Files with further fingerprint rules.',
+  },
+  {
+    path: 'vulndb.dir',
+    type: 'path',
+    default: '',
+    inert: true,
+    description: 'Vulnerability data; cache/vulndb in the workspace when not set.',
+  },
+  {
+    path: 'vulndb.auto_sync',
+    type: 'bool',
+    default: false,
+    inert: true,
+    description: 'Refresh the vulnerability data by itself.',
+  },
+  {
+    path: 'vulndb.ttl',
+    type: 'duration',
+    retention: true,
+    default: '24h',
+    min: 1000,
+    max: century,
+    inert: true,
+    description: 'Age of the vulnerability data before it is refreshed.',
+  },
+  {
+    path: 'vulndb.nvd_url',
+    type: 'url',
+    default: 'https://services.nvd.nist.gov/rest/json/cves/2.0',
+    inert: true,
+    description: 'NVD API 2.0; contacted only by sync.',
+  },
+  {
+    path: 'vulndb.kev_url',
+    type: 'url',
+    default: 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json',
+    inert: true,
+    description: 'Known exploited vulnerabilities; contacted only by sync.',
+  },
+  {
+    path: 'vulndb.epss_url',
+    type: 'url',
+    default: 'https://epss.cyentia.com/epss_scores-current.csv.gz',
+    inert: true,
+    description: 'Exploit prediction scores; contacted only by sync.',
+  },
+  {
+    path: 'vulndb.nvd_api_key',
+    type: 'string',
+    default: null,
+    secret: true,
+    inert: true,
+    description: 'Key for a higher request rate at NVD.',
+  },
+  {
+    path: 'notifications.default_channels',
+    type: 'string[]',
+    pattern: /^(?:slack|email|webhook):\/\/\P{Cc}{1,254}$/u,
+    form: 'slack://name, email://address or webhook://name',
+    default: [],
+    description: 'Used when a scan names no channel.',
+  },
+  {
+    path: 'notifications.slack.webhook_url',
+    type: 'url',
+    default: null,
+    shipped: '${SLACK_WEBHOOK_URL}',
+    secret: true,
+    description: 'Incoming webhook of Slack.',
+  },
+  {
+    path: 'notifications.slack.channel',
+    type: 'string',
+    default: null,
+    shipped: '#security',
+    description: 'Channel behind slack://default.',
+  },
+  {
+    path: 'notifications.email.smtp_server',
+    type: 'string',
+    default: null,
+    shipped: 'smtp.example.com',
+    description: 'Mail server.',
+  },
+  {
+    path: 'notifications.email.smtp_port',
+    type: 'int',
+    default: 587,
+    min: 1,
+    max: 65_535,
+    description: 'Its port: 465 is TLS, others use STARTTLS when it is offered.',
+  },
+  {
+    path: 'notifications.email.from',
+    type: 'string',
+    default: null,
+    shipped: 'scanner@example.com',
+    description: 'Sender; without it no mail is sent.',
+  },
+  {
+    path: 'notifications.email.to',
+    type: 'string[]',
+    default: [],
+    shipped: ['security@example.com'],
+    description: 'Recipients behind email://default.',
+  },
+  {
+    path: 'notifications.email.username',
+    type: 'string',
+    default: null,
+    description: 'Name for the mail server.',
+  },
+  {
+    path: 'notifications.email.password',
+    type: 'string',
+    default: null,
+    secret: true,
+    description: 'Password for the mail server.',
+  },
+  {
+    path: 'notifications.email.tls',
+    type: 'enum',
+    values: ['auto', 'required', 'none'],
+    default: 'auto',
+    description:
+      'Encryption towards the mail server: auto uses what it offers, required insists, none sends in the clear.',
+  },
+  {
+    path: 'notifications.webhooks',
+    type: 'entries',
+    unique: 'name',
+    members: {
+      name: {
+        type: 'string',
+        required: true,
+        pattern: /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/,
+        form: 'letters, digits, dots, dashes and underscores, 63 at most',
+        description: 'the name behind webhook://',
+      },
+      url: { type: 'url', required: true, secret: true, description: 'where the message is sent' },
+      secret: { type: 'string', secret: true, description: 'key of the signature' },
+      events: {
+        type: 'string[]',
+        values: notificationEvents,
+        default: [],
+        description: 'all when empty',
+      },
+      headers: { type: 'text{}', secret: true, default: {}, description: 'further headers' },
+    },
+    default: [],
+    description: 'Receivers of JSON messages.',
+  },
+  {
+    path: 'alerts.file',
+    type: 'path',
+    default: '',
+    env: ['SERVICE_ALERTS'],
+    inert: true,
+    description: 'Alert rules; alerts.yaml beside the configuration file when not set.',
+  },
+  {
+    path: 'alerts.interval',
+    type: 'duration',
+    default: '30s',
+    min: 1000,
+    max: 86_400_000,
+    inert: true,
+    description: 'Time between two looks at the alert rules.',
+  },
+  {
+    path: 'multi_tenant.enabled',
+    type: 'bool',
+    default: false,
+    description: 'Keep tenants apart: every request names one in X-Tenant-ID.',
+  },
+  {
+    path: 'multi_tenant.default_tenant',
+    type: 'string',
+    pattern: tenantPattern,
+    form: tenantForm,
+    default: null,
+    description: 'Tenant of requests that name none; without it they are refused.',
+  },
+  {
+    path: 'multi_tenant.tenants',
+    type: 'string[]',
+    pattern: tenantPattern,
+    form: tenantForm,
+    default: [],
+    description: 'The tenants that exist.',
+  },
+  {
+    path: 'license.enforce',
+    type: 'bool',
+    default: false,
+    description: 'Demand a licence for enterprise features; without, every feature works.',
+  },
+  {
+    path: 'license.file',
+    type: 'path',
+    default: '',
+    env: ['SERVICE_LICENSE_FILE'],
+    description: 'The licence; config/license.key in the workspace when not set.',
+  },
+  {
+    path: 'license.public_key',
+    type: 'string',
+    lines: true,
+    default: null,
+    description: 'Ed25519 public key that licences are checked with: PEM text or a file.',
+  },
+  {
+    path: 'plugins.list',
+    type: 'entries',
+    unique: 'name',
+    members: {
+      name: {
+        type: 'string',
+        required: true,
+        pattern: pluginPattern,
+        form: 'a lower-case letter, then letters, digits, dashes and underscores, 3 to 63 in all',
+        description: 'what the plugin is called',
+      },
+      type: { type: 'enum', values: ['grpc'], default: 'grpc', description: 'kind' },
+      endpoint: { type: 'endpoint', required: true, description: 'where it listens' },
+      timeout: {
+        type: 'duration',
+        default: '30s',
+        min: 1,
+        max: 86_400_000,
+        description: 'longest call',
+      },
+      batch_size: {
+        type: 'int',
+        default: 0,
+        min: 0,
+        max: 1_000_000,
+        description: 'hosts in one call; 0 = all',
+      },
+      tls: {
+        type: 'group',
+        description: 'certificates (PEM files)',
+        members: {
+          ca_file: { type: 'path', default: '', description: 'authorities of its certificate' },
+          cert_file: { type: 'path', default: '', description: 'own certificate' },
+          key_file: { type: 'path', default: '', description: 'its key' },
+        },
+      },
+    },
+    default: [],
+    env: ['SERVICE_PLUGINS'],
+    inert: true,
+    description: 'Plugins that are reached over gRPC; plugins itself may be this list.',
+  },
+  {
+    path: 'plugins.require_signature',
+    type: 'bool',
+    default: false,
+    inert: true,
+    description: 'Load only plugins signed by a trusted publisher.',
+  },
+  {
+    path: 'plugins.trusted_publishers',
+    type: 'entries',
+    unique: 'fingerprint',
+    members: {
+      fingerprint: {
+        type: 'string',
+        required: true,
+        pattern: fingerprintPattern,
+        form: fingerprintForm,
+        description: 'SHA-256 of the public key',
+      },
+      name: { type: 'string', description: 'whose it is' },
+    },
+    default: [],
+    inert: true,
+    description: 'Publishers whose signatures count.',
+  },
+  {
+    path: 'plugins.revoked_publishers',
+    type: 'string[]',
+    pattern: fingerprintPattern,
+    form: fingerprintForm,
+    default: [],
+    inert: true,
+    description: 'Fingerprints of publishers that are trusted no more.',
+  },
+  {
+    path: 'plugins.dir',
+    type: 'path',
+    default: '',
+    inert: true,
+    description: 'Installed plugins; $XDG_DATA_HOME/portolan/plugins when not set.',
+  },
+  {
+    path: 'plugins.manifest_url',
+    type: 'url',
+    default: null,
+    inert: true,
+    description: 'Catalogue of plugins.',
+  },
+  {
+    path: 'plugins.limits.memory',
+    type: 'size',
+    default: '512MB',
+    inert: true,
+    description: 'Memory of one plugin host; of WebAssembly 64 MB.',
+  },
+  {
+    path: 'plugins.limits.timeout',
+    type: 'duration',
+    default: '5m',
+    min: 100,
+    max: 86_400_000,
+    inert: true,
+    description: 'Longest run of a plugin.',
+  },
+  {
+    path: 'plugins.limits.output',
+    type: 'size',
+    default: '64MB',
+    inert: true,
+    description: 'Most output of a plugin.',
+  },
+  {
+    path: 'modules',
+    type: 'options',
+    default: {},
+    description:
+      'modules.<module_type>.<option>: what an option of a module is where neither the graph nor the scan says it.',
+  },
 ] as const satisfies readonly ConfigKey[];
 
 type Key = (typeof configKeys)[number];
 
+/** What a module option can be given. */
+export type OptionValue = string | number | boolean | (string | number | boolean)[];
+
+type Typed<F> = F extends { type: 'enum'; values: readonly (infer V)[] }
+  ? V
+  : F extends { type: 'bool' }
+    ? boolean
+    : F extends { type: 'int' | 'duration' | 'size' }
+      ? number
+      : F extends { type: 'text{}' }
+        ? Record<string, string>
+        : F extends { type: `${string}[]` }
+          ? string[]
+          : F extends { type: 'group'; members: infer M }
+            ? Entry<M>
+            : string;
+
+/** One entry: every member has a value, null when it has neither one nor a default. */
+export type Entry<M> = {
+  -readonly [N in keyof M]: M[N] extends { required: true } | { default: Written } | { type: 'group' }
+    ? Typed<M[N]>
+    : Typed<M[N]> | null;
+};
+
 type Value<K extends Key> =
-  | (K extends { values: readonly (infer V)[] }
-      ? V
-      : K['type'] extends 'bool'
-        ? boolean
-        : K['type'] extends 'int' | 'duration' | 'size'
-          ? number
-          : K['type'] extends `${string}[]`
-            ? string[]
-            : string)
+  | (K extends { type: 'entries'; members: infer M }
+      ? Entry<M>[]
+      : K extends { type: 'map'; members: infer M }
+        ? Record<string, Entry<M>>
+        : K extends { type: 'options' }
+          ? Record<string, Record<string, OptionValue>>
+          : Typed<K>)
   | (K['default'] extends null ? null : never);
 
 /** The members of one level: first path segment -> value, or the keys below it. */
@@ -385,5 +1087,24 @@ export type Config = Level<{ [K in Key as K['path']]: { path: K['path']; value: 
 /** Environment names of a key, the strongest first. */
 export function environmentNames(key: ConfigKey): string[] {
   const byRule = `SERVICE_${key.path.toUpperCase().replaceAll('.', '__')}`;
+  if (key.type === 'options') return [`${byRule}__<MODULE_TYPE>__<OPTION>`];
   return [...new Set([...(key.env ?? []), byRule])];
+}
+
+/** Keys, and sections that end with a dot, that a running server takes over at a reload. */
+const reloadable = [
+  'logging.',
+  'notifications.',
+  'alerts.',
+  'server.tls.cert_file',
+  'server.tls.key_file',
+  'server.api.rate_limit',
+  'workspace.retention.',
+  'scanner.scope.',
+  'scanner.blocklist',
+];
+
+/** Whether a running server takes a new value over at a reload. */
+export function isReloadable(path: string): boolean {
+  return reloadable.some((known) => (known.endsWith('.') ? path.startsWith(known) : path === known));
 }

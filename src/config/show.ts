@@ -1,8 +1,9 @@
 import { formatByteSize } from '../domain/byte-size.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { LoadedConfig } from './load.ts';
-import { type ConfigKey, configKeys } from './schema.ts';
-import type { ConfigValue } from './value.ts';
+import { type ConfigKey, configKeys, type Members } from './schema.ts';
+import { configPaths, valueAt } from './tree.ts';
+import { type ConfigValue, isMap } from './value.ts';
 
 export interface ShownSetting {
   key: string;
@@ -12,26 +13,58 @@ export interface ShownSetting {
 }
 
 const hidden = '(hidden)';
+const keysByPath = new Map<string, ConfigKey>(configKeys.map((key) => [key.path, key]));
 
 /** Every setting that holds, in the order of the table of keys; secrets are hidden. */
 export function showSettings({ config, origins }: LoadedConfig): ShownSetting[] {
-  return configKeys.map((key) => ({
-    key: key.path,
-    value: writtenValue(key, valueAt(config, key.path)),
-    origin: origins.get(key.path) ?? 'default',
-  }));
+  return configPaths(config).map((path) => {
+    const value = valueAt(config, path);
+    const key = keysByPath.get(path);
+    return {
+      key: path,
+      value: key ? writtenValue(key, value) : value,
+      origin: origins.get(path) ?? 'default',
+    };
+  });
 }
 
-function valueAt(config: object, path: string): ConfigValue {
-  return path
-    .split('.')
-    .reduce<unknown>((level, name) => (level as Record<string, unknown>)[name], config) as ConfigValue;
+/** What of a key, or of a member of an entry, decides how it is shown. */
+interface Shown {
+  type: string;
+  secret?: true;
+  members?: Members;
 }
 
 /** The value as a file would have it. */
-export function writtenValue(key: ConfigKey, value: ConfigValue): ConfigValue {
+export function writtenValue(form: Shown, value: ConfigValue): ConfigValue {
   if (value === null) return null;
-  if (key.secret) return hidden;
-  if (key.type === 'duration') return formatDuration(Number(value));
-  return key.type === 'size' ? formatByteSize(Number(value)) : value;
+  const { members } = form;
+  if (form.secret) return isMap(value) ? eachValue(value, () => hidden) : hidden;
+  if (form.type === 'duration') return formatDuration(Number(value));
+  if (form.type === 'size') return formatByteSize(Number(value));
+  if (form.type === 'url') return withoutPassword(String(value));
+  if (!members) return value;
+  const entry = (given: ConfigValue) => writtenEntry(members, given);
+  if (form.type === 'group') return entry(value);
+  return Array.isArray(value) ? value.map(entry) : eachValue(value, entry);
+}
+
+function writtenEntry(members: Members, entry: ConfigValue): ConfigValue {
+  return eachValue(entry, (value, name) => {
+    const member = members[name];
+    return member ? writtenValue(member, value) : value;
+  });
+}
+
+function eachValue(map: ConfigValue, show: (value: ConfigValue, name: string) => ConfigValue): ConfigValue {
+  const values = Object.entries(map as Record<string, ConfigValue>);
+  return Object.fromEntries(values.map(([name, value]) => [name, show(value, name)]));
+}
+
+function withoutPassword(text: string): string {
+  const url = URL.parse(text);
+  if (!url || (url.username === '' && url.password === '')) return text;
+  url.username = '';
+  url.password = '';
+  return url.href.replace('://', `://${hidden}@`);
 }

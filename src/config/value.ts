@@ -5,105 +5,188 @@ import { PortolanError } from '../domain/errors.ts';
 import { compileScope } from '../domain/scope.ts';
 import { parseTargets } from '../domain/target.ts';
 import { parseEndpoint } from './endpoint.ts';
-import type { ConfigKey } from './schema.ts';
+import type { ValueForm } from './schema.ts';
 
-export type ConfigValue = string | number | boolean | null | string[];
+export type ConfigValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly ConfigValue[]
+  | { readonly [name: string]: ConfigValue };
 export type ReadValue = { value: ConfigValue } | { reason: string };
 
+/** A value and the place that set it. */
+export interface Setting {
+  value: ConfigValue;
+  /** `default`, `file:line:col`, `environment NAME` or `flag`. */
+  origin: string;
+}
+
+/** By key path, `modules.<module_type>.<option>` among them. */
+export type SettingMap = Map<string, Setting>;
+
+/** A text that came out of an environment variable: what it stands for is for the key to say. */
+export class VariableText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Reads a value that was typed by YAML: numbers are numbers, lists are lists, durations are text. */
-export function readTyped(key: ConfigKey, given: unknown): ReadValue {
-  switch (key.type) {
+export function readTyped(form: ValueForm, given: unknown): ReadValue {
+  if (given instanceof VariableText) return readFromText(form, given.text);
+  const read = readByType(form, given);
+  // A value that is wrong may still be the secret, or most of it.
+  return form.secret && 'reason' in read ? { reason: read.reason.replace(/, not .*$/su, '') } : read;
+}
+
+function readByType(form: ValueForm, given: unknown): ReadValue {
+  switch (form.type) {
     case 'bool':
       return typeof given === 'boolean' ? { value: given } : wrong('true or false', given);
     case 'int':
-      return typeof given === 'number' ? readInteger(key, given) : wrong('a whole number', given);
+      return typeof given === 'number' ? readInteger(form, given) : wrong('a whole number', given);
     case 'duration':
-      return readDuration(key, given);
+      return readDuration(form, given);
     case 'size':
-      return readSize(given);
+      return readSize(form, given);
+    case 'string[]':
     case 'cidr[]':
     case 'target[]':
     case 'resolver[]':
-      return readList(key, given);
+      return readList(form, given);
+    case 'text{}':
+      return readTexts(given);
     default:
-      return typeof given === 'string' ? readText(key, given) : wrong('text', given);
+      return typeof given === 'string' ? readText(form, given) : wrong('text', given);
   }
 }
 
 /** Reads a value that is text by nature: an environment variable, a flag, an interpolated string. */
-export function readFromText(key: ConfigKey, text: string): ReadValue {
+function readFromText(form: ValueForm, text: string): ReadValue {
   const trimmed = text.trim();
-  switch (key.type) {
+  switch (form.type) {
     case 'bool':
       if (/^(?:true|1|yes|on)$/i.test(trimmed)) return { value: true };
       if (/^(?:false|0|no|off)$/i.test(trimmed)) return { value: false };
       return wrong('true or false', text);
     case 'int':
-      return /^-?\d{1,16}$/.test(trimmed) ? readInteger(key, Number(trimmed)) : wrong('a whole number', text);
+      return /^-?\d{1,16}$/.test(trimmed)
+        ? readInteger(form, Number(trimmed))
+        : wrong('a whole number', text);
+    case 'string[]':
     case 'cidr[]':
     case 'target[]':
     case 'resolver[]':
       return readList(
-        key,
+        form,
         trimmed
           .split(',')
           .map((item) => item.trim())
           .filter((item) => item !== ''),
       );
     default:
-      return readTyped(key, trimmed);
+      return readTyped(form, trimmed);
   }
 }
 
-function readInteger(key: ConfigKey, given: number): ReadValue {
+function readInteger(form: ValueForm, given: number): ReadValue {
   if (!Number.isSafeInteger(given)) return wrong('a whole number', given);
-  if (key.min !== undefined && given < key.min)
-    return { reason: `must be at least ${key.min}, not ${given}` };
-  if (key.max !== undefined && given > key.max) return { reason: `must be at most ${key.max}, not ${given}` };
+  if (form.min !== undefined && given < form.min)
+    return { reason: `must be at least ${form.min}, not ${given}` };
+  if (form.max !== undefined && given > form.max)
+    return { reason: `must be at most ${form.max}, not ${given}` };
   return { value: given };
 }
 
-function readDuration(key: ConfigKey, given: unknown): ReadValue {
+function readDuration(form: ValueForm, given: unknown): ReadValue {
   const zero = given === 0 || given === '0';
   const ms = zero
     ? 0
     : typeof given === 'string'
-      ? parseDuration(given, { retention: key.retention ?? false })
+      ? parseDuration(given, { retention: form.retention ?? false })
       : null;
-  const example = key.retention ? '90d, 6mo or 1y' : '30s or 1h30m';
+  const example = form.retention ? '90d, 6mo or 1y' : '30s or 1h30m';
   if (ms === null) return wrong(`a duration with a unit, such as ${example}`, given);
-  if (key.min !== undefined && ms < key.min)
-    return { reason: `must be at least ${key.min}ms, not ${show(given)}` };
-  if (key.max !== undefined && ms > key.max)
-    return { reason: `must be at most ${key.max}ms, not ${show(given)}` };
+  if (form.min !== undefined && ms < form.min)
+    return { reason: `must be at least ${form.min}ms, not ${show(given)}` };
+  if (form.max !== undefined && ms > form.max)
+    return { reason: `must be at most ${form.max}ms, not ${show(given)}` };
   return { value: ms };
 }
 
-function readSize(given: unknown): ReadValue {
+function readSize(form: ValueForm, given: unknown): ReadValue {
   const bytes = typeof given === 'string' ? parseByteSize(given) : null;
-  return bytes === null ? wrong('a size with a unit, such as 20GB or 512MiB', given) : { value: bytes };
+  if (bytes === null) return wrong('a size with a unit, such as 20GB or 512MiB', given);
+  if (form.min !== undefined && bytes < form.min)
+    return { reason: `must be at least ${form.min} bytes, not ${show(given)}` };
+  return { value: bytes };
 }
 
-function readText(key: ConfigKey, given: string): ReadValue {
-  if (/\p{Cc}/u.test(given)) return { reason: 'must not hold control characters' };
-  if (key.type === 'enum' && !key.values?.includes(given))
-    return wrong(`one of ${key.values?.join(', ')}`, given);
-  if (key.type === 'endpoint' && !parseEndpoint(given)) return wrong('host:port', given);
-  if (key.type === 'string' && given === '') return { reason: 'must not be empty' };
+function readText(form: ValueForm, given: string): ReadValue {
+  const unwanted = form.lines ? /[^\P{Cc}\r\n]/u : /\p{Cc}/u;
+  if (unwanted.test(given)) return { reason: 'must not hold control characters' };
+  if (form.type === 'enum' && !form.values?.includes(given))
+    return wrong(`one of ${form.values?.join(', ')}`, given);
+  if (form.type === 'endpoint' && !parseEndpoint(given)) return wrong('host:port', given);
+  if (form.type === 'address' && canonicalAddress(given) === null) return wrong('an IP address', given);
+  if (form.type === 'url' && !isWebUrl(given)) return wrong('an http or https URL', given);
+  if (form.type === 'zone' && !isTimeZone(given))
+    return wrong('an IANA time zone such as Europe/Berlin', given);
+  if (form.type === 'string' && given === '') return { reason: 'must not be empty' };
+  if (form.pattern && !form.pattern.test(given)) return wrong(form.form ?? 'of another form', given);
   return { value: given };
 }
 
-function readList(key: ConfigKey, given: unknown): ReadValue {
-  if (!Array.isArray(given)) return wrong('a list', given);
-  for (const [index, item] of given.entries()) {
-    const reason = typeof item === 'string' ? itemProblem(key, item) : `must be text, not ${show(item)}`;
-    if (reason) return { reason: `entry ${index + 1} ${reason}` };
-  }
-  return { value: given as string[] };
+function isWebUrl(text: string): boolean {
+  return ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '');
 }
 
-function itemProblem(key: ConfigKey, item: string): string | null {
-  switch (key.type) {
+function isTimeZone(text: string): boolean {
+  try {
+    Intl.DateTimeFormat('en', { timeZone: text });
+    // Offsets such as +01:00 are accepted there too, but they are no zones.
+    return !/^[+-]/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+function readList(form: ValueForm, given: unknown): ReadValue {
+  if (!Array.isArray(given)) return wrong('a list', given);
+  const items = given.map((item) => (item instanceof VariableText ? item.text : (item as unknown)));
+  for (const [index, item] of items.entries()) {
+    const reason = typeof item === 'string' ? itemProblem(form, item) : `must be text, not ${show(item)}`;
+    if (reason) return { reason: `entry ${index + 1} ${reason}` };
+  }
+  return { value: items as string[] };
+}
+
+/** Names are tokens of RFC 9110. */
+function readTexts(given: unknown): ReadValue {
+  if (!isMap(given)) return wrong('a map of texts', given);
+  const texts: Record<string, string> = {};
+  for (const [name, item] of Object.entries(given)) {
+    if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) || name === '__proto__')
+      return { reason: `holds the name ${show(name)}, which must be a token` };
+    const read = readTyped({ type: 'string', secret: true }, item);
+    if ('reason' in read) return { reason: `${name} ${read.reason}` };
+    texts[name] = String(read.value);
+  }
+  return { value: texts };
+}
+
+export function isMap(given: unknown): given is Record<string, unknown> {
+  return (
+    typeof given === 'object' && given !== null && !Array.isArray(given) && !(given instanceof VariableText)
+  );
+}
+
+function itemProblem(form: ValueForm, item: string): string | null {
+  switch (form.type) {
     case 'cidr[]':
       return networkProblem(item);
     case 'target[]':
@@ -112,9 +195,16 @@ function itemProblem(key: ConfigKey, item: string): string | null {
           .problems.map((p) => `${show(p.value)}: ${p.reason}`)
           .join('; ') || null
       );
+    case 'string[]':
+      return textProblem(form, item);
     default:
       return isResolver(item) ? null : `must be an IP address, or address:port, not ${show(item)}`;
   }
+}
+
+function textProblem(form: ValueForm, item: string): string | null {
+  const read = readText({ ...form, type: form.values ? 'enum' : 'string' }, item);
+  return 'reason' in read ? read.reason : null;
 }
 
 function networkProblem(item: string): string | null {
@@ -137,10 +227,12 @@ function wrong(expected: string, given: unknown): { reason: string } {
   return { reason: `must be ${expected}, not ${show(given)}` };
 }
 
-function show(value: unknown): string {
+export function show(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
+  if (value instanceof VariableText) return show(value.text);
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
-  const text = JSON.stringify(value);
+  // A URL may hold a password.
+  const text = JSON.stringify(value).replace(/:\/\/[^/@\s]*@/g, '://(hidden)@');
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

@@ -33,7 +33,34 @@ export interface ScanOptions {
   compliance?: string[] | undefined;
   intrusive?: boolean | undefined;
   fail_fast?: boolean | undefined;
+  /** Port grammar text: ports that are never tried. */
+  exclude_ports?: string | undefined;
+  /** In place of the discovery of the graph. */
+  discover_profile?: DiscoveryProfile | undefined;
+  /** Duration text; of discovery probes. */
+  discovery_timeout?: string | undefined;
+  /** Further tries of a discovery probe. */
+  discovery_retries?: number | undefined;
+  /** False: open ports are asked for their banners, and nothing is concluded from them. */
+  fingerprint?: boolean | undefined;
+  /** Different services that are kept for one port. */
+  max_protocols?: number | undefined;
+  /** File with further signatures; of the command line only. */
+  fingerprint_rules?: string | undefined;
+  /** By module type, in place of what the graph says of it; of profiles only. */
+  discovery_probes?: Record<string, DiscoveryProbe> | undefined;
+  /** Duration text; in place of `timeout` for what talks to services. Of profiles only. */
+  probe_timeout?: string | undefined;
 }
+
+/** One way to find live hosts: whether it is used, and options of its module. */
+export interface DiscoveryProbe {
+  enabled: boolean;
+  config: Record<string, unknown>;
+}
+
+export const discoveryProfiles = ['fast', 'standard', 'deep', 'tcp'] as const;
+export type DiscoveryProfile = (typeof discoveryProfiles)[number];
 
 /** A validated submission with every default decided (`request.json`). */
 export interface ScanRequest {
@@ -52,6 +79,8 @@ export interface ScanRequest {
   rate: number;
   /** Name of an installed graph, instead of the profile's. */
   dag: string | null;
+  /** Text of the file of `dag` as it was when the scan was accepted; absent for builtin graphs and other files. */
+  graph?: string | undefined;
   pool: string;
   options: ScanOptions;
   /** Who asked: token id, `cli`, or null. */
@@ -96,6 +125,17 @@ export interface ScanCounts {
   vulnerabilities: number;
 }
 
+/** How the message to one channel stands. */
+export interface NotificationState {
+  /** `<channel_type>://<channel_name>` */
+  channel: string;
+  status: 'pending' | 'delivered' | 'skipped' | 'failed';
+  /** Tries so far. */
+  attempts: number;
+  /** Why it is skipped or failed, or why the last try did. */
+  error: string | null;
+}
+
 /** The detail of a scan, as stored and as the API shows it. */
 export interface Scan {
   scan_id: string;
@@ -114,8 +154,15 @@ export interface Scan {
   severity_counts: SeverityCounts;
   error: { code: FailureCode; message: string } | null;
   warnings: ScanWarning[];
-  notifications: { channel: string; status: string; attempts: number; error: string | null }[];
+  notifications: NotificationState[];
   stages: StageRecord[];
+}
+
+/** How the channels of a submission stand before anything was sent. */
+export function firstNotifications({
+  notifications,
+}: Pick<ScanRequest, 'notifications'>): Scan['notifications'] {
+  return notifications.map((channel) => ({ channel, status: 'pending', attempts: 0, error: null }));
 }
 
 export const scanIdPattern = /^\d{8}-\d{6}-[a-z0-9]{4,12}$/;

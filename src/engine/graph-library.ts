@@ -1,7 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
-import { type Graph, type GraphIssue, loadGraph } from './graph.ts';
+import { type Graph, type GraphIssue, loadGraph, maxGraphBytes } from './graph.ts';
+import {
+  type InstalledFolder,
+  type InstalledFolders,
+  listInstalled,
+  readInstalled,
+} from './installed-files.ts';
+import {
+  installedName,
+  loadProfile,
+  maxProfileBytes,
+  type ProfileIssue,
+  type ProfileSettings,
+} from './profile-file.ts';
 import type { Registry } from './registry.ts';
 import { validateGraph } from './validate.ts';
 
@@ -12,56 +25,207 @@ export interface LibraryEntry {
   /** `profile` when scans may name it as one, else `dag`. */
   kind: 'profile' | 'dag';
   aliases: string[];
+  /** `builtin`, or which kind of folder it is in. */
   source: string;
   file: string;
   graph: Graph;
+  /** The file as it was read. */
+  text: string;
 }
 
-/** The installed graphs: builtin profiles are such files, nothing more. */
+/** What a scan may name as its profile: a builtin graph, or a profile file. */
+export interface ProfileEntry {
+  name: string;
+  description: string;
+  aliases: string[];
+  source: string;
+  file: string;
+  /** Name of the graph that it runs. */
+  dag: string;
+  graph: Graph;
+  /** Null for a builtin profile: all it says is in its graph. */
+  settings: ProfileSettings | null;
+  text: string;
+}
+
+/** A file in a folder that is left out, or kept as it was before. */
+export interface LibraryProblem {
+  source: string;
+  /** `file:line:column: what is wrong`, a line for each problem. */
+  message: string;
+}
+
+/** The installed graphs and profiles. Builtin profiles are graphs, nothing more. */
 export class GraphLibrary {
-  readonly #entries = new Map<string, LibraryEntry>();
+  readonly #graphs = new Map<string, LibraryEntry>();
+  readonly #profiles = new Map<string, ProfileEntry>();
+  readonly problems: LibraryProblem[] = [];
 
   /**
-   * Reads every graph file of a folder.
-   * @throws PortolanError `configuration` when one of them is not valid
+   * Reads every graph file of a folder, which have to be right: they come with the program.
+   * @throws PortolanError `configuration`, `invalid_request` when one of them is not valid
    */
   static async load(dir: string, source: string, registry: Registry): Promise<GraphLibrary> {
     const library = new GraphLibrary();
     const files = (await readdir(dir)).filter((file) => /\.(ya?ml|json)$/.test(file)).sort();
-    for (const file of files) library.#add(await readEntry(join(dir, file), source, registry));
+    for (const file of files) {
+      const path = join(dir, file);
+      library.#addBuiltin(readEntry(await readFile(path, 'utf8'), path, source, registry));
+    }
     return library;
   }
 
-  #add(entry: LibraryEntry): void {
-    for (const name of [entry.name, ...entry.aliases]) {
-      const other = this.#entries.get(name);
-      if (other) throw new PortolanError('configuration', `${entry.file}: "${name}" is also ${other.file}`);
-      this.#entries.set(name, entry);
+  #addBuiltin(entry: LibraryEntry): void {
+    const { name, description, aliases, source, file, graph, text } = entry;
+    for (const called of [name, ...aliases]) {
+      const other = this.#graphs.get(called);
+      if (other) throw new PortolanError('configuration', `${file}: "${called}" is also ${other.file}`);
+      this.#graphs.set(called, entry);
+      if (entry.kind !== 'profile') continue;
+      const profile = { name, description, aliases, source, file, dag: name, graph, settings: null, text };
+      this.#profiles.set(called, profile);
     }
   }
 
+  /**
+   * These graphs and profiles and those in folders. A later folder goes before an earlier one; builtin names cannot
+   * be taken. A file that is no good is told in `problems` and left out.
+   * @param before what was installed until now: a file that was good then holds as it was
+   */
+  async withInstalled(
+    folders: InstalledFolders,
+    registry: Registry,
+    before: GraphLibrary | null = null,
+  ): Promise<GraphLibrary> {
+    const library = this.#copy();
+    for (const folder of folders.dags) {
+      await library.#addFolder(folder, {
+        taken: this.#graphs,
+        entries: library.#graphs,
+        before: before === null ? [] : before.list(),
+        read: async (file) => {
+          const entry = readEntry(await readInstalled(file, maxGraphBytes), file, folder.source, registry);
+          return { ...entry, kind: 'dag' as const, aliases: [] };
+        },
+      });
+    }
+    for (const folder of folders.profiles) {
+      await library.#addFolder(folder, {
+        taken: this.#profiles,
+        entries: library.#profiles,
+        before: before === null ? [] : before.profiles(),
+        read: (file) => library.#readProfile(file, folder.source, registry),
+      });
+    }
+    return library;
+  }
+
+  /** These and one profile more. @throws PortolanError that lists every problem of the file with its place */
+  async withProfile(file: string, registry: Registry): Promise<{ library: GraphLibrary; name: string }> {
+    const library = this.#copy();
+    const entry = await library.#readProfile(file, 'file', registry);
+    if (this.#profiles.get(entry.name)?.source === 'builtin') throw takenName(file, entry.name);
+    library.#profiles.set(entry.name, entry);
+    return { library, name: entry.name };
+  }
+
+  #copy(): GraphLibrary {
+    const library = new GraphLibrary();
+    for (const [name, entry] of this.#graphs) library.#graphs.set(name, entry);
+    for (const [name, entry] of this.#profiles) library.#profiles.set(name, entry);
+    library.problems.push(...this.problems);
+    return library;
+  }
+
+  async #addFolder<E extends { name: string; file: string }>(
+    { dir, source }: InstalledFolder,
+    to: FolderShelf<E>,
+  ): Promise<void> {
+    const { files, problems } = await listInstalled(dir);
+    const tell = (message: string) => this.problems.push({ source, message });
+    for (const problem of problems) tell(problem);
+    const here = new Map<string, E>();
+    for (const file of files) {
+      try {
+        const entry = await to.read(file);
+        checkName(entry, to.taken, here);
+        here.set(entry.name, entry);
+      } catch (error) {
+        if (!(error instanceof PortolanError)) throw error;
+        const old = to.before.find((entry) => entry.file === file);
+        const keeps = old !== undefined && !here.has(old.name);
+        if (keeps) here.set(old.name, old);
+        tell(`${error.message}${keeps ? '\n(what it was before stays in force)' : ''}`);
+      }
+    }
+    for (const [name, entry] of here) to.entries.set(name, entry);
+  }
+
+  async #readProfile(file: string, source: string, registry: Registry): Promise<ProfileEntry> {
+    const text = await readInstalled(file, maxProfileBytes);
+    const { profile, issues } = loadProfile(text, nameOfFile(file), registry, [...this.#graphs.keys()]);
+    const { name, description, dag, settings } = profile;
+    const graph = this.#graphs.get(dag)?.graph;
+    if (issues.length > 0 || !graph) throw refusal(file, issues.map(formatProfileIssue), issues);
+    return { name, description, aliases: [], source, file, dag, graph, settings, text };
+  }
+
   get(name: string): LibraryEntry | undefined {
-    return this.#entries.get(name);
+    return this.#graphs.get(name);
   }
 
-  profile(name: string): LibraryEntry | undefined {
-    const entry = this.#entries.get(name);
-    return entry?.kind === 'profile' ? entry : undefined;
+  profile(name: string): ProfileEntry | undefined {
+    return this.#profiles.get(name);
   }
 
+  /** The graphs, those that are builtin profiles too. */
   list(): LibraryEntry[] {
-    return [...new Set(this.#entries.values())];
+    return [...new Set(this.#graphs.values())];
+  }
+
+  profiles(): ProfileEntry[] {
+    return [...new Map([...this.#profiles.values()].map((entry) => [entry.name, entry])).values()];
   }
 
   profileNames(): string[] {
-    return this.list()
-      .filter((entry) => entry.kind === 'profile')
-      .flatMap((entry) => [entry.name, ...entry.aliases]);
+    return this.profiles().flatMap((entry) => [entry.name, ...entry.aliases]);
   }
 }
 
-async function readEntry(file: string, source: string, registry: Registry): Promise<LibraryEntry> {
-  const graph = readValidGraph(await readFile(file, 'utf8'), file, registry);
+/** Where the entries of a folder go. */
+interface FolderShelf<E> {
+  /** Names that no file may take. */
+  taken: ReadonlyMap<string, unknown>;
+  entries: Map<string, E>;
+  before: readonly E[];
+  /** @throws PortolanError */
+  read(file: string): Promise<E>;
+}
+
+function checkName<E extends { name: string; file: string }>(
+  { name, file }: E,
+  taken: ReadonlyMap<string, unknown>,
+  here: ReadonlyMap<string, E>,
+): void {
+  if (!installedName.test(name)) {
+    const rule = 'must be 1 to 64 of a-z, 0-9, _ and -, and begin with a letter or digit';
+    throw new PortolanError(
+      'invalid_request',
+      `${file}:1:1: name: ${JSON.stringify(name.slice(0, 80))} ${rule}`,
+    );
+  }
+  if (taken.has(name)) throw takenName(file, name);
+  const other = here.get(name);
+  if (other)
+    throw new PortolanError('invalid_request', `${file}:1:1: name: ${basename(other.file)} is "${name}" too`);
+}
+
+function takenName(file: string, name: string): PortolanError {
+  return new PortolanError('invalid_request', `${file}:1:1: name: "${name}" is builtin; take another name`);
+}
+
+function readEntry(text: string, file: string, source: string, registry: Registry): LibraryEntry {
+  const graph = readValidGraph(text, file, registry);
   const { kind, aliases } = graph.metadata;
   return {
     name: graph.name,
@@ -71,6 +235,7 @@ async function readEntry(file: string, source: string, registry: Registry): Prom
     source,
     file,
     graph,
+    text,
   };
 }
 
@@ -79,13 +244,28 @@ async function readEntry(file: string, source: string, registry: Registry): Prom
  * @throws PortolanError `invalid_request` that lists every problem with its place
  */
 export function readValidGraph(text: string, file: string, registry: Registry): Graph {
-  const { graph, issues } = loadGraph(text, basename(file).replace(/\.\w+$/, ''));
+  const { graph, issues } = loadGraph(text, nameOfFile(file));
   const errors = issues.length > 0 ? issues : validateGraph(graph, registry).errors;
   if (errors.length === 0) return graph;
-  const lines = errors.map((error) => `${file}:${formatIssue(error)}`);
-  throw new PortolanError('invalid_request', lines.join('\n'), {
-    fields: errors.map((error) => ({ field: issueField(error), reason: error.message })),
+  throw refusal(
+    file,
+    errors.map(formatIssue),
+    errors.map((error) => ({ field: issueField(error), message: error.message })),
+  );
+}
+
+function refusal(
+  file: string,
+  lines: string[],
+  problems: readonly { field: string; message: string }[],
+): PortolanError {
+  return new PortolanError('invalid_request', lines.map((line) => `${file}:${line}`).join('\n'), {
+    fields: problems.map(({ field, message }) => ({ field, reason: message })),
   });
+}
+
+function nameOfFile(file: string): string {
+  return basename(file).replace(/\.\w+$/, '');
 }
 
 /** `line:column: node "x", config.ports: message (fix)` */
@@ -93,6 +273,10 @@ export function formatIssue(issue: GraphIssue): string {
   const place = [issue.node_id && `node "${issue.node_id}"`, issue.field].filter(Boolean).join(', ');
   const fix = issue.fix ? ` (${issue.fix})` : '';
   return `${issue.line}:${issue.column}: ${place ? `${place}: ` : ''}${issue.message}${fix}`;
+}
+
+function formatProfileIssue({ line, column, field, message }: ProfileIssue): string {
+  return `${line}:${column}: ${field ? `${field}: ` : ''}${message}`;
 }
 
 function issueField(issue: GraphIssue): string {

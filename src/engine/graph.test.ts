@@ -127,7 +127,7 @@ describe('graph files', () => {
     ]);
   });
 
-  it('refuses two writers of a key that has no merge rule', () => {
+  it('T-033: refuses two writers of a key that has no merge rule', () => {
     const text = `nodes:
   - {instance_id: a, module_type: sweeper}
   - {instance_id: b, module_type: sweeper}

@@ -1,27 +1,12 @@
-import {
-  isAlias,
-  isMap,
-  isNode,
-  isPair,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type YAMLMap,
-} from 'yaml';
+import { isAlias, isMap, isNode, isPair, isSeq, type YAMLMap } from 'yaml';
 import { parseDuration } from '../domain/duration.ts';
 import { type Condition, compileCondition } from './condition.ts';
+import { type Position, SafeYaml } from './safe-yaml.ts';
 
 /** Largest graph file, bytes. */
 export const maxGraphBytes = 1024 * 1024;
 /** Most nodes of one graph. */
 export const maxGraphNodes = 1000;
-
-/** A place in the file, both from 1. */
-export interface Position {
-  line: number;
-  column: number;
-}
 
 /** Something wrong with a graph: where, and how to mend it. */
 export interface GraphIssue extends Position {
@@ -83,13 +68,12 @@ export function loadGraph(text: string, fallbackName: string): LoadedGraph {
 }
 
 class GraphReader {
-  readonly #text: string;
+  readonly #file: SafeYaml;
   readonly #fallbackName: string;
-  readonly #lines = new LineCounter();
   readonly #issues: GraphIssue[] = [];
 
   constructor(text: string, fallbackName: string) {
-    this.#text = text;
+    this.#file = new SafeYaml(text, maxGraphBytes, 'a list "nodes"');
     this.#fallbackName = fallbackName;
   }
 
@@ -101,42 +85,12 @@ class GraphReader {
       metadata: {},
       nodes: [],
     };
-    if (Buffer.byteLength(this.#text) > maxGraphBytes) {
-      this.#issue('size', 'the file is larger than 1 MiB', null, null, { line: 1, column: 1 });
-      return { graph, issues: this.#issues };
+    for (const { type, message, ...position } of this.#file.problems) {
+      if (type === 'form') this.#issue('syntax', message, null, 'nodes', position);
+      else this.#issue(type, message, null, null, position);
     }
-    const root = this.#parse();
-    if (root) this.#readGraph(root, graph);
+    if (this.#file.root) this.#readGraph(this.#file.root, graph);
     return { graph, issues: this.#issues };
-  }
-
-  #parse(): YAMLMap | null {
-    const document = parseDocument(this.#text, {
-      lineCounter: this.#lines,
-      uniqueKeys: true,
-      merge: false,
-      schema: 'core',
-      resolveKnownTags: false,
-      prettyErrors: false,
-    });
-    const problems = [...document.errors, ...document.warnings];
-    // The parser reports its own full stack as a problem of the file, followed by dozens that are none.
-    const tooDeep = problems.find(({ message }) => /call stack|stack overflow/i.test(message));
-    if (tooDeep) {
-      this.#issue('syntax', 'the document is nested too deeply', null, null, this.#at(tooDeep.pos[0]));
-      return null;
-    }
-    for (const problem of problems) {
-      this.#issue('syntax', problem.message, null, null, this.#at(problem.pos[0]));
-    }
-    if (this.#issues.length > 0) return null;
-    if (isMap(document.contents)) return document.contents;
-    const what = document.contents === null ? 'is empty' : 'is not a map';
-    this.#issue('syntax', `the document ${what}; it needs a list "nodes"`, null, 'nodes', {
-      line: 1,
-      column: 1,
-    });
-    return null;
   }
 
   #readGraph(root: YAMLMap, graph: Graph): void {
@@ -294,13 +248,7 @@ class GraphReader {
   }
 
   #of(node: unknown): Position {
-    const range = isNode(node) ? (node as Node).range : null;
-    return this.#at(range?.[0] ?? 0);
-  }
-
-  #at(offset: number): Position {
-    const { line, col } = this.#lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
+    return this.#file.placeOf(node);
   }
 
   #issue(

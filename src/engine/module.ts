@@ -77,6 +77,8 @@ export interface ResultSource {
   /** Errors first, then each host followed by its ports and findings; hosts by address, ports ascending. */
   rows(): AsyncIterable<ResultRow>;
   warnings(): { code: string; message: string }[];
+  /** Whether something looks for vulnerabilities: without it, no findings are no good news. */
+  evaluated: boolean;
   /** Folder for files of the reporters, or null when nothing may be written. */
   reportsDir: string | null;
 }

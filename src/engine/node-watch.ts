@@ -1,3 +1,4 @@
+import type { Hold } from '../net/hold.ts';
 import type { Node } from './node.ts';
 
 /** A module that is still silent this long after it was told to stop is left behind, ms. */
@@ -8,18 +9,22 @@ export interface WatchOptions {
   signals: AbortSignal[];
   /** 0 = a node may stay silent for ever. */
   stallTimeoutMs: number;
+  /** While it is held the node's clocks stand still. */
+  hold: Hold;
 }
 
 export interface NodeWatch {
   /** Aborted on cancel, at the node's deadline and when it stalls. */
   signal: AbortSignal;
+  /** Ends the node as failed. */
+  fail(reason: unknown): void;
   stop(): void;
 }
 
 /** Watches over one execution of a node. Whatever ends it also ends the reads that the module waits for. */
-export function watchNode(node: Node, { signals, stallTimeoutMs }: WatchOptions): NodeWatch {
+export function watchNode(node: Node, { signals, stallTimeoutMs, hold }: WatchOptions): NodeWatch {
   const abort = new AbortController();
-  const timers: NodeJS.Timeout[] = [];
+  const timers: (() => void)[] = [];
   const end = (reason: unknown) => {
     abort.abort(reason);
     node.failInputs(reason);
@@ -32,21 +37,25 @@ export function watchNode(node: Node, { signals, stallTimeoutMs }: WatchOptions)
   const { timeoutMs } = node.planned;
   if (timeoutMs !== null) {
     timers.push(
-      setTimeout(() => end(new Error(`ran longer than its timeout of ${timeoutMs} ms`)), timeoutMs),
+      hold.after(timeoutMs, () => end(new Error(`ran longer than its timeout of ${timeoutMs} ms`))),
     );
   }
   if (stallTimeoutMs > 0) {
     node.alive();
     const check = () => {
+      if (hold.held) return node.alive();
       const stalls = node.waiting === 0 && node.silentMs >= stallTimeoutMs;
       if (stalls) end(new Error(`made no progress for ${stallTimeoutMs} ms`));
     };
-    timers.push(setInterval(check, Math.max(50, stallTimeoutMs / 10)));
+    const checks = setInterval(check, Math.max(50, stallTimeoutMs / 10));
+    const forget = hold.onChange(() => node.alive());
+    timers.push(() => clearInterval(checks), forget);
   }
   return {
     signal: abort.signal,
+    fail: end,
     stop: () => {
-      for (const timer of timers) clearTimeout(timer);
+      for (const stopTimer of timers) stopTimer();
       for (const { signal, listener } of listeners) signal.removeEventListener('abort', listener);
     },
   };

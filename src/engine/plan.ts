@@ -39,6 +39,9 @@ export type ConfigOverlay = (
   config: Record<string, unknown>,
 ) => Record<string, unknown>;
 
+/** Why a submission leaves a node out, or null. */
+export type SkipRule = (definition: ModuleDefinition, config: Record<string, unknown>) => string | null;
+
 /**
  * Decides which nodes of a valid graph run, and which streams each of them reads. The order is the file's.
  * @param graph a graph without validation errors
@@ -48,11 +51,13 @@ export function planGraph(
   registry: Registry,
   variables: ConditionVariables,
   overlay: ConfigOverlay,
+  skip: SkipRule = () => null,
 ): Plan {
   const nodes = graph.nodes.map((node) => {
     const definition = registry.get(node.moduleType);
     if (!definition) throw new Error(`module "${node.moduleType}" is not registered`);
-    return { node, definition, skipped: skippedByVariables(node, definition, variables) };
+    const skipped = skippedByVariables(node, definition, variables) ?? skip(definition, node.config);
+    return { node, definition, skipped };
   });
   const running = new Map(
     nodes.filter((entry) => !entry.skipped).map((entry) => [entry.node.instanceId, entry]),

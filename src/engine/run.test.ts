@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AddressSet } from '../domain/address-set.ts';
 import type { NetworkGate } from '../net/gate.ts';
+import { Hold } from '../net/hold.ts';
 import { forEachItem } from './each.ts';
 import { loadGraph } from './graph.ts';
 import type { DataContext } from './module.ts';
@@ -328,6 +329,17 @@ describe('runGraph', () => {
       environment: { stallTimeoutMs: 100 },
     });
     expect(stalled.stages[0]?.error).toBe('made no progress for 100 ms');
+    const hold = new Hold();
+    hold.hold();
+    setTimeout(() => hold.release(), 400);
+    const began = performance.now();
+    const paused = await trial({
+      modules: [stuck, sweeper, reporter([])],
+      graph: chain,
+      environment: { stallTimeoutMs: 100, hold },
+    });
+    expect(paused.stages[0]?.error).toBe('made no progress for 100 ms');
+    expect(performance.now() - began).toBeGreaterThan(480);
     const slow = await trial({
       modules: [stuck, sweeper, reporter([])],
       graph: chain.replace('module_type: finder}', 'module_type: finder, timeout: 80ms}'),
@@ -428,6 +440,31 @@ describe('runGraph', () => {
     expect(restored).toEqual([{ at: 5 }]);
     expect(ran).toEqual(['sweeper', '127.0.0.0 127.0.0.1 127.0.0.2']);
     expect(taps.map(([, item]) => (item as { host: string }).host)).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+
+  it('keeps what an earlier run saved of a node that has not begun again, or need not', async () => {
+    const spared = module(
+      'finder',
+      'discovery',
+      { requires: ['targets'], provides: ['discovered_hosts'] },
+      async () => undefined,
+    );
+    const earlier: EarlierRun = {
+      states: new Map([
+        ['find', { completed: true, done: 3, state: null }],
+        ['sweep', { completed: false, done: 1, state: { at: 5 } }],
+      ]),
+      async *items(key) {
+        await sleep(20);
+        if (key === 'discovered_hosts') yield* hosts(1);
+      },
+      has: () => false,
+    };
+    const plan = planOf({ modules: [spared, sweeper, reporter([])], graph: chain });
+    const run = runGraph(plan, environmentOf({ earlier }));
+    expect(run.snapshot()).toEqual(Object.fromEntries(earlier.states));
+    await run.finished;
+    expect(run.snapshot()).toMatchObject({ find: { completed: true, done: 3 } });
   });
 
   it('gives the state of the nodes that save one', async () => {

@@ -3,13 +3,15 @@ import { performance } from 'node:perf_hooks';
 import type { StageRecord } from '../domain/scan.ts';
 import type { Target } from '../domain/target.ts';
 import type { NetworkGate } from '../net/gate.ts';
+import { Hold } from '../net/hold.ts';
 import { Slots } from '../net/slots.ts';
 import { Channel, NodeData, newSubscription } from './data-context.ts';
 import type { ExecContext, Logger, Module, ResultSource } from './module.ts';
 import { Node, type SavedState, type Tap } from './node.ts';
-import { untilAborted, watchNode } from './node-watch.ts';
+import { type NodeWatch, untilAborted, watchNode } from './node-watch.ts';
 import { requireOptions } from './options.ts';
 import type { Plan } from './plan.ts';
+import { answerable } from './strays.ts';
 
 export interface RunEnvironment {
   scanId: string;
@@ -25,6 +27,8 @@ export interface RunEnvironment {
   failFast: boolean;
   /** A node without any sign of life for this long fails; 0 = never. */
   stallTimeoutMs: number;
+  /** While it is held the clocks of all nodes but the reporters stand still. */
+  hold?: Hold;
   tap: Tap;
   /** Called when everything but the reporters has ended, before they start. */
   beforeReporters: () => Promise<void>;
@@ -82,7 +86,11 @@ class Run {
   }
 
   snapshot(): Record<string, SavedState> {
-    const saved = this.#nodes.map((node) => [node.id, node.snapshot()] as const);
+    const { earlier } = this.#environment;
+    // A node that has not begun again, or was done before, stands where the run before left it.
+    const saved = this.#nodes.map(
+      (node) => [node.id, node.snapshot() ?? earlier?.states.get(node.id) ?? null] as const,
+    );
     return Object.fromEntries(saved.filter((entry): entry is [string, SavedState] => entry[1] !== null));
   }
 
@@ -183,7 +191,8 @@ class Run {
     const module = node.planned.definition.create();
     // Reporters always run: a cancel stops the gathering, not the report of what was gathered.
     const signals = node.isReporter ? [] : [signal, this.#stop.signal];
-    const watch = watchNode(node, { signals, stallTimeoutMs });
+    const hold = (node.isReporter ? null : this.#environment.hold) ?? new Hold();
+    const watch = watchNode(node, { signals, stallTimeoutMs, hold });
     const data = new NodeData({
       subscriptions: node.subscriptions,
       channels: node.channels,
@@ -193,14 +202,25 @@ class Run {
         node.alive();
       },
     });
+    const blame = (error: unknown) => this.#takeStray(node, watch, error);
     try {
-      await module.initialize();
-      await module.configure(node.planned.config);
-      await untilAborted(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
+      await answerable(blame, async () => {
+        await module.initialize();
+        await module.configure(node.planned.config);
+        await untilAborted(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
+      });
     } finally {
       watch.stop();
-      await cleanUp(module, log);
+      await answerable(blame, () => cleanUp(module, log));
     }
+  }
+
+  /** A module threw where nobody could await it. After its end there is no work to stop, but it did not go well. */
+  #takeStray(node: Node, watch: NodeWatch, error: unknown): void {
+    const reason = new Error(`an error outside of its promise: ${describe(error)}`);
+    const { status } = node.stage;
+    if (status === 'running' && !watch.signal.aborted) watch.fail(reason);
+    else if (status === 'completed') this.#fail(node, reason);
   }
 
   #context(node: Node, signal: AbortSignal): ExecContext {

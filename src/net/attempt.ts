@@ -2,6 +2,7 @@ import { Socket, type SocketConstructorOpts } from 'node:net';
 import { onAbort, pause } from './abort.ts';
 import { errorCode, isShortage, localTrouble, notTried, observeFailure } from './failure.ts';
 import type { PortObservation } from './gate.ts';
+import type { Hold } from './hold.ts';
 
 /** How long a shortage of this machine (file handles, source ports) is waited out before the port counts as not tried. */
 const shortagePatienceMs = 5000;
@@ -32,16 +33,26 @@ export interface AttemptOptions {
   again(): Promise<boolean>;
   /** Called for every SYN that the kernel repeats by itself. */
   onRepeat(): void;
+  /** While it is held nothing is sent; the time does not count. */
+  door: Hold;
 }
+
+/** What one connect() came to: a socket, an observation, the errno name of a local shortage, or a hold in the middle. */
+type Outcome = { socket: Socket; latencyMs: number } | { failure: PortObservation | string } | 'held';
 
 /** Connects to an address (never a name). The socket arrives paused; the caller destroys it. */
 export async function attempt(host: string, port: number, options: AttemptOptions): Promise<Attempt> {
-  const until = performance.now() + options.timeoutMs;
+  const { door, signal } = options;
+  let until = performance.now() + options.timeoutMs;
   const patience = performance.now() + shortagePatienceMs;
   let selfConnections = 0;
   for (let wait = 5; ; wait = Math.min(wait * 2, 200)) {
-    const outcome = await attemptOnce(host, port, options);
-    if ('socket' in outcome) {
+    const outcome = door.held ? 'held' : await attemptOnce(host, port, options);
+    if (outcome === 'held') {
+      if (!(await door.released(signal)) || !(await options.again()))
+        return { failure: notTried('canceled') };
+      until = performance.now() + options.timeoutMs;
+    } else if ('socket' in outcome) {
       if (!connectedToItself(outcome.socket)) return outcome;
       outcome.socket.resetAndDestroy();
       selfConnections += 1;
@@ -63,12 +74,8 @@ export async function attempt(host: string, port: number, options: AttemptOption
   }
 }
 
-/** One connect(): the socket, the observation, or the errno name of a local shortage. */
-function attemptOnce(
-  host: string,
-  port: number,
-  options: AttemptOptions,
-): Promise<{ socket: Socket; latencyMs: number } | { failure: PortObservation | string }> {
+/** One connect(). A held door ends it only where the kernel would send a further SYN by itself. */
+function attemptOnce(host: string, port: number, options: AttemptOptions): Promise<Outcome> {
   return new Promise((resolve) => {
     if (options.signal.aborted) return resolve({ failure: notTried('canceled') });
     const started = performance.now();
@@ -76,14 +83,13 @@ function attemptOnce(
     const streamOptions = options.readAhead ? { highWaterMark: options.readAhead } : {};
     const socket = new Socket(streamOptions as SocketConstructorOpts);
     let settled = false;
-    const settle = (
-      outcome: { socket: Socket; latencyMs: number } | { failure: PortObservation | string },
-    ) => {
+    const settle = (outcome: Outcome) => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
       clearInterval(repeats);
       forget();
+      forgetDoor();
       resolve(outcome);
     };
     let localRefusal = false;
@@ -94,8 +100,13 @@ function attemptOnce(
     const timer = setTimeout(() => {
       giveUp({ state: 'filtered', reason: 'no-response', latencyMs: performance.now() - started });
     }, options.synMs);
-    const repeats =
-      options.synMs < kernelRepeatMs ? undefined : setInterval(options.onRepeat, kernelRepeatMs);
+    const repeated = options.synMs >= kernelRepeatMs;
+    const repeats = repeated ? setInterval(options.onRepeat, kernelRepeatMs) : undefined;
+    const onHold = () => {
+      socket.destroy();
+      settle('held');
+    };
+    const forgetDoor = repeated ? options.door.onChange(onHold) : () => undefined;
     const forget = onAbort(options.signal, () => giveUp(notTried('canceled')));
     // Stays for the life of the socket: a late error must never reach the process.
     socket.on('error', (error) => {

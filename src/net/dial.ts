@@ -18,17 +18,22 @@ type Dialed = DialResult & { closed?: Promise<void> };
 export async function dial(
   host: string,
   port: number,
-  options: DialOptions & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat'>,
+  options: DialOptions & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door'>,
 ): Promise<Dialed> {
-  const deadline = performance.now() + options.deadlineMs;
+  const { synMs, signal, again, onRepeat, door } = options;
+  const startedAt = performance.now() - door.heldMs;
   const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
-  const { synMs, signal, again, onRepeat } = options;
-  const outcome = await attempt(host, port, { timeoutMs, synMs, signal, again, onRepeat, readAhead });
+  const outcome = await attempt(host, port, { timeoutMs, synMs, signal, again, onRepeat, door, readAhead });
   if ('failure' in outcome) return outcome;
   const { socket, latencyMs } = outcome;
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
   });
+  // Where nothing may be sent even the acknowledgement of what the peer says is too much.
+  const forget = door.onChange((held) => held && resetSocket(socket));
+  void closed.then(forget);
+  if (door.held) resetSocket(socket);
+  const deadline = startedAt + door.heldMs + options.deadlineMs;
   const budget: Budget = { deadline, bytesLeft: options.maxBytes, exchanges: [], signal: options.signal };
   return { connection: new SocketConnection(socket, socket, latencyMs, budget), closed };
 }

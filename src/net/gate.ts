@@ -24,11 +24,29 @@ export interface NetworkGate {
   /** The same gate for one module with a rate of its own: both this rate and the rate of the scan hold. */
   limitedTo(packetsPerSecond: number): NetworkGate;
 
+  /**
+   * Does work that talks to a target. A pause of the scan cuts every connection; work that lived through one is done
+   * anew once the scan goes on. @returns what the last try returned
+   */
+  throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+
   /** Packets that this scan sent so far: connection attempts and echo requests. */
   readonly packetsSent: number;
 
   /** Packets that could not leave this machine, by reason: no route, link down, no file handle. */
   readonly unsent: ReadonlyMap<string, number>;
+}
+
+/** The gate as whoever runs the scan sees it. */
+export interface ScanGate extends NetworkGate {
+  /**
+   * Takes addresses away; they never come back. What is sent to them already is not called back.
+   * @returns how many were taken
+   */
+  narrow(permitted: (addresses: AddressSet) => AddressSet): bigint;
+
+  /** Attempts that were not made because they would have reached this server itself. */
+  readonly spared: number;
 }
 
 export interface ProbeOptions {

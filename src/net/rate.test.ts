@@ -95,4 +95,63 @@ describe('RateLimiter', () => {
     expect(module.tryTake()).toBe(true);
     expect(scan.tryTake()).toBe(false);
   });
+
+  it('keeps the sum of several within their sum of rates + 5 % in any second, however it is divided anew', () => {
+    const change = fc.record({
+      wait: fc.double({ min: 0, max: 600, noNaN: true }),
+      weights: fc.tuple(fc.nat(5), fc.nat(5), fc.nat(5)),
+    });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 100, max: 3000 }),
+        fc.array(change, { maxLength: 25 }),
+        (total, changes) => {
+          let now = 0;
+          const limiters = [0, 1, 2].map(() => new RateLimiter({ rate: total, clock: () => now }));
+          for (const limiter of limiters) limiter.setRate(0);
+          const granted: number[] = [];
+          for (const { wait, weights } of changes) {
+            for (const end = now + wait; now < end; now += 7) {
+              for (const limiter of limiters) while (limiter.tryTake()) granted.push(now);
+            }
+            const all = weights.reduce((sum, weight) => sum + weight, 0);
+            // Any order: at one moment of the clock nobody can take a token in between.
+            for (const [at, limiter] of limiters.entries()) {
+              limiter.setRate(all === 0 ? 0 : Math.floor((total * (weights[at] ?? 0)) / all));
+            }
+          }
+          return granted.every((start, at) => {
+            const end = granted.findIndex((time) => time >= start + 1000);
+            return (end < 0 ? granted.length : end) - at <= total * 1.05;
+          });
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('grants nothing at rate 0, and nobody who waits is forgotten', async () => {
+    const limiter = new RateLimiter({ rate: 100 });
+    limiter.setRate(0);
+    let served = 0;
+    const waiting = Promise.all([1, 2, 3].map(() => limiter.take(signal).then(() => (served += 1))));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect([limiter.tryTake(), served]).toEqual([false, 0]);
+    limiter.setRate(1000);
+    await waiting;
+    expect(limiter.ceiling).toBe(100);
+  });
+
+  it('grants nothing while it is held, and does not catch up afterwards', () => {
+    let now = 0;
+    const limiter = new RateLimiter({ rate: 100, clock: () => now });
+    while (limiter.tryTake());
+    limiter.hold();
+    now = 10_000;
+    expect(limiter.tryTake()).toBe(false);
+    limiter.release();
+    expect(limiter.tryTake()).toBe(false);
+    now += 11;
+    expect([limiter.tryTake(), limiter.tryTake()]).toEqual([true, false]);
+  });
 });

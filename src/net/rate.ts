@@ -15,10 +15,14 @@ interface Waiter {
 /**
  * Token bucket. In any half-open window of one second at most `rate` + 3 % tokens are granted: n tokens span at least
  * (n - burst) / rate seconds, with burst = 3 % of the rate, at least 1. A suspended process does not catch up afterwards.
+ * A change of the rate adds no token, so the promise holds across it too.
  * A bucket with an `upstream` grants a token only when the upstream grants one too.
  */
 export class RateLimiter {
-  readonly rate: number;
+  /** The rate that it was made for, tokens per second. */
+  readonly ceiling: number;
+  #rate: number;
+  #held = false;
   #burst: number;
   #tokens: number;
   #filledAt: number;
@@ -31,19 +35,47 @@ export class RateLimiter {
 
   /** @param options.rate tokens per second, above 0. `clock` gives monotonic milliseconds. */
   constructor(options: { rate: number; clock?: () => number; upstream?: RateLimiter | null }) {
-    this.rate = options.rate;
+    this.ceiling = options.rate;
+    this.#rate = options.rate;
     this.#clock = options.clock ?? (() => performance.now());
     this.#upstream = options.upstream ?? null;
-    this.#burst = Math.max(1, Math.floor(options.rate * burstShare));
+    this.#burst = burstOf(options.rate);
     this.#tokens = this.#burst;
     this.#filledAt = this.#clock();
+  }
+
+  /** Tokens per second now. */
+  get rate(): number {
+    return this.#rate;
+  }
+
+  /** Goes on with another rate; 0 = no token until the next change. Who waits keeps the place in line. */
+  setRate(rate: number): void {
+    this.#fill();
+    this.#rate = rate;
+    this.#burst = burstOf(rate);
+    this.#tokens = Math.min(rate > 0 ? this.#burst : 0, this.#tokens);
+    this.#rearm();
+  }
+
+  /** Grants nothing until `release`; the time between adds no token. */
+  hold(): void {
+    this.#fill();
+    this.#held = true;
+    this.#rearm();
+  }
+
+  release(): void {
+    this.#fill();
+    this.#held = false;
+    this.#rearm();
   }
 
   /** Takes a token when one is there and nobody waits before. */
   tryTake(): boolean {
     if (this.#waiting > 0) return false;
     this.#fill();
-    if (this.#tokens < 1) return false;
+    if (!this.#flowing || this.#tokens < 1) return false;
     if (this.#upstream && !this.#upstream.tryTake()) return false;
     this.#tokens -= 1;
     return true;
@@ -75,9 +107,13 @@ export class RateLimiter {
     return this.#waiters.length - this.#head;
   }
 
+  get #flowing(): boolean {
+    return !this.#held && this.#rate > 0;
+  }
+
   #queue(most: number, signal: AbortSignal): Promise<number> {
     this.#fill();
-    if (this.#waiting === 0 && this.#tokens >= 1) return Promise.resolve(this.#grant(most));
+    if (this.#waiting === 0 && this.#flowing && this.#tokens >= 1) return Promise.resolve(this.#grant(most));
     this.#watch(signal);
     return new Promise((resolve) => {
       this.#waiters.push({ most, signal, resolve });
@@ -90,7 +126,7 @@ export class RateLimiter {
    * much as each of the hundreds that ask for one: an echo sweep would starve beside a port sweep.
    */
   #fairShare({ most }: Waiter): number {
-    return Math.max(1, Math.min(most, Math.floor(this.rate * turnShare), this.#burst));
+    return Math.max(1, Math.min(most, Math.floor(this.#rate * turnShare), this.#burst));
   }
 
   #grant(most: number): number {
@@ -101,15 +137,22 @@ export class RateLimiter {
 
   #fill(): void {
     const now = this.#clock();
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#filledAt) * this.rate) / 1000);
+    const added = this.#flowing ? ((now - this.#filledAt) * this.#rate) / 1000 : 0;
+    this.#tokens = Math.min(this.#burst, this.#tokens + added);
     this.#filledAt = now;
+  }
+
+  #rearm(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#arm();
   }
 
   /** One timer serves everybody who waits; it wakes as many as there are tokens, at most once a millisecond. */
   #arm(): void {
-    if (this.#timer || this.#waiting === 0) return;
+    if (this.#timer || this.#waiting === 0 || !this.#flowing) return;
     const wanted = this.#fairShare(this.#waiters[this.#head] as Waiter);
-    const wait = Math.max(1, Math.ceil(((wanted - this.#tokens) * 1000) / this.rate));
+    const wait = Math.max(1, Math.ceil(((wanted - this.#tokens) * 1000) / this.#rate));
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#wake();
@@ -145,4 +188,8 @@ export class RateLimiter {
       for (const waiter of left) if (waiter.signal === signal) waiter.resolve(0);
     });
   }
+}
+
+function burstOf(rate: number): number {
+  return Math.max(1, Math.floor(rate * burstShare));
 }

@@ -2,6 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { canonicalAddress } from '../domain/address.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
+import { Hold } from './hold.ts';
 
 /** Most addresses of one name that are scanned. */
 export const maxAddressesPerName = 16;
@@ -12,10 +13,15 @@ export type Resolution = { addresses: string[]; dropped: number } | { error: str
 export class NameResolver {
   #timeoutMs: number;
   #servers: readonly string[];
+  #door: Hold;
   #answers = new Map<string, Promise<Resolution>>();
 
-  /** @param options.servers DNS servers as `address` or `address:port`; empty = the resolver of the system */
-  constructor(options: { timeoutMs?: number; servers?: readonly string[] } = {}) {
+  /**
+   * @param options.servers DNS servers as `address` or `address:port`; empty = the resolver of the system
+   * @param options.door no query is begun while it is held
+   */
+  constructor(options: { timeoutMs?: number; servers?: readonly string[]; door?: Hold } = {}) {
+    this.#door = options.door ?? new Hold();
     this.#timeoutMs = options.timeoutMs ?? 5000;
     this.#servers = options.servers ?? [];
   }
@@ -29,8 +35,9 @@ export class NameResolver {
     return answer;
   }
 
-  #bounded(name: string, signal: AbortSignal): Promise<Resolution> {
-    return new Promise((resolve) => {
+  async #bounded(name: string, signal: AbortSignal): Promise<Resolution> {
+    await this.#door.released(signal);
+    return await new Promise((resolve) => {
       if (signal.aborted) return resolve({ error: 'canceled' });
       const resolver = new Resolver({ timeout: this.#timeoutMs, tries: 2 });
       const settle = (resolution: Resolution) => {

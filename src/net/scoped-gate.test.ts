@@ -4,8 +4,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { compileScope } from '../domain/scope.ts';
 import { parseTargets } from '../domain/target.ts';
 import type { Connection, NetworkGate } from './gate.ts';
+import { Hold } from './hold.ts';
+import { ownListeners } from './own-listeners.ts';
 import { RateLimiter } from './rate.ts';
-import { createGate, openFilesLimit } from './scoped-gate.ts';
+import { createGate, type GateOptions, openFilesLimit } from './scoped-gate.ts';
 
 const servers = new Set<Server>();
 const accepted = new Set<Socket>();
@@ -33,7 +35,9 @@ const patient = { timeoutMs: 500, signal };
 
 function gateOf(
   targets: string[],
-  extra: { deny?: string[]; block?: string[]; rate?: number; most?: number } = {},
+  extra: { deny?: string[]; block?: string[]; rate?: number; most?: number } & Partial<
+    Pick<GateOptions, 'hold' | 'signal' | 'isOwn'>
+  > = {},
 ) {
   return createGate({
     addresses: parseTargets(targets).addresses,
@@ -41,6 +45,9 @@ function gateOf(
     blocklist: parseTargets(extra.block ?? []).addresses,
     rate: new RateLimiter({ rate: extra.rate ?? 100_000 }),
     ...(extra.most === undefined ? {} : { maxConnections: extra.most }),
+    ...(extra.hold && { hold: extra.hold }),
+    ...(extra.signal && { signal: extra.signal }),
+    ...(extra.isOwn && { isOwn: extra.isOwn }),
   });
 }
 
@@ -223,6 +230,115 @@ describe('ping', () => {
     for await (const { host } of gate.ping(hosts(), { timeoutMs: 200, retries: 0, signal })) found.push(host);
     expect(found).toEqual(['127.0.0.1', '127.0.0.2']);
   });
+});
+
+describe('a held gate', () => {
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 60));
+
+  it('sends nothing until it is released', async () => {
+    const hold = new Hold();
+    let connections = 0;
+    const port = await listen(() => (connections += 1));
+    const gate = gateOf(['127.0.0.1'], { hold });
+    hold.hold();
+    const module = gate.limitedTo(100);
+    const waiting = Promise.all([
+      gate.probeTcp('127.0.0.1', port, patient),
+      module.probeTcp('127.0.0.1', port, patient),
+      connected(module, port),
+    ]);
+    await soon();
+    expect([connections, gate.packetsSent]).toEqual([0, 0]);
+    hold.release();
+    const [probe, , connection] = await waiting;
+    expect(probe.state).toBe('open');
+    expect(connection.exchanges).toEqual([]);
+    connection.close();
+  });
+
+  it('cuts what is open, and work that lived through it is done anew', async () => {
+    const hold = new Hold();
+    const gone: number[] = [];
+    const port = await listen((socket) => {
+      socket.on('close', () => gone.push(performance.now()));
+      if (gone.length > 0) socket.write('hello\n');
+    });
+    const gate = gateOf(['127.0.0.1'], { hold });
+    let tries = 0;
+    const work = gate.throughPauses(async () => {
+      tries += 1;
+      const connection = await connected(gate, port);
+      const { bytes, end } = await connection.read({ idleMs: 500, done: (all) => all.includes(10) });
+      connection.close();
+      return [bytes.toString(), end];
+    }, signal);
+    await soon();
+    hold.hold();
+    await soon();
+    expect([gone.length, tries]).toEqual([1, 1]);
+    hold.release();
+    expect(await work).toEqual(['hello\n', 'match']);
+    expect(tries).toBe(2);
+  });
+
+  it('lets a dialogue have its whole deadline after a pause', async () => {
+    const hold = new Hold();
+    const port = await listen((socket) => setTimeout(() => socket.write('late\n'), 100));
+    const gate = gateOf(['127.0.0.1'], { hold });
+    hold.hold();
+    const waiting = connected(gate, port, 1000, 300);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    hold.release();
+    const connection = await waiting;
+    expect((await connection.read({ idleMs: 250, done: (all) => all.includes(10) })).end).toBe('match');
+    connection.close();
+  });
+
+  it('T-057 stays shut once the scan is over, whatever signal a module brings', async () => {
+    const end = new AbortController();
+    let connections = 0;
+    const port = await listen(() => (connections += 1));
+    const gate = gateOf(['127.0.0.1'], { signal: end.signal });
+    const open = await connected(gate, port);
+    end.abort();
+    const deaf = Array.from({ length: 20 }, () => gate.probeTcp('127.0.0.1', port, patient));
+    void Promise.allSettled(deaf);
+    expect((await open.read({ idleMs: 500 })).end).not.toBe('idle');
+    await soon();
+    expect(connections).toBe(1);
+  });
+
+  it('sends no echo request', async () => {
+    const hold = new Hold();
+    const gate = gateOf(['127.70.0.0/28'], { hold });
+    if (gate.pingMethod().method === 'none') return;
+    hold.hold();
+    const found: string[] = [];
+    const sweep = (async () => {
+      for await (const { host } of gate.ping(gate.addresses, { timeoutMs: 200, retries: 1, signal }))
+        found.push(host);
+    })();
+    await soon();
+    expect([found, gate.packetsSent]).toEqual([[], 0]);
+    hold.release();
+    await sweep;
+    expect(found).toHaveLength(14);
+  });
+});
+
+it('never comes back to addresses that were taken away, and spares the listeners of this server', async () => {
+  const own = await listen(() => undefined);
+  const other = await listen(() => undefined);
+  const gate = gateOf(['127.0.0.0/24'], { isOwn: ownListeners([{ host: '0.0.0.0', port: own }]) });
+  expect(await gate.probeTcp('127.0.0.1', own, patient)).toMatchObject({ reason: 'own_listener' });
+  expect([gate.spared, gate.packetsSent]).toEqual([1, 0]);
+  expect(await gate.probeTcp('127.0.0.1', other, patient)).toMatchObject({ state: 'open' });
+  const denied = compileScope({ allow: [], deny: ['127.0.0.1'] });
+  gate.narrow((addresses) => denied.split(addresses).inside);
+  expect(await gate.probeTcp('127.0.0.1', other, patient)).toMatchObject({ reason: 'out_of_scope' });
+  gate.narrow((addresses) => addresses.union(parseTargets(['127.0.0.1']).addresses));
+  expect(await gate.probeTcp('127.0.0.1', other, patient)).toMatchObject({ reason: 'out_of_scope' });
+  expect(await gate.probeTcp('127.0.0.2', 1, patient)).toMatchObject({ state: 'closed' });
 });
 
 it('reads the limit of open files', () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Address, formatAddress, parseAddress } from '../domain/address.ts';
 import type { AddressSet } from '../domain/address-set.ts';
 import type { Scope } from '../domain/scope.ts';
+import { onAbort } from './abort.ts';
 import { synPatienceMs } from './attempt.ts';
 import { dial } from './dial.ts';
 import { notTried } from './failure.ts';
@@ -13,7 +14,9 @@ import type {
   PingOptions,
   PortObservation,
   ProbeOptions,
+  ScanGate,
 } from './gate.ts';
+import { Hold } from './hold.ts';
 import { choosePingMethod, ping } from './ping.ts';
 import { RateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
@@ -39,23 +42,45 @@ export interface GateOptions {
   blocklist?: AddressSet;
   /** The rate of the whole scan. */
   rate: RateLimiter;
+  /** While it is held nothing is sent and no connection stays open. */
+  hold?: Hold;
+  /** Once it aborts nothing is sent any more, whatever a module asks for. */
+  signal?: AbortSignal;
+  /** Endpoints that are never touched: those of this server. */
+  isOwn?: (address: string, port: number) => boolean;
   /** Most connections open at the same time; the file handle limit of the process bounds it too. */
   maxConnections?: number;
 }
 
 /** The gate of one scan. */
-export function createGate(options: GateOptions): NetworkGate {
+export function createGate(options: GateOptions): ScanGate {
   const handles = openFilesLimit() - reservedHandles;
   const slots = new Slots(Math.max(1, Math.min(options.maxConnections ?? defaultMaxConnections, handles)));
-  const admission = {
+  const door = options.hold ?? new Hold();
+  closeDoor(door, options);
+  const admission: Admission = {
     addresses: options.addresses,
-    admit: (host: string) => admittedAddress(host, options),
+    admitted: options.addresses,
+    admit: (host: string) => admittedAddress(host, admission.admitted, options),
+    isOwn: options.isOwn ?? (() => false),
     sent: 0,
+    spared: 0,
     slots,
     slow: new Set<string>(),
     unsent: new Map<string, number>(),
+    door,
   };
   return new ScopedGate(admission, options.rate);
+}
+
+/** A held door stops the rate, so whatever needs a token waits; the end of the scan closes it for good. */
+function closeDoor(door: Hold, { rate, signal }: GateOptions): void {
+  door.onChange((held) => {
+    if (held) rate.hold();
+    else if (!signal?.aborted) rate.release();
+  });
+  if (door.held) rate.hold();
+  if (signal) onAbort(signal, () => door.hold());
 }
 
 /** Soft limit of open files of this process (RLIMIT_NOFILE); 1024 where it cannot be read. */
@@ -71,9 +96,9 @@ export function openFilesLimit(): number {
 }
 
 /** The canonical text of an address that may be touched now, else null. What is checked is what is connected to. */
-function admittedAddress(host: string, options: GateOptions): string | null {
+function admittedAddress(host: string, admitted: AddressSet, options: GateOptions): string | null {
   const address: Address | null = parseAddress(host);
-  if (!address || !options.addresses.hasAddress(address)) return null;
+  if (!address || !admitted.hasAddress(address)) return null;
   if (options.blocklist?.hasAddress(address)) return null;
   const canonical = formatAddress(address);
   return options.scope.permits(canonical) ? canonical : null;
@@ -81,16 +106,22 @@ function admittedAddress(host: string, options: GateOptions): string | null {
 
 /** What all views of one scan's gate share. */
 interface Admission {
+  /** As it was planned. */
   addresses: AddressSet;
+  /** What of it may still be touched. */
+  admitted: AddressSet;
   admit(host: string): string | null;
+  isOwn(address: string, port: number): boolean;
   sent: number;
+  spared: number;
   slots: Slots;
   /** Hosts whose answers take long. */
   slow: Set<string>;
   unsent: Map<string, number>;
+  door: Hold;
 }
 
-class ScopedGate implements NetworkGate {
+class ScopedGate implements ScanGate {
   readonly addresses: AddressSet;
   #admission: Admission;
   #rate: RateLimiter;
@@ -109,13 +140,32 @@ class ScopedGate implements NetworkGate {
     return this.#admission.unsent;
   }
 
+  get spared(): number {
+    return this.#admission.spared;
+  }
+
+  narrow(permitted: (addresses: AddressSet) => AddressSet): bigint {
+    const { admitted } = this.#admission;
+    this.#admission.admitted = permitted(admitted).intersect(admitted);
+    return admitted.size - this.#admission.admitted.size;
+  }
+
+  async throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { door } = this.#admission;
+    for (;;) {
+      const { times } = door;
+      const result = await work();
+      if (door.times === times || !(await door.released(signal))) return result;
+    }
+  }
+
   limitedTo(packetsPerSecond: number): NetworkGate {
-    if (packetsPerSecond >= this.#rate.rate) return this;
+    if (packetsPerSecond >= this.#rate.ceiling) return this;
     return new ScopedGate(this.#admission, new RateLimiter({ rate: packetsPerSecond, upstream: this.#rate }));
   }
 
   async probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation> {
-    const opened = await this.#open(host, options.signal);
+    const opened = await this.#open(host, port, options.signal);
     if (typeof opened !== 'string') return opened;
     try {
       const pace = this.#pace(opened, options.timeoutMs, options.signal);
@@ -130,7 +180,7 @@ class ScopedGate implements NetworkGate {
   }
 
   async connect(host: string, port: number, options: DialOptions): Promise<DialResult> {
-    const opened = await this.#open(host, options.signal);
+    const opened = await this.#open(host, port, options.signal);
     if (typeof opened !== 'string') return { failure: opened };
     const pace = this.#pace(opened, options.connectMs ?? options.deadlineMs, options.signal);
     const result = await dial(opened, port, { ...options, ...pace });
@@ -167,10 +217,15 @@ class ScopedGate implements NetworkGate {
   }
 
   /** Takes a place and a token for one packet; the canonical address, or why nothing may be sent. */
-  async #open(host: string, signal: AbortSignal): Promise<string | PortObservation> {
+  async #open(host: string, port: number, signal: AbortSignal): Promise<string | PortObservation> {
     const { admit, slots } = this.#admission;
     if (signal.aborted) return notTried('canceled');
-    if (admit(host) === null) return notTried('out_of_scope');
+    const asked = admit(host);
+    if (asked === null) return notTried('out_of_scope');
+    if (this.#admission.isOwn(asked, port)) {
+      this.#admission.spared += 1;
+      return notTried('own_listener');
+    }
     if (!slots.tryAcquire() && !(await slots.acquire(signal))) return notTried('canceled');
     if (!(await this.#again(signal))) {
       slots.release();
@@ -187,7 +242,8 @@ class ScopedGate implements NetworkGate {
   #pace(host: string, timeoutMs: number, signal: AbortSignal) {
     return {
       synMs: this.#admission.slow.has(host) ? timeoutMs : Math.min(timeoutMs, synPatienceMs),
-      again: () => this.#again(signal),
+      door: this.#admission.door,
+      again: async () => (await this.#again(signal)) && this.#admission.admit(host) !== null,
       onRepeat: () => {
         this.#rate.charge();
         this.#admission.sent += 1;

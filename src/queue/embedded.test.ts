@@ -65,18 +65,18 @@ describe('the embedded queue', () => {
     await submit('a', 'dmz');
     expect(await queue.claim('w', ['default'])).toBeNull();
     expect(await queue.claim('w', [])).toBeNull();
-    expect(await queue.claim('w', ['default', 'dmz'])).toEqual({ scanId: 'a', attempt: 1 });
+    expect(await queue.claim('w', ['default', 'dmz'])).toMatchObject({ scanId: 'a', attempt: 1 });
   });
 
   it('gives a job away when its lease lapses, and refuses the late worker', async () => {
     await submit('a');
-    expect(await queue.claim('w1')).toEqual({ scanId: 'a', attempt: 1 });
+    expect(await queue.claim('w1')).toMatchObject({ scanId: 'a', attempt: 1 });
     pass(leaseMs - 1);
     expect(await queue.heartbeat('a', 1)).toBe(true);
     pass(leaseMs - 1);
     expect(await queue.claim('w2')).toBeNull();
     pass(2);
-    expect(await queue.claim('w2')).toEqual({ scanId: 'a', attempt: 2 });
+    expect(await queue.claim('w2')).toMatchObject({ scanId: 'a', attempt: 2 });
     expect(await queue.heartbeat('a', 1)).toBe(false);
     expect(await queue.complete('a', 1)).toBe(false);
     expect(await queue.fail('a', 1)).toBe(false);
@@ -92,7 +92,7 @@ describe('the embedded queue', () => {
     await queue.claim('w');
     expect(await queue.release('a', 1)).toBe(true);
     expect(await queue.heartbeat('a', 1)).toBe(false);
-    expect(await queue.claim('w')).toEqual({ scanId: 'a', attempt: 2 });
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'a', attempt: 2 });
   });
 
   it('ends a waiting job that is canceled', async () => {
@@ -125,8 +125,8 @@ describe('the embedded queue', () => {
     await queue.cancel('b');
     expect(await queue.reclaimAll()).toBe(1);
     expect(await queue.heartbeat('a', 1)).toBe(false);
-    expect(await queue.claim('w')).toEqual({ scanId: 'a', attempt: 2 });
-    expect(await queue.claim('w')).toEqual({ scanId: 'c', attempt: 1 });
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'a', attempt: 2 });
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'c', attempt: 1 });
     expect(await queue.claim('w')).toBeNull();
   });
 
@@ -161,5 +161,42 @@ describe('the embedded queue', () => {
     ]);
     expect(new Set(claims.map((claim) => claim?.scanId)).size).toBe(4);
     await other.close();
+  });
+
+  it('does not give a paused job away, and keeps its place', async () => {
+    for (const id of ['a', 'b']) await submit(id);
+    expect(await store.jobs.pause('a', Date.now())).toBe(true);
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
+    expect(await queue.claim('w')).toBeNull();
+    await submit('c');
+    expect(await store.jobs.resume('a', Date.now())).toBe(true);
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'a' });
+  });
+
+  it('keeps a pause over a restart, and counts its time from the first claim on', async () => {
+    await submit('a');
+    await store.jobs.pause('a', Date.now());
+    pass(5000);
+    await store.jobs.resume('a', Date.now());
+    await queue.claim('w');
+    await store.jobs.pause('a', Date.now());
+    await store.jobs.pause('a', Date.now() + 100);
+    expect(await queue.reclaimAll()).toBe(1);
+    expect(await queue.claim('w')).toBeNull();
+    expect(await store.jobs.pausedScans()).toEqual(['a']);
+    pass(2000);
+    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: true, pausedMs: 2000 });
+    await store.jobs.resume('a', Date.now());
+    pass(1000);
+    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 2000 });
+    expect(await queue.claim('w')).toMatchObject({ attempt: 2 });
+  });
+
+  it('pauses nothing that is over', async () => {
+    await submit('a');
+    await queue.claim('w');
+    await queue.complete('a', 1);
+    expect(await store.jobs.pause('a', Date.now())).toBe(false);
+    expect(await store.jobs.resume('nobody', Date.now())).toBe(false);
   });
 });

@@ -27,10 +27,17 @@ export class EmbeddedQueue {
    * Takes the job that waits longest, or one whose worker let its lease lapse.
    *
    * @param pools only jobs of these pools; all when absent
+   * @param running scans of each tenant that the worker runs: no tenant waits until another one's line is empty
+   * @param fullPools pools that have as many scans running as they may
    */
-  async claim(worker: string, pools?: readonly string[]): Promise<Claim | null> {
+  async claim(
+    worker: string,
+    pools?: readonly string[],
+    running?: ReadonlyMap<string, number>,
+    fullPools?: readonly string[],
+  ): Promise<Claim | null> {
     const now = Date.now();
-    return await this.#store.jobs.claim(worker, now, now + this.#leaseMs, pools);
+    return await this.#store.jobs.claim(worker, now, now + this.#leaseMs, pools, running, fullPools);
   }
 
   /** Prolongs the lease. `false`: the job is somebody else's or over, the worker must stop. */

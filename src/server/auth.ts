@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { allows, type TokenScope, tokenIdOf, verifyToken } from '../actions/verify-token.ts';
+import { allows, ownsSecret, type TokenScope, tokenIdOf, verifyToken } from '../actions/verify-token.ts';
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
@@ -41,6 +41,20 @@ export function checkClientAddress(address: string | undefined): void {
   );
 }
 
+/** The token that a request names. */
+export interface TokenClaim {
+  record: TokenRecord;
+  /** Whether the secret was right, be the token good or over. */
+  proven: boolean;
+}
+
+const claims = new WeakMap<IncomingMessage, TokenClaim>();
+
+/** The known token that a request names, once it was checked; null without one. */
+export function claimOf(request: IncomingMessage): TokenClaim | null {
+  return claims.get(request) ?? null;
+}
+
 /** Checks bearer tokens against the store. */
 export class Authenticator {
   readonly #store: Store;
@@ -58,9 +72,23 @@ export class Authenticator {
     const token = bearerToken(request);
     const id = token === null ? null : tokenIdOf(token);
     const record = id === null ? null : await this.#find(id);
-    if (!verifyToken(token ?? '', record, new Date()) || record === null) throw unauthorized(token !== null);
+    const now = new Date();
+    const good = verifyToken(token ?? '', record, now);
+    const proven = ownsSecret(token ?? '', record) || good;
+    if (record) claims.set(request, { record, proven });
+    if (!good || record === null) throw unauthorized(token !== null);
     this.#markUsed(record);
     return record;
+  }
+
+  /** Whether the token of a request is good still; a store that cannot be asked says nothing against it. */
+  async holds(request: IncomingMessage): Promise<boolean> {
+    try {
+      await this.authenticate(request);
+      return true;
+    } catch (error) {
+      return !(error instanceof PortolanError && error.code === 'unauthorized');
+    }
   }
 
   async #find(id: string): Promise<TokenRecord | null> {

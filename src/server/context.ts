@@ -1,10 +1,18 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { ScanChoices } from '../actions/decide-request.ts';
+import type { Catalogue } from '../actions/plan-scan.ts';
+import type { Licence } from '../actions/read-licence.ts';
 import type { Config } from '../config/schema.ts';
 import type { EmbeddedQueue } from '../queue/embedded.ts';
 import type { Store } from '../store/open.ts';
+import type { AuditLog } from '../workspace/audit-log.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { GarbageCollector } from './garbage.ts';
+import type { LogOutput } from './log-output.ts';
+import type { Metrics } from './metrics.ts';
+import type { Notifier } from './notifier.ts';
+import type { Settings } from './settings.ts';
+import type { Tenants } from './tenants.ts';
 import type { WorkerPool } from './workers.ts';
 
 export interface ModuleInfo {
@@ -48,17 +56,30 @@ export interface VersionInfo {
 /** `starting` until it listens, `draining` from the first signal on. */
 export type Phase = 'starting' | 'serving' | 'draining';
 
-/** What the routes work with. */
+/** What the server works with. */
 export interface ServerContext {
+  /** The settings that hold now: the same object for the whole life of the server, see `settings`. */
   config: Config;
+  settings: Settings;
+  /** Of all tenants. */
   store: Store;
+  /** Of all tenants. */
   workspace: Workspace;
+  tenants: Tenants;
+  licence: Licence;
   queue: EmbeddedQueue;
   workers: WorkerPool;
   garbage: GarbageCollector;
+  notifier: Notifier;
   catalogues: Catalogues;
+  /** What scans are planned with; its library is another one after a reload. */
+  installed: Catalogue;
   version: VersionInfo;
   log: PinoLogger;
+  logOutput: LogOutput;
+  audit: AuditLog;
+  /** Of the service as a whole; nothing in them tells of a tenant. */
+  metrics: Metrics;
   /** Monotonic milliseconds (performance.now) of the start. */
   startedAt: number;
   phase: Phase;
@@ -66,6 +87,18 @@ export interface ServerContext {
   closing: AbortSignal;
 }
 
-export function choicesOf({ catalogues }: ServerContext): ScanChoices {
-  return { profiles: catalogues.profiles(), dags: catalogues.dags().map(({ name }) => name) };
+/**
+ * What the routes work with. Store and workspace come with each request (`request.space`), as its tenant has them, so
+ * that no route can reach those of another one.
+ */
+export type RouteContext = Omit<ServerContext, 'store' | 'workspace'>;
+
+export function choicesOf({
+  catalogues,
+  installed,
+  workers,
+}: Pick<ServerContext, 'catalogues' | 'installed' | 'workers'>): ScanChoices {
+  const dags = catalogues.dags().map(({ name }) => name);
+  const { library } = installed;
+  return { profiles: catalogues.profiles(), dags, installed: library, listeners: workers.listeners };
 }

@@ -80,12 +80,13 @@ describe('POST /workspace/gc', () => {
   it('answers 409 to a second one meanwhile', async () => {
     const service = await serviceWith({});
     const gate = Promise.withResolvers<void>();
-    const byAge = service.store.scans.byAge.bind(service.store.scans);
-    service.store.scans.byAge = async () => {
+    const space = { tenant: null, store: service.store.forTenant(null), workspace: service.workspace };
+    const byAge = space.store.scans.byAge.bind(space.store.scans);
+    space.store.scans.byAge = async () => {
       await gate.promise;
       return byAge();
     };
-    const first = service.context.garbage.collect({ keep_last: 0 });
+    const first = service.context.garbage.collect(space, { keep_last: 0 });
     const second = await gc(service, { keep_last: 0 });
     expect([second.statusCode, second.json().error.code]).toEqual([409, 'conflict']);
     gate.resolve();

@@ -10,12 +10,21 @@ import type { ServerLog } from './log.ts';
 /** The configured retention is applied this often, beside after each scan. */
 const sweepMs = 3_600_000;
 
+/** Whose scans a run may delete. */
+export type GarbageSpace = Pick<GarbageContext, 'store' | 'workspace'> & { tenant: string | null };
+
+/** A run under way; the tenant is undefined when it is for all. */
+interface Run {
+  tenant: string | null | undefined;
+  done: Promise<unknown>;
+}
+
 /** Collects garbage of one workspace, one run at a time, by request and by the configured retention. */
 export class GarbageCollector {
   readonly #context: GarbageContext;
   readonly #log: ServerLog;
   #timer: NodeJS.Timeout | null = null;
-  #run: Promise<unknown> | null = null;
+  #run: Run | null = null;
   #sweepAgain = false;
   #closed = false;
 
@@ -26,35 +35,41 @@ export class GarbageCollector {
 
   /** Applies the configured retention now and from now on. */
   start(): void {
-    if (!this.#context.retention.enabled) return;
     this.#timer = setInterval(() => this.sweep(), sweepMs);
     this.sweep();
   }
 
-  /** @throws PortolanError `conflict` while another run is under way */
-  async collect(request: GarbageRequest): Promise<GarbageReport> {
+  /**
+   * Collects the scans of one space only. That another tenant collects is not its business: it waits for its turn.
+   * @throws PortolanError `conflict` while another run for the same scans is under way
+   */
+  async collect({ tenant, store, workspace }: GarbageSpace, request: GarbageRequest): Promise<GarbageReport> {
+    while (this.#run && this.#run.tenant !== undefined && this.#run.tenant !== tenant) {
+      await this.#run.done.catch(() => undefined);
+    }
     if (this.#run) throw new PortolanError('conflict', 'Another garbage collection is under way.');
-    return await this.#alone(collectGarbage(this.#context, request));
+    const { retention } = this.#context;
+    return await this.#alone(tenant, collectGarbage({ store, workspace, retention }, request));
   }
 
   /** Applies the configured retention; during a run, after it. */
   sweep(): void {
     if (!this.#context.retention.enabled || this.#closed) return;
     if (this.#run) this.#sweepAgain = true;
-    else void this.#alone(this.#sweep());
+    else void this.#alone(undefined, this.#sweep());
   }
 
   /** Lets a run end; none begins any more. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
-    await this.#run?.catch(() => undefined);
+    await this.#run?.done.catch(() => undefined);
   }
 
-  async #alone<T>(run: Promise<T>): Promise<T> {
-    this.#run = run;
+  async #alone<T>(tenant: Run['tenant'], done: Promise<T>): Promise<T> {
+    this.#run = { tenant, done };
     try {
-      return await run;
+      return await done;
     } finally {
       this.#run = null;
       if (this.#sweepAgain) {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
-import type { ServerContext } from './context.ts';
+import type { RouteContext } from './context.ts';
+import type { Space } from './tenants.ts';
 
 export interface HealthCheck {
   name: string;
@@ -27,18 +28,22 @@ const queueAlmostFull = 0.9;
 /** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
 const rawCapability = 1n << 13n;
 
-/** Asks every part of the service how it is. Never throws: a part that cannot answer is a failed check. */
-export async function checkHealth(context: ServerContext): Promise<Health> {
+/**
+ * Asks every part of the service how it is; queue and workspace in the figures of the request's space. Never throws: a
+ * part that cannot answer is a failed check.
+ */
+export async function checkHealth(context: RouteContext, space: Space): Promise<Health> {
   const checks: HealthCheck[] = [];
   const [queue, workspace] = await Promise.all([
-    queueHealth(context, checks),
-    workspaceHealth(context, checks),
+    queueHealth(context, space, checks),
+    workspaceHealth(context, space, checks),
   ]);
   const workers = context.workers.counts();
   if (!context.workers.alive) {
     checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker takes scans' });
   }
-  checks.push(...(await rawRights()));
+  checks.push(...writingFaults(context), ...(await rawRights()), ...licenceHealth(context));
+  checks.push(...notificationHealth(context));
   return {
     status: worst(checks),
     uptime: Math.floor((performance.now() - context.startedAt) / 1000),
@@ -51,7 +56,8 @@ export async function checkHealth(context: ServerContext): Promise<Health> {
 }
 
 async function queueHealth(
-  { store, config }: ServerContext,
+  { config }: RouteContext,
+  { store }: Space,
   checks: HealthCheck[],
 ): Promise<Health['queue']> {
   try {
@@ -68,7 +74,8 @@ async function queueHealth(
 }
 
 async function workspaceHealth(
-  { config, store, workspace }: ServerContext,
+  { config }: RouteContext,
+  { store, workspace }: Space,
   checks: HealthCheck[],
 ): Promise<Health['workspace']> {
   try {
@@ -91,6 +98,28 @@ async function workspaceHealth(
     checks.push({ name: 'workspace', status: 'unhealthy', message: 'the workspace is not writable' });
     return { scans: 0, size_mb: 0, free_space_mb: 0 };
   }
+}
+
+/** What an operator should do something about; without enforcement a licence concerns nobody. */
+function licenceHealth({ licence }: RouteContext): HealthCheck[] {
+  const notice = licence.enforced ? licence.notice() : null;
+  return notice ? [{ name: 'license', status: 'degraded', message: notice.text }] : [];
+}
+
+/** Kinds of channels only: names of channels come from those who submit scans. */
+function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
+  const { failing } = notifier;
+  if (failing.length === 0) return [];
+  const message = `the last message could not be delivered by ${failing.join(' and ')}`;
+  return [{ name: 'notifications', status: 'degraded', message }];
+}
+
+/** What is written beside the workspace. */
+function writingFaults({ audit, logOutput }: RouteContext): HealthCheck[] {
+  const faults = { audit: audit.fault, log: logOutput.fault };
+  return Object.entries(faults).flatMap(([name, message]) =>
+    message === null ? [] : [{ name, status: 'degraded' as const, message }],
+  );
 }
 
 /** Rights do not change while a process runs, so they are read once. */

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 function start(flags: Record<string, unknown> = {}) {
-  const { config } = loadConfig({
+  const settings = loadConfig({
     env: { HOME: dir },
     systemFile: join(dir, 'none.yaml'),
     flags: {
@@ -36,7 +36,8 @@ function start(flags: Record<string, unknown> = {}) {
     },
   });
   const entryFile = source('./fixtures/scan-child.ts');
-  return startServer({ config, warnings: [], version: '0.0.0', entryFile, registry, library });
+  const readConfig = async () => settings;
+  return startServer({ ...settings, readConfig, version: '0.0.0', entryFile, registry, library });
 }
 
 describe('a server', () => {

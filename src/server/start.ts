@@ -1,32 +1,57 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkModuleDefaults } from '../actions/module-defaults.ts';
+import type { Catalogue } from '../actions/plan-scan.ts';
+import { readLicence } from '../actions/read-licence.ts';
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { GraphLibrary } from '../engine/graph-library.ts';
+import { installedFolders } from '../engine/installed-files.ts';
 import { optionsJsonSchema } from '../engine/options.ts';
 import type { Registry } from '../engine/registry.ts';
+import type { Listener } from '../net/own-listeners.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
 import { openStore } from '../store/open.ts';
+import { ReloadNotices } from '../workspace/reload-notice.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
+import { configChanged, openAuditLog } from './audit.ts';
 import { demandsTokens, isProtected } from './auth.ts';
 import type { Catalogues, ServerContext } from './context.ts';
 import { GarbageCollector } from './garbage.ts';
+import { Housekeeping } from './housekeeping.ts';
 import { buildApp } from './http/app.ts';
 import type { App } from './http/app-type.ts';
-import { createServerLog, type ServerLog } from './log.ts';
+import { OpenAnswers } from './http/open-answers.ts';
+import { checkUiFolder } from './http/ui.ts';
+import { JobClock } from './job-clock.ts';
+import { watchLicence } from './licence.ts';
+import { createServerLog, openLogOutput, type ServerLog } from './log.ts';
+import { Metrics } from './metrics.ts';
+import { Notifier } from './notifier.ts';
+import { openServiceNotifier } from './service-notify.ts';
+import { Settings } from './settings.ts';
+import { Tenants } from './tenants.ts';
+import { prepareTlsReload, readTls } from './tls.ts';
 import { WorkerPool } from './workers.ts';
 
 export interface StartInput {
   config: Config;
   /** Remarks about the configuration, for the log. */
   warnings: string[];
+  /** Where each value comes from, by key. */
+  origins: Map<string, string>;
+  /** Reads the settings anew from where they came, for a reload. */
+  readConfig: () => Promise<LoadedConfig>;
   version: string;
   /** The program that scan processes run. */
   entryFile: string;
   registry: Registry;
+  /** The builtin graphs; those in folders are read at the start and at each reload. */
   library: GraphLibrary;
 }
 
@@ -35,10 +60,16 @@ export interface RunningServer {
   url: string;
   /** Takes no more work, lets running scans go, answers what is under way, gives the workspace back. */
   stop(): Promise<void>;
+  /** Reads the settings anew and tells the log how that ended. Never throws. */
+  reload(): Promise<void>;
 }
 
-/** Long answers get this long to end by themselves once everything else has. */
-const lastAnswersMs = 1000;
+/** Of the drain time, this is kept for what is stored and closed after the scans, milliseconds. */
+const closingMs = 2000;
+/** Of that, what comes after the last answer. */
+const finalMs = 500;
+/** However short the drain time is. */
+const leastMs = 100;
 
 /**
  * Opens the workspace, takes its lock and serves.
@@ -63,17 +94,44 @@ async function assemble(
   unwind: () => Promise<void>,
 ): Promise<RunningServer> {
   const { config } = input;
-  const catalogues = cataloguesOf(input);
-  checkDefaultProfile(config, catalogues);
-  const log = createServerLog(config.logging);
+  const installed: Catalogue = { registry: input.registry, library: await readInstalled(input, null) };
+  const catalogues = cataloguesOf(installed);
+  checkDefaultProfile(input, installed.library);
+  checkModuleDefaults(input, input.registry);
+  await checkUiFolder(input);
+  const tls = await readTls(config.server.tls);
+  const licence = await readLicence(config);
+  if (config.multi_tenant.enabled) licence.demand('multi_tenant');
   const workspace = await openWorkspace(await workspaceDir(config, undo));
   const lock = await workspace.lock({ url: '' });
   undo.push(() => lock.release());
+  const output = openLogOutput(config.logging, workspace.dir);
+  const log = createServerLog(config.logging, output);
+  undo.push(async () => {
+    log.info('stopped');
+    await output.close();
+  });
+  const audit = openAuditLog(config.logging.audit, workspace.dir, log);
+  undo.push(() => audit.close());
+  const manager = openServiceNotifier(process.env, (message) => log.warn(message));
+  await workspace.makeTenants(config.multi_tenant.enabled ? config.multi_tenant.tenants : []);
   const store = await openStore(workspace.storeFile);
   undo.push(() => store.close());
+  const settings = new Settings(config, input.readConfig, log);
   const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
   const garbage = new GarbageCollector({ store, workspace, retention: config.workspace.retention }, log);
   undo.push(() => garbage.close());
+  const housekeeping = new Housekeeping({ store, workspace }, log);
+  undo.push(() => housekeeping.close());
+  const metrics = new Metrics({ store, workspace, version: input.version });
+  const notifier = new Notifier({
+    store,
+    workspace,
+    config,
+    log,
+    onEnd: (type, status) => metrics.notificationEnded(type, status),
+  });
+  undo.push(() => notifier.close());
   const workers = new WorkerPool({
     store,
     queue,
@@ -81,44 +139,154 @@ async function assemble(
     config,
     entryFile: input.entryFile,
     log,
-    onScanEnd: () => garbage.sweep(),
+    audit,
+    metrics,
+    onScanEnd: () => {
+      notifier.wake();
+      garbage.sweep();
+    },
+    logOutput: output,
   });
+  metrics.followWorkers(workers);
   undo.push(() => workers.close(config.server.shutdown_timeout));
 
   const closing = new AbortController();
   const context: ServerContext = {
     config,
+    settings,
     store,
     workspace,
+    tenants: new Tenants(config, store, workspace),
+    licence,
     queue,
     workers,
     garbage,
+    notifier,
     catalogues,
+    installed: Object.assign(installed, { licence }),
     version: { version: input.version, commit: null, built_at: null },
     log,
+    logOutput: output,
+    audit,
+    metrics,
     startedAt: performance.now(),
     phase: 'starting',
     closing: closing.signal,
   };
-  const app = await buildApp(context);
-  undo.push(() => closeApp(app, closing));
+  for (const warning of tls?.warnings ?? []) log.warn(warning);
+  const app = await buildApp(context, tls);
+  const drain = new Drain(config.server.shutdown_timeout);
+  const answers = new OpenAnswers(app.server);
+  undo.push(() => closeApp(app, answers, closing, drain));
   const url = await listen(app, config);
+  workers.listeners = app.addresses().flatMap((bound) => listenerOf(bound));
   await workers.start();
+  await notifier.start();
   garbage.start();
+  housekeeping.start();
+  const jobClock = new JobClock(context);
+  undo.push(() => jobClock.close());
+  await jobClock.start();
+  const stopWatching = watchLicence(licence, log);
+  undo.push(async () => stopWatching());
   await lock.setUrl(url);
   context.phase = 'serving';
   announce(log, input, url);
-  return { url, stop: () => shutDown(context, unwind) };
+  tellProblems(installed.library, log);
+  followSettings(context, app, tls !== null);
+  followInstalled(context, input);
+  settings.observe({
+    begin: () => manager.reloading(),
+    end: ({ ok, changed, needs_restart, problems }) => {
+      manager.ready();
+      void audit.record(configChanged('config.reload', ok, { changed, needs_restart, problems }));
+    },
+  });
+  manager.ready();
+  const reloads = new ReloadNotices(workspace.dir);
+  undo.push(() => reloads.remove());
+  return {
+    url,
+    stop: () => {
+      manager.stopping();
+      return shutDown(context, drain, unwind);
+    },
+    reload: () => reload(context, reloads),
+  };
 }
 
-function checkDefaultProfile({ scanner }: Config, catalogues: Catalogues): void {
-  const name = scanner.default_profile;
-  const profiles = catalogues.profiles();
-  if (profiles.some((profile) => profile.name === name || profile.aliases.includes(name))) return;
-  const known = profiles.map((profile) => profile.name).join(', ');
+async function reload({ settings, phase, log }: ServerContext, notices: ReloadNotices): Promise<void> {
+  if (phase === 'draining') return;
+  const report = await settings.reload();
+  await notices
+    .write(report)
+    .catch((err: unknown) => log.warn({ err }, 'the outcome of a reload was not kept'));
+}
+
+/** What is derived from settings is renewed when they are read again. */
+function followSettings(
+  { settings, log, logOutput, garbage, workers, notifier }: ServerContext,
+  app: App,
+  secure: boolean,
+): void {
+  settings.onReload('logging', ({ logging }) => () => {
+    log.level = logging.level;
+    // Also when nothing has changed: somebody may have moved the file away.
+    logOutput.use(logging);
+  });
+  settings.onReload('workspace.retention', (_next, changed) => {
+    const concerns = [...changed].some((path) => path.startsWith('workspace.retention.'));
+    return concerns ? () => garbage.sweep() : undefined;
+  });
+  settings.onReload('notifications', (_next, changed) => {
+    const concerns = [...changed].some((path) => path.startsWith('notifications.'));
+    return concerns ? () => notifier.forgetFailures() : undefined;
+  });
+  settings.onReload('scanner.scope', ({ scanner }, changed) => {
+    const concerns = [...changed].some((path) => path.startsWith('scanner.'));
+    return concerns ? () => workers.narrowScope(scanner) : undefined;
+  });
+  if (secure) {
+    const listener = app.server as HttpsServer;
+    settings.onReload('server.tls', (next) => prepareTlsReload(listener, next.server.tls, log));
+  }
+}
+
+/** Folders with graphs and profiles are read again with the settings. Scans that were accepted keep what they have. */
+function followInstalled({ settings, installed, log }: ServerContext, input: StartInput): void {
+  settings.onReload('profiles', async () => {
+    const library = await readInstalled(input, installed.library);
+    checkDefaultProfile(input, library);
+    return () => {
+      tellProblems(library, log);
+      installed.library = library;
+    };
+  });
+}
+
+/** The builtin graphs and what is installed in folders. @param before what was in force until now */
+function readInstalled(
+  { config, registry, library }: StartInput,
+  before: GraphLibrary | null,
+): Promise<GraphLibrary> {
+  const { enabled, dir } = config.workspace;
+  return library.withInstalled(installedFolders(enabled ? dir : null, process.env), registry, before);
+}
+
+function tellProblems({ problems }: GraphLibrary, log: ServerLog): void {
+  for (const { message } of problems) log.warn(`a file with a profile or graph is not used: ${message}`);
+}
+
+function checkDefaultProfile({ config, origins }: StartInput, library: GraphLibrary): void {
+  const name = config.scanner.default_profile;
+  if (library.profile(name)) return;
+  const known = library
+    .profiles()
+    .map((profile) => profile.name)
+    .join(', ');
   throw new PortolanError(
     'configuration',
-    `scanner.default_profile: there is no profile ${JSON.stringify(name)}; valid names: ${known}`,
+    `${origins.get('scanner.default_profile')} scanner.default_profile: there is no profile ${JSON.stringify(name)}; valid names: ${known}`,
   );
 }
 
@@ -130,11 +298,8 @@ async function workspaceDir(config: Config, undo: (() => Promise<unknown>)[]): P
   return join(folder, 'workspace');
 }
 
-function cataloguesOf({ registry, library }: StartInput): Catalogues {
-  const described = library.list().map(({ name, description, source, kind, aliases, graph }) => ({
-    profile: kind === 'profile' ? { name, description, source, aliases } : null,
-    dag: { name, description, source, nodes: graph.nodes.length },
-  }));
+function cataloguesOf(installed: Catalogue): Catalogues {
+  const { registry } = installed;
   const modules = registry.list().map((definition) => ({
     name: definition.name,
     type: definition.type,
@@ -147,9 +312,26 @@ function cataloguesOf({ registry, library }: StartInput): Catalogues {
   }));
   return {
     modules: () => modules,
-    profiles: () => described.flatMap(({ profile }) => profile ?? []),
-    dags: () => described.map(({ dag }) => dag),
+    profiles: () =>
+      installed.library.profiles().map(({ name, description, source, aliases }) => ({
+        name,
+        description,
+        source,
+        aliases,
+      })),
+    dags: () =>
+      installed.library.list().map(({ name, description, source, graph }) => ({
+        name,
+        description,
+        source,
+        nodes: graph.nodes.length,
+      })),
   };
+}
+
+/** Unix sockets are out of the reach of scans. */
+function listenerOf(bound: string | AddressInfo | null): Listener[] {
+  return bound === null || typeof bound === 'string' ? [] : [{ host: bound.address, port: bound.port }];
 }
 
 async function listen(app: App, config: Config): Promise<string> {
@@ -157,7 +339,8 @@ async function listen(app: App, config: Config): Promise<string> {
   await app.listen({ host, port });
   const bound = app.server.address() as AddressInfo;
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound.port}`;
+  const scheme = config.server.tls.enabled ? 'https' : 'http';
+  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound.port}`;
 }
 
 function announce(log: ServerLog, { config, warnings, version }: StartInput, url: string): void {
@@ -175,18 +358,48 @@ function announce(log: ServerLog, { config, warnings, version }: StartInput, url
   log.info({ url, version, auth: demandsTokens(config) }, 'portolan serves');
 }
 
-async function shutDown(context: ServerContext, unwind: () => Promise<void>): Promise<void> {
-  if (context.phase === 'draining') return;
-  context.phase = 'draining';
-  context.log.info('shutting down');
-  await context.workers.close(Math.max(100, context.config.server.shutdown_timeout - 2 * lastAnswersMs));
-  await unwind();
-  context.log.info('stopped');
+/** The time that a stop may take. */
+class Drain {
+  readonly #timeoutMs: number;
+  #startedAt: number | null = null;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  begin(): void {
+    this.#startedAt ??= performance.now();
+  }
+
+  /** Milliseconds left when so many are kept for what comes after; nothing is left before it has begun. */
+  leftMs(keptMs: number): number {
+    const passed = this.#startedAt === null ? this.#timeoutMs : performance.now() - this.#startedAt;
+    return Math.max(leastMs, this.#timeoutMs - passed - keptMs);
+  }
 }
 
-async function closeApp(app: App, closing: AbortController): Promise<void> {
+async function shutDown(context: ServerContext, drain: Drain, unwind: () => Promise<void>): Promise<void> {
+  if (context.phase === 'draining') return;
+  context.phase = 'draining';
+  drain.begin();
+  context.log.info('shutting down');
+  await context.workers.close(drain.leftMs(closingMs));
+  await unwind();
+}
+
+/**
+ * Event streams end at once; answers that are under way, long downloads too, have the rest of the drain time. Meanwhile
+ * whoever asks still hears that the server goes.
+ */
+async function closeApp(
+  app: App,
+  answers: OpenAnswers,
+  closing: AbortController,
+  drain: Drain,
+): Promise<void> {
   closing.abort();
-  const late = setTimeout(() => app.server.closeAllConnections(), lastAnswersMs);
-  await app.close();
-  clearTimeout(late);
+  await answers.ended(drain.leftMs(finalMs));
+  const closed = app.close();
+  app.server.closeAllConnections();
+  await closed;
 }

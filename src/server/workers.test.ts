@@ -48,6 +48,54 @@ describe('a scan', () => {
 });
 
 describe('cancel', () => {
+  it('reaches a scan that a worker is just claiming', async () => {
+    const service = await start();
+    const { queue, app } = service;
+    const asked = Promise.withResolvers<void>();
+    const claim = queue.claim.bind(queue);
+    const cancel = queue.cancel.bind(queue);
+    const answers: Promise<{ statusCode: number }>[] = [];
+    queue.claim = async (...input) => {
+      const claimed = await claim(...input);
+      if (claimed === null || answers.length > 0) return claimed;
+      answers.push(app.inject({ method: 'POST', url: `/api/v1/scans/${claimed.scanId}/cancel` }));
+      await asked.promise;
+      return claimed;
+    };
+    queue.cancel = async (scanId) => {
+      const was = await cancel(scanId);
+      setImmediate(asked.resolve);
+      return was;
+    };
+    const scanId = await service.submit('hang');
+    await expect.poll(() => answers.length).toBe(1);
+    expect((await answers[0])?.statusCode).toBe(200);
+    expect(service.workers.counts().active).toBe(0);
+    expect(await service.store.scans.get(scanId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'canceled' },
+      results: { live_hosts: 0 },
+    });
+  });
+
+  it('may be asked for by many at once, and while the scan is deleted', async () => {
+    const service = await openService();
+    open.push(service);
+    const scanId = await service.submit('waits');
+    const cancel = (id: string) => service.app.inject({ method: 'POST', url: `/api/v1/scans/${id}/cancel` });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(scanId)));
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(5).fill(200));
+    expect(await recordSummary(service.workspace.scan(scanId))).toMatchObject({ status: 'failed' });
+
+    for (let round = 0; round < 5; round++) {
+      const doomed = await service.submit('waits');
+      const canceling = cancel(doomed);
+      const deleted = await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${doomed}` });
+      expect(deleted.statusCode).toBe(200);
+      expect([200, 404]).toContain((await canceling).statusCode);
+    }
+  });
+
   it('ends a running scan and keeps what it found', async () => {
     const service = await start();
     const scanId = await service.submit('hang');

@@ -3,19 +3,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScanStopper } from '../actions/cancel-scan.ts';
 import { concludeScan } from '../actions/conclude-scan.ts';
 import { interruptScan, isDeadCommandLine } from '../actions/interrupt-scan.ts';
+import type { PauseSwitch } from '../actions/pause-scan.ts';
 import type { ScanOutcome } from '../actions/scan-messages.ts';
 import type { Config } from '../config/schema.ts';
-import { type FailureCode, isFinal, type Scan, type ScanRequest } from '../domain/scan.ts';
+import { type FailureCode, isFinal, type Scan, type ScanProgress, type ScanRequest } from '../domain/scan.ts';
+import type { Listener } from '../net/own-listeners.ts';
 import type { EmbeddedQueue } from '../queue/embedded.ts';
 import type { Claim } from '../store/jobs.ts';
 import type { Store } from '../store/open.ts';
+import type { AuditLog } from '../workspace/audit-log.ts';
 import { checkpointProgress } from '../workspace/checkpoint.ts';
 import { openRecord } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import { scanCompleted, scanStarted } from './audit.ts';
 import { logEnvironment, type ServerLog } from './log.ts';
+import type { LogOutput } from './log-output.ts';
+import type { Metrics } from './metrics.ts';
+import { rateShares } from './rate-shares.ts';
 import { nextResumeMark, readResumeMark, removeResumeMark, writeResumeMark } from './resume-mark.ts';
 import { ScanProcess } from './scan-process.ts';
+import { WorkerScale } from './worker-scale.ts';
 
 export interface WorkerPoolInput {
   store: Store;
@@ -26,12 +34,21 @@ export interface WorkerPoolInput {
   log: ServerLog;
   /** Told whenever a scan has left its worker. */
   onScanEnd: () => void;
+  audit: AuditLog;
+  metrics: Pick<Metrics, 'scanEnded' | 'packetsSent'>;
+  /** Where the log lines of scan processes go. */
+  logOutput: LogOutput;
 }
 
 /** One claimed scan and the process that runs it. */
 interface Slot extends Claim {
   process: ScanProcess | null;
   canceled: boolean;
+  paused: boolean;
+  /** Packets per second that the scan asked for. */
+  asked: number;
+  /** Packets per second that its process was told to keep to. */
+  share: number;
   /** Another worker has the scan now; nothing of it may be written any more. */
   lost: boolean;
   /** Resolves when everything about the scan is stored. */
@@ -52,10 +69,10 @@ const backoffMs = 250;
 const canceledError = { code: 'canceled' as const, message: 'The scan was canceled.' };
 
 /**
- * Runs waiting scans, each in a process of its own, as many at a time as `server.workers` says. Keeps their leases
+ * Runs waiting scans, each in a process of its own, as many at a time as there are workers. Keeps their leases
  * alive, their figures stored and their listeners informed, and takes scans up again whose process died.
  */
-export class WorkerPool implements ScanStopper {
+export class WorkerPool implements ScanStopper, PauseSwitch {
   readonly #input: WorkerPoolInput;
   readonly #slots = new Map<string, Slot>();
   readonly #news = new EventEmitter().setMaxListeners(0);
@@ -63,10 +80,18 @@ export class WorkerPool implements ScanStopper {
   #filling: Promise<void> | null = null;
   #fillAgain = false;
   #claiming = false;
+  /** The claim that was asked for last: a scan that it brings has no place here yet. */
+  #underClaim: Promise<unknown> = Promise.resolve();
   #draining = false;
+  /** Changes of the shares of the rate, one after the other. */
+  #sharing: Promise<void> = Promise.resolve();
+  /** The server's own, which `scanner.scope.protect_self` keeps every scan away from. */
+  listeners: readonly Listener[] = [];
+  readonly #scale: WorkerScale;
 
   constructor(input: WorkerPoolInput) {
     this.#input = input;
+    this.#scale = new WorkerScale(input.config);
   }
 
   /** False when no scan would be started. */
@@ -75,8 +100,18 @@ export class WorkerPool implements ScanStopper {
   }
 
   counts(): { active: number; idle: number; total: number } {
-    const total = this.#input.config.server.workers;
-    return { active: this.#slots.size, idle: Math.max(0, total - this.#slots.size), total };
+    const active = this.#taken;
+    const total = Math.max(this.#scale.size, active);
+    return { active, idle: Math.max(0, total - active), total };
+  }
+
+  /**
+   * Places that are taken. A paused scan gives its place to another one, but no more of them than there are places, so
+   * that pausing does not let processes grow without limit.
+   */
+  get #taken(): number {
+    const paused = [...this.#slots.values()].filter((slot) => slot.paused).length;
+    return this.#slots.size - Math.min(paused, this.#scale.most);
   }
 
   /** Puts the scans of a server that died back in line, then begins to work. */
@@ -99,7 +134,38 @@ export class WorkerPool implements ScanStopper {
     });
   }
 
+  /**
+   * Makes changed rules hold for the scans that run, as far as they take something away. Scans that begin later have
+   * the configuration of the day.
+   */
+  narrowScope({ scope: { allow, deny }, blocklist }: Pick<Config['scanner'], 'scope' | 'blocklist'>): void {
+    for (const { process } of this.#slots.values()) process?.narrow({ allow, deny, blocklist });
+  }
+
+  async pause(scanId: string): Promise<void> {
+    const slot = this.#slots.get(scanId);
+    if (slot) {
+      slot.paused = true;
+      await slot.process?.pause();
+      this.#shareRate();
+    }
+    this.#news.emit(scanId);
+    this.wake();
+  }
+
+  resume(scanId: string): void {
+    const slot = this.#slots.get(scanId);
+    if (slot) {
+      slot.paused = false;
+      slot.process?.resume();
+      this.#shareRate();
+    }
+    this.#news.emit(scanId);
+    this.wake();
+  }
+
   async stop(scanId: string): Promise<void> {
+    await this.#underClaim;
     const slot = this.#slots.get(scanId);
     if (!slot) return;
     slot.canceled = true;
@@ -109,8 +175,10 @@ export class WorkerPool implements ScanStopper {
 
   /** The scan with the newest figures of its process. */
   freshen<S extends Scan>(scan: S): S {
-    const live = this.#slots.get(scan.scan_id)?.process?.live;
-    return live && scan.status === 'running' ? { ...scan, ...live } : scan;
+    const slot = this.#slots.get(scan.scan_id);
+    if (!slot || scan.status !== 'running') return scan;
+    const fresh = slot.process?.live ? { ...scan, ...slot.process.live } : scan;
+    return { ...fresh, progress: { ...fresh.progress, ...standing(slot) } };
   }
 
   /** Resolves at the next news of a scan, after `ms`, or on abort. */
@@ -141,16 +209,42 @@ export class WorkerPool implements ScanStopper {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
+  #runningByTenant(): Map<string, number> {
+    const running = new Map<string, number>();
+    for (const { tenant } of this.#slots.values()) {
+      if (tenant !== null) running.set(tenant, (running.get(tenant) ?? 0) + 1);
+    }
+    return running;
+  }
+
+  /** Pools that have as many scans running as they may; a paused one has given its place away. */
+  #fullPools(): string[] {
+    const limits = Object.entries(this.#input.config.workers.pools ?? {});
+    const sending = [...this.#slots.values()].filter(({ paused }) => !paused);
+    return limits.flatMap(([name, { max }]) =>
+      max !== null && sending.filter(({ pool }) => pool === name).length >= max ? [name] : [],
+    );
+  }
+
+  #claim(): Promise<Claim | null> {
+    const running = this.#runningByTenant();
+    const claim = this.#input.queue.claim(`server:${process.pid}`, undefined, running, this.#fullPools());
+    this.#underClaim = claim.catch(() => null);
+    return claim;
+  }
+
   async #fill(): Promise<void> {
-    const { queue, config, log } = this.#input;
+    const { log } = this.#input;
     try {
       while (this.#fillAgain && this.alive) {
         this.#fillAgain = false;
-        while (this.alive && this.#slots.size < config.server.workers) {
-          const claim = await queue.claim(`server:${process.pid}`);
+        while (this.alive && this.#taken < this.#places) {
+          const claim = await this.#claim();
           if (claim === null) break;
           this.#begin(claim);
+          this.#scale.follow(this.#taken);
         }
+        this.#scale.follow(this.#taken);
       }
     } catch (err) {
       // The poll tries again; until then the health answer shows that the store is not reachable.
@@ -169,6 +263,9 @@ export class WorkerPool implements ScanStopper {
       ...claim,
       process: null,
       canceled: false,
+      paused: false,
+      asked: 0,
+      share: 0,
       lost: false,
       settled: Promise.resolve(),
       stored: null,
@@ -178,6 +275,7 @@ export class WorkerPool implements ScanStopper {
       .catch((err) => this.#input.log.error({ err, scan_id: claim.scanId }, 'a scan could not be carried on'))
       .finally(() => {
         this.#slots.delete(claim.scanId);
+        this.#shareRate();
         this.#news.emit(claim.scanId);
         this.#input.onScanEnd();
         if (this.alive) this.wake();
@@ -185,7 +283,7 @@ export class WorkerPool implements ScanStopper {
   }
 
   async #work(slot: Slot): Promise<void> {
-    const { store, queue, workspace } = this.#input;
+    const { store, queue } = this.#input;
     const [scan, request] = await Promise.all([
       store.scans.get(slot.scanId),
       store.scans.request(slot.scanId),
@@ -194,7 +292,7 @@ export class WorkerPool implements ScanStopper {
       await queue.complete(slot.scanId, slot.attempt);
       return;
     }
-    const folder = workspace.scan(slot.scanId);
+    const folder = this.#homeOf(slot).scan(slot.scanId);
     const stalled = scan.started_at === null ? 0 : await this.#prepareResume(slot, scan, folder);
     if (stalled === null) return;
     await this.#run(slot, scan, request);
@@ -227,23 +325,49 @@ export class WorkerPool implements ScanStopper {
     const { store, config, workspace, entryFile, log } = this.#input;
     const resumes = scan.started_at === null ? 0 : scan.progress.resumes + 1;
     const startedAt = scan.started_at ?? new Date().toISOString();
-    await store.scans.update(scan.scan_id, {
+    const begun = await store.scans.update(scan.scan_id, {
       status: 'running',
       started_at: startedAt,
       progress: { ...scan.progress, phase: 'starting', resumes },
     });
+    if (!begun) {
+      // It ended or was deleted a moment ago, and whoever did that has told so.
+      slot.lost = true;
+      await this.#input.queue.complete(scan.scan_id, slot.attempt);
+      return;
+    }
     this.#news.emit(scan.scan_id);
+    // Asked after the scan has its place here: a pause that came before is seen, a later one finds the place.
+    const { paused, pausedMs } = await store.jobs.pauseOf(scan.scan_id, Date.now());
+    slot.paused = paused;
+    slot.asked = request.rate;
     if (this.#draining || slot.canceled) return;
     slot.process = new ScanProcess({
       entryFile,
-      start: { type: 'start', request, config, workspaceDir: workspace.dir, startedAt, resumes },
+      start: {
+        type: 'start',
+        request,
+        config,
+        workspaceDir: workspace.dir,
+        tenant: slot.tenant,
+        startedAt,
+        resumes,
+        paused,
+        pausedMs,
+        rate: 0,
+        listeners: [...this.listeners],
+      },
       env: { ...process.env, ...logEnvironment(config.logging) },
       graceMs: cancelGraceMs,
+      onLogLine: this.#input.logOutput.lineTaker(),
       onNews: () => this.#news.emit(scan.scan_id),
+      onPackets: (count) => this.#input.metrics.packetsSent(count),
       onFault: (message) =>
         log.error({ scan_id: scan.scan_id, fault: message }, 'the process of a scan reports a fault'),
     });
     log.info({ scan_id: scan.scan_id, pid: slot.process.pid, resumes }, 'scan started');
+    void this.#input.audit.record(scanStarted(request, slot.tenant, resumes));
+    this.#shareRate();
     await slot.process.gone;
   }
 
@@ -258,14 +382,14 @@ export class WorkerPool implements ScanStopper {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {
       log.warn({ scan_id: slot.scanId, stalled }, 'the process of a scan died; the scan is resumed');
-      await this.#pause(slot, backoffMs * 2 ** Math.min(stalled, 6));
+      await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, 6));
       if (slot.canceled) return await this.#interrupt(slot, canceledError);
     }
     await queue.release(slot.scanId, slot.attempt);
   }
 
   /** Waits, unless the server stops or the scan is canceled meanwhile. */
-  async #pause(slot: Slot, ms: number): Promise<void> {
+  async #backOff(slot: Slot, ms: number): Promise<void> {
     const until = performance.now() + ms;
     while (performance.now() < until && !this.#draining && !slot.canceled) await sleep(50);
   }
@@ -285,6 +409,19 @@ export class WorkerPool implements ScanStopper {
     await removeResumeMark(folder);
     await store.scans.setSize(scanId, await folder.sizeBytes());
     log.info({ scan_id: scanId, status: outcome.status, error: outcome.error?.code }, 'scan ended');
+    await this.#recordEnd(slot);
+  }
+
+  async #recordEnd({ scanId, tenant }: Pick<Claim, 'scanId' | 'tenant'>): Promise<void> {
+    const scan = await this.#input.store.scans.get(scanId);
+    if (!scan) return;
+    this.#input.metrics.scanEnded(scan);
+    await this.#input.audit.record(scanCompleted(scan, tenant));
+  }
+
+  /** The workspace that holds the scan's folder: that of its tenant. */
+  #homeOf({ tenant }: Pick<Claim, 'tenant'>): Workspace {
+    return this.#input.workspace.forTenant(tenant);
   }
 
   /** A full disk may get room again; until then a scan that has ended keeps its place, and is not run a second time. */
@@ -303,19 +440,51 @@ export class WorkerPool implements ScanStopper {
 
   /** The record was finished by a process that could not tell any more. */
   async #conclude(slot: Slot, folder: ScanFolder): Promise<void> {
-    const { store, workspace, queue } = this.#input;
-    await concludeScan({ store, workspace }, slot.scanId);
+    const { store, queue } = this.#input;
+    await concludeScan({ store, workspace: this.#homeOf(slot), config: this.#input.config }, slot.scanId);
     await queue.complete(slot.scanId, slot.attempt);
     await removeResumeMark(folder);
+    await this.#recordEnd(slot);
   }
 
   async #interrupt(slot: Slot, error: { code: FailureCode; message: string }): Promise<void> {
-    const { store, workspace, log } = this.#input;
-    await interruptScan({ store, workspace }, slot.scanId, error);
+    const { store, log } = this.#input;
+    const workspace = this.#homeOf(slot);
+    await interruptScan({ store, workspace, config: this.#input.config }, slot.scanId, error);
     const state = error.code === 'canceled' ? 'done' : 'failed';
     await store.jobs.finish({ scanId: slot.scanId, attempt: slot.attempt }, state, Date.now());
     await removeResumeMark(workspace.scan(slot.scanId));
     log.info({ scan_id: slot.scanId, error: error.code }, 'scan ended');
+    await this.#recordEnd(slot);
+  }
+
+  /** As many scans at a time as there are workers, and never so many that one would get no packet a second. */
+  get #places(): number {
+    return Math.min(this.#scale.most, this.#input.config.scanner.max_rate);
+  }
+
+  /**
+   * Divides `scanner.max_rate` among the scans that send. Whoever gets less is told first, so that the sum holds at
+   * every moment.
+   */
+  #shareRate(): void {
+    this.#sharing = this.#sharing
+      .then(() => this.#applyShares())
+      .catch((err) => this.#input.log.error({ err }, 'the rate could not be divided'));
+  }
+
+  async #applyShares(): Promise<void> {
+    const running = [...this.#slots.values()].filter(({ process }) => process && !process.outcome);
+    const sending = running.filter(({ paused }) => !paused);
+    const asked = new Map(sending.map((slot) => [slot.scanId, slot.asked]));
+    const shares = rateShares(asked, this.#input.config.scanner.max_rate);
+    const shareOf = ({ scanId }: Slot) => shares.get(scanId) ?? 0;
+    const apply = async (slot: Slot) => {
+      slot.share = shareOf(slot);
+      await slot.process?.setRate(slot.share);
+    };
+    await Promise.all(running.filter((slot) => shareOf(slot) < slot.share).map(apply));
+    for (const slot of running) if (shareOf(slot) > slot.share) void apply(slot);
   }
 
   async #heartbeat(): Promise<void> {
@@ -343,22 +512,46 @@ export class WorkerPool implements ScanStopper {
     if (!live || live === slot.stored || slot.process?.outcome) return;
     slot.stored = live;
     await store.scans
-      .update(slot.scanId, { ...live, status: 'running' })
+      .update(slot.scanId, {
+        ...live,
+        progress: { ...live.progress, ...standing(slot) },
+        status: 'running',
+      })
       .catch((err: unknown) => log.warn({ err, scan_id: slot.scanId }, 'figures of a scan were not stored'));
   }
 
   /** Nothing runs yet: what is stored as running belongs to a process that is gone, or to a command line. */
   async #recover(): Promise<void> {
-    const { store, queue, workspace, log } = this.#input;
+    const { store, queue, log } = this.#input;
     const reclaimed = await queue.reclaimAll();
     if (reclaimed > 0) log.info({ scans: reclaimed }, 'scans of the server before are resumed');
-    const { scans: pending } = await store.scans.list({ status: 'pending', limit: 1000, offset: 0 });
-    for (const { scan_id } of [...(await store.scans.orphans()), ...pending]) {
-      if (await queue.isCanceled(scan_id)) await interruptScan({ store, workspace }, scan_id, canceledError);
+    for (const scanId of await store.jobs.pausedScans()) await this.#showPaused(scanId);
+    for (const scan_id of await store.scans.unfinished()) {
+      const tenant = await store.scans.tenantOf(scan_id);
+      const workspace = this.#homeOf({ tenant });
+      if (await queue.isCanceled(scan_id))
+        await interruptScan({ store, workspace, config: this.#input.config }, scan_id, canceledError);
       else if (isDeadCommandLine(await store.scans.executor(scan_id))) {
         const message = 'The command line that ran the scan ended before the scan did.';
-        await interruptScan({ store, workspace }, scan_id, { code: 'interrupted', message });
-      }
+        await interruptScan({ store, workspace, config: this.#input.config }, scan_id, {
+          code: 'interrupted',
+          message,
+        });
+      } else continue;
+      await this.#recordEnd({ scanId: scan_id, tenant });
     }
   }
+
+  /** The figures that were stored last may be older than the pause. */
+  async #showPaused(scanId: string): Promise<void> {
+    const { scans } = this.#input.store;
+    const scan = await scans.get(scanId);
+    if (scan && !isFinal(scan.status))
+      await scans.update(scanId, { progress: { ...scan.progress, ...standing({ paused: true }) } });
+  }
+}
+
+/** What a pause shows of the progress. */
+function standing({ paused }: Pick<Slot, 'paused'>): Partial<ScanProgress> {
+  return paused ? { paused, rate: 0, eta_seconds: null } : { paused };
 }

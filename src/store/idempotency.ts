@@ -1,18 +1,24 @@
 import type { Kysely } from 'kysely';
 import type { IdempotencyTableRow, Tables } from './tables.ts';
+import type { TenantView } from './tenant-view.ts';
 
 /** How long a key is kept, milliseconds. */
 export const keptMs = 24 * 3_600_000;
 
-/** What a client's key stands for: the first body sent with it and the scan that came of it. */
+/** What a client's key stands for: the first body sent with it and the scan or the job that came of it. */
 export type KeyRecord = IdempotencyTableRow;
+
+/** `answer` is only given for what has more to answer than the columns hold. */
+export type NewKey = Omit<KeyRecord, 'answer'> & { answer?: string };
 
 /** The keys by which clients repeat a submission safely. Not bound to the scan: a deleted one is not made again. */
 export class IdempotencyTable {
   readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
 
-  constructor(db: Kysely<Tables>) {
+  constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
+    this.#view = view;
   }
 
   /** @param owner id of a token, or '' for clients without */
@@ -20,7 +26,7 @@ export class IdempotencyTable {
     const row = await this.#db
       .selectFrom('idempotency_keys')
       .selectAll()
-      .where('owner', '=', owner)
+      .where('owner', '=', this.#ownerInView(owner))
       .where('key', '=', key)
       .where('created_at', '>', oldestKept(now))
       .executeTakeFirst();
@@ -28,9 +34,18 @@ export class IdempotencyTable {
   }
 
   /** Stores a key and sweeps those that are too old, so that the table holds a day of keys at most. */
-  async insert(record: KeyRecord, now: number): Promise<void> {
+  async insert(record: NewKey, now: number): Promise<void> {
     await this.#db.deleteFrom('idempotency_keys').where('created_at', '<=', oldestKept(now)).execute();
-    await this.#db.insertInto('idempotency_keys').values(record).execute();
+    const owner = this.#ownerInView(record.owner);
+    await this.#db
+      .insertInto('idempotency_keys')
+      .values({ answer: null, ...record, owner })
+      .execute();
+  }
+
+  /** Neither a tenant nor the id of a token has a slash in it. */
+  #ownerInView(owner: string): string {
+    return this.#view ? `${this.#view}/${owner}` : owner;
   }
 }
 

@@ -1,18 +1,28 @@
-import { type Kysely, sql } from 'kysely';
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from './tables.ts';
+import { inView, type TenantView } from './tenant-view.ts';
 
 /** A claimed job. `attempt` proves the claim: writes with an older one are refused. */
 export interface Claim {
   scanId: string;
   attempt: number;
+  /** Whose scan it is. */
+  tenant: string | null;
+  pool: string;
 }
+
+/** What proves that a worker still has a job. */
+type HeldClaim = Pick<Claim, 'scanId' | 'attempt'>;
 
 /** The line of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
 export class JobTable {
   readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
 
-  constructor(db: Kysely<Tables>) {
+  /** @param view whose jobs are made, counted, canceled and deleted; workers claim and keep those of all */
+  constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
+    this.#view = view;
   }
 
   async insert(scanId: string, pool: string, now: number): Promise<void> {
@@ -27,18 +37,28 @@ export class JobTable {
         lease_until: null,
         worker: null,
         cancel_requested: 0,
+        paused_since: null,
+        paused_ms: 0,
         created_at: new Date(now).toISOString(),
         finished_at: null,
+        tenant: this.#view ?? null,
       })
       .execute();
   }
 
-  /** Takes the job that waits longest, or one whose lease has lapsed; null when there is none. */
+  /**
+   * Takes the job that waits longest, or one whose lease has lapsed; never a paused one. Null when there is none.
+   *
+   * @param running scans of each tenant that the worker runs; the tenant with the fewest has the next turn
+   * @param fullPools pools of which no further job is taken
+   */
   async claim(
     worker: string,
     now: number,
     leaseUntil: number,
     pools?: readonly string[],
+    running: ReadonlyMap<string, number> = new Map(),
+    fullPools: readonly string[] = [],
   ): Promise<Claim | null> {
     await this.#closeLapsedCancellations(now);
     const row = await this.#db
@@ -60,14 +80,17 @@ export class JobTable {
             ]),
           )
           .where('cancel_requested', '=', 0)
+          .where('paused_since', 'is', null)
           .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
+          .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
+          .$if(running.size > 0, (query) => query.orderBy(turnOf(running)))
           .orderBy('position')
           .orderBy('scan_id')
           .limit(1),
       )
-      .returning(['scan_id', 'attempt'])
+      .returning(['scan_id', 'attempt', 'tenant', 'pool'])
       .executeTakeFirst();
-    return row ? { scanId: row.scan_id, attempt: row.attempt } : null;
+    return row ? { scanId: row.scan_id, attempt: row.attempt, tenant: row.tenant, pool: row.pool } : null;
   }
 
   /** A canceled job whose worker died is over: nobody may run it again. */
@@ -81,12 +104,12 @@ export class JobTable {
       .execute();
   }
 
-  async extend(claim: Claim, leaseUntil: number): Promise<boolean> {
+  async extend(claim: HeldClaim, leaseUntil: number): Promise<boolean> {
     const result = await this.#held(claim).set({ lease_until: leaseUntil }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
-  async finish(claim: Claim, state: 'done' | 'failed', now: number): Promise<boolean> {
+  async finish(claim: HeldClaim, state: 'done' | 'failed', now: number): Promise<boolean> {
     const result = await this.#held(claim)
       .set({ state, lease_until: null, finished_at: new Date(now).toISOString() })
       .executeTakeFirst();
@@ -94,7 +117,7 @@ export class JobTable {
   }
 
   /** Back to its old place in the line; a canceled job ends instead. */
-  async release(claim: Claim, now: number): Promise<boolean> {
+  async release(claim: HeldClaim, now: number): Promise<boolean> {
     const result = await this.#held(claim)
       .set((e) => ({
         state: e
@@ -116,7 +139,7 @@ export class JobTable {
     return result.numUpdatedRows > 0n;
   }
 
-  #held(claim: Claim) {
+  #held(claim: HeldClaim) {
     return this.#db
       .updateTable('jobs')
       .where('scan_id', '=', claim.scanId)
@@ -130,6 +153,7 @@ export class JobTable {
       .updateTable('jobs')
       .set({ state: 'done', cancel_requested: 1, finished_at: new Date(now).toISOString() })
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .where('state', '=', 'waiting')
       .executeTakeFirst();
     if (waiting.numUpdatedRows > 0n) return 'waiting';
@@ -137,6 +161,7 @@ export class JobTable {
       .updateTable('jobs')
       .set({ cancel_requested: 1 })
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .where('state', '=', 'running')
       .executeTakeFirst();
     return running.numUpdatedRows > 0n ? 'running' : 'unknown';
@@ -147,8 +172,56 @@ export class JobTable {
       .selectFrom('jobs')
       .select('cancel_requested')
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .executeTakeFirst();
     return row?.cancel_requested === 1;
+  }
+
+  /** A waiting job keeps its place, but nobody claims it. @returns false when the job is over */
+  async pause(scanId: string, now: number): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('jobs')
+      .set((e) => ({ paused_since: e.fn.coalesce('paused_since', e.val(now)) }))
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** @returns false when the job is over */
+  async resume(scanId: string, now: number): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('jobs')
+      .set((e) => ({ paused_since: null, paused_ms: pausedMsAt(e, now) }))
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** @param now epoch milliseconds up to which a pause that lasts is counted */
+  async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select((e) => ['paused_since', pausedMsAt(e, now).as('paused_ms')])
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
+  }
+
+  /** Scans that are paused and not over. */
+  async pausedScans(): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select('scan_id')
+      .where('paused_since', 'is not', null)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .execute();
+    return rows.map((row) => row.scan_id);
   }
 
   /** @param failedSince ISO 8601; failures before it do not count */
@@ -156,6 +229,7 @@ export class JobTable {
     const rows = await this.#db
       .selectFrom('jobs')
       .select((e) => ['state', e.fn.countAll().as('jobs')])
+      .where(inView(this.#view))
       .where((e) =>
         e.or([
           e('state', 'in', ['waiting', 'running']),
@@ -184,8 +258,43 @@ export class JobTable {
     return Number(result.numUpdatedRows);
   }
 
+  /** Forgets the places of scans that were over before a time (ISO 8601); the scans stay. @returns how many */
+  async deleteEndedBefore(time: string): Promise<number> {
+    const result = await this.#db
+      .deleteFrom('jobs')
+      .where('state', 'in', ['done', 'failed'])
+      .where('finished_at', '<', time)
+      .where(inView(this.#view))
+      // A scan that was canceled while no server ran has yet to be ended by the next one.
+      .where('scan_id', 'in', (e) =>
+        e.selectFrom('scans').select('scans.scan_id').where('scans.status', 'in', ['completed', 'failed']),
+      )
+      .executeTakeFirst();
+    return Number(result.numDeletedRows);
+  }
+
   async delete(scanId: string): Promise<boolean> {
-    const result = await this.#db.deleteFrom('jobs').where('scan_id', '=', scanId).executeTakeFirst();
+    const result = await this.#db
+      .deleteFrom('jobs')
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
     return result.numDeletedRows > 0n;
   }
+}
+
+/** A pause before the first claim takes nothing from the time that the scan may run. */
+function pausedMsAt(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
+  return e
+    .case()
+    .when(e.and([e('paused_since', 'is not', null), e('attempt', '>', 0)]))
+    .then(sql<number>`paused_ms + max(0, ${now} - paused_since)`)
+    .else(e.ref('paused_ms'))
+    .end();
+}
+
+/** How many scans of the job's tenant run already. */
+function turnOf(running: ReadonlyMap<string, number>) {
+  const cases = [...running].map(([tenant, scans]) => sql`when ${tenant} then ${scans}`);
+  return sql<number>`case tenant ${sql.join(cases, sql` `)} else 0 end`;
 }

@@ -1,11 +1,18 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import { PortolanError } from '../domain/errors.ts';
+import { listingOf } from './scan-listing.ts';
+import type { Tables } from './tables.ts';
 
 /** In order; a published one is never changed. Names sort alphabetically in the order of their making. */
 const migrations: Record<string, Migration> = {
   '0001-scans-tokens-jobs': { up: createFirstTables },
   '0002-idempotency-keys': { up: createIdempotencyKeys },
+  '0003-tenants': { up: addTenants },
+  '0004-paused-jobs': { up: addPauses },
+  '0005-outbox': { up: createOutbox },
+  '0006-job-orders': { up: createJobOrders },
+  '0007-scan-listings': { up: createScanListings },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -114,7 +121,152 @@ async function createIdempotencyKeys(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+async function addTenants(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('scans').addColumn('tenant', 'text').execute();
+  await db.schema.alterTable('jobs').addColumn('tenant', 'text').execute();
+  await db.schema
+    .createIndex('scans_by_tenant')
+    .on('scans')
+    // With the size, so that the totals of a tenant come from the index alone.
+    .columns(['tenant', 'created_at', 'scan_id', 'size_bytes'])
+    .execute();
+  await db.schema
+    .createIndex('scans_by_tenant_status')
+    .on('scans')
+    .columns(['tenant', 'status', 'created_at', 'scan_id'])
+    .execute();
+  await db.schema.createIndex('jobs_by_tenant').on('jobs').columns(['tenant', 'state']).execute();
+}
+
+async function addPauses(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('jobs').addColumn('paused_since', 'bigint').execute();
+  await db.schema
+    .alterTable('jobs')
+    .addColumn('paused_ms', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute();
+}
+
+async function createOutbox(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('outbox')
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('scan_id', 'text', (column) =>
+      column.notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('channel', 'text', (column) => column.notNull())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('attempts', 'integer', (column) => column.notNull())
+    .addColumn('next_at', 'bigint', (column) => column.notNull())
+    .addColumn('tenant', 'text')
+    .execute();
+  await db.schema.createIndex('outbox_by_turn').on('outbox').columns(['owner', 'next_at', 'id']).execute();
+  await db.schema.createIndex('outbox_by_scan').on('outbox').column('scan_id').execute();
+}
+
+/**
+ * What clients call a job. The table `jobs` was there before: it is the line in which scans wait for a worker, one row
+ * for each, whoever ordered them.
+ */
+async function createJobOrders(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('job_orders')
+    .addColumn('job_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('tenant', 'text')
+    .addColumn('type', 'text', (column) => column.notNull())
+    .addColumn('pool', 'text', (column) => column.notNull())
+    .addColumn('name', 'text')
+    .addColumn('schedule', 'text')
+    .addColumn('zone', 'text', (column) => column.notNull())
+    .addColumn('next_run_at', 'text')
+    .addColumn('last_run_at', 'text')
+    .addColumn('last_status', 'text')
+    .addColumn('run_count', 'bigint', (column) => column.notNull())
+    // No reference: the job stays when its scan is deleted, and still says which one it was.
+    .addColumn('scan_id', 'text')
+    .addColumn('started_at', 'text')
+    .addColumn('completed_at', 'text')
+    .addColumn('error', 'text')
+    .addColumn('created_by', 'text')
+    .addColumn('params', 'text', (column) => column.notNull())
+    .execute();
+  await createJobRuns(db);
+  await db.schema
+    .createIndex('job_orders_by_age')
+    .on('job_orders')
+    .columns(['tenant', 'created_at', 'job_id'])
+    .execute();
+  await db.schema
+    .createIndex('job_orders_by_turn')
+    .on('job_orders')
+    .columns(['status', 'next_run_at'])
+    .execute();
+  await db.schema.alterTable('idempotency_keys').addColumn('answer', 'text').execute();
+}
+
+async function createJobRuns(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('job_runs')
+    .addColumn('job_id', 'text', (column) =>
+      column.notNull().references('job_orders.job_id').onDelete('cascade'),
+    )
+    .addColumn('fire_at', 'text', (column) => column.notNull())
+    .addColumn('scan_id', 'text')
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('started_at', 'text')
+    .addColumn('completed_at', 'text')
+    // A time of a schedule comes once, whatever happens to the process that saw it come.
+    .addPrimaryKeyConstraint('job_runs_key', ['job_id', 'fire_at'])
+    .execute();
+}
+
+async function createScanListings(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('scan_listings')
+    .addColumn('scan_id', 'text', (column) =>
+      column.primaryKey().notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('targets', 'text', (column) => column.notNull())
+    .addColumn('targets_total', 'bigint', (column) => column.notNull())
+    .execute();
+  await fillScanListings(db as Kysely<Pick<Tables, 'scans' | 'scan_listings'>>);
+}
+
+/** Shorter texts hold no more targets than a list shows. */
+const shortTargets = 1000;
+
+async function fillScanListings(db: Kysely<Pick<Tables, 'scans' | 'scan_listings'>>): Promise<void> {
+  const long = await db
+    .selectFrom('scans')
+    .select('scan_id')
+    .where(sql<boolean>`octet_length(targets) > ${shortTargets}`)
+    .execute();
+  for (const { scan_id } of long) {
+    const { targets } = await db
+      .selectFrom('scans')
+      .select('targets')
+      .where('scan_id', '=', scan_id)
+      .executeTakeFirstOrThrow();
+    const listing = listingOf(JSON.parse(targets) as string[]);
+    if (listing) await db.insertInto('scan_listings').values({ scan_id, ...listing }).execute();
+  }
+}
+
 const provider: MigrationProvider = { getMigrations: async () => migrations };
+
+/** Names of the migrations that a store has had, and of those it lacks, in order. */
+export interface StoreVersion {
+  applied: string[];
+  pending: string[];
+}
+
+export async function storeVersion<Tables>(db: Kysely<Tables>): Promise<StoreVersion> {
+  const found = await new Migrator({ db, provider }).getMigrations();
+  const names = (done: boolean) =>
+    found.filter(({ executedAt }) => (executedAt !== undefined) === done).map(({ name }) => name);
+  return { applied: names(true), pending: names(false) };
+}
 
 /**
  * Brings the tables up to date; every migration is done wholly or not at all.

@@ -3,13 +3,19 @@ import { sql } from 'kysely';
 import { invalidRequest } from '../domain/errors.ts';
 import { noFindings } from '../domain/finding.ts';
 import {
+  firstNotifications,
+  isFinal,
   type Scan,
   type ScanProgress,
   type ScanRequest,
   type ScanStatus,
   scanIdPattern,
 } from '../domain/scan.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import { OutboxTable } from './outbox.ts';
+import { listingOf } from './scan-listing.ts';
 import { flag, type ScanTableRow, type Tables } from './tables.ts';
+import { inView, type TenantView } from './tenant-view.ts';
 
 export interface ScanFilter {
   status?: ScanStatus;
@@ -25,8 +31,11 @@ export interface ScanFilter {
   cursor?: string;
 }
 
+/** A scan in a list: with very many targets only the first ones, and how many there are. */
+export type ListedScan = Scan & { targets_total?: number };
+
 export interface ScanPage {
-  scans: Scan[];
+  scans: ListedScan[];
   /** All scans that match, whatever the page. */
   total: number;
   /** Null on the last page. */
@@ -34,7 +43,11 @@ export interface ScanPage {
 }
 
 /** A scan as far as its age is concerned. */
-export type DatedScan = Pick<Scan, 'scan_id' | 'created_at' | 'status'>;
+export type DatedScan = Pick<Scan, 'scan_id' | 'created_at' | 'status' | 'profile'> & {
+  tenant: string | null;
+  /** Bytes of the scan's folder, as they were counted last. */
+  size_bytes: number;
+};
 
 export interface ScanTotals {
   scan_count: number;
@@ -56,10 +69,17 @@ type Filters = Pick<ScanFilter, 'status' | 'since' | 'tag' | 'q'>;
 
 export class ScanTable {
   readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
   readonly #atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>;
 
-  constructor(db: Kysely<Tables>, atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>) {
+  /** @param view whose scans are seen, changed and made */
+  constructor(
+    db: Kysely<Tables>,
+    view: TenantView,
+    atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>,
+  ) {
     this.#db = db;
+    this.#view = view;
     this.#atomically = atomically;
   }
 
@@ -78,14 +98,25 @@ export class ScanTable {
     await this.#db
       .insertInto('scans')
       .values({
-        ...(toRow(scan) as Omit<ScanTableRow, 'executor' | 'size_bytes' | 'searchable' | 'request'>),
+        ...(toRow(scan) as Omit<ScanTableRow, OwnColumns>),
         executor,
         size_bytes: 0,
         searchable: searchableText(scan),
         request: JSON.stringify(request),
+        tenant: this.#view ?? null,
       })
       .execute();
     await this.#insertTags(scan.scan_id, scan.tags);
+    await this.#insertListing(scan.scan_id, scan.targets);
+  }
+
+  async #insertListing(scanId: string, targets: readonly string[]): Promise<void> {
+    const listing = listingOf(targets);
+    if (listing === null) return;
+    await this.#db
+      .insertInto('scan_listings')
+      .values({ scan_id: scanId, ...listing })
+      .execute();
   }
 
   async #insertTags(scanId: string, tags: readonly string[]): Promise<void> {
@@ -98,6 +129,7 @@ export class ScanTable {
       .selectFrom('scans')
       .select(scanColumns)
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .executeTakeFirst();
     return row ? fromRow(row) : null;
   }
@@ -107,6 +139,7 @@ export class ScanTable {
       .selectFrom('scans')
       .select('request')
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .executeTakeFirst();
     return row ? (JSON.parse(row.request) as ScanRequest) : null;
   }
@@ -117,8 +150,30 @@ export class ScanTable {
       .selectFrom('scans')
       .select('executor')
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .executeTakeFirst();
     return row?.executor ?? null;
+  }
+
+  /** Whose the scan is; null for one without tenant, and when there is none. */
+  async tenantOf(scanId: string): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select('tenant')
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return row?.tenant ?? null;
+  }
+
+  /** Whether a scan of anybody, of the tenants out of view too, has the id. */
+  async isTaken(scanId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select('scan_id')
+      .where('scan_id', '=', scanId)
+      .executeTakeFirst();
+    return row !== undefined;
   }
 
   /**
@@ -129,12 +184,15 @@ export class ScanTable {
   async list(filter: ScanFilter): Promise<ScanPage> {
     const total = await this.#count(filter);
     const rows = await this.#page(filter);
-    const scans = rows.slice(0, filter.limit).map(fromRow);
+    const scans = rows.slice(0, filter.limit).map(listedScan);
     const last = scans.at(-1);
     return {
       scans,
       total,
-      nextCursor: last && rows.length > filter.limit ? encodeCursor(last.created_at, last.scan_id) : null,
+      nextCursor:
+        last && rows.length > filter.limit
+          ? encodeCursor({ createdAt: last.created_at, id: last.scan_id })
+          : null,
     };
   }
 
@@ -142,21 +200,31 @@ export class ScanTable {
     const row = await this.#db
       .selectFrom('scans')
       .select((e) => e.fn.countAll().as('scans'))
+      .where(inView(this.#view))
       .where(matching(filter))
       .executeTakeFirstOrThrow();
     return Number(row.scans);
   }
 
   /** One more than the page holds, to know whether another one follows. */
-  async #page(filter: ScanFilter): Promise<StoredScan[]> {
-    const after = filter.cursor === undefined ? null : decodeCursor(filter.cursor);
+  async #page(filter: ScanFilter): Promise<ListedRow[]> {
+    const after = filter.cursor === undefined ? null : decodeCursor(filter.cursor, scanIdPattern);
     return await this.#db
       .selectFrom('scans')
-      .select(scanColumns)
+      .select(shortColumns)
+      // Megabytes of targets are not even read.
+      .select((e) => {
+        const listing = e.selectFrom('scan_listings').whereRef('scan_listings.scan_id', '=', 'scans.scan_id');
+        return [
+          e.fn.coalesce(listing.select('scan_listings.targets'), 'scans.targets').as('targets'),
+          listing.select('targets_total').as('targets_total'),
+        ];
+      })
+      .where(inView(this.#view))
       .where(matching(filter))
       .$if(after !== null, (query) =>
         query.where((e) =>
-          e(e.refTuple('created_at', 'scan_id'), '<', e.tuple(after?.createdAt ?? '', after?.scanId ?? '')),
+          e(e.refTuple('created_at', 'scan_id'), '<', e.tuple(after?.createdAt ?? '', after?.id ?? '')),
         ),
       )
       .orderBy('created_at', 'desc')
@@ -183,17 +251,46 @@ export class ScanTable {
       // An assignment to itself keeps an empty patch a valid statement that still tells whether the scan exists.
       .set((e) => ({ scan_id: e.ref('scan_id'), ...toRow(patch) }))
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .$if(before !== null, (query) => query.where('status', 'in', before ?? []))
       .executeTakeFirst();
     if (result.numUpdatedRows === 0n) return false;
     if (patch.tags) await this.#replaceTags(scanId, patch.tags);
+    if (patch.targets) await this.#replaceListing(scanId, patch.targets);
     if (patch.targets || patch.name !== undefined) await this.#refreshSearchable(scanId);
+    if (patch.status && isFinal(patch.status)) await this.#oweNotifications(scanId);
     return true;
+  }
+
+  /** The end of a scan and the messages about it are one fact, whoever ends it: both are stored or none. */
+  async #oweNotifications(scanId: string): Promise<void> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select(['notifications', 'executor', 'tenant'])
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirstOrThrow();
+    const named = (JSON.parse(row.notifications) as Scan['notifications']).map(({ channel }) => channel);
+    if (named.length === 0) return;
+    const channels = [...new Set(named)];
+    await this.#db
+      .updateTable('scans')
+      .set({ notifications: JSON.stringify(firstNotifications({ notifications: channels })) })
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .execute();
+    const outbox = new OutboxTable(this.#db, this.#view);
+    await outbox.owe(scanId, channels, row.executor, row.tenant, Date.now());
   }
 
   async #replaceTags(scanId: string, tags: readonly string[]): Promise<void> {
     await this.#db.deleteFrom('scan_tags').where('scan_id', '=', scanId).execute();
     await this.#insertTags(scanId, tags);
+  }
+
+  async #replaceListing(scanId: string, targets: readonly string[]): Promise<void> {
+    await this.#db.deleteFrom('scan_listings').where('scan_id', '=', scanId).execute();
+    await this.#insertListing(scanId, targets);
   }
 
   async #refreshSearchable(scanId: string): Promise<void> {
@@ -203,36 +300,47 @@ export class ScanTable {
       .updateTable('scans')
       .set({ searchable: searchableText(scan) })
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .execute();
   }
 
   /** Deletes the scan together with its job. @returns whether it was there */
   async delete(scanId: string): Promise<boolean> {
-    const result = await this.#db.deleteFrom('scans').where('scan_id', '=', scanId).executeTakeFirst();
+    const result = await this.#db
+      .deleteFrom('scans')
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
     return result.numDeletedRows > 0n;
   }
 
-  /** Scans that are stored as running, oldest first: at server start nobody runs them. */
-  async orphans(): Promise<Scan[]> {
+  /** Ids of the scans that wait or run, oldest first: at server start nobody runs them. */
+  async unfinished(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('scans')
-      .select(scanColumns)
-      .where('status', '=', 'running')
+      .select('scan_id')
+      .where(inView(this.#view))
+      .where('status', 'in', ['pending', 'running'])
       .orderBy('created_at')
       .orderBy('scan_id')
       .execute();
-    return rows.map(fromRow);
+    return rows.map(({ scan_id }) => scan_id);
   }
 
   /** Every scan, newest first. */
   async byAge(): Promise<DatedScan[]> {
     const rows = await this.#db
       .selectFrom('scans')
-      .select(['scan_id', 'created_at', 'status'])
+      .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
+      .where(inView(this.#view))
       .orderBy('created_at', 'desc')
       .orderBy('scan_id', 'desc')
       .execute();
-    return rows.map((row) => ({ ...row, status: row.status as ScanStatus }));
+    return rows.map((row) => ({
+      ...row,
+      status: row.status as ScanStatus,
+      size_bytes: Number(row.size_bytes),
+    }));
   }
 
   async totals(): Promise<ScanTotals> {
@@ -244,6 +352,7 @@ export class ScanTable {
         e.fn.max('created_at').as('newest'),
         e.fn.coalesce(e.fn.sum('size_bytes'), sql<number>`0`).as('size_bytes'),
       ])
+      .where(inView(this.#view))
       .executeTakeFirstOrThrow();
     return {
       scan_count: Number(row.scan_count),
@@ -259,12 +368,16 @@ export class ScanTable {
       .updateTable('scans')
       .set({ size_bytes: bytes })
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 }
 
-const scanColumns = [
+/** Columns that are no fields of a scan. */
+type OwnColumns = 'executor' | 'size_bytes' | 'searchable' | 'request' | 'tenant';
+
+const shortColumns = [
   'scan_id',
   'created_at',
   'status',
@@ -284,10 +397,11 @@ const scanColumns = [
   'notifications',
   'warnings',
   'stages',
-  'targets',
 ] as const satisfies (keyof ScanTableRow)[];
+const scanColumns = [...shortColumns, 'targets'] as const;
 
 type StoredScan = Pick<ScanTableRow, (typeof scanColumns)[number]>;
+type ListedRow = StoredScan & { targets_total: number | null };
 
 function pendingScan(request: ScanRequest): Scan {
   return {
@@ -307,13 +421,7 @@ function pendingScan(request: ScanRequest): Scan {
     severity_counts: noFindings(),
     error: null,
     warnings: [],
-    notifications: request.notifications.map((channel) => ({
-      channel,
-      // Nothing is promised that nobody will do.
-      status: 'skipped',
-      attempts: 0,
-      error: 'this build sends no notifications',
-    })),
+    notifications: firstNotifications(request),
     stages: [],
   };
 }
@@ -388,6 +496,11 @@ function fromRow(row: StoredScan): Scan {
   };
 }
 
+function listedScan(row: ListedRow): ListedScan {
+  const scan = fromRow(row);
+  return row.targets_total === null ? scan : { ...scan, targets_total: Number(row.targets_total) };
+}
+
 function searchableText(scan: Pick<Scan, 'name' | 'targets'>): string {
   return [scan.name ?? '', ...scan.targets].join('\n');
 }
@@ -425,26 +538,4 @@ function isoTime(text: string): string {
     throw invalidRequest('The time is malformed.', [{ field: 'since', reason: 'not an ISO 8601 time' }]);
   }
   return time.toISOString();
-}
-
-/** A place in the list, not a row: it stays good when the scan is deleted. */
-interface Cursor {
-  createdAt: string;
-  scanId: string;
-}
-
-function encodeCursor(createdAt: string, scanId: string): string {
-  return Buffer.from(`${createdAt} ${scanId}`).toString('base64url');
-}
-
-function decodeCursor(cursor: string): Cursor {
-  const [createdAt = '', scanId = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
-  const wellFormed = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(createdAt) && scanIdPattern.test(scanId);
-  // Decoding skips what is not base64url, so only what encodes to the same text is a cursor of ours.
-  if (!wellFormed || encodeCursor(createdAt, scanId) !== cursor) {
-    throw invalidRequest('The cursor is malformed.', [
-      { field: 'cursor', reason: 'not a next_cursor of this list' },
-    ]);
-  }
-  return { createdAt, scanId };
 }

@@ -20,6 +20,9 @@ const resultCode = { busy: 5, readonly: 8, full: 13, cantOpen: 14, notADatabase:
 /** Distinct SQL texts that stay prepared; the queries of the product are far fewer. */
 const preparedStatements = 200;
 
+/** Changes of other processes are seen this much later at the most, milliseconds. */
+const othersMs = 10;
+
 /** Kysely over `node:sqlite`: one connection, statements prepared once, transactions that take the write lock first. */
 class NodeSqliteDialect extends SqliteDialect {
   readonly #database: PreparedDatabase;
@@ -67,6 +70,10 @@ class TransactionalDdlAdapter extends SqliteAdapter {
 class PreparedDatabase implements SqliteDatabase {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, SqliteStatement>();
+  #dataVersion: StatementSync | null = null;
+  #others = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #changes = 0;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -79,10 +86,28 @@ class PreparedDatabase implements SqliteDatabase {
   prepare(sql: string): SqliteStatement {
     const known = this.#prepared.get(sql);
     if (known) return known;
-    const statement = new PreparedStatement(translated(() => this.#database.prepare(sql)));
+    const onUse = /^\s*select\b/i.test(sql) ? () => {} : () => void this.#changes++;
+    const statement = new PreparedStatement(
+      translated(() => this.#database.prepare(sql)),
+      onUse,
+    );
     if (this.#prepared.size >= preparedStatements) this.#prepared.clear();
     this.#prepared.set(sql, statement);
     return statement;
+  }
+
+  /**
+   * Own changes are counted here; those of other processes are asked for (https://www.sqlite.org/pragma.html,
+   * data_version) at most every few milliseconds, because the question takes as long as a tenth of an answer.
+   */
+  version(): string {
+    const now = performance.now();
+    if (now - this.#askedAt > othersMs) {
+      this.#dataVersion ??= this.#database.prepare('pragma data_version');
+      this.#others = (this.#dataVersion.get() as { data_version: number }).data_version;
+      this.#askedAt = now;
+    }
+    return `${this.#others}.${this.#changes}`;
   }
 
   close(): void {
@@ -93,22 +118,27 @@ class PreparedDatabase implements SqliteDatabase {
 
 class PreparedStatement implements SqliteStatement {
   readonly #statement: StatementSync;
+  readonly #onUse: () => void;
   readonly reader: boolean;
 
-  constructor(statement: StatementSync) {
+  constructor(statement: StatementSync, onUse: () => void) {
     this.#statement = statement;
+    this.#onUse = onUse;
     this.reader = statement.columns().length > 0;
   }
 
   all(parameters: readonly unknown[]): unknown[] {
+    this.#onUse();
     return translated(() => this.#statement.all(...bound(parameters)));
   }
 
   run(parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint } {
+    this.#onUse();
     return translated(() => this.#statement.run(...bound(parameters)));
   }
 
   iterate(parameters: readonly unknown[]): IterableIterator<unknown> {
+    this.#onUse();
     return this.#statement.iterate(...bound(parameters));
   }
 }
@@ -147,15 +177,21 @@ function translateError(error: unknown): unknown {
   }
 }
 
+export interface Database<Tables> {
+  db: Kysely<Tables>;
+  /** Text that is another one after every change; 10 ms later at the most when another process made it. */
+  version(): string;
+}
+
 /**
  * Opens or creates a database file with mode 0600.
  *
  * @throws PortolanError `configuration` when the file cannot be opened or is not a SQLite database
  */
-export function openDatabase<Tables>(file: string): Kysely<Tables> {
-  const database = openFile(file);
-  const dialect: Dialect = new NodeSqliteDialect(new PreparedDatabase(database));
-  return new Kysely<Tables>({ dialect });
+export function openDatabase<Tables>(file: string): Database<Tables> {
+  const database = new PreparedDatabase(openFile(file));
+  const dialect: Dialect = new NodeSqliteDialect(database);
+  return { db: new Kysely<Tables>({ dialect }), version: () => database.version() };
 }
 
 function openFile(file: string): DatabaseSync {

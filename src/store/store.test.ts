@@ -96,11 +96,15 @@ describe('the file', () => {
   });
 
   it('of an older version gets what is new and keeps what it held', async () => {
-    await store.scans.insert(request(1));
+    const targets = Array.from({ length: 101 }, (_, index) => `192.0.2.${index}`);
+    await store.scans.insert(request(1, { targets }));
     await store.close();
     const raw = new DatabaseSync(file);
     raw.exec(
-      "drop table idempotency_keys; delete from kysely_migration where name > '0001-scans-tokens-jobs'",
+      'drop index scans_by_tenant; drop index scans_by_tenant_status; drop index jobs_by_tenant;' +
+        'alter table scans drop column tenant; alter table jobs drop column tenant;' +
+        'alter table jobs drop column paused_since; alter table jobs drop column paused_ms; drop table idempotency_keys; drop table outbox; drop table job_runs; drop table job_orders; drop table scan_listings;' +
+        "delete from kysely_migration where name > '0001-scans-tokens-jobs'",
     );
     raw.close();
     store = await openStore(file);
@@ -113,9 +117,11 @@ describe('the file', () => {
     };
     const now = Date.parse(record.created_at);
     await store.idempotency.insert(record, now);
-    expect(await store.idempotency.find('', 'k', now)).toEqual(record);
+    expect(await store.idempotency.find('', 'k', now)).toEqual({ ...record, answer: null });
     expect(await store.idempotency.find('token', 'k', now)).toBeNull();
     expect(await listed()).toEqual([scanId(1)]);
+    const [scan] = (await store.scans.list({ limit: 1, offset: 0 })).scans;
+    expect(scan).toMatchObject({ targets: targets.slice(0, 100), targets_total: 101 });
   });
 
   it('may be made by several processes at once', async () => {
@@ -139,7 +145,7 @@ describe('scans', () => {
     const stored = await store.scans.insert(asked, 'cli:42');
     expect(stored).toMatchObject({ status: 'pending', tags: ['a', 'b', 'a'], error: null, stages: [] });
     expect(stored.notifications).toEqual([
-      { channel: 'slack://x', status: 'skipped', attempts: 0, error: 'this build sends no notifications' },
+      { channel: 'slack://x', status: 'pending', attempts: 0, error: null },
     ]);
     expect(await store.scans.get(scanId(1))).toEqual(stored);
     expect(await store.scans.request(scanId(1))).toEqual(asked);
@@ -192,11 +198,28 @@ describe('scans', () => {
     expect(await store.jobs.delete(scanId(1))).toBe(false);
   });
 
-  it('that run are orphans at start', async () => {
-    for (const number of [1, 2, 3]) await store.scans.insert(request(number));
+  it('that wait or run are unfinished at start', async () => {
+    for (const number of [1, 2, 3, 4]) await store.scans.insert(request(number));
     await store.scans.update(scanId(3), { status: 'running' });
     await store.scans.update(scanId(2), { status: 'running' });
-    expect((await store.scans.orphans()).map((scan) => scan.scan_id)).toEqual([scanId(2), scanId(3)]);
+    await store.scans.update(scanId(4), { status: 'completed' });
+    expect(await store.scans.unfinished()).toEqual([scanId(1), scanId(2), scanId(3)]);
+  });
+
+  it('with very many or long targets are listed with the first ones', async () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => `host-${index}.${'x'.repeat(150)}.example`);
+    const commas = Array(100).fill('192.0.2.1,'.repeat(1000));
+    await store.scans.insert(request(1, { targets: many.slice(0, 100) }));
+    await store.scans.insert(request(2, { targets: many }));
+    await store.scans.insert(request(3, { targets: commas }));
+    const [third, second, first] = (await store.scans.list({ limit: 5, offset: 0 })).scans;
+    expect(first).toEqual({ ...(await store.scans.get(scanId(1))), targets: many.slice(0, 100) });
+    expect(second).toMatchObject({ targets: many.slice(0, 100), targets_total: 10_000 });
+    expect([third?.targets.length, third?.targets_total]).toEqual([2, 100]);
+    expect((await store.scans.get(scanId(2)))?.targets).toEqual(many);
+    await store.scans.update(scanId(2), { targets: ['192.0.2.1'] });
+    expect((await store.scans.list({ limit: 1, offset: 1 })).scans[0]).not.toHaveProperty('targets_total');
+    expect(await store.scans.delete(scanId(3))).toBe(true);
   });
 
   it('are totalled', async () => {

@@ -1,3 +1,5 @@
+import type { JobStatus } from '../domain/job.ts';
+
 /**
  * Rows as they lie in the database, alike in every dialect: text ids, times as ISO 8601 UTC text (leases as epoch
  * milliseconds), JSON as text, booleans 0 or 1.
@@ -5,9 +7,13 @@
 export interface Tables {
   scans: ScanTableRow;
   scan_tags: { scan_id: string; tag: string };
+  scan_listings: ScanListingRow;
   tokens: TokenTableRow;
   jobs: JobTableRow;
   idempotency_keys: IdempotencyTableRow;
+  job_orders: JobOrderTableRow;
+  job_runs: JobRunTableRow;
+  outbox: OutboxTableRow;
 }
 
 export interface ScanTableRow {
@@ -38,6 +44,16 @@ export interface ScanTableRow {
   /** What `q` searches: name and targets, one a line. */
   searchable: string;
   request: string;
+  /** Whose scan it is; null without tenants. */
+  tenant: string | null;
+}
+
+/** What lists show of a scan with very many targets, apart from the long row. */
+interface ScanListingRow {
+  scan_id: string;
+  /** JSON array of the first targets. */
+  targets: string;
+  targets_total: number;
 }
 
 export interface TokenTableRow {
@@ -66,19 +82,81 @@ export interface JobTableRow {
   lease_until: number | null;
   worker: string | null;
   cancel_requested: number;
+  /** Since when the scan is paused, epoch milliseconds; a paused job is not claimed. */
+  paused_since: number | null;
+  /** How long it was paused before, counted from its first claim, milliseconds. */
+  paused_ms: number;
   created_at: string;
   finished_at: string | null;
+  /** That of the scan. */
+  tenant: string | null;
 }
 
 export interface IdempotencyTableRow {
-  /** Id of the token that the key came with; empty for clients without. */
+  /** Id of the token that the key came with, empty for clients without; of a tenant's client `<tenant>/<id>`. */
   owner: string;
   key: string;
   /** SHA-256 of the body, hex. */
   digest: string;
+  /** Id of the scan, or of the job, that came of it. */
   scan_id: string;
   /** Of the scan and of the key: they come into being together. */
   created_at: string;
+  /** JSON of the first answer where it cannot be made again from the columns, as that about a job. */
+  answer: string | null;
+}
+
+/** A job as clients know it; `jobs` is the line of the scans that it and everybody else ordered. */
+export interface JobOrderTableRow {
+  job_id: string;
+  created_at: string;
+  /** `running` from the moment that a run has become a scan, also while that scan waits. */
+  status: JobStatus;
+  tenant: string | null;
+  type: string;
+  pool: string;
+  name: string | null;
+  schedule: string | null;
+  /** IANA time zone that `next_run_at` was worked out in. */
+  zone: string;
+  /** Null when no further run will come. A job is due when this is past and nothing of it runs. */
+  next_run_at: string | null;
+  last_run_at: string | null;
+  last_status: string | null;
+  run_count: number;
+  /** Of the newest run; the scan may be gone. */
+  scan_id: string | null;
+  started_at: string | null;
+  completed_at: string | null;
+  error: string | null;
+  created_by: string | null;
+  params: string;
+}
+
+export interface JobRunTableRow {
+  job_id: string;
+  /** The time of the schedule that the run is for. */
+  fire_at: string;
+  scan_id: string | null;
+  status: string;
+  started_at: string | null;
+  completed_at: string | null;
+}
+
+export interface OutboxTableRow {
+  /** Of the message; every try carries it, so that a receiver knows a repetition. */
+  id: string;
+  scan_id: string;
+  /** `<channel_type>://<channel_name>` */
+  channel: string;
+  /** Who sends it: `server`, or `cli:<pid>` for a scan that a command line ran itself. */
+  owner: string;
+  /** Tries so far. */
+  attempts: number;
+  /** When the next try is due, epoch milliseconds. */
+  next_at: number;
+  /** That of the scan. */
+  tenant: string | null;
 }
 
 /** The one place where booleans meet the database. */

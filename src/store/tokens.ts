@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Tables, TokenTableRow } from './tables.ts';
+import { inView, type TenantView } from './tenant-view.ts';
 
 /** A token at rest: only digests of its secret. Times are ISO 8601 UTC. */
 export interface TokenRecord {
@@ -20,9 +21,12 @@ export interface TokenRecord {
 
 export class TokenTable {
   readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
 
-  constructor(db: Kysely<Tables>) {
+  /** @param view a tenant sees the tokens that are bound to it; everybody else sees all */
+  constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
+    this.#view = view ?? undefined;
   }
 
   async insert(token: TokenRecord): Promise<void> {
@@ -33,7 +37,12 @@ export class TokenTable {
   }
 
   async find(id: string): Promise<TokenRecord | null> {
-    const row = await this.#db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst();
+    const row = await this.#db
+      .selectFrom('tokens')
+      .selectAll()
+      .where('id', '=', id)
+      .where(inView(this.#view))
+      .executeTakeFirst();
     return row ? fromRow(row) : null;
   }
 
@@ -42,6 +51,7 @@ export class TokenTable {
     const rows = await this.#db
       .selectFrom('tokens')
       .selectAll()
+      .where(inView(this.#view))
       .orderBy('created_at')
       .orderBy('id')
       .execute();
@@ -53,7 +63,12 @@ export class TokenTable {
     const { scopes, ...columns } = patch;
     const changes: Partial<TokenTableRow> = scopes ? { ...columns, scopes: JSON.stringify(scopes) } : columns;
     if (Object.keys(changes).length === 0) return (await this.find(id)) !== null;
-    const result = await this.#db.updateTable('tokens').set(changes).where('id', '=', id).executeTakeFirst();
+    const result = await this.#db
+      .updateTable('tokens')
+      .set(changes)
+      .where('id', '=', id)
+      .where(inView(this.#view))
+      .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 }

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
+import { type FileHandle, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { isMissing } from './atomic-file.ts';
@@ -13,15 +13,22 @@ import { isMissing } from './atomic-file.ts';
  * summary as its last line. That last line is what makes it finished. `results.index` then describes the new file
  * (until it is renamed too it is stale, so readers of a finished record do without it), and `results.sequence` tells
  * where the rows of the growing record went, see record-sequence.ts.
+ *
+ * A finished record may then be compressed: `results.jsonl.gz` with its index `results.members` takes the place of
+ * `results.jsonl` and `results.index`, see record-members.ts. While both are there, the plain one counts.
  */
 export function recordFiles(folder: string) {
   return {
     data: join(folder, 'results.jsonl'),
     index: join(folder, 'results.index'),
     sequence: join(folder, 'results.sequence'),
+    compressed: join(folder, 'results.jsonl.gz'),
+    members: join(folder, 'results.members'),
     newData: join(folder, 'results.jsonl.new'),
     newIndex: join(folder, 'results.index.new'),
     newSequence: join(folder, 'results.sequence.new'),
+    newCompressed: join(folder, 'results.jsonl.gz.new'),
+    newMembers: join(folder, 'results.members.new'),
   };
 }
 
@@ -138,37 +145,6 @@ export async function readSummaryLine(file: FileHandle): Promise<string | null> 
   if (lastBreak < 0 && start > 0) return null;
   const line = tail.toString('utf8', lastBreak + 1, tail.length - 1);
   return line.startsWith('{"type":"summary",') ? line : null;
-}
-
-/** A record opened for reading: its data file and what tells which bytes of it count. */
-export interface OpenRecord {
-  file: FileHandle;
-  /** The line of the summary when the record is finished. */
-  summaryLine: string | null;
-}
-
-/** Null when nothing was recorded yet. */
-export async function openRecordFile(files: RecordFiles): Promise<OpenRecord | null> {
-  const file = await open(files.data, 'r').catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
-  if (file === null) return null;
-  try {
-    return { file, summaryLine: await readSummaryLine(file) };
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
-}
-
-/**
- * Whether the path still leads to the open file. Finishing renames the data file before the index, so an index read
- * before a `true` belongs to the open file.
- */
-export async function isCurrent(files: RecordFiles, record: OpenRecord): Promise<boolean> {
-  const [opened, named] = await Promise.all([record.file.stat(), stat(files.data).catch(() => null)]);
-  return named !== null && opened.ino === named.ino && opened.dev === named.dev;
 }
 
 /** Bytes read at once from a finished record. */

@@ -43,7 +43,9 @@ export function publishSteps(files: RecordFiles): (() => Promise<void>)[] {
 }
 
 export async function removeUnpublished(files: RecordFiles): Promise<void> {
-  for (const path of [files.newData, files.newIndex, files.newSequence]) await rm(path, { force: true });
+  const { newData, newIndex, newSequence, newCompressed, newMembers } = files;
+  for (const path of [newData, newIndex, newSequence, newCompressed, newMembers])
+    await rm(path, { force: true });
 }
 
 /** Writes the finished record beside the growing one, durably. */

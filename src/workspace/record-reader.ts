@@ -1,22 +1,20 @@
 import { open } from 'node:fs/promises';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
+import { isCurrent, isFinished, type OpenRecord, openRecordFile, recordPieces } from './open-record.ts';
 import {
   type Block,
   blockLastRow,
-  isCurrent,
   linesOf,
-  type OpenRecord,
-  openRecordFile,
   parseIndex,
   type RecordFiles,
   readBlock,
   readBytes,
   readIndex,
   recordFiles,
-  wholeLines,
 } from './record-files.ts';
+import { linesAt, type Member } from './record-members.ts';
 import { mergeRecord, RowReader } from './record-merge.ts';
-import { readSequence } from './record-sequence.ts';
+import { readSequence, type SequenceEntry } from './record-sequence.ts';
 import { parseRow } from './row-line.ts';
 import type { ScanFolder } from './scan-folder.ts';
 
@@ -30,7 +28,7 @@ export async function* mergedRows(folder: ScanFolder): AsyncGenerator<ResultRow>
   if (opened === null) return;
   const { record, blocks } = opened;
   try {
-    if (record.summaryLine !== null) yield* finishedRows(record);
+    if (isFinished(record)) yield* finishedRows(record);
     else for await (const { row } of mergeRecord(record.file, blocks)) yield row;
   } finally {
     await record.file.close();
@@ -38,7 +36,7 @@ export async function* mergedRows(folder: ScanFolder): AsyncGenerator<ResultRow>
 }
 
 async function* finishedRows(record: OpenRecord): AsyncGenerator<ResultRow> {
-  for await (const bytes of wholeLines(record.file)) {
+  for await (const bytes of recordPieces(record)) {
     for (const { start, end } of linesOf(bytes)) {
       const row = parseRow(bytes.toString('utf8', start, end));
       if (row !== null && row.type !== 'summary') yield row;
@@ -64,7 +62,14 @@ export interface NumberedLine {
 const tailRows = 1000;
 
 /**
- * Follows a record. Gives rows with a number above `fromRow`, ascending, at most 1000, without the summary. The first
+ * Of a compressed record so many rows and bytes: they may lie anywhere, and a member is unpacked for all of its rows
+ * together.
+ */
+const compressedTailRows = 20_000;
+const compressedTailBytes = 4 * 1024 * 1024;
+
+/**
+ * Follows a record. Gives rows with a number above `fromRow`, ascending, a bounded number, without the summary. The first
  * row has number 1. Numbers stay good when the record is finished meanwhile: rows that later ones superseded are then
  * left out, nothing else is.
  *
@@ -79,7 +84,7 @@ export async function tailRecord(
     const record = await openRecordFile(files);
     if (record === null) return { rows: [], finished: false };
     try {
-      if (record.summaryLine !== null) return await finishedTail(files, record, fromRow);
+      if (isFinished(record)) return await finishedTail(files, record, fromRow);
       const blocks = await readIndexAfter(files.index, fromRow);
       if (await isCurrent(files, record)) return await growingTail(record, blocks, fromRow);
       // Finished or deleted between the two reads: look again.
@@ -115,6 +120,7 @@ async function finishedTail(
   record: OpenRecord,
   fromRow: number,
 ): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  if (record.members !== null) return await compressedTail(files, record, record.members, fromRow);
   const found = await readSequence(files.sequence, fromRow, tailRows);
   const reader = new RowReader(record.file);
   const rows = (found?.entries ?? []).map((entry) => ({
@@ -124,10 +130,38 @@ async function finishedTail(
   return { rows, finished: !found?.more };
 }
 
+async function compressedTail(
+  files: RecordFiles,
+  { file }: OpenRecord,
+  members: readonly Member[],
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  for (let after = fromRow; ; ) {
+    const found = await readSequence(files.sequence, after, compressedTailRows);
+    if (found === null || found.entries.length === 0) return { rows: [], finished: true };
+    const entries = upToBytes(found.entries, compressedTailBytes);
+    const rows = (await linesAt(file, members, entries)).map(({ place, line }) => ({
+      sequence: place.sequence,
+      line,
+    }));
+    after = entries.at(-1)?.sequence ?? after;
+    const finished = !found.more && entries.length === found.entries.length;
+    // Nothing but damaged rows: an empty answer would be taken for the end.
+    if (rows.length > 0 || finished) return { rows, finished };
+  }
+}
+
+/** The first entries of so many bytes together, one at least. */
+function upToBytes(entries: SequenceEntry[], bytes: number): SequenceEntry[] {
+  let sum = 0;
+  const end = entries.findIndex(({ length }) => (sum += length) > bytes);
+  return end < 0 ? entries : entries.slice(0, Math.max(1, end));
+}
+
 async function openWithIndex(files: RecordFiles): Promise<{ record: OpenRecord; blocks: Block[] } | null> {
   for (;;) {
     const record = await openRecordFile(files);
-    if (record === null || record.summaryLine !== null) return record && { record, blocks: [] };
+    if (record === null || isFinished(record)) return record && { record, blocks: [] };
     const blocks = await readIndex(files.index);
     if (await isCurrent(files, record)) return { record, blocks };
     await record.file.close();

@@ -3,10 +3,12 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import { diskError, fileMode, syncFolder } from './atomic-file.ts';
 import { BlockBuffer, BlockWriter, type PendingBlock } from './block-writer.ts';
+import { openRecordFile, recordPieces } from './open-record.ts';
 import {
   blockEnd,
   blockLastRow,
   indexLine,
+  linesOf,
   type RecordFiles,
   readIndex,
   readSummaryLine,
@@ -39,6 +41,8 @@ export async function openRecord(folder: ScanFolder, options: RecordOptions = {}
   const files = recordFiles(folder.path);
   try {
     await removeUnpublished(files);
+    const compressed = await compressedRows(files);
+    if (compressed !== null) return new RecordWriter(files, null, compressed - 1, options);
     const data = await openFile(files.data);
     return await withFile(data, () => openRecovered(folder, files, data, options));
   } catch (error) {
@@ -69,6 +73,21 @@ async function openRecovered(
     const blockWriter = new BlockWriter(data, index, blocks.at(-1), indexEnd);
     return new RecordWriter(files, { data, index, blockWriter }, blockWriter.rows, options);
   });
+}
+
+/** Rows of a compressed record, its summary included; null when the record is a plain one. */
+async function compressedRows(files: RecordFiles): Promise<number | null> {
+  const record = await openRecordFile(files);
+  if (record === null) return null;
+  try {
+    if (record.members === null) return null;
+    if (record.members.length > 0) return blockLastRow(record.members.at(-1));
+    let rows = 0;
+    for await (const piece of recordPieces(record)) rows += [...linesOf(piece)].length;
+    return rows;
+  } finally {
+    await record.file.close();
+  }
 }
 
 async function openFile(path: string): Promise<FileHandle> {

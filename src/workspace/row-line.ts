@@ -1,4 +1,4 @@
-import type { ErrorRow, HostRow, PortRow, ResultRow } from '../domain/result.ts';
+import type { ErrorRow, HostRow, PortRow, ResultRow, VulnerabilityRow } from '../domain/result.ts';
 
 /**
  * JSON that stays one line and valid for every strict reader: U+2028 and U+2029 escaped, half surrogate pairs (which
@@ -41,6 +41,8 @@ export function completeRow(row: ResultRow): ResultRow {
       return completeHost(row);
     case 'port':
       return completePort(row);
+    case 'vulnerability':
+      return completeVulnerability(row);
     case 'error':
       return completeError(row);
     default:
@@ -88,6 +90,38 @@ function completePort(row: PortRow): PortRow {
       attributes: {},
     }),
   } as PortRow;
+}
+
+function completeVulnerability(row: VulnerabilityRow): VulnerabilityRow {
+  const { type, timestamp, host, port, protocol, vulnerability, ...others } = row;
+  const { id, title, severity, ...finding } = vulnerability;
+  return {
+    type,
+    timestamp,
+    host,
+    port: port ?? null,
+    protocol: protocol ?? null,
+    vulnerability: {
+      id,
+      title: title ?? id,
+      severity,
+      ...withDefaults(finding, {
+        cvss: null,
+        kev: false,
+        epss: null,
+        cpe: null,
+        affected: null,
+        detected: null,
+        confidence: 0,
+        backport_note: null,
+        evidence: '',
+        remediation: '',
+        references: [],
+        plugin: '',
+      }),
+    } as VulnerabilityRow['vulnerability'],
+    ...others,
+  };
 }
 
 function completeError(row: ErrorRow): ErrorRow {

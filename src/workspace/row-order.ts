@@ -204,6 +204,37 @@ function sortedHosts(hosts: string[]): number[] {
   return numbersByText(hosts.map(addressKey));
 }
 
+/**
+ * Orders rows of hosts as a record has them: by address, the host itself first, then its ports, each followed by its
+ * findings. 0 = the same identity.
+ */
+export function compareRows(a: ResultRow, b: ResultRow): number {
+  return (
+    hostOrder(a.host ?? '', b.host ?? '') ||
+    placeInHost(a) - placeInHost(b) ||
+    textOrder(findingText(a), findingText(b))
+  );
+}
+
+function hostOrder(a: string, b: string): number {
+  return a === b ? 0 : textOrder(addressKey(a), addressKey(b));
+}
+
+function textOrder(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function placeInHost(row: ResultRow): number {
+  if (row.type === 'port') return portPlace(row.port, row.protocol);
+  if (row.type !== 'vulnerability') return 0;
+  return row.port === null ? behindPorts : portPlace(row.port, row.protocol);
+}
+
+function findingText(row: ResultRow): string {
+  return row.type === 'vulnerability' ? `${row.vulnerability.id} ${row.protocol ?? ''}` : '';
+}
+
 function addressKey(text: string): string {
   const address = parseAddress(text);
   if (address === null) return `9 ${text}`;

@@ -46,7 +46,7 @@ export class ScanFolder {
     }
     try {
       await mkdir(this.reportsDir, { mode: folderMode });
-      await writeFileAtomic(this.#file('request.json'), jsonFile(toFile(request)));
+      await this.writeRequest(request);
       await syncFolder(dirname(this.path));
     } catch (error) {
       await rm(this.path, { recursive: true, force: true });
@@ -74,6 +74,22 @@ export class ScanFolder {
     }
   }
 
+  /** Replaces `request.json`, e.g. a damaged one. */
+  async writeRequest(request: ScanRequest): Promise<void> {
+    await writeFileAtomic(this.#file('request.json'), jsonFile(toFile(request)));
+  }
+
+  /** Whether there is a `status.json` that can be read. */
+  async hasStatus(): Promise<boolean> {
+    try {
+      const status: unknown = JSON.parse(await readFile(this.#file('status.json'), 'utf8'));
+      return typeof status === 'object' && status !== null;
+    } catch (error) {
+      if (isMissing(error) || error instanceof SyntaxError) return false;
+      throw error;
+    }
+  }
+
   /** Replaces `status.json`. */
   async writeStatus(status: object): Promise<void> {
     await writeFileAtomic(this.#file('status.json'), jsonFile(status));
@@ -86,16 +102,32 @@ export class ScanFolder {
 
   /** Deletes the folder with everything in it. Gone at once for everybody; a missing one is no error. */
   async remove(): Promise<void> {
-    const parent = dirname(this.path);
-    const doomed = join(parent, `${deletedPrefix}${basename(this.path)}-${randomBytes(4).toString('hex')}`);
+    const doomed = await this.retire();
+    if (doomed !== null) await this.removeRetired(doomed);
+  }
+
+  /** Deletes what `retire` has set aside. */
+  async removeRetired(place: string): Promise<void> {
+    await syncFolder(dirname(this.path));
+    await rm(place, { recursive: true, force: true });
+  }
+
+  /**
+   * Gives the folder a name under which nobody finds it; what is left is to sync its parent and to delete it.
+   * @returns where it is now, or null when there is none
+   */
+  async retire(): Promise<string | null> {
+    const doomed = join(
+      dirname(this.path),
+      `${deletedPrefix}${basename(this.path)}-${randomBytes(4).toString('hex')}`,
+    );
     try {
       await rename(this.path, doomed);
+      return doomed;
     } catch (error) {
-      if (isMissing(error)) return;
+      if (isMissing(error)) return null;
       throw error;
     }
-    await syncFolder(parent);
-    await rm(doomed, { recursive: true, force: true });
   }
 
   /** Bytes of all files; 0 for a missing folder. */

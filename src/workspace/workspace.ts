@@ -1,27 +1,51 @@
 import { constants, type Stats } from 'node:fs';
-import { access, chmod, mkdir, readdir, readFile, realpath, rm, stat, statfs } from 'node:fs/promises';
+import { access, chmod, mkdir, readdir, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 import { scanIdPattern } from '../domain/scan.ts';
-import { folderMode, isMissing, writeFileAtomic } from './atomic-file.ts';
+import { tenantPattern } from '../domain/tenant.ts';
+import { folderMode, isMissing } from './atomic-file.ts';
+import { layoutVersion, readLayoutVersion, upgradeLayout, writeLayoutVersion } from './layout.ts';
 import { deletedPrefix, ScanFolder } from './scan-folder.ts';
 import { findLockHolder, type LockHolder, WorkspaceLock } from './workspace-lock.ts';
 
-/** Version of the layout on the disk that this code reads and writes. */
-const layoutVersion = 1;
-
 const folders = ['scans', 'cache', 'reports', 'logs', 'audit', 'config'];
+const tenantFolders = ['scans', 'reports', 'config'];
 
-/** The folder that holds everything the service keeps. */
+/** The folder that holds everything the service keeps, or the part of it that is a tenant's. */
 export class Workspace {
-  /** Absolute, links resolved. */
+  /** Absolute, links resolved; of a tenant's part `<root>/tenants/<tenant>`. */
   readonly dir: string;
-  /** The SQLite store. */
+  /** The SQLite store, one for all tenants. */
   readonly storeFile: string;
+  readonly #root: string;
 
-  constructor(dir: string) {
-    this.dir = dir;
-    this.storeFile = join(dir, 'service.db');
+  constructor(root: string, tenant: string | null = null) {
+    this.#root = root;
+    this.dir = tenant === null ? root : join(root, 'tenants', tenant);
+    this.storeFile = join(root, 'service.db');
+  }
+
+  /**
+   * The part of a tenant, `tenants/<tenant>/`, or with null the workspace without tenants.
+   *
+   * @throws PortolanError `tenant_forbidden` for a text that is no name of a tenant; no path is built from it
+   */
+  forTenant(tenant: string | null): Workspace {
+    if (tenant !== null && !tenantPattern.test(tenant)) {
+      throw new PortolanError('tenant_forbidden', 'There is no such tenant.');
+    }
+    return new Workspace(this.#root, tenant);
+  }
+
+  /** Makes the folders of tenants; those that exist stay. */
+  async makeTenants(tenants: readonly string[]): Promise<void> {
+    for (const tenant of tenants) {
+      const { dir } = this.forTenant(tenant);
+      for (const name of tenantFolders) {
+        await mkdir(join(dir, name), { recursive: true, mode: folderMode });
+      }
+    }
   }
 
   /** @throws PortolanError `not_found` for a text that is no scan id; no path is built from it */
@@ -36,21 +60,24 @@ export class Workspace {
    * @throws PortolanError `configuration` naming pid and host when another server owns it
    */
   async lock(info: { url: string }): Promise<WorkspaceLock> {
-    const lock = await WorkspaceLock.acquire(this.dir, info.url);
+    const lock = await WorkspaceLock.acquire(this.#root, info.url);
     await this.#sweepDeletedScans();
     return lock;
   }
 
   async #sweepDeletedScans(): Promise<void> {
-    const scans = join(this.dir, 'scans');
-    for (const name of await readdir(scans)) {
-      if (name.startsWith(deletedPrefix)) await rm(join(scans, name), { recursive: true, force: true });
+    const tenants = await namesIn(join(this.#root, 'tenants'));
+    const places = [this.#root, ...tenants.map((tenant) => join(this.#root, 'tenants', tenant))];
+    for (const scans of places.map((place) => join(place, 'scans'))) {
+      for (const name of await namesIn(scans)) {
+        if (name.startsWith(deletedPrefix)) await rm(join(scans, name), { recursive: true, force: true });
+      }
     }
   }
 
   /** The running server that owns the workspace, or null. */
   async lockHolder(): Promise<LockHolder | null> {
-    return await findLockHolder(this.dir);
+    return await findLockHolder(this.#root);
   }
 
   /** Bytes that an unprivileged user can still write to the disk. */
@@ -111,26 +138,22 @@ async function isWritable(root: string, entry: Stats): Promise<boolean> {
 }
 
 async function checkVersion(root: string): Promise<void> {
-  const file = join(root, 'workspace.version');
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
-  if (text === null) return await adopt(root, file);
-  if (!/^\d{1,9}\n?$/.test(text)) throw refusal(root, 'its file workspace.version is damaged');
-  const version = Number(text);
+  const version = await readLayoutVersion(root);
+  if (version === null) return await adopt(root);
+  if (Number.isNaN(version)) throw refusal(root, 'its file workspace.version is damaged');
   if (version > layoutVersion) {
     throw refusal(
       root,
       `its layout has version ${version}, this portolan knows ${layoutVersion} at most; install a newer portolan`,
     );
   }
+  if (version < layoutVersion) await upgradeLayout(root);
 }
 
 /** A folder that was not ours before keeps its mode, unless it is empty: it may be somebody's home. */
-async function adopt(root: string, versionFile: string): Promise<void> {
+async function adopt(root: string): Promise<void> {
   if ((await readdir(root)).length === 0) await chmod(root, folderMode);
-  await writeFileAtomic(versionFile, `${layoutVersion}\n`);
+  await writeLayoutVersion(root, layoutVersion);
 }
 
 async function makeLayout(root: string): Promise<void> {
@@ -139,9 +162,20 @@ async function makeLayout(root: string): Promise<void> {
   }
 }
 
+/** Names in a folder; none when it is not there. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return [];
+    throw error;
+  }
+}
+
 function asRefusal(dir: string, error: unknown): unknown {
   if (error instanceof PortolanError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return refusal(dir, 'its disk is full', error);
   const barred = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
   const reason = barred
     ? `this user may not write there (${code}); choose another with --workspace-dir`

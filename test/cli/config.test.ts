@@ -1,4 +1,5 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { root } from '../program.ts';
@@ -44,6 +45,26 @@ describe('config validate', () => {
     expect(bad.stderr).toContain('workspace.retention.max_age');
     expect(bad.stderr).toContain('workspace.retention.min_free_space');
   });
+
+  it('knows the options of modules', async () => {
+    const file = home.file('m.yaml');
+    writeFileSync(file, 'modules: {connect_scanner: {timout: 1s}}\n');
+    const { code, stderr } = await home.run(['config', 'validate', '--config', file]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/m\.yaml:1:\d+ modules\.connect_scanner\.timout: .* did you mean timeout\?/);
+  });
+
+  it('lets no control character of a file through', async () => {
+    const file = home.file('esc.yaml');
+    writeFileSync(
+      file,
+      '"\\e[31mred\\u202e": 1\nscanner: {default_profile: "a\\x1b[2Jb"}\nserver: {workers: "\\x07x"}\n',
+    );
+    const { code, bytes } = await home.run(['config', 'validate', '--config', file]);
+    expect(code).toBe(3);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(bytes.toString()).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+  });
 });
 
 describe('config show', () => {
@@ -58,4 +79,124 @@ describe('config show', () => {
     expect(settings).toContainEqual({ key: 'scanner.rate', value: 77 });
     expect(settings).toContainEqual({ key: 'workspace.retention.max_age', value: null });
   });
+
+  it('hides every secret, within entries too', async () => {
+    const file = home.file('secrets.yaml');
+    const text = [
+      'notifications:',
+      '  email: {password: S1}',
+      '  slack: {webhook_url: "https://hooks.example/S2"}',
+      '  webhooks: [{name: a, url: "https://h.example/S3", secret: S4, headers: {X-Key: S5}}]',
+      'vulndb: {nvd_api_key: S6, nvd_url: "https://u:S7@nvd.example/"}',
+    ];
+    writeFileSync(file, text.join('\n'), { mode: 0o644 });
+    for (const format of ['text', 'json']) {
+      const { code, stdout, stderr } = await home.run([
+        'config',
+        'show',
+        '--format',
+        format,
+        '--config',
+        file,
+      ]);
+      expect([code, /S[1-7]\b/.exec(stdout + stderr)]).toEqual([0, null]);
+      expect(stderr).toContain('EVERY USER OF THIS MACHINE CAN READ THIS FILE');
+    }
+  });
+
+  it('T-064 shows where each value comes from, the strongest source first', async () => {
+    const rateFrom = async (args: string[], env: NodeJS.ProcessEnv) => {
+      const { stdout } = await home.run(['config', 'show', '--origin', ...args], { env });
+      return /^scanner\.rate +(\d+) +(.*)$/m.exec(stdout)?.slice(1);
+    };
+    const write = (name: string, rate: number) => {
+      const file = home.file(name);
+      mkdirSync(join(file, '..'), { recursive: true });
+      writeFileSync(file, `scanner:\n  rate: ${rate}\n`);
+      return file;
+    };
+    const env: NodeJS.ProcessEnv = { SERVICE_WORKSPACE_DIR: home.file('ws64') };
+    expect(await rateFrom([], env)).toEqual(['1000', 'default']);
+    const user = write('.config/portolan/config.yaml', 1);
+    expect(await rateFrom([], env)).toEqual(['1', `${user}:2:9`]);
+    const workspace = write('ws64/config/portolan.yaml', 2);
+    expect(await rateFrom([], env)).toEqual(['2', `${workspace}:2:9`]);
+    expect(await rateFrom(['--workspace-dir', home.file('other')], env)).toEqual(['1', `${user}:2:9`]);
+    env['SERVICE_CONFIG'] = write('variable.yaml', 3);
+    expect(await rateFrom([], env)).toEqual(['3', `${env['SERVICE_CONFIG']}:2:9`]);
+    const named = write('named.yaml', 4);
+    expect(await rateFrom(['--config', named], env)).toEqual(['4', `${named}:2:9`]);
+    env['SERVICE_RATE'] = '5';
+    expect(await rateFrom(['--config', named], env)).toEqual(['5', 'environment SERVICE_RATE']);
+    const { stdout } = await home.run(
+      ['config', 'show', '--origin', '--workspace-dir', '/flag', '--log-level', 'warn'],
+      { env },
+    );
+    expect(stdout).toMatch(/^workspace\.dir +\/flag +flag$/m);
+    expect(stdout).toMatch(/^logging\.level +warn +flag$/m);
+    rmSync(user);
+  });
 });
+
+describe('T-060 bad keys', () => {
+  const bad: [string, string, RegExp][] = [
+    ['an unknown key', 'scanner: {rat: 5}', /:1:11 scanner\.rat: .*did you mean scanner\.rate\?/],
+    ['a wrong type', 'server: {workers: many}', /:1:19 server\.workers: must be a whole number/],
+    ['min above max', 'workers: {min: 8, max: 3}', /:1:16 workers\.min: must not be above workers\.max/],
+    [
+      'TLS without a key',
+      'server: {tls: {enabled: true, cert_file: /c}}',
+      /:1:25 server\.tls\.enabled: needs server\.tls\.key_file/,
+    ],
+    [
+      'a negative limit',
+      'server: {api: {rate_limit: -1}}',
+      /:1:28 server\.api\.rate_limit: must be at least 0/,
+    ],
+    ['a key given twice', 'scanner: {rate: 1}\nscanner: {rate: 2}', /:2:1 scanner: is given twice/],
+    [
+      'a module that is not there',
+      'modules: {conect_scanner: {timeout: 1s}}',
+      /:1:37 modules\.conect_scanner\.timeout: .*did you mean connect_scanner\?/,
+    ],
+    [
+      'a profile that is not there',
+      'scanner: {default_profile: fast}',
+      /bad\.yaml:1:28 scanner\.default_profile: there is no profile "fast"/,
+    ],
+  ];
+
+  it.each(bad)('%s stops the start: exit 3, no port, no file', async (_name, text, expected) => {
+    const file = home.file('bad.yaml');
+    writeFileSync(file, text);
+    // Whoever tried to bind this port would be told that it is taken, and end with 4.
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const bind = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+    const workspace = home.file('never');
+    const before = filesOf(home.path);
+    const args = ['--strict-config', '--config', file, '--workspace-dir', workspace, '--bind', bind];
+    const started = await home.run(['server', 'start', ...args]);
+    expect([started.code, started.stdout]).toEqual([3, '']);
+    expect(started.stderr).toMatch(expected);
+    expect([existsSync(workspace), filesOf(home.path)]).toEqual([false, before]);
+    await new Promise((resolve) => taken.close(resolve));
+  });
+
+  it('stop a scan too', async () => {
+    const file = home.file('bad.yaml');
+    writeFileSync(file, 'modules: {connect_scanner: {retries: 99}}');
+    for (const more of [[], ['--dry-run']]) {
+      const args = ['scan', '127.0.0.1', '--config', file, '--workspace-dir', home.file('never'), ...more];
+      const { code, stderr } = await home.run(args);
+      expect([code, stderr]).toEqual([3, expect.stringContaining('modules.connect_scanner.retries')]);
+    }
+    expect(existsSync(home.file('never'))).toBe(false);
+  });
+});
+
+/** Everything in a home but the cache of compiled code. */
+function filesOf(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => !name.startsWith('.cache')).toSorted();
+}

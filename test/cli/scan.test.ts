@@ -210,7 +210,7 @@ describe('--dry-run', () => {
     expect(text.stdout).toContain('connect_scanner');
     const facts = JSON.parse((await scan('--ports', `${port},1-10`, '--dry-run', '--format', 'json')).stdout);
     expect(facts).toMatchObject({ addresses: 1, ports: { udp: 0 } });
-    expect(facts.max_packets).toBeGreaterThan(10);
+    expect(facts.packets_estimate).toBeGreaterThan(10);
     expect(connections).toBe(0);
   });
 });

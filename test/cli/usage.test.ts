@@ -50,6 +50,10 @@ describe('wrong use', () => {
     ['graph that is a folder', ['dag', 'validate', '/'], 1],
     ['missing graph', ['dag', 'validate', '/none/such.yaml'], 1],
     ['unknown module', ['module', 'show', 'nope'], 1],
+    ['unknown graph to export', ['dag', 'export', 'nope'], 1],
+    ['unknown profile to show', ['profile', 'show', 'nope'], 1],
+    ['no server for scan status', ['scan', 'status', '20260101-000000-abcdef'], 4],
+    ['unknown scans to compare', ['scan', 'diff', '20260101-000000-abcdef', '20260101-000000-abcdee'], 1],
     ['unknown shell', ['completion', 'tcsh'], 2],
   ])('%s', async (_what, args, code) => {
     const ended = await home.run(args, { input: 'svc_abcdef_x\n' });
@@ -107,6 +111,12 @@ describe('harmless commands', () => {
     ['bash completion', ['completion', 'bash'], /complete -o filenames -F _portolan portolan/],
     ['zsh completion', ['completion', 'zsh'], /^#compdef portolan/],
     ['fish completion', ['completion', 'fish'], /complete -c portolan/],
+    ['PowerShell completion', ['completion', 'powershell'], /Register-ArgumentCompleter -Native/],
+    ['version as JSON', ['version', '--format', 'json'], /"version": "\d/],
+    ['an exported graph', ['dag', 'export', 'quick'], /^name: quick\n/],
+    ['an exported graph as JSON', ['dag', 'export', 'quick', '--format', 'json'], /"instance_id": "icmp"/],
+    ['one profile as JSON', ['profile', 'show', 'quick', '--format', 'json'], /"nodes": \[/],
+    ['help of a command below scan', ['scan', 'diff', '--help'], /<baseline>/],
   ])('%s', async (_what, args, expected) => {
     const ended = await home.run(args);
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: '' });
@@ -126,7 +136,7 @@ describe('harmless commands', () => {
   it('leaves a cell of CSV empty where there is nothing', async () => {
     await home.run(['server', 'token', 'create', '--name', 'x', '--scopes', 'scan:read']);
     const { stdout } = await home.run(['server', 'token', 'list', '--format', 'csv']);
-    expect(stdout).toMatch(/,scan:read,[^,]+,,,active\r\n$/);
+    expect(stdout).toMatch(/,scan:read,[^,]+,,,active,\r\n$/);
   });
 
   it('starts quickly', async () => {

@@ -105,6 +105,22 @@ export class Wire {
     return { exitCode, stdout, stderr, packets: await capture() };
   }
 
+  /** Runs a program of this project on the scanner's host and captures what leaves it. */
+  async run(file: string, args: string[]): Promise<Run> {
+    const capture = await this.#capture();
+    const child = spawn('ip', ['netns', 'exec', this.#scanner, process.execPath, file, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    });
+    const [stdout, stderr, [exitCode]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    return { exitCode, stdout, stderr, packets: await capture() };
+  }
+
   setLink(state: 'up' | 'down'): void {
     ip('-n', this.#scanner, 'link', 'set', 'eth0', state);
     // Taking a link down took its route along.

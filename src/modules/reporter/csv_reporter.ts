@@ -1,5 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
-import { renderCsv } from '../../workspace/render.ts';
+import { renderCsv } from '../../workspace/render/csv.ts';
 import { reporterOptions, writeReport } from './report-file.ts';
 
 export default defineModule({

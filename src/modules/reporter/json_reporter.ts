@@ -1,6 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
-import { renderJson } from '../../workspace/render.ts';
-import { reporterOptions, writeReport } from './report-file.ts';
+import { renderJson } from '../../workspace/render/json.ts';
+import { reporterOptions, reportHead, writeReport } from './report-file.ts';
 
 export default defineModule({
   name: 'json_reporter',
@@ -14,17 +14,7 @@ export default defineModule({
   requires: [],
   provides: [],
   async execute(ctx) {
-    const summary = await ctx.results.summary();
-    const { type: _type, timestamp, host: _host, scan_id, status, partial, ...figures } = summary;
-    const head = {
-      scan_id,
-      timestamp,
-      status,
-      partial,
-      targets: ctx.results.targets,
-      summary: figures,
-      warnings: ctx.results.warnings(),
-    };
+    const head = await reportHead(ctx);
     await writeReport(ctx, 'results.json', renderJson(head, ctx.results.rows(), ctx.options.pretty));
   },
 });

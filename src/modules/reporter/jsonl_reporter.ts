@@ -1,5 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
-import { renderJsonl } from '../../workspace/render.ts';
+import { renderJsonl } from '../../workspace/render/jsonl.ts';
 import { reporterOptions, writeReport } from './report-file.ts';
 
 export default defineModule({

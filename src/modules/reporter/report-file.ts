@@ -3,6 +3,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { ExecContext } from '../../engine/module.ts';
 import type { OptionDefs } from '../../engine/options.ts';
+import { type ResultHead, resultHead } from '../../workspace/render/result-head.ts';
 
 /** Options of every reporter that writes one file. */
 export const reporterOptions = {
@@ -20,6 +21,12 @@ export const reporterOptions = {
 } as const satisfies OptionDefs;
 
 type ReporterContext = Pick<ExecContext<typeof reporterOptions>, 'options' | 'results' | 'signal'>;
+
+/** What a report says of the scan beside its rows. */
+export async function reportHead({ results }: Pick<ReporterContext, 'results'>): Promise<ResultHead> {
+  const summary = await results.summary();
+  return resultHead(summary, { targets: results.targets, warnings: results.warnings() });
+}
 
 /** Writes a report where its options say; the file appears when it is complete. */
 export async function writeReport(

@@ -87,7 +87,7 @@ export default defineModule({
     const fromScan = data.has('open_ports');
     const interviewAgain = async (endpoint: Parameters<typeof interview>[0]): Promise<Banner[]> => {
       for (let left = options.retries; ; left--) {
-        const outcome = await interview(endpoint, settings);
+        const outcome = await net.throughPauses(() => interview(endpoint, settings), signal);
         if (!('failure' in outcome)) return outcome;
         // A port that a scanner saw open is listed even if it does not let us in now.
         if (outcome.failure.state === 'closed' || left <= 0) return fromScan ? [emptyBanner(endpoint)] : [];

@@ -172,6 +172,7 @@ function countingGate(targets: string[], onProbe: (count: number) => void) {
   const real = loopbackGate(targets);
   const pairs: string[] = [];
   const gate: NetworkGate = {
+    throughPauses: (work) => work(),
     addresses: real.addresses,
     packetsSent: 0,
     unsent: new Map(),

@@ -12,6 +12,15 @@ export interface Sys {
   setsockopt(fd: number, level: number, name: number, value: Uint8Array, length: number): number;
   sendmmsg(fd: number, messages: number, count: number, flags: number): number;
   recvmmsg(fd: number, messages: number, count: number, flags: number, timeout: number): number;
+  /** @returns bytes sent, -1 on failure */
+  sendto(
+    fd: number,
+    bytes: Uint8Array,
+    length: number,
+    flags: number,
+    address: Uint8Array,
+    addressLength: number,
+  ): number;
   /** errno of the last failed call. */
   errno(): number;
   /** Zeroed memory at a fixed address; lives as long as the process. */
@@ -58,6 +67,7 @@ function declare(koffi: Koffi, library: string): Sys {
     setsockopt: libc.func('int setsockopt(int, int, int, const void *, uint32_t)'),
     sendmmsg: libc.func('int sendmmsg(int, size_t, uint32_t, int)'),
     recvmmsg: libc.func('int recvmmsg(int, size_t, uint32_t, int, size_t)'),
+    sendto: libc.func('int sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     errno: () => koffi.errno(),
     memory: (bytes) => {
       const address = Number(mmap(0, bytes, protReadWrite, mapPrivateAnonymous, -1, 0));

@@ -1,21 +1,47 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import type { ErrorCode } from '../../domain/errors.ts';
+import type { ErrorCode, PortolanError } from '../../domain/errors.ts';
+import type { LicenceFeature } from '../../domain/licence.ts';
+import type { TokenRecord } from '../../store/tokens.ts';
+import type { AuditEventName } from '../../workspace/audit-log.ts';
 import type { RouteAccess } from '../auth.ts';
+import type { Space } from '../tenants.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Id of the token that the request came with; null when none is demanded. */
     tokenId: string | null;
-    /** `unknown field: x` for each member of the body that the schema does not know. */
+    /** The token that the request came with; null when none is demanded. */
+    token: TokenRecord | null;
+    /** Whether that token is good still; of routes that stream, null when none is demanded. */
+    tokenHolds: (() => Promise<boolean>) | null;
+    /** Store and workspace as the tenant of the request has them; open routes have none. */
+    space: Space;
+    /** Address of the client, behind trusted proxies too; canonical. */
+    clientAddress: string;
+    /** The error that the request is answered with. */
+    refusal: PortolanError | null;
+    /** `unknown field: x` for each member of the body, `unknown parameter: x` of the query, that no schema knows. */
     unknownFields: string[];
   }
   interface FastifyContextConfig {
     /** Who may call the route; a route without it fails to register. */
     access: RouteAccess;
+    /** It speaks of the service as a whole, so a request needs to name no tenant. */
+    wholeService?: boolean;
+    /** It needs a token even where the API needs none. */
+    alwaysAuthenticated?: boolean;
+    /** Its requests do not count against the rate. */
+    unmetered?: boolean;
+    /** What needs a licence where licences are enforced. */
+    feature?: LicenceFeature;
     /** The answer may take longer than the usual limit. */
     streams?: boolean;
+    /** A page for browsers: served under the allowed host names only. */
+    page?: boolean;
+    /** Recorded in the audit log beside the access. */
+    auditEvent?: AuditEventName;
     /** Errors that follow from what the route does, beside those that follow from its form. */
     refusals?: ErrorCode[];
   }

@@ -76,6 +76,13 @@ describe('submission', () => {
     expect(await request({ profile: 'deep', vuln: false })).toMatchObject({ vuln: false });
   });
 
+  it('names unknown parameters of a query and ignores them', async () => {
+    const answer = await service.app.inject({ url: '/api/v1/scans?staus=running&limit=1' });
+    expect([answer.statusCode, answer.json().meta.warnings]).toEqual([200, ['unknown parameter: staus']]);
+    const known = await service.app.inject({ url: '/api/v1/scans?status=running' });
+    expect(known.json().meta.warnings).toBeUndefined();
+  });
+
   it('names unknown fields and ignores them', async () => {
     const answer = await post({ targets: ['127.0.0.1'], colour: 1, options: { speed: 2 } });
     expect(answer.statusCode).toBe(201);
@@ -165,7 +172,7 @@ describe('submission', () => {
   it('takes JSON without a content type', async () => {
     const untyped = await another({});
     const body = '{"targets":["127.0.0.1"]}';
-    const head = `POST /api/v1/scans HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}`;
+    const head = `POST /api/v1/scans HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ${body.length}`;
     expect(await raw(await untyped.listen(), `${head}\r\n\r\n${body}`)).toMatch(/^HTTP\/1.1 201 /);
   });
 
@@ -519,7 +526,9 @@ describe('tokens', () => {
     const token = await closed.token('admin');
     const base = await closed.listen();
     const status = async (head: string, path = '/api/v1/version') =>
-      (await raw(base, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)).split(' ')[1];
+      (await raw(base, `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${head}\r\n`)).split(
+        ' ',
+      )[1];
     expect(await status(`Authorization: Bearer ${token}\r\n`)).toBe('200');
     expect(await status(`Authorization: Bearer ${token}\r\nAuthorization: Bearer ${token}\r\n`)).toBe('401');
     expect(await status(`Cookie: token=${token}\r\n`)).toBe('401');
@@ -575,7 +584,7 @@ describe('limits of a connection (T-036)', () => {
     const limited = await another({});
     const base = await limited.listen();
     const get = (path: string, head = '') =>
-      raw(base, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`);
+      raw(base, `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${head}\r\n`);
     expect(await get(`/api/v1/scans?q=${'x'.repeat(8200)}`)).toMatch(/^HTTP\/1.1 414 [\s\S]*uri_too_long/);
     expect(await get(`/${'x'.repeat(1_000_000)}`)).toMatch(/^HTTP\/1.1 414 [\s\S]*uri_too_long/);
     expect(await get('/health', `A: ${'x'.repeat(17_000)}\r\n`)).toMatch(
@@ -584,9 +593,37 @@ describe('limits of a connection (T-036)', () => {
     expect(await get('/health', 'A: x\r\n'.repeat(101))).toMatch(/^HTTP\/1.1 431 [\s\S]*headers_too_large/);
     expect(await raw(base, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1.1 400 [\s\S]*invalid_request/);
     const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`;
-    const body = `POST /api/v1/scans HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}0\r\n\r\n`;
+    const body = `POST /api/v1/scans HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}0\r\n\r\n`;
     expect(await raw(base, body)).toMatch(/^HTTP\/1.1 413 [\s\S]*payload_too_large/);
     expect(await get('/health')).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
+
+describe('the host of a request', () => {
+  it('stands there once', async () => {
+    const one = await another({});
+    const base = await one.listen();
+    const get = (head: string, version = '1.1') =>
+      raw(base, `GET /api/v1/version HTTP/${version}\r\n${head}Connection: close\r\n\r\n`);
+    expect(await get('Host: localhost\r\n')).toMatch(/^HTTP\/1.1 200 /);
+    expect(await get('', '1.0')).toMatch(/^HTTP\/1.1 200 /);
+    const own = 'Host: localhost\r\n';
+    for (const head of ['', own + own, `${own}hOST: evil.example\r\n`, `Host: evil.example\r\n${own}`])
+      expect(await get(head)).toMatch(/^HTTP\/1.1 400 [\s\S]*"field":"Host"/);
+    expect(await get(own + own, '1.0')).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  it('is that of a target in absolute form, whatever the Host header says', async () => {
+    const one = await another({});
+    const base = await one.listen();
+    const ask = (line: string, host = 'localhost') =>
+      raw(base, `${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(await ask('GET http://localhost/api/v1/version', 'evil.example')).toMatch(/^HTTP\/1.1 200 /);
+    for (const scheme of ['http', 'HTTPS'])
+      expect(await ask(`GET ${scheme}://evil.example/api/v1/version`)).toMatch(/^HTTP\/1.1 403 /);
+    expect(await ask('PUT http://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 405 [\s\S]*allow: GET/i);
+    expect(await ask('GET http://localhost')).toMatch(/^HTTP\/1.1 404 /);
+    expect(await ask('GET ftp://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 404 /);
   });
 });
 
@@ -633,10 +670,14 @@ describe('the description of the API', () => {
       ['GET', '/readyz', 200],
       ['GET', '/api/v1/health', 200],
       ['GET', '/api/v1/version', 200],
+      ['GET', '/api/v1/license', 200],
+      ['POST', '/api/v1/session', 200],
       ['GET', '/api/v1/openapi.json', 200],
       ['GET', '/api/v1/modules', 200],
       ['GET', '/api/v1/profiles', 200],
       ['GET', '/api/v1/dags', 200],
+      ['GET', '/api/v1/plugins', 200],
+      ['GET', '/api/v1/vulndb', 200],
       ['GET', '/api/v1/workspace/info', 200],
       ['POST', '/api/v1/workspace/gc', 200, { payload: { older_than: '1y' } }],
       ['POST', '/api/v1/workspace/gc', 400, { payload: { keep_last: -1 } }],
@@ -649,7 +690,19 @@ describe('the description of the API', () => {
       ['GET', '/api/v1/workspace/scans/{scan_id}/export', 200],
       ['GET', '/api/v1/workspace/scans/{scan_id}/export', 501, { query: { format: 'pdf' } }],
       ['POST', '/api/v1/scans', 503, { payload: { targets: ['127.0.0.1'] } }],
+      ['GET', `${scan}/records`, 200],
+      ['GET', `${scan}/records`, 400, { query: { cursor: 'x' } }],
+      ['POST', `${scan}/pause`, 200],
+      ['POST', `${scan}/resume`, 200],
+      ['GET', `${scan}/diff`, 409, { query: { against: running } }],
       ['POST', `${scan}/cancel`, 200],
+      ['GET', `${scan}/diff`, 200, { query: { against: running } }],
+      ['GET', `${scan}/diff`, 400],
+      ['POST', '/api/v1/scans/plan', 200, { payload: { targets: ['127.0.0.1'] } }],
+      ['POST', '/api/v1/scans/plan', 400, { payload: { targets: [] } }],
+      ['POST', '/api/v1/scans/plan', 501, { payload: { targets: ['127.0.0.1'], ports: 'U:53' } }],
+      ['POST', `${scan}/pause`, 409],
+      ['POST', `${scan}/resume`, 409],
       ['DELETE', scan, 200],
       ['GET', scan, 404],
       ['GET', `${scan}/events`, 404],
@@ -673,8 +726,10 @@ describe('the description of the API', () => {
       // Room for the submission that comes later.
       if (method === 'DELETE') await expect.poll(async () => (await working.queue.counts()).pending).toBe(0);
     }
+    // The one answer that is no JSON.
+    expect(document.paths['/metrics'].get.responses['200'].content).toHaveProperty('text/plain');
     expect(Object.keys(document.paths).toSorted()).toEqual(
-      [...new Set(calls.map(([, path]) => path))].toSorted(),
+      [...new Set(calls.map(([, path]) => path)), '/metrics'].toSorted(),
     );
   });
 

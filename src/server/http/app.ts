@@ -8,65 +8,77 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { canonicalAddress } from '../../domain/address.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import type { TokenRecord } from '../../store/tokens.ts';
-import {
-  Authenticator,
-  checkClientAddress,
-  checkScopes,
-  demandsTokens,
-  isProtected,
-  maxFailedAttempts,
-  type RouteAccess,
-} from '../auth.ts';
-import type { ServerContext } from '../context.ts';
-import { RateLimiter, rateHeaders } from '../rate-limit.ts';
+import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import type { RouteContext, ServerContext } from '../context.ts';
+import type { TlsMaterial } from '../tls.ts';
 import type { App } from './app-type.ts';
+import { AuditedAnswers } from './audit-answers.ts';
+import { diffRoutes } from './diff.ts';
+import { docsPageRoutes } from './docs-page.ts';
 import { errorShape, sendError } from './errors.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes, livenessRoutes } from './health.ts';
+import { jobRoutes } from './jobs.ts';
 import { maxBodyBytes, parseJsonBody } from './json-body.ts';
+import { licenseRoutes } from './license.ts';
+import { measureAnswers, metricsRoutes } from './metrics.ts';
 import { moduleRoutes } from './modules.ts';
 import { openapiOptions, openapiRoutes } from './openapi.ts';
+import { planRoutes } from './plan.ts';
+import { pluginRoutes } from './plugins.ts';
 import { profileRoutes } from './profiles.ts';
-import { completeRoute, KnownPaths, requireAccess } from './routes.ts';
+import { recordRoutes } from './records.ts';
+import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './request-checks.ts';
+import { completeRoute, KnownPaths, pathOf, requireAccess } from './routes.ts';
 import { scanRoutes } from './scans.ts';
+import { sessionRoutes } from './session.ts';
+import { uiRoutes } from './ui.ts';
 import { compileValidator, unknownFields } from './validation.ts';
 import { versionRoutes } from './version.ts';
+import { vulndbRoutes } from './vulndb.ts';
 import { workspaceRoutes } from './workspace.ts';
 
-const maxUrlLength = 8192;
 const maxHeaderBytes = 16 * 1024;
-const maxHeaderFields = 100;
 /** A client that sent nonsense may read the answer for so long. */
 const lingerMs = 500;
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** The HTTP side of the server: routes, checks in the order of the contract, one envelope and one error shape. */
-export async function buildApp(context: ServerContext): Promise<App> {
+/**
+ * The HTTP side of the server: routes, checks in the order of the contract, one envelope and one error shape.
+ * @param tls serves HTTPS with it
+ */
+export async function buildApp(context: ServerContext, tls: TlsMaterial | null = null): Promise<App> {
   const app = Fastify({
     loggerInstance: context.log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    logController: new LogController({ disableRequestLogging: true }),
+    // A logger of its own for each request costs more than most requests; who logs names the request.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: maxBodyBytes,
     genReqId: requestId,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     keepAliveTimeout: 75_000,
     requestTimeout: 60_000,
+    // Nothing was read or written for so long: a client that takes its answer too slowly, or not at all.
+    connectionTimeout: 120_000,
+    rewriteUrl: originForm,
     routerOptions: { maxParamLength: maxHeaderBytes },
-    http: {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: 30_000,
-      connectionsCheckingInterval: 1000,
+    ...listenerOptions(tls),
+    clientErrorHandler: (error, socket) => {
+      const answer = answerBrokenRequest(error, socket);
+      if (answer) audited.recordBroken(error, socket, answer);
     },
-    clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => {
+      audited.follow(request as FastifyRequest, reply as FastifyReply);
       answerBadUrl(check, error, request as FastifyRequest, reply as FastifyReply);
     },
   }) as unknown as App;
+  // An expectation that is not known does not concern the answer (RFC 9110, 10.1.1 lets a server ignore it).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   const paths = new KnownPaths();
   const check = requestCheck(context, paths);
+  const audited = new AuditedAnswers(context, paths);
   app.addHook('onRoute', (route) => {
     requireAccess(route);
     completeRoute(route);
@@ -75,124 +87,77 @@ export async function buildApp(context: ServerContext): Promise<App> {
 
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
-  app.setNotFoundHandler((request, reply) => answerUnknown(paths, request, reply));
   acceptJsonOnly(app);
   app.decorateRequest('tokenId', null);
+  app.decorateRequest('token', null);
+  app.decorateRequest('tokenHolds', null);
+  app.decorateRequest('space', null as never);
+  app.decorateRequest('clientAddress', '');
   app.decorateRequest('unknownFields', null as never);
+  audited.addHooks(app);
   app.addHook('onRequest', check);
-  app.addHook('preValidation', async (request) => {
-    const { body } = request.routeOptions.schema ?? {};
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { body, querystring } = request.routeOptions.schema ?? {};
     if (body !== undefined) request.unknownFields = unknownFields(request.body, body);
+    if (querystring !== undefined) {
+      request.unknownFields.push(...unknownFields(request.query, querystring, 'parameter'));
+    }
+    done();
   });
-  app.addHook('onResponse', async (request, reply) => logAnswer(request, reply));
+  app.addHook('onResponse', (request, reply, done) => {
+    logAnswer(context, request, reply);
+    done();
+  });
+  measureAnswers(app, context);
 
   await app.register(swagger, openapiOptions(context));
   livenessRoutes(app, context);
+  metricsRoutes(app, context);
+  await uiRoutes(app, context);
   if (context.config.server.api.enabled) addApiRoutes(app, context);
   await app.ready();
   return app;
 }
 
-function addApiRoutes(app: App, context: ServerContext): void {
+function listenerOptions(tls: TlsMaterial | null) {
+  const options = {
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: 30_000,
+    connectionsCheckingInterval: 1000,
+    // A request without a Host is refused in the error shape, which node:http does not know.
+    requireHostHeader: false,
+  };
+  if (!tls) return { http: options };
+  const { cert, key, minVersion } = tls;
+  return {
+    https: {
+      ...options,
+      cert,
+      key,
+      minVersion,
+      handshakeTimeout: 30_000,
+    },
+  };
+}
+
+function addApiRoutes(app: App, context: RouteContext): void {
   healthRoutes(app, context);
   versionRoutes(app, context);
+  licenseRoutes(app, context);
+  sessionRoutes(app);
   openapiRoutes(app);
+  docsPageRoutes(app);
   scanRoutes(app, context);
+  planRoutes(app, context);
+  diffRoutes(app, context);
+  jobRoutes(app, context);
+  recordRoutes(app);
   eventRoutes(app, context);
   workspaceRoutes(app, context);
   moduleRoutes(app, context);
   profileRoutes(app, context);
-}
-
-/** Client address, size, token, rate, scope, drain: everything that is decided before a body is read. */
-function requestCheck(context: ServerContext, paths: KnownPaths) {
-  const { config, store, log } = context;
-  const authenticator = new Authenticator(store, (err) =>
-    log.warn({ err }, 'last use of a token was not stored'),
-  );
-  const demanded = demandsTokens(config);
-  const requests = new RateLimiter('default', config.server.api.rate_limit ?? 0);
-  const failures = new RateLimiter('failed-authentication', maxFailedAttempts);
-  const guarded = isProtected(config);
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    request.unknownFields = [];
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('cache-control', 'no-store');
-    if (guarded) checkClientAddress(request.socket.remoteAddress);
-    checkSize(request);
-    const access = accessOf(request, paths);
-    if (access !== 'open') {
-      const record = demanded ? await authenticated(authenticator, failures, request, reply) : null;
-      if (requests.limit > 0) charge(requests, record?.id ?? clientAddress(request), reply);
-      if (record && access !== 'any') checkScopes(record, access);
-    }
-    if (context.phase === 'draining' && request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new PortolanError('unavailable', 'The server is shutting down.');
-    }
-  };
-}
-
-function accessOf(request: FastifyRequest, paths: KnownPaths): RouteAccess {
-  if (request.is404) return paths.isOpen(pathOf(request)) ? 'open' : 'any';
-  return request.routeOptions.config?.access ?? 'any';
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?')[0] ?? '';
-}
-
-/** A good token always passes: wrong ones from the same address, perhaps that of a proxy, must not shut it out. */
-async function authenticated(
-  authenticator: Authenticator,
-  failures: RateLimiter,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<TokenRecord> {
-  try {
-    const record = await authenticator.authenticate(request.raw);
-    request.tokenId = record.id;
-    return record;
-  } catch (error) {
-    // Without credentials nothing was attempted.
-    const cost = request.headers.authorization === undefined ? 0 : 1;
-    if (isRefusal(error)) charge(failures, clientAddress(request), reply, cost);
-    throw error;
-  }
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof PortolanError && error.code === 'unauthorized';
-}
-
-/** Every answer carries the state of the bucket. @throws PortolanError `rate_limited` */
-function charge(limiter: RateLimiter, client: string, reply: FastifyReply, cost: 0 | 1 = 1): void {
-  const state = limiter.take(client, cost);
-  const headers = rateHeaders(limiter, state);
-  reply.headers(headers);
-  if (state.allowed) return;
-  throw new PortolanError(
-    'rate_limited',
-    `Too many requests: ${limiter.limit} a minute are allowed (${limiter.policy}); retry in ${headers['retry-after']} s.`,
-  );
-}
-
-/** Of the connection: what a header claims is not believed. */
-function clientAddress(request: FastifyRequest): string {
-  const address = request.socket.remoteAddress ?? '';
-  return canonicalAddress(address) ?? address;
-}
-
-function checkSize(request: FastifyRequest): void {
-  if ((request.raw.url?.length ?? 0) > maxUrlLength) {
-    throw new PortolanError('uri_too_long', `The URL is above ${maxUrlLength} bytes.`);
-  }
-  if (request.raw.rawHeaders.length > 2 * maxHeaderFields) {
-    throw new PortolanError(
-      'headers_too_large',
-      `The request has more than ${maxHeaderFields} header fields.`,
-    );
-  }
+  pluginRoutes(app);
+  vulndbRoutes(app);
 }
 
 function acceptJsonOnly(app: App): void {
@@ -205,30 +170,20 @@ function acceptJsonOnly(app: App): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: string | Buffer) => {
       if (request.headers['content-type'] === undefined) return parseJsonBody(body as Buffer);
-      throw new PortolanError('unsupported_media_type', 'The request body must be application/json.');
+      throw new PortolanError(
+        'unsupported_media_type',
+        'The request body must be JSON: send Content-Type: application/json.',
+      );
     },
   );
 }
 
-function answerUnknown(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = paths.methodsOf(pathOf(request));
-  if (methods.length === 0)
-    return sendError(new PortolanError('not_found', 'There is no such path.'), request, reply);
-  const allowed = methods.join(', ');
-  reply.header('allow', allowed);
-  const text = `${request.method} is not allowed here; allowed: ${allowed}.`;
-  return sendError(new PortolanError('method_not_allowed', text), request, reply);
-}
-
 /** Paths that cannot be decoded never reach the hooks, so the checks run here. */
-function answerBadUrl(
-  check: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
-  error: Error,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+function answerBadUrl(check: RequestCheck, error: Error, request: FastifyRequest, reply: FastifyReply): void {
   check(request, reply).then(
-    () => sendError(error, request, reply),
+    () => {
+      if (!reply.sent) sendError(error, request, reply);
+    },
     (refusal) => sendError(refusal, request, reply),
   );
 }
@@ -240,9 +195,15 @@ const answered = new WeakSet<Socket>();
 type BrokenRequest = Error & { code?: string; rawPacket?: unknown };
 
 /** What node:http could not even parse: headers too long or too late, or no HTTP at all. */
-function answerBrokenRequest(error: BrokenRequest, socket: Socket): void {
-  if (answered.has(socket)) return;
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+function answerBrokenRequest(
+  error: BrokenRequest,
+  socket: Socket,
+): { refusal: PortolanError; id: string } | null {
+  if (answered.has(socket)) return null;
+  if (error.code === 'ECONNRESET' || !socket.writable || isTlsFailure(error)) {
+    socket.destroy();
+    return null;
+  }
   answered.add(socket);
   // A socket that is closed with bytes unread resets the connection, and the client loses the answer.
   setTimeout(() => socket.destroy(), lingerMs).unref();
@@ -254,6 +215,12 @@ function answerBrokenRequest(error: BrokenRequest, socket: Socket): void {
       `X-Request-Id: ${id}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
+  return { refusal, id };
+}
+
+/** There is no session yet in which an answer could be sent. */
+function isTlsFailure({ code = '' }: BrokenRequest): boolean {
+  return code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS');
 }
 
 function refusalOf(error: BrokenRequest): PortolanError {
@@ -273,16 +240,19 @@ function refusalOf(error: BrokenRequest): PortolanError {
 function requestId(request?: IncomingMessage): string {
   const given = request?.headers['x-request-id'];
   if (typeof given === 'string' && requestIdForm.test(given)) return given;
-  return `req_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+  // The last group of a version 4 UUID is 48 random bits (RFC 9562).
+  return `req_${randomUUID().slice(24)}`;
 }
 
 /** The path without its query: a query may hold what somebody took for a place for secrets. */
-function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
+function logAnswer({ log }: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const level = request.method === 'GET' || request.method === 'HEAD' ? 'debug' : 'info';
-  request.log[level](
+  if (!log.isLevelEnabled(level)) return;
+  log[level](
     {
+      request_id: request.id,
       method: request.method,
-      path: pathOf(request).slice(0, 200),
+      path: pathWithoutTokens(pathOf(request)).slice(0, 200),
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime),
       token: request.tokenId,

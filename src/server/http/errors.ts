@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
 import { errorCatalogue, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { maxBodyBytes } from './json-body.ts';
@@ -7,12 +9,16 @@ import { fieldProblems } from './validation.ts';
 /** Seconds after which a client that was turned away may come again. */
 const retryAfter: Partial<Record<string, string>> = { queue_full: '10', unavailable: '5' };
 
+/** A client that sends too much may read the answer for so long; what it sends meanwhile is dropped. */
+const lingerMs = 2000;
+
 /** Answers with the error shape; a fault of the service is logged and shows nothing of its cause. */
 export function sendError(cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asPortolanError(cause);
+  request.refusal = error;
   // A refusal has no cause: it is an answer, not a fault.
   if (error.status >= 500 && error.cause !== undefined) {
-    request.log.error({ err: error.cause, method: request.method }, error.message);
+    request.log.error({ request_id: request.id, err: error.cause, method: request.method }, error.message);
   }
   const { challenge, ...details } = error.details;
   if (error.code === 'unauthorized') reply.header('www-authenticate', String(challenge ?? 'Bearer'));
@@ -20,11 +26,24 @@ export function sendError(cause: unknown, request: FastifyRequest, reply: Fastif
   if (wait !== undefined) reply.header('retry-after', wait);
   const shape = errorShape(error, { ...details, request_id: request.id });
   const problem = wantsProblem(request.headers);
-  return reply
+  const body = JSON.stringify(problem ? { ...problemMembers(error), ...shape } : shape);
+  reply
     .code(error.status)
     .type(problem ? 'application/problem+json' : 'application/json; charset=utf-8')
-    .serializer((payload: unknown) => JSON.stringify(payload))
-    .send(problem ? { ...problemMembers(error), ...shape } : shape);
+    .serializer(String);
+  if (error.code !== 'payload_too_large') return reply.send(body);
+  reply.header('content-length', Buffer.byteLength(body));
+  return reply.send(Readable.from(lingering(body, request), { objectMode: false }));
+}
+
+/**
+ * The text at once, the end of the answer once the client has sent everything or had its time: a connection that is
+ * closed with bytes unread is reset, and a client that still sends would lose the answer.
+ */
+async function* lingering(text: string, { raw }: FastifyRequest): AsyncIterable<string> {
+  yield text;
+  const late = AbortSignal.timeout(lingerMs);
+  await finished(raw.resume(), { signal: late }).catch(() => undefined);
 }
 
 export function errorShape(error: PortolanError, details: Record<string, unknown>) {
@@ -52,7 +71,10 @@ function asPortolanError(cause: unknown): PortolanError {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new PortolanError('payload_too_large', `The request body is above ${maxBodyBytes} bytes.`);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new PortolanError('unsupported_media_type', 'The request body must be application/json.');
+      return new PortolanError(
+        'unsupported_media_type',
+        'The request body must be JSON: send Content-Type: application/json.',
+      );
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new PortolanError('not_found', 'There is no such path.');

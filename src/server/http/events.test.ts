@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { revokeToken } from '../../actions/revoke-token.ts';
+import { rotateToken } from '../../actions/rotate-token.ts';
 import { isFinal } from '../../domain/scan.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
@@ -94,5 +96,66 @@ describe('the event stream', () => {
     expect((await fetch(`${base}/api/v1/scans/20261006-143022-abcdef/events`)).status).toBe(401);
     const headers = { authorization: `Bearer ${await service.token('scan:read')}` };
     expect((await fetch(`${base}/api/v1/scans/20261006-143022-abcdef/events`, { headers })).status).toBe(404);
+  });
+
+  it.each(['revoked', 'rotated', 'expired'])('ends when its token is %s', async (what) => {
+    const { service, base } = await start({ 'server.api.auth': true });
+    const headers = async (...scopes: string[]) => ({
+      authorization: `Bearer ${await service.token(...scopes)}`,
+    });
+    const payload = { targets: ['127.0.0.1'], name: 'hang' };
+    const submitted = await service.app.inject({
+      method: 'POST',
+      url: '/api/v1/scans',
+      payload,
+      headers: await headers('scan:write'),
+    });
+    const scanId = submitted.json().data.scan_id;
+    const reader = await headers('scan:read');
+    const response = await fetch(`${base}/api/v1/scans/${scanId}/events`, { headers: reader });
+    let ended = false;
+    const text = response.text().finally(() => (ended = true));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(ended).toBe(false);
+
+    const id = reader.authorization.split('_')[1] as string;
+    if (what === 'revoked') await revokeToken(service.store, id);
+    if (what === 'rotated') await rotateToken(service.store, id, null);
+    if (what === 'expired') await service.store.tokens.update(id, { expires_at: new Date().toISOString() });
+    await expect.poll(() => ended, { timeout: 4000 }).toBe(true);
+    expect(parse(await text).map(({ event }) => event)).not.toContain('end');
+    expect((await fetch(`${base}/api/v1/scans/${scanId}/events`, { headers: reader })).status).toBe(401);
+  });
+
+  it('costs nothing more once its reader has gone before it began', async () => {
+    const { service, base } = await start();
+    const scanId = await service.submit('hang');
+    await service.until(scanId, ({ status }) => status === 'running');
+    const { scans } = service.store;
+    let looks = 0;
+    const { changed } = service.workers;
+    service.workers.changed = async (...input) => {
+      looks += 1;
+      await changed.apply(service.workers, input);
+    };
+    const proto = Object.getPrototypeOf(scans) as typeof scans;
+    const { get } = proto;
+    const met = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    proto.get = async function (id) {
+      met.resolve();
+      await go.promise;
+      return await get.call(this, id);
+    };
+    const leaving = new AbortController();
+    const answer = fetch(`${base}/api/v1/scans/${scanId}/events`, { signal: leaving.signal });
+    await met.promise;
+    leaving.abort();
+    await answer.catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    proto.get = get;
+    go.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(looks).toBe(0);
   });
 });

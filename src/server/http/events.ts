@@ -5,7 +5,8 @@ import { Type } from 'typebox';
 import { showScan } from '../../actions/show-scan.ts';
 import { type ScanEvent, type ScanSource, watchScan } from '../../actions/watch-scan.ts';
 import { invalidRequest } from '../../domain/errors.ts';
-import type { ServerContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
+import type { Space } from '../tenants.ts';
 import type { App } from './app-type.ts';
 import { scanIdParams } from './schemas.ts';
 
@@ -13,11 +14,14 @@ const heartbeatMs = 15_000;
 /** A scan that another process runs tells nobody; it is looked at this often. */
 const lookMs = 1000;
 
+/** The token of a stream is looked at this often. */
+const tokenLookMs = 1000;
+
 const eventHeaders = Type.Object({
   'last-event-id': Type.Optional(Type.String({ description: 'go on after this event' })),
 });
 
-export function eventRoutes(app: App, context: ServerContext): void {
+export function eventRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/events',
@@ -25,16 +29,21 @@ export function eventRoutes(app: App, context: ServerContext): void {
     schema: {
       summary: 'Follow a scan as server-sent events',
       description:
-        'Events: status, progress, host, port, finding, warning, end. The stream closes after end.',
+        'Events: status, progress, host, port, finding, warning, end. The stream closes after end, and when its ' +
+        'token is no good any more.',
       params: scanIdParams,
       headers: eventHeaders,
       response: { 200: { content: { 'text/event-stream': { schema: Type.String() } } } },
     },
     handler: async (request, reply) => {
       const afterRow = readLastEventId(request.headers['last-event-id']);
-      const { scan_id } = await showScan(context.store, request.params.scan_id);
+      const { space } = request;
+      const { scan_id } = await showScan(space.store, request.params.scan_id);
       openStream(reply);
-      if (request.method !== 'HEAD') await follow(context, scan_id, afterRow, reply.raw);
+      if (request.method !== 'HEAD') {
+        const holds = request.tokenHolds;
+        await follow({ ...context, ...space }, scan_id, afterRow, reply.raw, holds);
+      }
       reply.raw.end();
       return reply;
     },
@@ -60,17 +69,23 @@ function openStream(reply: FastifyReply): void {
 }
 
 async function follow(
-  context: ServerContext,
+  context: RouteContext & Space,
   scanId: string,
   afterRow: number,
   response: ServerResponse,
+  tokenHolds: (() => Promise<boolean>) | null,
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
+  // Gone while the scan was looked up: nothing will tell of it again.
+  if (response.destroyed) return;
   const signal = AbortSignal.any([gone.signal, context.closing]);
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(': alive\n\n');
   }, heartbeatMs);
+  const tokenLook = setInterval(() => {
+    void tokenHolds?.().then((holds) => holds || gone.abort());
+  }, tokenLookMs);
   try {
     for await (const event of watchScan(sourceOf(context, scanId), afterRow, signal)) {
       if (!response.write(eventText(event))) await drained(response, signal);
@@ -80,10 +95,11 @@ async function follow(
     if (!signal.aborted) context.log.error({ err, scan_id: scanId }, 'the event stream broke');
   } finally {
     clearInterval(heartbeat);
+    clearInterval(tokenLook);
   }
 }
 
-function sourceOf({ store, workspace, workers }: ServerContext, scanId: string): ScanSource {
+function sourceOf({ store, workspace, workers }: RouteContext & Space, scanId: string): ScanSource {
   return {
     folder: workspace.scan(scanId),
     scan: async () => {

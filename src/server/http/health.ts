@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { PortolanError } from '../../domain/errors.ts';
-import type { ServerContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
 import { checkHealth } from '../health.ts';
 import type { App } from './app-type.ts';
 import { enveloped, metaOf } from './envelope.ts';
@@ -30,7 +30,7 @@ const healthMembers = {
 const healthSchema = Type.Object({ ...healthMembers, ...enveloped(Type.Object(healthMembers)).properties });
 
 /** Probes for load balancers and supervisors: they ask nobody and need no token. */
-export function livenessRoutes(app: App, context: ServerContext): void {
+export function livenessRoutes(app: App, context: RouteContext): void {
   for (const url of ['/health', '/livez', '/healthz']) {
     app.route({
       method: 'GET',
@@ -53,18 +53,18 @@ export function livenessRoutes(app: App, context: ServerContext): void {
   });
 }
 
-export function healthRoutes(app: App, context: ServerContext): void {
+export function healthRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/health',
-    config: { access: 'any' },
+    config: { access: 'any', wholeService: true },
     schema: {
       summary: 'State of the service in figures',
       response: { 200: healthSchema, 503: healthSchema },
     },
     handler: async (request, reply) => {
-      const health = await checkHealth(context);
-      if (health.status === 'unhealthy') reply.code(503);
+      const health = await checkHealth(context, request.space);
+      if (health.status === 'unhealthy') reply.code(503).header('retry-after', '5');
       return { ...health, data: health, meta: metaOf(request) };
     },
   });

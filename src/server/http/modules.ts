@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { ServerContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 
@@ -14,7 +14,7 @@ const moduleSchema = Type.Object({
   config_schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the options' }),
 });
 
-export function moduleRoutes(app: App, { catalogues }: ServerContext): void {
+export function moduleRoutes(app: App, { catalogues }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/modules',

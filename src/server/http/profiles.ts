@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { ServerContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 
@@ -7,7 +7,7 @@ const described = { name: Type.String(), description: Type.String(), source: Typ
 const profileSchema = Type.Object({ ...described, aliases: Type.Array(Type.String()) });
 const dagSchema = Type.Object({ ...described, nodes: Type.Integer() });
 
-export function profileRoutes(app: App, { catalogues }: ServerContext): void {
+export function profileRoutes(app: App, { catalogues }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/profiles',

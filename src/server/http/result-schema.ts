@@ -85,3 +85,17 @@ export const resultFiles = {
     'text/csv': { schema: Type.String({ description: 'RFC 4180, one row a port, the header always' }) },
   },
 };
+
+const markup = (description: string) => ({ schema: Type.String({ description }) });
+
+/** The forms of an export. */
+export const exportFiles = {
+  description: 'The scan as a file; of an unfinished one what it has found so far',
+  content: {
+    ...resultFiles.content,
+    'text/html': markup('a report for people, complete in itself, without script'),
+    'application/xml': markup('the XML output format of nmap, 1.05'),
+    'application/sarif+json': { schema: openObject },
+    'application/gzip': { schema: Type.String({ contentMediaType: 'application/gzip' }) },
+  },
+};

@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type ResultFormat, resultFormats, streamResults } from '../../actions/stream-results.ts';
+import { type ExportFormat, exportFormats, exportScan } from '../../actions/export-scan.ts';
+import { type ResultFormat, resultFormats } from '../../actions/stream-results.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
+import { reportPolicy } from '../../workspace/render/html.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { metaOf } from './envelope.ts';
 
@@ -12,12 +14,6 @@ export const resultQuery = Type.Object({
     Type.String({ description: 'json (default), jsonl or csv; without it Accept decides' }),
   ),
 });
-
-const contentTypes: Record<ResultFormat, string> = {
-  json: 'application/json',
-  jsonl: 'application/x-ndjson',
-  csv: 'text/csv; charset=utf-8',
-};
 
 /** The format of `format=`, else of `Accept`. @throws PortolanError `invalid_request` or `not_acceptable` */
 export function formatOf(request: FastifyRequest): ResultFormat {
@@ -61,24 +57,28 @@ function matches(range: string, type: string, refused: ReadonlySet<string>): boo
 }
 
 function mediaType(format: ResultFormat): string {
-  return contentTypes[format].split(';')[0] as string;
+  return exportFormats[format].mediaType.split(';')[0] as string;
 }
 
-/** Streams the results of a scan as a download. */
-export async function sendResults(
+/** Streams a scan as a download. */
+export async function sendScanFile(
   request: FastifyRequest,
   reply: FastifyReply,
   scan: Scan,
   folder: ScanFolder,
-  format: ResultFormat,
+  format: ExportFormat,
 ): Promise<FastifyReply> {
+  const { mediaType, extension } = exportFormats[format];
   reply
-    .header('content-type', contentTypes[format])
-    .header('content-disposition', `attachment; filename="${scan.scan_id}.${format}"`)
+    .header('content-type', mediaType)
+    .header('content-disposition', `attachment; filename="${scan.scan_id}.${extension}"`)
     .header('x-scan-status', scan.status);
+  if (format === 'html') reply.header('content-security-policy', `${reportPolicy}; frame-ancestors 'none'`);
   if (request.method === 'HEAD') return reply.send(Readable.from([]));
-  const text = await streamResults(scan, folder, format);
-  const body = format === 'json' ? withEnvelope(text, request) : text;
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const content = await exportScan(scan, folder, format, gone.signal);
+  const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, request) : content;
   return reply.send(Readable.from(body, { objectMode: false }));
 }
 

@@ -1,4 +1,4 @@
-import type { RouteOptions } from 'fastify';
+import type { FastifyRequest, RouteOptions } from 'fastify';
 
 /** Time for an answer, except of routes that stream. */
 const handlerTimeoutMs = 30_000;
@@ -12,6 +12,11 @@ export function requireAccess(route: RouteOptions): void {
 export function completeRoute(route: RouteOptions): void {
   if (!route.config?.streams) route.handlerTimeout = handlerTimeoutMs;
   if (route.config?.access === 'open') route.schema = { ...route.schema, security: [] };
+}
+
+/** Without the query: that may hold what somebody took for a place for secrets. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?')[0] ?? '';
 }
 
 /** The paths that exist, to tell a wrong method from a wrong path. */
@@ -44,5 +49,5 @@ export class KnownPaths {
 }
 
 function patternOf(url: string): RegExp {
-  return new RegExp(`^${url.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`);
+  return new RegExp(`^${url.replaceAll('.', '\\.').replaceAll('*', '.*').replace(/:\w+/g, '[^/]+')}$`);
 }

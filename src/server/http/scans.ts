@@ -1,15 +1,20 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { cancelScan } from '../../actions/cancel-scan.ts';
 import { deleteScan } from '../../actions/delete-scan.ts';
 import { listScans } from '../../actions/list-scans.ts';
+import { pauseScan } from '../../actions/pause-scan.ts';
+import { resumeScan } from '../../actions/resume-scan.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import { submitScan } from '../../actions/submit-scan.ts';
-import { choicesOf, type ServerContext } from '../context.ts';
+import type { Scan } from '../../domain/scan.ts';
+import { choicesOf, type RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
-import { envelope, enveloped } from './envelope.ts';
+import { envelope, enveloped, sendData } from './envelope.ts';
 import { linkHeader } from './links.ts';
 import { resultFiles } from './result-schema.ts';
-import { formatOf, resultQuery, sendResults } from './results.ts';
+import { formatOf, resultQuery, sendScanFile } from './results.ts';
+import { ScanCache, scanText } from './scan-cache.ts';
 import { nullableText, scanIdParams, scanSchema, submissionSchema } from './schemas.ts';
 
 const listQuery = Type.Object({
@@ -26,7 +31,7 @@ const listQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 255, description: 'substring of the name or of a target' })),
 });
 
-const submissionHeaders = Type.Object({
+export const submissionHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       pattern: '^[!-~]{1,255}$',
@@ -51,15 +56,16 @@ const acceptedSchema = Type.Object({
   created_at: Type.String({ format: 'date-time' }),
 });
 
-export function scanRoutes(app: App, context: ServerContext): void {
-  const { store, workspace, workers } = context;
+export function scanRoutes(app: App, context: RouteContext): void {
+  const { workers } = context;
+  const cache = new ScanCache();
 
   app.route({
     method: 'POST',
     url: '/api/v1/scans',
     config: {
       access: ['scan:write', 'scan:execute'],
-      refusals: ['conflict', 'queue_full', 'not_implemented'],
+      refusals: ['conflict', 'queue_full', 'not_implemented', 'license_required'],
     },
     schema: {
       summary: 'Submit a scan',
@@ -68,7 +74,7 @@ export function scanRoutes(app: App, context: ServerContext): void {
       response: { 201: enveloped(acceptedSchema) },
     },
     handler: async (request, reply) => {
-      const order = { ...context, choices: choicesOf(context), wake: () => workers.wake() };
+      const order = { ...context, ...request.space, choices: choicesOf(context), wake: () => workers.wake() };
       const key = request.headers['idempotency-key'] ?? null;
       const { accepted, replayed } = await submitScan(order, request.body, request.tokenId, key);
       if (replayed) reply.header('idempotency-replayed', 'true');
@@ -87,10 +93,17 @@ export function scanRoutes(app: App, context: ServerContext): void {
       response: { 200: enveloped(listSchema) },
     },
     handler: async (request, reply) => {
-      const list = await listScans(store, request.query);
-      list.scans = list.scans.map((scan) => workers.freshen(scan));
+      const { store } = request.space;
+      const list = await cache.read(
+        cacheKey(request, JSON.stringify(request.query)),
+        store.version(),
+        () => listScans(store, request.query),
+        ({ scans }) => scans,
+      );
       reply.header('link', linkHeader('/api/v1/scans', request.query, list));
-      return envelope(request, list);
+      const { scans, ...place } = list;
+      const texts = scans.map((scan) => scanText(workers.freshen(scan)));
+      return sendData(request, reply, `{"scans":[${texts.join(',')}],${JSON.stringify(place).slice(1)}`);
     },
   });
 
@@ -99,9 +112,16 @@ export function scanRoutes(app: App, context: ServerContext): void {
     url: '/api/v1/scans/:scan_id',
     config: { access: ['scan:read'] },
     schema: { summary: 'Show a scan', params: scanIdParams, response: { 200: enveloped(scanSchema) } },
-    handler: async (request) => {
-      const scan = await showScan(store, request.params.scan_id);
-      return envelope(request, workers.freshen(scan));
+    handler: async (request, reply) => {
+      const { store } = request.space;
+      const { scan_id } = request.params;
+      const scan = await cache.read(
+        cacheKey(request, scan_id),
+        store.version(),
+        () => showScan(store, scan_id),
+        (value) => [value],
+      );
+      return sendData(request, reply, scanText(workers.freshen(scan)));
     },
   });
 
@@ -116,7 +136,7 @@ export function scanRoutes(app: App, context: ServerContext): void {
     },
     handler: async (request) => {
       const { scan_id } = request.params;
-      await deleteScan(context, scan_id);
+      await deleteScan({ ...context, ...request.space }, scan_id);
       return envelope(request, { scan_id, deleted: true as const });
     },
   });
@@ -130,7 +150,41 @@ export function scanRoutes(app: App, context: ServerContext): void {
       params: scanIdParams,
       response: { 200: enveloped(scanSchema) },
     },
-    handler: async (request) => envelope(request, await cancelScan(context, request.params.scan_id)),
+    handler: async (request) => {
+      const onEnd = (scan: Scan) => context.metrics.scanEnded(scan);
+      const order = { ...context, ...request.space, onEnd };
+      return envelope(request, await cancelScan(order, request.params.scan_id));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/scans/:scan_id/pause',
+    config: { access: ['scan:write', 'scan:execute'], refusals: ['conflict'] },
+    schema: {
+      summary: 'Hold a scan: it sends nothing until it is resumed',
+      params: scanIdParams,
+      response: { 200: enveloped(scanSchema) },
+    },
+    handler: async (request) => {
+      const scan = await pauseScan({ workers, ...request.space }, request.params.scan_id);
+      return envelope(request, workers.freshen(scan));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/scans/:scan_id/resume',
+    config: { access: ['scan:write', 'scan:execute'], refusals: ['conflict'] },
+    schema: {
+      summary: 'Let a paused scan go on',
+      params: scanIdParams,
+      response: { 200: enveloped(scanSchema) },
+    },
+    handler: async (request) => {
+      const scan = await resumeScan({ workers, ...request.space }, request.params.scan_id);
+      return envelope(request, workers.freshen(scan));
+    },
   });
 
   app.route({
@@ -145,8 +199,13 @@ export function scanRoutes(app: App, context: ServerContext): void {
     },
     handler: async (request, reply) => {
       const format = formatOf(request);
-      const scan = workers.freshen(await showScan(store, request.params.scan_id));
-      return sendResults(request, reply, scan, workspace.scan(scan.scan_id), format);
+      const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
+      return sendScanFile(request, reply, scan, request.space.workspace.scan(scan.scan_id), format);
     },
   });
+}
+
+/** Ids and queries look different, so that they need no mark of their own. */
+function cacheKey({ space }: FastifyRequest, what: string): string {
+  return `${space.tenant ?? ''} ${what}`;
 }

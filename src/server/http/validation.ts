@@ -80,14 +80,37 @@ function reasonOf(error: FastifySchemaValidationError): string {
   if (error.keyword === 'enum')
     return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`;
   if (error.keyword === 'minLength' || error.keyword === 'minItems') return 'must not be empty';
+  if (error.keyword === 'type') return `must be ${typeWords(error.params['type'])}`;
   return error.message ?? 'is not valid';
 }
 
-/** `unknown field: x` for members of a body that the schema does not know. */
-export function unknownFields(body: unknown, schema: unknown): string[] {
+const wordsOfTypes: Record<string, string> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'text',
+};
+
+/** @param type name of a type, or a list of them */
+function typeWords(type: unknown): string {
+  return [type]
+    .flat()
+    .map((name) => wordsOfTypes[String(name)] ?? String(name))
+    .join(' or ');
+}
+
+/** `unknown field: x` for members of a body (parameters of a query) that the schema does not know. */
+export function unknownFields(
+  body: unknown,
+  schema: unknown,
+  what: 'field' | 'parameter' = 'field',
+): string[] {
   return unknownPaths(body, schema as ObjectSchema, '')
     .slice(0, maxUnknown)
-    .map((path) => `unknown field: ${path.slice(0, 100)}`);
+    .map((path) => `unknown ${what}: ${path.slice(0, 100)}`);
 }
 
 function unknownPaths(body: unknown, schema: ObjectSchema, prefix: string): string[] {

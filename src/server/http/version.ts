@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { ServerContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 import { nullableText } from './schemas.ts';
@@ -12,11 +12,11 @@ const versionSchema = Type.Object({
   api: Type.Literal('v1'),
 });
 
-export function versionRoutes(app: App, { version }: ServerContext): void {
+export function versionRoutes(app: App, { version }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/version',
-    config: { access: 'any' },
+    config: { access: 'any', wholeService: true },
     schema: { summary: 'Version of the service', response: { 200: enveloped(versionSchema) } },
     handler: async (request) => envelope(request, { ...version, node: process.version, api: 'v1' as const }),
   });

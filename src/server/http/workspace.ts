@@ -1,13 +1,12 @@
 import { Type } from 'typebox';
 import type { GarbageReport } from '../../actions/collect-garbage.ts';
+import { exportFormatOf } from '../../actions/export-scan.ts';
 import { showScan } from '../../actions/show-scan.ts';
-import { resultFormats } from '../../actions/stream-results.ts';
-import { invalidRequest, PortolanError } from '../../domain/errors.ts';
-import type { ServerContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
-import { resultFiles } from './result-schema.ts';
-import { sendResults } from './results.ts';
+import { exportFiles } from './result-schema.ts';
+import { sendScanFile } from './results.ts';
 import { count, nullableText, scanIdParams } from './schemas.ts';
 
 const infoSchema = Type.Object({
@@ -56,19 +55,23 @@ const garbageMembers = Type.Object({
 const garbageReport = Type.Unsafe<GarbageReport>(garbageMembers);
 
 const exportQuery = Type.Object({
-  format: Type.Optional(Type.String({ default: 'json', description: 'json, jsonl or csv' })),
+  format: Type.Optional(
+    Type.String({
+      default: 'json',
+      description:
+        'json, jsonl, csv, html (report for people), nmap (its XML), sarif, tar.gz (the whole folder of the scan; also `artifacts`)',
+    }),
+  ),
 });
 
-/** Formats of the contract that this build cannot write. */
-const laterFormats = ['html', 'pdf', 'tar.gz', 'artifacts'];
-
-export function workspaceRoutes(app: App, { garbage, store, workspace, workers }: ServerContext): void {
+export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/workspace/info',
     config: { access: ['workspace:read', 'scan:read'] },
     schema: { summary: 'Place and size of the workspace', response: { 200: enveloped(infoSchema) } },
     handler: async (request) => {
+      const { store, workspace } = request.space;
       const { scan_count, oldest, newest, size_bytes } = await store.scans.totals();
       const info = { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
       return envelope(request, info);
@@ -78,7 +81,7 @@ export function workspaceRoutes(app: App, { garbage, store, workspace, workers }
   app.route({
     method: 'POST',
     url: '/api/v1/workspace/gc',
-    config: { access: ['workspace:write', 'scan:write'], refusals: ['conflict'] },
+    config: { access: ['workspace:write', 'scan:write'], streams: true, refusals: ['conflict'] },
     schema: {
       summary: 'Delete old scans; without criteria, apply the configured retention',
       body: garbageOrder,
@@ -88,32 +91,28 @@ export function workspaceRoutes(app: App, { garbage, store, workspace, workers }
     preValidation: async (request) => {
       if (request.body === undefined) request.body = {};
     },
-    handler: async (request) => envelope(request, await garbage.collect(request.body)),
+    handler: async (request) => envelope(request, await garbage.collect(request.space, request.body)),
   });
 
   app.route({
     method: 'GET',
     url: '/api/v1/workspace/scans/:scan_id/export',
-    config: { access: ['workspace:read', 'scan:read'], streams: true, refusals: ['not_implemented'] },
+    config: {
+      access: ['workspace:read', 'scan:read'],
+      streams: true,
+      refusals: ['not_implemented', 'license_required'],
+    },
     schema: {
       summary: 'Export a scan as a file',
       params: scanIdParams,
       querystring: exportQuery,
-      response: { 200: resultFiles },
+      response: { 200: exportFiles },
     },
     handler: async (request, reply) => {
-      const format = exportFormat(request.query.format ?? 'json');
-      const scan = workers.freshen(await showScan(store, request.params.scan_id));
-      return sendResults(request, reply, scan, workspace.scan(scan.scan_id), format);
+      if (request.query.format === 'pdf') licence.demand('pdf_reporter');
+      const format = exportFormatOf(request.query.format ?? 'json');
+      const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
+      return sendScanFile(request, reply, scan, request.space.workspace.scan(scan.scan_id), format);
     },
   });
-}
-
-function exportFormat(text: string) {
-  const format = resultFormats.find((known) => known === text);
-  if (format) return format;
-  if (laterFormats.includes(text))
-    throw new PortolanError('not_implemented', `This build cannot export ${text}.`);
-  const reason = `must be one of ${[...resultFormats, ...laterFormats].join(', ')}`;
-  throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);
 }

@@ -1,28 +1,7 @@
-import { type Severity, severities } from '../domain/finding.ts';
-import type {
-  ErrorRow,
-  HostRow,
-  PortRow,
-  ResultRow,
-  SummaryRow,
-  VulnerabilityRow,
-} from '../domain/result.ts';
-import { completeRow, jsonText, rowLine } from './row-line.ts';
-
-/** What the JSON form says beside the rows. */
-export interface ResultHead {
-  scan_id: string;
-  timestamp: string;
-  status: string;
-  /** The scan is not finished or did not reach everything. */
-  partial: boolean;
-  targets: string[];
-  summary: object;
-  warnings: object[];
-}
-
-/** Text is handed on in pieces of about so many characters. */
-const pieceLength = 64 * 1024;
+import type { ErrorRow, HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import { completeRow, jsonText } from '../row-line.ts';
+import { inPieces } from './pieces.ts';
+import type { ResultHead } from './result-head.ts';
 
 /**
  * The `data` object of the answer in JSON: hosts with their ports nested, findings in their port, findings without a
@@ -36,34 +15,6 @@ export async function* renderJson(
   pretty = false,
 ): AsyncGenerator<string> {
   yield* inPieces(jsonDocument(head, rows, pretty ? prettyLayout : compactLayout));
-}
-
-/** One object a line: the rows complete, then the summary. */
-export async function* renderJsonl(
-  rows: AsyncIterable<ResultRow>,
-  summary: SummaryRow,
-): AsyncGenerator<string> {
-  yield* inPieces(jsonlLines(rows, summary));
-}
-
-/**
- * RFC 4180 with CRLF, one record per port, the header always. No cell is a formula to a spreadsheet: one that would
- * be gets a leading apostrophe. Control characters appear as `\xNN`, line breaks as `\n`. `rows` come in the order of
- * mergedRows.
- */
-export async function* renderCsv(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
-  yield* inPieces(csvRecords(rows));
-}
-
-async function* inPieces(texts: AsyncIterable<string>): AsyncGenerator<string> {
-  let piece = '';
-  for await (const text of texts) {
-    piece += text;
-    if (piece.length < pieceLength) continue;
-    yield piece;
-    piece = '';
-  }
-  if (piece !== '') yield piece;
 }
 
 /** Where line breaks and blanks go. */
@@ -91,12 +42,12 @@ async function* jsonDocument(
 ): AsyncGenerator<string> {
   const { line, colon } = layout;
   const { scan_id, timestamp, status, partial, targets, summary, warnings } = head;
-  yield '{';
   const fields = { scan_id, timestamp, status, partial, targets, summary, warnings, compliance: [] };
-  for (const [name, value] of Object.entries(fields))
-    yield `${field(layout, 1, name)}${layout.value(value, 1)},`;
+  const members = Object.entries(fields).map(
+    ([name, value]) => `${field(layout, 1, name)}${layout.value(value, 1)},`,
+  );
+  yield `{${members.join('')}${field(layout, 1, 'errors')}[`;
   const body = new JsonBody(layout);
-  yield `${field(layout, 1, 'errors')}[`;
   for await (const row of rows) yield body.add(row);
   yield `${body.end()}${line(0)}}${colon === ': ' ? '\n' : ''}`;
 }
@@ -206,7 +157,7 @@ class OpenHost {
       return end;
     }
     const atPort = this.#port?.port === row.port && this.#port?.protocol === row.protocol;
-    (atPort ? this.#portFindings : this.#hostFindings).push(row.vulnerability);
+    (atPort ? this.#portFindings : this.#hostFindings).push(completeRow(row).vulnerability);
     return '';
   }
 
@@ -233,88 +184,4 @@ class OpenHost {
 function errorObject(row: ErrorRow): object {
   const { target, code, message, node } = completeRow(row);
   return { target, code, message, node };
-}
-
-async function* jsonlLines(rows: AsyncIterable<ResultRow>, summary: SummaryRow): AsyncGenerator<string> {
-  for await (const row of rows) {
-    if (row.type !== 'summary') yield `${rowLine(completeRow(row))}\n`;
-  }
-  yield `${rowLine(summary)}\n`;
-}
-
-const csvColumns = [
-  'host',
-  'port',
-  'protocol',
-  'state',
-  'service',
-  'version',
-  'product',
-  'cpe',
-  'vulnerability_ids',
-  'max_severity',
-  'banner',
-];
-
-async function* csvRecords(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
-  yield csvRecord(csvColumns);
-  let port: PortRow | null = null;
-  let findings: VulnerabilityRow[] = [];
-  for await (const row of rows) {
-    if (row.type === 'vulnerability' && port !== null && isOfPort(row, port)) {
-      findings.push(row);
-      continue;
-    }
-    if (port !== null) yield portRecord(port, findings);
-    port = row.type === 'port' ? row : null;
-    findings = [];
-  }
-  if (port !== null) yield portRecord(port, findings);
-}
-
-function isOfPort(finding: VulnerabilityRow, port: PortRow): boolean {
-  return finding.host === port.host && finding.port === port.port && finding.protocol === port.protocol;
-}
-
-function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
-  const { service } = row;
-  return csvRecord([
-    row.host,
-    String(row.port),
-    row.protocol,
-    row.state,
-    service?.name ?? '',
-    service?.version ?? '',
-    service?.product ?? '',
-    service?.cpe ?? '',
-    findings.map((finding) => finding.vulnerability.id).join(';'),
-    worstSeverity(findings),
-    (row.banner ?? '').trimEnd(),
-  ]);
-}
-
-function worstSeverity(findings: VulnerabilityRow[]): Severity | '' {
-  const found = new Set(findings.map((finding) => finding.vulnerability.severity));
-  return severities.find((severity) => found.has(severity)) ?? '';
-}
-
-function csvRecord(cells: string[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`;
-}
-
-/** Cells like most are: nothing in them to guard, to show or to quote. */
-const plainCell = /^(?:\w[\w .:;/()-]*)?$/;
-
-function csvCell(text: string): string {
-  if (plainCell.test(text)) return text;
-  const guarded = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  const visible = guarded
-    .replace(/\r\n|[\r\n\u2028\u2029]/g, '\\n')
-    // Everything else that a terminal or a parser could act on; TAB is harmless inside a cell.
-    .replace(
-      /[\0-\x08\x0b-\x1f\x7f-\x9f]/g,
-      (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,
-    )
-    .toWellFormed();
-  return /[",]/.test(visible) ? `"${visible.replaceAll('"', '""')}"` : visible;
 }

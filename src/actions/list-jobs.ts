@@ -1,0 +1,94 @@
+import { type FieldProblem, invalidRequest } from '../domain/errors.ts';
+import { type Job, jobStatuses, jobTypes } from '../domain/job.ts';
+import type { JobFilter, StoredJob } from '../store/job-orders.ts';
+import type { Store } from '../store/open.ts';
+import { defaultLimit, maxLimit, readSince } from './list-scans.ts';
+import { type JobView, settleBeforeReading, viewJobs } from './show-job.ts';
+
+/** What a list may be narrowed by; numbers are read already. */
+export interface JobQuery {
+  limit?: number | undefined;
+  offset?: number | undefined;
+  cursor?: string | undefined;
+  status?: string | undefined;
+  since?: string | undefined;
+  pool?: string | undefined;
+  type?: string | undefined;
+}
+
+export interface JobList {
+  jobs: Job[];
+  total: number;
+  limit: number;
+  offset: number;
+  next_cursor: string | null;
+}
+
+/** Items of each list in `params` that a listed job shows; `<list>_total` has their number. */
+const listedItems = 100;
+
+/** Jobs, newest first. @throws PortolanError `invalid_request` with every bad parameter */
+export async function listJobs(view: JobView, query: JobQuery): Promise<JobList> {
+  const filter = readFilter(query);
+  await settleBeforeReading(view.store);
+  const { jobs, total, nextCursor } = await view.store.jobOrders.list(filter);
+  const shortened: StoredJob[] = [];
+  for (const job of jobs) shortened.push(await shorten(view.store, job));
+  return {
+    jobs: await viewJobs(view, shortened),
+    total,
+    limit: filter.limit,
+    offset: filter.offset,
+    next_cursor: nextCursor,
+  };
+}
+
+/** One at a time, so that never more than one job with a long list of targets is held in memory. */
+async function shorten(store: Store, job: StoredJob): Promise<StoredJob> {
+  const params = job.params ?? (await store.jobOrders.params(job.job_id)) ?? {};
+  const shown = Object.entries(params).flatMap(([name, value]): [string, unknown][] => {
+    if (!Array.isArray(value) || value.length <= listedItems) return [[name, value]];
+    return [
+      [name, value.slice(0, listedItems)],
+      [`${name}_total`, value.length],
+    ];
+  });
+  return { ...job, params: Object.fromEntries(shown) };
+}
+
+function readFilter(query: JobQuery): JobFilter {
+  const problems: FieldProblem[] = [];
+  const status = oneOf(jobStatuses, 'status', query.status, problems);
+  const type = oneOf(jobTypes, 'type', query.type, problems);
+  const since = readSince(query.since, problems);
+  const limit = query.limit ?? defaultLimit;
+  if (limit < 1) problems.push({ field: 'limit', reason: `must be a whole number from 1 to ${maxLimit}` });
+  if (query.cursor !== undefined && query.offset !== undefined) {
+    problems.push({ field: 'cursor', reason: 'cannot be used together with offset' });
+  }
+  if (problems.length > 0) {
+    throw invalidRequest(problems.map(({ field, reason }) => `${field} ${reason}`).join('; '), problems);
+  }
+  return {
+    limit: Math.min(limit, maxLimit),
+    offset: Math.min(query.offset ?? 0, Number.MAX_SAFE_INTEGER),
+    ...(status && { status }),
+    ...(type && { type }),
+    ...(since && { since }),
+    ...(query.pool !== undefined && { pool: query.pool }),
+    ...(query.cursor !== undefined && { cursor: query.cursor }),
+  };
+}
+
+function oneOf<T extends string>(
+  values: readonly T[],
+  field: string,
+  given: string | undefined,
+  problems: FieldProblem[],
+): T | undefined {
+  const found = values.find((value) => value === given);
+  if (given !== undefined && found === undefined) {
+    problems.push({ field, reason: `must be one of ${values.join(', ')}` });
+  }
+  return found;
+}

@@ -1,0 +1,34 @@
+import type { Scan } from '../domain/scan.ts';
+import type { EndedRun, RunOutcome } from '../store/job-orders.ts';
+import type { Store } from '../store/open.ts';
+
+/** Runs that are dealt with between two looks at the store. */
+const batchSize = 100;
+
+/** Tells jobs how their scans ended. @returns how many runs were over */
+export async function settleJobs(store: Store): Promise<number> {
+  for (let settled = 0; ; ) {
+    const ended = await store.jobOrders.endedRuns(batchSize);
+    for (const run of ended) await settle(store, run);
+    settled += ended.length;
+    if (ended.length < batchSize) return settled;
+  }
+}
+
+async function settle(store: Store, run: EndedRun): Promise<void> {
+  await store.transaction(async (inside) => {
+    await inside.jobOrders.settle(run, outcomeOf(await inside.scans.get(run.scan_id)));
+  });
+}
+
+/** @param scan null when it was deleted, which ends it too */
+export function outcomeOf(scan: Scan | null): RunOutcome {
+  const now = new Date().toISOString();
+  if (scan === null) {
+    const error = { code: 'deleted' as const, message: 'The scan was deleted.' };
+    return { status: 'failed', started_at: null, completed_at: now, error };
+  }
+  const { started_at, completed_at, error } = scan;
+  const status = scan.status === 'completed' ? 'completed' : 'failed';
+  return { status, started_at, completed_at: completed_at ?? now, error };
+}

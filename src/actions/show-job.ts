@@ -1,0 +1,116 @@
+import type { Config } from '../config/schema.ts';
+import { CronSchedule } from '../domain/cron.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { type Job, type JobRun, jobIdPattern } from '../domain/job.ts';
+import type { LiveRun, StoredJob } from '../store/job-orders.ts';
+import type { Store } from '../store/open.ts';
+import { settleJobs } from './settle-jobs.ts';
+
+export interface JobView {
+  store: Store;
+  config: Pick<Config, 'queue'>;
+}
+
+/** Times to come that are shown of a schedule. */
+const shownTimes = 3;
+
+/** One job, as it stands now. @throws PortolanError `not_found` */
+export async function showJob(view: JobView, jobId: string): Promise<Job> {
+  await settleBeforeReading(view.store);
+  return await showStored(view, jobId);
+}
+
+/** The same as far as it is stored: a run that has just ended may still be shown as running. */
+export async function showStored(view: JobView, jobId: string): Promise<Job> {
+  const stored = await findJob(view.store, jobId);
+  const [job] = await viewJobs(view, [stored]);
+  if (job) return job;
+  throw unknownJob();
+}
+
+/** @throws PortolanError `not_found` */
+export async function findJob(store: Store, jobId: string): Promise<StoredJob> {
+  const stored = jobIdPattern.test(jobId) ? await store.jobOrders.get(jobId) : null;
+  if (stored) return stored;
+  throw unknownJob();
+}
+
+function unknownJob(): PortolanError {
+  return new PortolanError('not_found', 'There is no such job.');
+}
+
+/** So that a job never lags behind a scan that the same client has seen end. A full disk keeps nobody from reading. */
+export async function settleBeforeReading(store: Store): Promise<void> {
+  await settleJobs(store).catch(() => undefined);
+}
+
+/** Stored jobs with their runs, the progress of those under way, and the times to come. */
+export async function viewJobs({ store, config }: JobView, jobs: readonly StoredJob[]): Promise<Job[]> {
+  // The scan of a job that was just canceled may not have ended yet.
+  const underWay = jobs.flatMap(({ status, scan_id }) =>
+    (status === 'running' || status === 'canceled') && scan_id !== null ? [scan_id] : [],
+  );
+  const [runs, live] = await Promise.all([
+    store.jobOrders.runs(jobs.map(({ job_id }) => job_id)),
+    store.jobOrders.liveRuns(underWay),
+  ]);
+  const { timezone } = config.queue;
+  return jobs.map((job) => {
+    const run = live.get(job.scan_id ?? '');
+    const known = (runs.get(job.job_id) ?? []).map((one) =>
+      run && one.scan_id === job.scan_id ? asItStands(one, run) : one,
+    );
+    return jobOf(job, known, job.status === 'running' ? run : undefined, timezone);
+  });
+}
+
+function jobOf(
+  { tenant: _tenant, params, ...job }: StoredJob,
+  runs: readonly JobRun[],
+  live: LiveRun | undefined,
+  zone: string,
+): Job {
+  const waits = live?.status === 'pending';
+  return {
+    job_id: job.job_id,
+    type: job.type,
+    params: params ?? {},
+    schedule: job.schedule,
+    pool: job.pool,
+    name: job.name,
+    status: waits ? 'pending' : job.status,
+    last_status: job.last_status,
+    progress: live?.percent ?? (job.status === 'completed' ? 100 : 0),
+    scan_id: job.scan_id,
+    run_count: job.run_count,
+    last_run_at: job.last_run_at,
+    next_run_at: job.next_run_at,
+    next_runs: timesToCome(job, zone),
+    runs: [...runs],
+    created_at: job.created_at,
+    started_at: live?.started_at ?? job.started_at,
+    completed_at: job.completed_at,
+    error: job.error,
+    created_by: job.created_by,
+  };
+}
+
+function asItStands(run: JobRun, { status, started_at }: LiveRun): JobRun {
+  return run.completed_at === null ? { ...run, status, started_at } : run;
+}
+
+/** The next time, even when it is past because the queue is full, and those after it. */
+function timesToCome(
+  { schedule, next_run_at }: Pick<StoredJob, 'schedule' | 'next_run_at'>,
+  zone: string,
+): string[] {
+  if (schedule === null || next_run_at === null) return [];
+  const cron = new CronSchedule(schedule, zone);
+  const times = [next_run_at];
+  while (times.length < shownTimes) {
+    const next = cron.after(new Date(times.at(-1) ?? next_run_at));
+    if (next === null) break;
+    times.push(next.toISOString());
+  }
+  return times;
+}

@@ -1,0 +1,13 @@
+/** Orders of `workspace list`; figures with the largest first. */
+export const listOrders = [
+  'newest',
+  'oldest',
+  'status',
+  'profile',
+  'name',
+  'hosts',
+  'ports',
+  'findings',
+] as const;
+
+export type ListOrder = (typeof listOrders)[number];

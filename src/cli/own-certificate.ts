@@ -1,0 +1,83 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { Readable } from 'node:stream';
+import { checkServerIdentity, getCACertificates, type PeerCertificate } from 'node:tls';
+import type { Config } from '../config/schema.ts';
+
+/**
+ * A server that shows the very certificate of `server.tls.cert_file` is the server of this installation, under whatever
+ * name or address it is reached: who has the key is it. The certificate need not name 127.0.0.1, nor come from an
+ * authority that this machine knows. Every other server is checked as usual.
+ */
+let certificateFile = '';
+
+/** From now on requests of this process trust the server of this configuration. */
+export function trustOwnServer({ server }: Config): void {
+  certificateFile = server.tls.cert_file;
+}
+
+/** Like `fetch`, for an https URL; the body of a request is text. */
+export async function fetchFromOwnServer(url: string, init: RequestInit): Promise<Response> {
+  const own = await ownCertificate();
+  if (own === null || !url.startsWith('https:')) return fetch(url, init);
+  const { signal } = init;
+  signal?.throwIfAborted();
+  try {
+    return responseOf(await send(url, init, trustOf(own)));
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new TypeError('fetch failed', { cause: error });
+  }
+}
+
+/** Null when none is configured, or when it cannot be read: then nothing more is trusted than elsewhere. */
+async function ownCertificate(): Promise<X509Certificate | null> {
+  if (certificateFile === '') return null;
+  try {
+    return new X509Certificate(await readFile(certificateFile));
+  } catch {
+    return null;
+  }
+}
+
+function trustOf(own: X509Certificate): RequestOptions {
+  return {
+    ca: [...getCACertificates('default'), own.toString()],
+    // The own certificate counts although who signed it is not known.
+    allowPartialTrustChain: true,
+    checkServerIdentity: (name: string, shown: PeerCertificate) =>
+      shown.raw.equals(own.raw) ? undefined : checkServerIdentity(name, shown),
+  };
+}
+
+function send(url: string, { method, headers, body, signal }: RequestInit, trust: RequestOptions) {
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    const options = {
+      ...trust,
+      method: method ?? 'GET',
+      headers: Object.fromEntries(new Headers(headers)),
+      agent: false,
+      ...(signal && { signal }),
+    } as const;
+    const request = httpsRequest(url, options, resolve);
+    request.on('error', reject);
+    request.end(typeof body === 'string' ? body : undefined);
+  });
+}
+
+/** @throws Error for a redirect, which could carry the token to another place */
+function responseOf(answer: IncomingMessage): Response {
+  const { statusCode: status = 500, headers } = answer;
+  if (status >= 300 && status < 400) {
+    answer.destroy();
+    throw new Error('unexpected redirect');
+  }
+  const empty = status === 204 || status === 205;
+  if (empty) answer.resume();
+  return new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>), {
+    status,
+    headers: new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+  });
+}

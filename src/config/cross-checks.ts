@@ -1,0 +1,105 @@
+import type { Setting, SettingMap } from './value.ts';
+
+/** Paths below which the server itself answers. */
+const ownPaths = ['/api', '/health', '/healthz', '/livez', '/readyz', '/metrics'];
+
+/** What must fit together across keys. A default gives way to what was set; all else is a problem. */
+export function checkTogether(settings: SettingMap, problems: string[]): void {
+  const check = new CrossCheck(settings, problems);
+  // What would be ignored at a risk is refused: other servers' queues, or an API that is not there.
+  check.refuse('queue.url', 'this build has the embedded queue only');
+  check.refuse('server.grpc.enabled', 'this build has no gRPC API');
+  check.keepBelow('scanner.rate', 'scanner.max_rate', (limit) => limit);
+  check.keepBelow('workers.heartbeat', 'workers.lease', (limit) => Math.max(100, Math.floor(limit / 3)));
+  check.raise('workers.max', 'server.workers');
+  check.keepBelow('workers.min', 'workers.max', (limit) => limit);
+  check.demand('server.tls.enabled', ['server.tls.cert_file', 'server.tls.key_file']);
+  check.demand('license.enforce', ['license.public_key']);
+  check.demandListed('multi_tenant.default_tenant', 'multi_tenant.tenants');
+  check.keepApart('server.ui.path', ownPaths);
+}
+
+/** The number of workers stays within its bounds. */
+export function clampWorkers(settings: SettingMap, warnings: string[]): void {
+  const workers = settings.get('server.workers') as Setting;
+  const [least, most] = ['workers.min', 'workers.max'].map((path) => Number(settings.get(path)?.value));
+  const fitting = Math.min(Math.max(Number(workers.value), least as number), most as number);
+  if (fitting === workers.value) return;
+  if (workers.origin !== 'default') {
+    warnings.push(
+      `${workers.origin} server.workers: ${workers.value} is outside of workers.min and workers.max; ${fitting} is used`,
+    );
+  }
+  settings.set('server.workers', { ...workers, value: fitting });
+}
+
+/** Whoever reads along could send in the name of this server. The URL itself is a secret. */
+export function warnOfPlainSlack(settings: SettingMap, warnings: string[]): void {
+  const path = 'notifications.slack.webhook_url';
+  const { value, origin } = settings.get(path) as Setting;
+  if (String(value ?? '').startsWith('http:')) {
+    warnings.push(`${origin} ${path}: messages and the URL itself go over the network in the clear`);
+  }
+}
+
+class CrossCheck {
+  readonly #settings: SettingMap;
+  readonly #problems: string[];
+
+  constructor(settings: SettingMap, problems: string[]) {
+    this.#settings = settings;
+    this.#problems = problems;
+  }
+
+  refuse(path: string, reason: string): void {
+    const { value } = this.#get(path);
+    if (value !== null && value !== false) this.#problem(path, reason);
+  }
+
+  /** @param fitting what a default becomes that is above the limit */
+  keepBelow(path: string, limitPath: string, fitting: (limit: number) => number): void {
+    const { value, origin } = this.#get(path);
+    const limit = this.#get(limitPath);
+    if (Number(value) <= Number(limit.value)) return;
+    if (origin === 'default') this.#settings.set(path, { value: fitting(Number(limit.value)), origin });
+    else this.#problem(path, `must not be above ${limitPath} (${limit.value}, ${limit.origin})`);
+  }
+
+  /** A default limit follows the value that was set. */
+  raise(limitPath: string, path: string): void {
+    const limit = this.#get(limitPath);
+    const value = Math.max(Number(limit.value), Number(this.#get(path).value));
+    if (limit.origin === 'default') this.#settings.set(limitPath, { ...limit, value });
+  }
+
+  demand(path: string, needed: string[]): void {
+    if (this.#get(path).value !== true) return;
+    const missing = needed.filter((name) => (this.#get(name).value ?? '') === '');
+    if (missing.length > 0) this.#problem(path, `needs ${missing.join(' and ')}`);
+  }
+
+  demandListed(path: string, listPath: string): void {
+    const { value } = this.#get(path);
+    const listed = this.#get(listPath).value as readonly string[];
+    if (value === null || listed.includes(String(value))) return;
+    this.#problem(
+      path,
+      `${JSON.stringify(value)} is not one of ${listPath} (${listed.join(', ') || 'empty'})`,
+    );
+  }
+
+  keepApart(path: string, taken: string[]): void {
+    const own = String(this.#get(path).value).toLowerCase();
+    const hit = taken.find((name) => own.includes(name));
+    if (hit !== undefined)
+      this.#problem(path, `must not equal or hold ${hit}, where the server itself answers`);
+  }
+
+  #get(path: string): Setting {
+    return this.#settings.get(path) as Setting;
+  }
+
+  #problem(path: string, reason: string): void {
+    this.#problems.push(`${this.#get(path).origin} ${path}: ${reason}`);
+  }
+}

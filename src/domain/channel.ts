@@ -1,0 +1,33 @@
+/** Ways to tell somebody about a scan. */
+export const channelTypes = ['slack', 'email', 'webhook'] as const;
+export type ChannelType = (typeof channelTypes)[number];
+
+/** One receiver as it is written: `slack://security`. Nothing in `name` is decoded. */
+export interface Channel {
+  type: ChannelType;
+  name: string;
+}
+
+/** A mail address has at most 254 characters (RFC 5321), names of other channels are shorter. */
+export const maxChannelLength = 320;
+
+const form = /^([a-z][a-z0-9+.-]*):\/\/(\P{Cc}+)$/u;
+
+/** Why a text is no channel, in words that follow it; null when it is one. */
+export function channelProblem(text: string): string | null {
+  if (text.length > maxChannelLength) return `has more than ${maxChannelLength} characters`;
+  const type = form.exec(text)?.[1];
+  if (type === undefined) return 'is not <channel_type>://<channel_name>';
+  return isChannelType(type) ? null : `has an unknown channel type; known: ${channelTypes.join(', ')}`;
+}
+
+/** Null for everything that has a `channelProblem`. */
+export function parseChannel(text: string): Channel | null {
+  if (channelProblem(text) !== null) return null;
+  const [, type = '', name = ''] = form.exec(text) ?? [];
+  return isChannelType(type) ? { type, name } : null;
+}
+
+function isChannelType(type: string): type is ChannelType {
+  return (channelTypes as readonly string[]).includes(type);
+}

@@ -1,0 +1,167 @@
+import { Cron } from 'croner';
+
+/**
+ * Schedules in the five fields of POSIX crontab: minute, hour, day of month, month, day of week. Beyond POSIX there are
+ * names, steps and `@hourly` to `@yearly`. Nothing of other dialects is guessed at: a schedule that could be read in two
+ * ways is refused.
+ */
+const nicknames = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually'] as const;
+
+/** Characters of a schedule; every minute of an hour in one list has 169. */
+export const maxScheduleLength = 256;
+
+interface Field {
+  name: string;
+  least: number;
+  most: number;
+  /** Values that may be written as names, the first one being that of `least`. */
+  names?: readonly string[];
+}
+
+const months = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const weekdays = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+
+const fields: readonly Field[] = [
+  { name: 'minute', least: 0, most: 59 },
+  { name: 'hour', least: 0, most: 23 },
+  { name: 'day of month', least: 1, most: 31 },
+  { name: 'month', least: 1, most: 12, names: months },
+  { name: 'day of week', least: 0, most: 7, names: weekdays },
+];
+
+/** A schedule in a time zone. */
+export class CronSchedule {
+  readonly #cron: Cron;
+
+  /**
+   * @param zone IANA name. At the change to summer time, a fixed time that does not exist comes right after the gap; a
+   *   fixed time that comes twice in autumn is taken the first time. Schedules with `*` or steps in minute or hour go by
+   *   the real time: what does not exist is left out, and what comes twice is taken twice.
+   * @throws Error when the text is no schedule; see `scheduleProblem`
+   */
+  constructor(text: string, zone: string) {
+    this.#cron = new Cron(text.trim(), {
+      mode: '5-part',
+      timezone: zone,
+      fixedTimeRule: 'no-wildcard',
+      paused: true,
+    });
+  }
+
+  /** The first time after a time, to the minute; null when there is none. */
+  after(time: Date): Date | null {
+    return this.#cron.nextRun(time);
+  }
+}
+
+/** Why a text is no schedule, in words; null when it is one. */
+export function scheduleProblem(text: string): string | null {
+  if (text.length > maxScheduleLength) return `must have at most ${maxScheduleLength} characters`;
+  const trimmed = text.trim();
+  if (trimmed === '') return `must not be empty; ${example}`;
+  if (trimmed.startsWith('@')) return nicknameProblem(trimmed);
+  const given = trimmed.split(/[ \t]+/);
+  if (given.length !== fields.length) return countProblem(given.length);
+  for (const [index, field] of fields.entries()) {
+    const problem = fieldProblem(field, given[index] ?? '');
+    if (problem !== null) return `${field.name}: ${problem}`;
+  }
+  return evaluationProblem(trimmed);
+}
+
+const example = 'five fields are needed: minute hour day-of-month month day-of-week, e.g. 0 2 * * *';
+
+function nicknameProblem(text: string): string | null {
+  if ((nicknames as readonly string[]).includes(text.toLowerCase())) return null;
+  if (text.toLowerCase() === '@reboot') {
+    return '@reboot is not supported: a schedule is about times, not about starts of a machine';
+  }
+  return `${quote(text)} is not one of ${nicknames.join(', ')}`;
+}
+
+function countProblem(count: number): string {
+  const seconds = count > fields.length ? '; there is no field for seconds or years' : '';
+  return `has ${count} ${count === 1 ? 'field' : 'fields'}${seconds}; ${example}`;
+}
+
+function fieldProblem(field: Field, text: string): string | null {
+  for (const item of text.split(',')) {
+    const problem = itemProblem(field, item);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+/** One item of a list: a star, a value or a range, the first and the last perhaps with a step. */
+function itemProblem(field: Field, item: string): string | null {
+  if (item === '') return 'has an empty item; items of a list are separated by one comma';
+  const foreign = /[L#?W]/i.exec(withoutNames(field, item))?.[0];
+  if (foreign !== undefined) {
+    return `${quote(item)} holds ${foreign}, which belongs to other dialects; use numbers, names, lists, ranges and steps`;
+  }
+  const [range = '', step, ...more] = item.split('/');
+  if (more.length > 0) return `${quote(item)} has more than one step`;
+  const ends = range === '*' ? [field.least, field.most] : rangeOf(field, range);
+  if (typeof ends === 'string') return ends;
+  return step === undefined ? null : stepProblem(field, item, ends, step);
+}
+
+/** The two ends, or one value, or why it is neither. */
+function rangeOf(field: Field, text: string): number[] | string {
+  if (/^(?:sun|0)-sun$/i.test(text)) return `${quote(text)} could be one day or all seven; write SUN or *`;
+  const ends = text.split('-').map((value) => valueOf(field, value));
+  const [from, to] = ends;
+  if (ends.length > 2 || ends.includes(null)) {
+    return `${quote(text)} is not ${kindsOf(field)}, nor a range of two`;
+  }
+  if (ends.some((value) => value !== null && (value < field.least || value > field.most))) {
+    return `${quote(text)} is outside of ${field.least} to ${field.most}`;
+  }
+  if (typeof from === 'number' && typeof to === 'number' && from > lastOf(field, text, to)) {
+    return `${quote(text)} runs backwards; write two ranges`;
+  }
+  return ends.filter((value) => value !== null);
+}
+
+/** A range that ends with Sunday, by its name, ends the week: FRI-SUN is 5-7. */
+function lastOf(field: Field, text: string, to: number): number {
+  return field.names === weekdays && /-sun$/i.test(text) ? 7 : to;
+}
+
+function valueOf({ names, least }: Field, text: string): number | null {
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  const index = names?.indexOf(text.toUpperCase()) ?? -1;
+  return index < 0 ? null : index + least;
+}
+
+function stepProblem(field: Field, item: string, ends: readonly number[], step: string): string | null {
+  if (ends.length < 2) return `${quote(item)} has a step without a range; write e.g. */${step || 5}`;
+  if (!/^\d{1,3}$/.test(step)) return `the step of ${quote(item)} is not a whole number`;
+  if (Number(step) === 0) return `the step of ${quote(item)} is 0; it must be 1 or more`;
+  const most = field.most - field.least;
+  return Number(step) > most ? `the step of ${quote(item)} is above ${most}` : null;
+}
+
+function kindsOf({ names, least, most }: Field): string {
+  const named = names ? ` or a name such as ${names[1]}` : '';
+  return `*, a number from ${least} to ${most}${named}`;
+}
+
+/** JUL has an L and WED a W. */
+function withoutNames({ names = [] }: Field, item: string): string {
+  return item.replace(/[a-z]+/gi, (word) => (names.includes(word.toUpperCase()) ? '' : word));
+}
+
+/** What only the calendar knows: 31 February never comes. */
+function evaluationProblem(text: string): string | null {
+  const never = 'never comes: no month has such a day';
+  try {
+    return new CronSchedule(text, 'UTC').after(new Date(0)) === null ? never : null;
+  } catch {
+    return `is not a schedule; ${example}`;
+  }
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 37)}...` : text);
+}

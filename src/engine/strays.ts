@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Logger } from './module.ts';
+
+type Blame = (error: unknown) => void;
+
+const blamed = new AsyncLocalStorage<Blame>();
+
+/** Does the work of a module: what it throws outside of the promise that it returned, now or later, goes to `blame`. */
+export function answerable<T>(blame: Blame, work: () => T): T {
+  return blamed.run(blame, work);
+}
+
+let catchers = 0;
+
+/**
+ * Keeps an error outside of any promise from ending this process: the node whose module threw it fails, and without
+ * one it is logged. Lasts until the returned function is called.
+ */
+export function catchStrays(log: Logger): () => void {
+  catchers += 1;
+  const nested = catchers > 1;
+  const take = (error: unknown) => {
+    const blame = blamed.getStore();
+    if (blame) blame(error);
+    else log.error('an error outside of any task', { error: String(error) });
+  };
+  if (!nested) process.on('uncaughtException', take).on('unhandledRejection', take);
+  return () => {
+    catchers -= 1;
+    if (!nested) process.off('uncaughtException', take).off('unhandledRejection', take);
+  };
+}

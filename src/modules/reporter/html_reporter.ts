@@ -1,0 +1,25 @@
+import { defineModule } from '../../engine/module.ts';
+import { renderHtml } from '../../workspace/render/html.ts';
+import { reporterOptions, reportHead, writeReport } from './report-file.ts';
+
+export default defineModule({
+  name: 'html_reporter',
+  type: 'reporter',
+  version: '1.0.0',
+  description:
+    'Writes one page for people, complete in itself and without script: summary, findings, hosts, ports.',
+  options: {
+    ...reporterOptions,
+    title: { Type: 'string', Description: 'Heading of the page; empty = the id of the scan.', Default: '' },
+  },
+  requires: [],
+  provides: [],
+  async execute(ctx) {
+    const head = { ...(await reportHead(ctx)), title: ctx.options.title, evaluated: ctx.results.evaluated };
+    await writeReport(
+      ctx,
+      'results.html',
+      renderHtml(head, () => ctx.results.rows()),
+    );
+  },
+});

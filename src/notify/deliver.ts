@@ -1,0 +1,80 @@
+import type { Config } from '../config/schema.ts';
+import { type Channel, parseChannel } from '../domain/channel.ts';
+import { faultOf } from './delivery-fault.ts';
+import type { ScanNews } from './message.ts';
+import { sendSlack, slackMissing } from './slack.ts';
+import { sendWebhook, webhookNamed } from './webhook.ts';
+
+export type NotificationSettings = Config['notifications'];
+
+/** How a try ended. `remark` and `reason` are words for a person and hold no secret. */
+export type Tried =
+  | { status: 'delivered'; remark: string | null }
+  | { status: 'skipped'; reason: string }
+  | { status: 'fault'; reason: string };
+
+export interface Delivery {
+  /** Alike in every try, so that a receiver knows a repetition. */
+  id: string;
+  /** `<channel_type>://<channel_name>` */
+  channel: string;
+  news: ScanNews;
+}
+
+/** A try ends after this time, whatever the other side does. */
+export const tryTimeoutMs = 10_000;
+
+/**
+ * Tries once to send a message. Never throws.
+ * @param signal gives the try up; the caller has to see that nothing is known then
+ */
+export async function deliver(
+  settings: NotificationSettings,
+  { id, channel, news }: Delivery,
+  signal: AbortSignal,
+  timeoutMs = tryTimeoutMs,
+): Promise<Tried> {
+  const receiver = parseChannel(channel);
+  if (receiver === null) return { status: 'skipped', reason: 'this is not a channel' };
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  try {
+    return await send(settings, receiver, news, id, limited);
+  } catch (error) {
+    return { status: 'fault', reason: faultOf(error).message };
+  }
+}
+
+async function send(
+  settings: NotificationSettings,
+  { type, name }: Channel,
+  news: ScanNews,
+  id: string,
+  signal: AbortSignal,
+): Promise<Tried> {
+  switch (type) {
+    case 'slack': {
+      const missing = slackMissing(settings.slack);
+      if (missing !== null) return { status: 'skipped', reason: missing };
+      await sendSlack(settings.slack, name, news, signal);
+      return delivered;
+    }
+    case 'webhook': {
+      const found = webhookNamed(settings.webhooks, name, news.event);
+      if ('missing' in found) return { status: 'skipped', reason: found.missing };
+      await sendWebhook(found.webhook, news, id, signal);
+      return delivered;
+    }
+    case 'email': {
+      // Loaded when the first mail is sent: it is large.
+      const { mailRecipients, sendEmail } = await import('./email.ts');
+      const found = mailRecipients(settings.email, name);
+      if ('missing' in found) return { status: 'skipped', reason: found.missing };
+      const refused = await sendEmail(settings.email, found.recipients, news, id, signal);
+      return refused === 0
+        ? delivered
+        : { status: 'delivered', remark: `${refused} recipients were refused` };
+    }
+  }
+}
+
+const delivered: Tried = { status: 'delivered', remark: null };

@@ -1,0 +1,183 @@
+import MailComposer from 'nodemailer/lib/mail-composer';
+import SMTPConnection, {
+  type SMTPConnectionSendInfo,
+  type SMTPEnvelope,
+} from 'nodemailer/lib/smtp-connection';
+import { isLoopbackHost } from '../config/endpoint.ts';
+import type { Config } from '../config/schema.ts';
+import { DeliveryFault, faultOf } from './delivery-fault.ts';
+import { facts, fitting, headline, type ScanNews, shortened } from './message.ts';
+
+export type EmailSettings = Config['notifications']['email'];
+
+/** A mail as it goes over the wire. */
+interface Mail {
+  envelope: SMTPEnvelope;
+  text: Buffer;
+}
+
+/** The port on which TLS comes first (RFC 8314). */
+const tlsPort = 465;
+/** Characters of a subject before it is encoded. */
+const subjectLength = 150;
+/** Largest answer of a mail server that is read, bytes. */
+const maxReplyBytes = 64 * 1024;
+/** One plain address: no list, no comment, no quoting, nothing that could be more than an address. */
+const plainAddress = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/;
+
+/** Whom a channel means: one address, or the configured ones; or why nothing is sent. */
+export function mailRecipients(
+  { smtp_server, from, to }: EmailSettings,
+  name: string,
+): { recipients: string[] } | { missing: string } {
+  if (!smtp_server) return { missing: 'notifications.email.smtp_server is not set' };
+  if (!from) return { missing: 'notifications.email.from is not set' };
+  if (name !== 'default') {
+    return plainAddress.test(name) ? { recipients: [name] } : { missing: 'this is not a mail address' };
+  }
+  return to.length > 0 ? { recipients: [...to] } : { missing: 'notifications.email.to is empty' };
+}
+
+/**
+ * @param deliveryId alike in every try
+ * @returns how many recipients the mail server refused; it took the mail for the others
+ * @throws DeliveryFault
+ */
+export async function sendEmail(
+  settings: EmailSettings,
+  recipients: readonly string[],
+  news: ScanNews,
+  deliveryId: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const mail = await composeMail(settings, recipients, news, deliveryId);
+  const { rejected } = await transmit(settings, mail, signal);
+  return rejected.length;
+}
+
+async function composeMail(
+  { from }: EmailSettings,
+  recipients: readonly string[],
+  news: ScanNews,
+  deliveryId: string,
+): Promise<Mail> {
+  const head = {
+    from: oneLine(from ?? ''),
+    to: recipients.map(oneLine),
+    subject: shortened(headline(news), subjectLength),
+    date: new Date(),
+    // Keeps holiday notices and other robots silent (RFC 3834).
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+  const envelope = new MailComposer(head).compile().getEnvelope();
+  const messageId = `<${deliveryId}@${String(envelope.from).split('@').at(-1)}>`;
+  const text = await fitting((shown) => {
+    const pairs = facts(news, shown);
+    const content = { text: plainBody(pairs), html: htmlBody(pairs) };
+    return new MailComposer({ ...head, messageId, ...content }).compile().build();
+  });
+  return { envelope, text };
+}
+
+function plainBody(pairs: [string, string][]): string {
+  return `${pairs.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`;
+}
+
+function htmlBody(pairs: [string, string][]): string {
+  const rows = pairs.map(
+    ([name, value]) => `<tr><th align="left">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
+  );
+  return `<!doctype html>\n<table>\n${rows.join('\n')}\n</table>\n`;
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}
+
+/** A header can not be left: what would end it becomes a space. */
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim();
+}
+
+/** One conversation with the mail server. It ends with the signal, whatever the server does. */
+async function transmit(
+  settings: EmailSettings,
+  mail: Mail,
+  signal: AbortSignal,
+): Promise<SMTPConnectionSendInfo> {
+  const connection = new SMTPConnection(connectionOptions(settings));
+  const broken = Promise.withResolvers<never>();
+  // Also after the end: an error that nobody hears would end the process.
+  connection.on('error', broken.reject);
+  connection.on('end', () => broken.reject(new DeliveryFault('the connection was cut')));
+  const giveUp = () => broken.reject(signal.reason);
+  signal.addEventListener('abort', giveUp);
+  broken.promise.catch(() => undefined);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([converse(connection, settings, mail), broken.promise]);
+  } catch (error) {
+    throw faultOf(error);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+    connection.close();
+  }
+}
+
+async function converse(
+  connection: SMTPConnection,
+  settings: EmailSettings,
+  { envelope, text }: Mail,
+): Promise<SMTPConnectionSendInfo> {
+  await told((done) => connection.connect(done));
+  await logIn(connection, settings);
+  return await new Promise((resolve, reject) => {
+    connection.send(envelope, text, (error, info) => {
+      if (error) return reject(error);
+      // The server has the mail. That we leave needs no answer.
+      connection.quit();
+      resolve(info);
+    });
+  });
+}
+
+async function logIn(connection: SMTPConnection, settings: EmailSettings): Promise<void> {
+  const { username, password, tls, smtp_server } = settings;
+  if (!username || !connection.allowsAuth) return;
+  if (!connection.secure && tls !== 'none' && !isLoopbackHost(smtp_server ?? '')) {
+    throw new DeliveryFault(
+      'the mail server offers no encryption, and the password is not sent in the clear',
+    );
+  }
+  await told((done) => connection.login({ user: username, pass: password ?? '' }, done));
+}
+
+function connectionOptions({ smtp_server, smtp_port: port, tls }: EmailSettings) {
+  const host = smtp_server ?? '';
+  return {
+    host,
+    port,
+    secure: tls !== 'none' && port === tlsPort,
+    requireTLS: tls === 'required',
+    ignoreTLS: tls === 'none',
+    maxResponseSize: maxReplyBytes,
+    // Who gives up does not wait for the other side to agree.
+    socketCloseTimeout: 0,
+    // Nobody stands between this process and its own machine, where certificates are made up as a rule.
+    tls: { rejectUnauthorized: tls === 'required' || !isLoopbackHost(host) },
+  };
+}
+
+/** The outcome of a call that tells it to a callback. */
+function told(call: (done: (error?: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    call((error) => (error ? reject(error) : resolve()));
+  });
+}

@@ -1,0 +1,102 @@
+import { type Severity, severities } from '../domain/finding.ts';
+import { failureCodes, type Scan } from '../domain/scan.ts';
+import { visibleText } from '../domain/visible.ts';
+
+/** Largest message, bytes: the JSON of Slack and webhooks, the whole mail with its headers. */
+export const maxMessageBytes = 8 * 1024;
+
+/** What is told about an ended scan: figures and words of this program, and the names and targets that people chose. */
+export type ScanNews = Pick<
+  Scan,
+  'scan_id' | 'name' | 'targets' | 'started_at' | 'completed_at' | 'results' | 'severity_counts'
+> & {
+  event: 'scan.completed' | 'scan.failed';
+  status: 'completed' | 'failed';
+  /** Of the worst finding; null without findings. */
+  max_severity: Severity | null;
+  error: { code: string; message: string } | null;
+};
+
+/** How many targets are named: the first number with which a message fits. */
+const shownTargets = [20, 10, 5, 2, 1, 0] as const;
+/** Characters of a scan's name in a message. */
+const shownName = 100;
+
+export function scanNews(scan: Scan): ScanNews {
+  const { scan_id, name, targets, started_at, completed_at, results, severity_counts } = scan;
+  const status = scan.status === 'completed' ? 'completed' : 'failed';
+  return {
+    event: `scan.${status}`,
+    scan_id,
+    status,
+    name,
+    targets,
+    started_at,
+    completed_at,
+    results,
+    severity_counts,
+    max_severity: severities.find((severity) => severity_counts[severity] > 0) ?? null,
+    // Texts of causes can name files and hosts of this machine; what the code means does not.
+    error: scan.error && { code: scan.error.code, message: failureCodes[scan.error.code] },
+  };
+}
+
+/** One line with everything that matters. */
+export function headline({ scan_id, status, results, max_severity }: ScanNews): string {
+  const { live_hosts, open_ports, vulnerabilities } = results;
+  const found = `${amount(live_hosts, 'live host')}, ${amount(open_ports, 'open port')}, ${amount(vulnerabilities, 'finding')}`;
+  return `Scan ${scan_id} ${status}: ${found}, highest severity ${max_severity ?? 'none'}`;
+}
+
+/** The same in pairs of a name and a value, for people. @param shown targets that are named */
+export function facts(news: ScanNews, shown: number): [name: string, value: string][] {
+  const { scan_id, status, name, error, results, severity_counts, max_severity } = news;
+  const times: [string, string | null][] = [
+    ['Started', news.started_at],
+    ['Completed', news.completed_at],
+  ];
+  return [
+    ['Scan', scan_id],
+    ...(name === null ? [] : [['Name', shortened(name, shownName)] as [string, string]]),
+    ['Status', error ? `${status} (${error.code}): ${error.message}` : status],
+    ['Targets', targetText(news.targets, shown)],
+    ['Live hosts', String(results.live_hosts)],
+    ['Open ports', String(results.open_ports)],
+    ['Findings', String(results.vulnerabilities)],
+    ['By severity', severities.map((severity) => `${severity} ${severity_counts[severity]}`).join(', ')],
+    ['Highest severity', max_severity ?? 'none'],
+    ...times.flatMap(([label, time]) => (time === null ? [] : [[label, time] as [string, string]])),
+  ];
+}
+
+/** The first of the messages, with fewer and fewer targets, that is not too long. */
+export async function fitting<Message extends string | Buffer>(
+  render: (shown: number) => Message | Promise<Message>,
+): Promise<Message> {
+  const [most, ...fewer] = shownTargets;
+  let message = await render(most);
+  for (const shown of fewer) {
+    if (Buffer.byteLength(message) <= maxMessageBytes) break;
+    message = await render(shown);
+  }
+  return message;
+}
+
+/** One line without control characters, at most so many characters long. */
+export function shortened(text: string, length: number): string {
+  // Cut before as well: nobody has to go through a megabyte for a line.
+  const line = visibleText(text.slice(0, length * 2));
+  const characters = [...line];
+  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
+}
+
+function targetText(targets: readonly string[], shown: number): string {
+  const named = targets.slice(0, shown).map((target) => shortened(target, 255));
+  const left = targets.length - named.length;
+  if (named.length === 0) return amount(targets.length, 'target');
+  return left > 0 ? `${named.join(', ')} and ${left} more` : named.join(', ');
+}
+
+function amount(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import type { Scan, ScanRequest } from '../domain/scan.ts';
+import { type AuditActor, type AuditEvent, AuditLog } from '../workspace/audit-log.ts';
+import type { ServerLog } from './log.ts';
+
+const system: AuditActor = { type: 'system', id: null, name: null };
+
+/** The audit log of a server. @param settings the live ones: a reload changes them in place */
+export function openAuditLog(
+  settings: Config['logging']['audit'],
+  workspaceDir: string,
+  log: ServerLog,
+): AuditLog {
+  return new AuditLog({
+    folder: join(workspaceDir, 'audit'),
+    settings,
+    onFault: (message, err) => log.error({ err }, message),
+    onRecovery: (message) => log.warn(message),
+  });
+}
+
+/** A worker begins with a scan, or goes on with one. */
+export function scanStarted(request: ScanRequest, tenant: string | null, resumes: number): AuditEvent {
+  const { scan_id, targets, profile } = request;
+  return {
+    event: 'scan_start',
+    outcome: 'allowed',
+    actor: submitter(request.user),
+    tenant,
+    request: null,
+    resource: { type: 'scan', id: scan_id },
+    details: { targets: targets.length, profile, resumes },
+  };
+}
+
+/** A scan has reached its end, in whatever way. */
+export function scanCompleted(scan: Scan, tenant: string | null): AuditEvent {
+  const { scan_id, status, error, results, started_at, completed_at } = scan;
+  return {
+    event: 'scan_complete',
+    outcome: status === 'completed' ? 'allowed' : 'error',
+    actor: system,
+    tenant,
+    request: null,
+    resource: { type: 'scan', id: scan_id },
+    details: { status, error: error?.code ?? null, results, started_at, completed_at },
+  };
+}
+
+/**
+ * The configuration, a licence, plugins or vulnerability data were changed by the server itself, e.g. by a reload.
+ * @param operation such as `config.reload`
+ */
+export function configChanged(
+  operation: string,
+  ok: boolean,
+  details: Record<string, unknown> = {},
+): AuditEvent {
+  return {
+    event: 'config_change',
+    outcome: ok ? 'allowed' : 'error',
+    actor: system,
+    tenant: null,
+    request: null,
+    resource: { type: operation.split('.')[0] ?? operation, id: null },
+    details: { operation, ...details },
+  };
+}
+
+/** Who asked for a scan: a token, the command line, or a client without a token. */
+function submitter(user: string | null): AuditActor {
+  if (user === null) return { type: 'anonymous', id: null, name: null };
+  return user === 'cli' ? { type: 'user', id: null, name: 'cli' } : { type: 'token', id: user, name: null };
+}

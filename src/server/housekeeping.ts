@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tidyWorkspace } from '../actions/tidy-workspace.ts';
+import type { Store } from '../store/open.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import type { ServerLog } from './log.ts';
+
+/** Time from the start to the first round, and between rounds. */
+const firstRoundMs = 3000;
+const roundMs = 3_600_000;
+/** Pause before each scan: a workspace of thousands is walked in seconds, and nobody notices. */
+const betweenScansMs = 4;
+
+/** Keeps the sizes of scans true and the traces of crashes away, in the background. */
+export class Housekeeping {
+  readonly #context: { store: Store; workspace: Workspace };
+  readonly #log: ServerLog;
+  readonly #closing = new AbortController();
+  #rounds: Promise<void> = Promise.resolve();
+
+  constructor(context: { store: Store; workspace: Workspace }, log: ServerLog) {
+    this.#context = context;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#rounds = this.#run();
+  }
+
+  /** Breaks a round off and waits until nothing of it is under way. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#rounds;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
+    await wait(firstRoundMs);
+    while (!signal.aborted) {
+      try {
+        const { resized, swept, failed } = await tidyWorkspace(
+          this.#context,
+          () => wait(betweenScansMs),
+          signal,
+        );
+        if (swept > 0) this.#log.info({ scans: swept }, 'what crashes left in scans is removed');
+        if (resized > 0) this.#log.debug({ scans: resized }, 'sizes of scans are counted anew');
+        if (failed > 0) this.#log.warn({ scans: failed }, 'scans are damaged; see portolan workspace check');
+      } catch (err) {
+        this.#log.warn({ err }, 'the workspace could not be tidied');
+      }
+      await wait(roundMs);
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createToken } from '../../actions/create-token.ts';
+import { revokeToken } from '../../actions/revoke-token.ts';
+import { rotateToken } from '../../actions/rotate-token.ts';
+import { type RouteEntry, routeTable } from '../fixtures/route-table.ts';
+import { openService, type Service } from '../fixtures/service.ts';
+
+let service: Service;
+let routes: RouteEntry[];
+beforeAll(async () => {
+  service = await openService({ 'server.api.auth': true });
+  routes = routeTable(service.app);
+});
+afterAll(() => service.close());
+
+const make = async (expiry: string | null = '1h') =>
+  await createToken(service.store, { name: 'test', scopes: ['admin'], expiry });
+
+/** Every cause for which a token is no good. */
+async function badTokens(): Promise<Record<string, string | null>> {
+  const [expired, revoked, rotated, good] = [await make(), await make(), await make(), await make()];
+  await service.store.tokens.update(expired.record.id, { expires_at: '2020-01-01T00:00:00.000Z' });
+  await revokeToken(service.store, revoked.record.id);
+  await rotateToken(service.store, rotated.record.id, null);
+  return {
+    missing: null,
+    malformed: 'garbage',
+    'too short': good.token.slice(0, -1),
+    unknown: `svc_zzzzzz_${'A'.repeat(43)}`,
+    'of another secret': `${good.token.slice(0, -2)}__`,
+    expired: expired.token,
+    revoked: revoked.token,
+    rotated: rotated.token,
+  };
+}
+
+/** An address for each request: wrong tokens from one are limited. */
+let addresses = 0;
+function nextAddress(): string {
+  addresses += 1;
+  return `127.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+describe('every method of every route', () => {
+  it('T-043 answers 401 with the same body for every cause, unless the route is open', async () => {
+    const causes = await badTokens();
+    const paths = [
+      ...new Set(routes.map(({ url }) => url)),
+      '/api/v1/unknown',
+      '/api/v1/scans/%',
+      '/elsewhere',
+    ];
+    const open = new Set<string>();
+    const bodies = new Set<string>();
+    for (const path of paths) {
+      for (const method of methods) {
+        for (const [cause, token] of Object.entries(causes)) {
+          const url = path.replace(/:\w+/, '20261006-143022-abcdef');
+          const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+          const answer = await service.app.inject({ method, url, headers, remoteAddress: nextAddress() });
+          if (answer.statusCode !== 401) {
+            open.add(path);
+            // The UI is open, and there is none without its files.
+            const expected = path.startsWith('/ui') ? [404, 405] : [200, 405];
+            expect([method, path, cause, expected.includes(answer.statusCode)]).toEqual([
+              method,
+              path,
+              cause,
+              true,
+            ]);
+            continue;
+          }
+          expect(answer.headers['www-authenticate']).toBe(
+            token === null ? 'Bearer' : 'Bearer error="invalid_token"',
+          );
+          if (method !== 'HEAD')
+            bodies.add(answer.body.replace(String(answer.headers['x-request-id']), 'ID'));
+        }
+      }
+    }
+    expect([...open].filter((path) => !path.startsWith('/api/v1/docs')).toSorted()).toEqual([
+      '/health',
+      '/healthz',
+      '/livez',
+      '/metrics',
+      '/readyz',
+      '/ui',
+      '/ui/*',
+    ]);
+    expect(bodies.size).toBe(1);
+    expect(JSON.parse([...bodies][0] ?? '').error.code).toBe('unauthorized');
+  });
+
+  it('T-043 needs a declared access to be built at all', async () => {
+    const fastify = (await import('fastify')).default();
+    const { requireAccess } = await import('./routes.ts');
+    fastify.addHook('onRoute', requireAccess);
+    expect(() => fastify.get('/open-door', () => '')).toThrow('GET /open-door declares no access');
+  });
+
+  it('answers with 403 to a good token that has none of its scopes', async () => {
+    const { token } = await createToken(service.store, { name: 'm', scopes: ['metrics:read'], expiry: '1h' });
+    const anyToken = new Set<string>();
+    for (const { method, url } of routes.filter((route) => route.url.startsWith('/api/v1/'))) {
+      const path = url.replace(/:\w+/, '20261006-143022-abcdef');
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await service.app.inject({ method, url: path, headers });
+      if (answer.statusCode !== 403) anyToken.add(url);
+      else if (method !== 'HEAD') {
+        expect(answer.json().error.details.required_scopes.length).toBeGreaterThan(0);
+      }
+    }
+    expect([...anyToken].filter((path) => !path.startsWith('/api/v1/docs')).toSorted()).toEqual([
+      '/api/v1/health',
+      '/api/v1/license',
+      '/api/v1/openapi.json',
+      '/api/v1/session',
+      '/api/v1/version',
+    ]);
+  });
+
+  it('is reached by a token with just scan:read and scan:write', async () => {
+    const { token } = await createToken(service.store, {
+      name: 'core',
+      scopes: ['scan:read', 'scan:write'],
+      expiry: '1h',
+    });
+    for (const { method, url } of routes) {
+      const path = url.replace(/:\w+/, '20261006-143022-abcdef');
+      const headers = { authorization: `Bearer ${token}` };
+      const { statusCode } = await service.app.inject({ method, url: path, headers });
+      expect([method, url, [401, 403].includes(statusCode)]).toEqual([method, url, false]);
+    }
+  });
+});

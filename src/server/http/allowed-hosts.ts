@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { isLoopbackHost, parseEndpoint } from '../../config/endpoint.ts';
+import type { Config } from '../../config/schema.ts';
+import { canonicalAddress } from '../../domain/address.ts';
+import { PortolanError } from '../../domain/errors.ts';
+
+/**
+ * The names under which a browser may speak to the server. A page elsewhere can point its own name at this machine
+ * (DNS rebinding) and is then of the same origin as the server in the eyes of the browser; only the name in the Host
+ * header tells.
+ */
+export class AllowedHosts {
+  readonly #configured: ReadonlySet<string>;
+  readonly #bound: string;
+  /** The last good header of each connection: clients repeat it. */
+  readonly #accepted = new WeakMap<Socket, string>();
+
+  constructor({ bind, allowed_hosts }: Config['server']) {
+    this.#configured = new Set(allowed_hosts.map(plainHost));
+    this.#bound = plainHost(parseEndpoint(bind)?.host ?? '');
+  }
+
+  /** A page for browsers: only under the configured names. @throws PortolanError `forbidden_origin` */
+  checkPage(request: IncomingMessage): void {
+    const host = hostOf(request);
+    if (this.#configured.size > 0 ? this.#configured.has(host) : this.#isOwn(host, request)) return;
+    throw forbiddenHost();
+  }
+
+  /**
+   * The API without tokens: this machine's own names, and the configured ones. Browsers always send the header; a
+   * client of HTTP/1.0 without one is none.
+   *
+   * @throws PortolanError `forbidden_origin`
+   */
+  checkApi(request: IncomingMessage): void {
+    const { host: header } = request.headers;
+    if (header === undefined || this.#accepted.get(request.socket) === header) return;
+    const host = hostOf(request);
+    if (!this.#configured.has(host) && !this.#isOwn(host, request)) throw forbiddenHost();
+    this.#accepted.set(request.socket, header);
+  }
+
+  /** The address that the client reached stands for a listener on all addresses. */
+  #isOwn(host: string, { socket }: IncomingMessage): boolean {
+    if (isLoopbackHost(host)) return true;
+    return host !== '' && (host === this.#bound || host === plainHost(socket.localAddress ?? ''));
+  }
+}
+
+/** True when the page that sent the request came from this server itself, by whatever scheme. */
+export function isOwnOrigin(origin: string, { headers }: IncomingMessage): boolean {
+  const url = URL.parse(origin);
+  return url !== null && url.host === headers.host?.toLowerCase();
+}
+
+function hostOf({ headers }: IncomingMessage): string {
+  return plainHost((headers.host ?? '').replace(/:\d{0,5}$/, ''));
+}
+
+/** In lower case, without brackets and the dot of the root; addresses in canonical form. */
+function plainHost(text: string): string {
+  const name = text
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '');
+  return canonicalAddress(name) ?? name;
+}
+
+function forbiddenHost(): PortolanError {
+  return new PortolanError(
+    'forbidden_origin',
+    'The Host name of the request is not one of this server; server.allowed_hosts lists those that are served.',
+  );
+}

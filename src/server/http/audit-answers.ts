@@ -1,0 +1,238 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../../config/schema.ts';
+import { canonicalAddress } from '../../domain/address.ts';
+import type { AddressSet } from '../../domain/address-set.ts';
+import type { PortolanError } from '../../domain/errors.ts';
+import { jobIdPattern } from '../../domain/job.ts';
+import { scanIdPattern } from '../../domain/scan.ts';
+import { compileScope } from '../../domain/scope.ts';
+import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import { parseTargets } from '../../domain/target.ts';
+import type { AuditActor, AuditEvent } from '../../workspace/audit-log.ts';
+import { claimOf } from '../auth.ts';
+import type { RouteContext } from '../context.ts';
+import type { App } from './app-type.ts';
+import { accessOf } from './request-checks.ts';
+import { type KnownPaths, pathOf } from './routes.ts';
+
+/** Characters of a path and of a client's name that are kept. */
+const maxPathLength = 512;
+const maxAgentLength = 256;
+/** Fields of a refused request that are named. */
+const maxFields = 10;
+/** Targets whose addresses are counted again for the record. */
+const maxCounted = 10_000;
+
+/** Of a broken request, so many bytes are looked at for its first line. */
+const maxFirstLine = 16_384;
+
+const nobody: AuditActor = { type: 'anonymous', id: null, name: null };
+
+/** Requests that have their record. */
+const recorded = new WeakSet<FastifyRequest>();
+
+/**
+ * One record in the audit log for each request of the API, whether it was served or refused. Of a request that changes
+ * something, the record is written before the answer leaves; of others when the answer has ended.
+ */
+export class AuditedAnswers {
+  readonly #context: Pick<RouteContext, 'audit' | 'config'>;
+  readonly #paths: KnownPaths;
+
+  constructor(context: Pick<RouteContext, 'audit' | 'config'>, paths: KnownPaths) {
+    this.#context = context;
+    this.#paths = paths;
+  }
+
+  /** Call it before all other hooks are added. */
+  addHooks(app: App): void {
+    app.decorateRequest('refusal', null);
+    // Hooks that need not wait take no promise: there are several for every request.
+    app.addHook('onRequest', (request, reply, done) => {
+      this.follow(request, reply);
+      done();
+    });
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      if (request.method === 'GET' || request.method === 'HEAD') return done();
+      this.#record(request, reply).then(() => done(), done);
+    });
+  }
+
+  /** Records the answer at the latest when its connection ends, however that happens. */
+  follow(request: FastifyRequest, reply: FastifyReply): void {
+    if (!this.#context.config.logging.audit.enabled) return;
+    const record = () => void this.#record(request, reply);
+    reply.raw.once('finish', record);
+    reply.raw.once('close', record);
+  }
+
+  /** What node:http could not parse, as far as its first line shows that it was meant for the API. */
+  recordBroken(
+    { rawPacket }: { rawPacket?: unknown },
+    socket: Socket,
+    { refusal, id }: { refusal: PortolanError; id: string },
+  ): void {
+    const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, maxFirstLine) : '';
+    const [, method, target] =
+      /^([A-Z]{3,10}) (\/(?:api|metrics)(?:[/?][^\s]*)?)(?: HTTP|\r|$)/.exec(packet) ?? [];
+    if (!method || !target) return;
+    void this.#context.audit.record({
+      event: 'api_access',
+      outcome: 'denied',
+      actor: nobody,
+      tenant: null,
+      request: {
+        id,
+        method,
+        path: pathWithoutTokens(target.split('?')[0] ?? '').slice(0, maxPathLength),
+        status: refusal.status,
+        ip: canonicalAddress(socket.remoteAddress ?? '') ?? '',
+        user_agent: null,
+        duration_ms: 0,
+      },
+      resource: null,
+      details: refusalFacts(refusal),
+    });
+  }
+
+  async #record(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { audit, config } = this.#context;
+    if (!config.logging.audit.enabled || recorded.has(request) || this.#isOpen(request, reply)) return;
+    recorded.add(request);
+    const access = recordOf(request, reply, config);
+    const { auditEvent } = request.routeOptions.config ?? {};
+    await Promise.all([
+      audit.record(access),
+      auditEvent ? audit.record({ ...access, event: auditEvent }) : undefined,
+    ]);
+  }
+
+  #isOpen(request: FastifyRequest, reply: FastifyReply): boolean {
+    const isPreflight = request.method === 'OPTIONS' && reply.statusCode === 204;
+    return isPreflight || accessOf(request, this.#paths) === 'open';
+  }
+}
+
+function recordOf(request: FastifyRequest, reply: FastifyReply, config: Config): AuditEvent {
+  const status = reply.statusCode;
+  const refusal = status >= 400 ? request.refusal : null;
+  return {
+    event: 'api_access',
+    outcome: status < 400 ? 'allowed' : status < 500 ? 'denied' : 'error',
+    actor: actorOf(request),
+    tenant: request.space?.tenant ?? claimOf(request.raw)?.record.tenant ?? null,
+    request: {
+      id: request.id,
+      method: request.method,
+      path: pathWithoutTokens(pathOf(request)).slice(0, maxPathLength),
+      status,
+      ip: request.clientAddress,
+      user_agent: request.headers['user-agent']?.slice(0, maxAgentLength) ?? null,
+      duration_ms: Math.round(reply.elapsedTime),
+    },
+    resource: resourceOf(request, reply),
+    details: {
+      ...submissionFacts(request, config, refusal),
+      ...(refusal && refusalFacts(refusal)),
+      ...unprovenClaim(request),
+    },
+  };
+}
+
+/** A token counts as the actor when its secret was right, also when it is expired or revoked. */
+function actorOf(request: FastifyRequest): AuditActor {
+  const claim = claimOf(request.raw);
+  if (!claim?.proven) return nobody;
+  return { type: 'token', id: claim.record.id, name: claim.record.name };
+}
+
+/** Somebody used the id of a token with a wrong secret. */
+function unprovenClaim(request: FastifyRequest): Record<string, unknown> {
+  const claim = claimOf(request.raw);
+  return claim && !claim.proven ? { claimed_token_id: claim.record.id } : {};
+}
+
+const kinds: Record<string, string> = {
+  scans: 'scan',
+  jobs: 'job',
+  modules: 'module',
+  profiles: 'profile',
+  dags: 'dag',
+  plugins: 'plugin',
+};
+
+function resourceOf(request: FastifyRequest, reply: FastifyReply): AuditEvent['resource'] {
+  const { scan_id: scanId, job_id: jobId } = (request.params ?? {}) as Record<string, string | undefined>;
+  if (scanId !== undefined) return { type: 'scan', id: scanIdPattern.test(scanId) ? scanId : null };
+  if (jobId !== undefined) return { type: 'job', id: jobIdPattern.test(jobId) ? jobId : null };
+  const url = request.routeOptions.url ?? '';
+  const name = /^\/(?:api\/v1\/)?([a-z]+)/.exec(url)?.[1];
+  if (name === undefined) return null;
+  const made = /\/([a-z0-9-]+)$/.exec(String(reply.getHeader('location') ?? ''))?.[1];
+  return { type: kinds[name] ?? name, id: made ?? null };
+}
+
+function refusalFacts({ code, details }: PortolanError): Record<string, unknown> {
+  const { required_scopes: scopes, fields, feature } = details;
+  const named = Array.isArray(fields)
+    ? fields.flatMap((problem) => fieldOf(problem)).slice(0, maxFields)
+    : [];
+  return {
+    error: code,
+    ...(scopes !== undefined && { required_scopes: scopes }),
+    ...(feature !== undefined && { feature }),
+    ...(named.length > 0 && { fields: named }),
+  };
+}
+
+function fieldOf(problem: unknown): string[] {
+  const { field } = (problem ?? {}) as { field?: unknown };
+  return typeof field === 'string' ? [field.slice(0, 100)] : [];
+}
+
+/** What a submission asked for: how many targets, how many addresses, and the rule that let it pass or not. */
+function submissionFacts(
+  request: FastifyRequest,
+  config: Config,
+  refusal: PortolanError | null,
+): Record<string, unknown> {
+  const { targets, exclude } = submissionIn(request.body);
+  if (request.method !== 'POST' || !isTextList(targets)) return {};
+  if (targets.length > maxCounted) return { targets: targets.length };
+  const wanted = parseTargets(targets);
+  const unwanted = isTextList(exclude) && exclude.length <= maxCounted ? parseTargets(exclude).covered : null;
+  const addresses = unwanted ? wanted.addresses.minus(unwanted) : wanted.addresses;
+  return {
+    targets: targets.length,
+    addresses: Number(addresses.size),
+    ...(wanted.hostnames.length > 0 && { hostnames: wanted.hostnames.length }),
+    rule: refusal && !isOutOfScope(refusal) ? refusal.code : scopeRule(addresses, config),
+  };
+}
+
+/** A job has the submission of its scans in `params`. */
+function submissionIn(body: unknown): { targets?: unknown; exclude?: unknown } {
+  const { params, ...own } = (body ?? {}) as { params?: unknown; targets?: unknown; exclude?: unknown };
+  return own.targets === undefined && typeof params === 'object' ? (params ?? {}) : own;
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isOutOfScope({ details }: PortolanError): boolean {
+  const { targets } = details;
+  return Array.isArray(targets) && targets.some(({ reason }) => reason === 'out_of_scope');
+}
+
+/** The configuration key that decides about the addresses: the one that refuses some of them, else that allows. */
+function scopeRule(addresses: AddressSet, { scanner }: Config): string {
+  const { scope, blocklist } = scanner;
+  const { outside } = compileScope(scope).split(addresses);
+  const denied = compileScope({ allow: [], deny: scope.deny }).split(outside).outside;
+  if (parseTargets(blocklist).covered.intersect(addresses).size > 0n) return 'scanner.blocklist';
+  if (denied.size > 0n) return scope.deny.length > 0 ? 'scope.deny' : 'unicast';
+  if (outside.size > 0n || scope.allow.length > 0) return 'scope.allow';
+  return 'unicast';
+}

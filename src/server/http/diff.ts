@@ -1,0 +1,99 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type Comparison, compareScans, renderComparison } from '../../actions/compare-scans.ts';
+import { scanIdPattern } from '../../domain/scan.ts';
+import type { RouteContext } from '../context.ts';
+import type { App } from './app-type.ts';
+import { enveloped, metaOf } from './envelope.ts';
+import { count, nullableText, scanIdParams } from './schemas.ts';
+
+const diffQuery = Type.Object({
+  against: Type.String({
+    pattern: scanIdPattern.source,
+    description: 'id of the scan that is the baseline: the changes are from it to the scan of the path',
+  }),
+});
+
+const host = Type.String();
+const port = Type.Integer({ minimum: 1, maximum: 65_535 });
+const protocol = Type.Enum(['tcp', 'udp']);
+const portState = {
+  state: Type.String(),
+  service: nullableText,
+  product: nullableText,
+  version: nullableText,
+};
+const listedPort = Type.Object({ host, port, protocol, ...portState });
+const listedFinding = Type.Object({
+  host,
+  port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  protocol: nullableText,
+  vulnerability: Type.Object({}, { additionalProperties: true }),
+});
+
+const diffSchema = Type.Object({
+  scan_id: Type.String(),
+  against: Type.String(),
+  hosts: Type.Object({ added: Type.Array(host), removed: Type.Array(host) }),
+  ports: Type.Object({
+    added: Type.Array(listedPort),
+    removed: Type.Array(listedPort),
+    changed: Type.Array(
+      Type.Object({ host, port, protocol, before: Type.Object(portState), after: Type.Object(portState) }),
+    ),
+  }),
+  vulnerabilities: Type.Object({
+    new: Type.Array(listedFinding),
+    resolved: Type.Array(listedFinding),
+    unchanged_count: count,
+  }),
+  not_comparable: Type.Array(
+    Type.Object({
+      host,
+      port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+      protocol: nullableText,
+      reason: Type.Enum(['out_of_scope', 'partial', 'port_not_planned', 'not_evaluated']),
+      missing_in: Type.String({ description: 'the scan that could not have found it' }),
+    }),
+    { description: 'what one scan has and the other could not have found; without a port, a whole host' },
+  ),
+});
+
+export function diffRoutes(app: App, context: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id/diff',
+    config: { access: ['scan:read'], streams: true, refusals: ['conflict'] },
+    schema: {
+      summary: 'Compare two finished scans',
+      description:
+        'What appeared, went and changed since the baseline. A scan that waits or runs is a conflict. What a scan ' +
+        'could not have found is not comparable: outside its targets or ports, not evaluated, or not reached by a ' +
+        'scan that failed.',
+      params: scanIdParams,
+      querystring: diffQuery,
+      // Streamed: nothing is serialized by this schema.
+      response: { 200: { content: { 'application/json': { schema: enveloped(diffSchema) } } } },
+    },
+    handler: async (request, reply) => {
+      const { store, workspace } = request.space;
+      const { config, installed } = context;
+      const order = { store, workspace, config, catalogue: installed };
+      const comparison = await compareScans(order, request.params.scan_id, request.query.against);
+      return send(comparison, request, reply);
+    },
+  });
+}
+
+function send(comparison: Comparison, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.header('content-type', 'application/json; charset=utf-8');
+  const body = request.method === 'HEAD' ? [] : answer(comparison, request);
+  return reply.send(Readable.from(body, { objectMode: false }));
+}
+
+async function* answer(comparison: Comparison, request: FastifyRequest): AsyncIterable<string> {
+  yield '{"data":';
+  yield* renderComparison(comparison);
+  yield `,"meta":${JSON.stringify(metaOf(request))}}\n`;
+}

@@ -1,0 +1,155 @@
+import { Type } from 'typebox';
+import { cancelJob } from '../../actions/cancel-job.ts';
+import { maxNameLength } from '../../actions/decide-request.ts';
+import { listJobs } from '../../actions/list-jobs.ts';
+import { showJob } from '../../actions/show-job.ts';
+import { submitJob } from '../../actions/submit-job.ts';
+import { maxScheduleLength } from '../../domain/cron.ts';
+import { type Job, jobStatuses, jobTypes } from '../../domain/job.ts';
+import { scanStatuses } from '../../domain/scan.ts';
+import { choicesOf, type RouteContext } from '../context.ts';
+import type { App } from './app-type.ts';
+import { envelope, enveloped } from './envelope.ts';
+import { linkHeader } from './links.ts';
+import { submissionHeaders } from './scans.ts';
+import { count, nullableText, submissionSchema } from './schemas.ts';
+
+const jobIdParams = Type.Object({ job_id: Type.String() });
+
+const jobBody = Type.Object({
+  type: Type.Enum([...jobTypes]),
+  params: submissionSchema,
+  schedule: Type.Optional(
+    Type.String({
+      maxLength: maxScheduleLength,
+      description:
+        'cron expression of five fields, or @hourly, @daily, @weekly, @monthly, @yearly; absent = one run now. ' +
+        'Times are in queue.timezone.',
+    }),
+  ),
+  pool: Type.Optional(Type.String({ minLength: 1 })),
+  name: Type.Optional(Type.String({ maxLength: maxNameLength })),
+});
+
+const time = Type.String({ format: 'date-time' });
+
+const jobSchema = Type.Unsafe<Job>(
+  Type.Object({
+    job_id: Type.String(),
+    type: Type.Enum([...jobTypes]),
+    params: Type.Object({}, { additionalProperties: true, description: 'the submission of its scans' }),
+    schedule: nullableText,
+    pool: Type.String(),
+    name: nullableText,
+    status: Type.Enum([...jobStatuses]),
+    last_status: nullableText,
+    progress: Type.Number({ minimum: 0, maximum: 100 }),
+    scan_id: nullableText,
+    run_count: count,
+    last_run_at: nullableText,
+    next_run_at: nullableText,
+    next_runs: Type.Array(time, { description: 'the next three times' }),
+    runs: Type.Array(
+      Type.Object({
+        scan_id: nullableText,
+        status: Type.Enum([...scanStatuses]),
+        started_at: nullableText,
+        completed_at: nullableText,
+      }),
+      { description: 'the last 20, the newest first' },
+    ),
+    created_at: time,
+    started_at: nullableText,
+    completed_at: nullableText,
+    error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String() })]),
+    created_by: nullableText,
+  }),
+);
+
+const listQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, default: 50, description: '1 to 1000; more counts as 1000' }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
+  ),
+  status: Type.Optional(Type.String({ description: jobStatuses.join(', ') })),
+  since: Type.Optional(Type.String({ description: 'RFC 3339 time or date; created then or later' })),
+  pool: Type.Optional(Type.String({ maxLength: 64 })),
+  type: Type.Optional(Type.String({ description: jobTypes.join(', ') })),
+});
+
+const listSchema = Type.Object({
+  jobs: Type.Array(jobSchema),
+  total: Type.Integer(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  next_cursor: nullableText,
+});
+
+export function jobRoutes(app: App, context: RouteContext): void {
+  const { config, workers } = context;
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/jobs',
+    config: {
+      access: ['job:write', 'scan:write'],
+      feature: 'jobs',
+      refusals: ['conflict', 'queue_full', 'not_implemented', 'license_required'],
+    },
+    schema: {
+      summary: 'Submit a job: a scan now, or again and again',
+      headers: submissionHeaders,
+      body: jobBody,
+      response: { 201: enveloped(jobSchema) },
+    },
+    handler: async (request, reply) => {
+      const order = { ...context, ...request.space, choices: choicesOf(context), wake: () => workers.wake() };
+      const key = request.headers['idempotency-key'] ?? null;
+      const { job, replayed } = await submitJob(order, request.body, request.tokenId, key);
+      if (replayed) reply.header('idempotency-replayed', 'true');
+      reply.code(201).header('location', `/api/v1/jobs/${job.job_id}`);
+      return envelope(request, job);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/jobs',
+    config: { access: ['job:read', 'scan:read'], feature: 'jobs' },
+    schema: {
+      summary: 'List jobs, newest first',
+      querystring: listQuery,
+      response: { 200: enveloped(listSchema) },
+    },
+    handler: async (request, reply) => {
+      const list = await listJobs({ config, store: request.space.store }, request.query);
+      reply.header('link', linkHeader('/api/v1/jobs', request.query, list));
+      return envelope(request, list);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/jobs/:job_id',
+    config: { access: ['job:read', 'scan:read'], feature: 'jobs' },
+    schema: { summary: 'Show a job', params: jobIdParams, response: { 200: enveloped(jobSchema) } },
+    handler: async (request) =>
+      envelope(request, await showJob({ config, store: request.space.store }, request.params.job_id)),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/jobs/:job_id/cancel',
+    config: { access: ['job:write', 'scan:write'], feature: 'jobs', refusals: ['conflict'] },
+    schema: {
+      summary: 'End a job; the scan that it runs is stopped, its results stay',
+      params: jobIdParams,
+      response: { 200: enveloped(jobSchema) },
+    },
+    handler: async (request) =>
+      envelope(request, await cancelJob({ ...context, ...request.space }, request.params.job_id)),
+  });
+}

@@ -1,0 +1,33 @@
+import type { Server } from 'node:http';
+
+/** Counts the answers of a listener that are under way: a request whose headers have come, until its answer is out. */
+export class OpenAnswers {
+  #count = 0;
+  #onNone: (() => void) | null = null;
+
+  constructor(server: Server) {
+    server.prependListener('request', (_request, response) => {
+      this.#count++;
+      response.once('close', () => {
+        this.#count--;
+        if (this.#count === 0) this.#onNone?.();
+      });
+    });
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Resolves when none is under way, or after `ms`. */
+  async ended(ms: number): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, ms);
+      this.#onNone = () => {
+        clearTimeout(late);
+        resolve();
+      };
+    });
+  }
+}

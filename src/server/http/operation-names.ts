@@ -1,0 +1,58 @@
+/** Groups of operations in the description of the API, in the order in which they are shown. */
+export const operationGroups = {
+  scans: 'Submit scans, follow them and fetch what they found.',
+  jobs: 'Scans in a queue, now or again and again.',
+  workspace: 'What is kept, and for how long.',
+  installation: 'What this service is and what it can run.',
+  health: 'For probes and monitoring.',
+} as const;
+
+interface OperationName {
+  /** Name of the method in generated clients. */
+  operationId: string;
+  group: keyof typeof operationGroups;
+}
+
+/** By method and path, as the routes are registered. An operation without a name here gets none. */
+const names: Record<string, readonly [operationId: string, group: keyof typeof operationGroups]> = {
+  'POST /api/v1/scans': ['submitScan', 'scans'],
+  'GET /api/v1/scans': ['listScans', 'scans'],
+  'POST /api/v1/scans/plan': ['planScan', 'scans'],
+  'GET /api/v1/scans/:scan_id': ['getScan', 'scans'],
+  'DELETE /api/v1/scans/:scan_id': ['deleteScan', 'scans'],
+  'POST /api/v1/scans/:scan_id/cancel': ['cancelScan', 'scans'],
+  'POST /api/v1/scans/:scan_id/pause': ['pauseScan', 'scans'],
+  'POST /api/v1/scans/:scan_id/resume': ['resumeScan', 'scans'],
+  'GET /api/v1/scans/:scan_id/events': ['followScan', 'scans'],
+  'GET /api/v1/scans/:scan_id/records': ['listRecords', 'scans'],
+  'GET /api/v1/scans/:scan_id/results': ['downloadResults', 'scans'],
+  'GET /api/v1/scans/:scan_id/diff': ['compareScans', 'scans'],
+  'POST /api/v1/jobs': ['submitJob', 'jobs'],
+  'GET /api/v1/jobs': ['listJobs', 'jobs'],
+  'GET /api/v1/jobs/:job_id': ['getJob', 'jobs'],
+  'POST /api/v1/jobs/:job_id/cancel': ['cancelJob', 'jobs'],
+  'GET /api/v1/workspace/info': ['getWorkspaceInfo', 'workspace'],
+  'POST /api/v1/workspace/gc': ['collectGarbage', 'workspace'],
+  'GET /api/v1/workspace/scans/:scan_id/export': ['exportScan', 'workspace'],
+  'GET /api/v1/version': ['getVersion', 'installation'],
+  'GET /api/v1/license': ['getLicense', 'installation'],
+  'POST /api/v1/session': ['checkToken', 'installation'],
+  'GET /api/v1/openapi.json': ['getApiDescription', 'installation'],
+  'GET /api/v1/modules': ['listModules', 'installation'],
+  'GET /api/v1/profiles': ['listProfiles', 'installation'],
+  'GET /api/v1/dags': ['listGraphs', 'installation'],
+  'GET /api/v1/plugins': ['listPlugins', 'installation'],
+  'GET /api/v1/vulndb': ['getVulnerabilityData', 'installation'],
+  'GET /api/v1/health': ['getHealth', 'health'],
+  'GET /health': ['isAlive', 'health'],
+  'GET /livez': ['isLive', 'health'],
+  'GET /healthz': ['isHealthy', 'health'],
+  'GET /readyz': ['isReady', 'health'],
+  'GET /metrics': ['getMetrics', 'health'],
+};
+
+/** @param path as registered, e.g. `/api/v1/scans/:scan_id` */
+export function nameOfOperation(method: string, path: string): OperationName | null {
+  const [operationId, group] = names[`${method} ${path}`] ?? [];
+  return operationId === undefined || group === undefined ? null : { operationId, group };
+}

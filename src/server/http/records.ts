@@ -1,0 +1,54 @@
+import { Type } from 'typebox';
+import { listRecords, type RecordList } from '../../actions/list-records.ts';
+import { showScan } from '../../actions/show-scan.ts';
+import type { App } from './app-type.ts';
+import { enveloped, sendData } from './envelope.ts';
+import { linkHeader } from './links.ts';
+import { count, nullableText, scanIdParams } from './schemas.ts';
+
+const recordQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, default: 50, description: '1 to 1000; more counts as 1000' }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
+  ),
+});
+
+const recordMembers = Type.Object({
+  records: Type.Array(
+    Type.Object(
+      { type: Type.Enum(['host', 'port', 'vulnerability', 'error']), timestamp: Type.String() },
+      { additionalProperties: true, description: 'as in the JSON Lines of the results' },
+    ),
+  ),
+  total: count,
+  limit: count,
+  offset: count,
+  next_cursor: nullableText,
+});
+
+export function recordRoutes(app: App): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id/records',
+    config: { access: ['scan:read'] },
+    schema: {
+      summary: 'List the records of a scan page by page',
+      description:
+        'Errors first, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
+        'records come in between; the pages of an ended scan stay as they are.',
+      params: scanIdParams,
+      querystring: recordQuery,
+      response: { 200: enveloped(Type.Unsafe<RecordList>(recordMembers)) },
+    },
+    handler: async (request, reply) => {
+      const { store, workspace } = request.space;
+      const { scan_id } = await showScan(store, request.params.scan_id);
+      const list = await listRecords(workspace.scan(scan_id), request.query);
+      reply.header('link', linkHeader(`/api/v1/scans/${scan_id}/records`, request.query, list));
+      return sendData(request, reply, JSON.stringify(list));
+    },
+  });
+}

@@ -1,0 +1,253 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import type { TokenRecord } from '../../store/tokens.ts';
+import {
+  Authenticator,
+  checkClientAddress,
+  checkScopes,
+  demandsTokens,
+  isProtected,
+  maxFailedAttempts,
+  type RouteAccess,
+} from '../auth.ts';
+import type { RouteContext, ServerContext } from '../context.ts';
+import { RateLimiter, rateHeaders } from '../rate-limit.ts';
+import type { Choice } from '../tenants.ts';
+import { AllowedHosts, isOwnOrigin } from './allowed-hosts.ts';
+import { ClientAddresses } from './client-address.ts';
+import { Cors } from './cors.ts';
+import { type KnownPaths, pathOf } from './routes.ts';
+
+export const maxUrlLength = 8192;
+const maxHeaderFields = 100;
+/** Methods that change nothing. */
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export type RequestCheck = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** What the checks take from the settings that hold until a restart. */
+interface Rules {
+  tokensDemanded: boolean;
+  protectedMode: boolean;
+  clients: ClientAddresses;
+  hosts: AllowedHosts;
+  cors: Cors;
+}
+
+/** Everything that is decided before a body is read, in the order of the contract. */
+export function requestCheck(context: ServerContext, paths: KnownPaths): RequestCheck {
+  const authenticator = new Authenticator(context.store, (err) =>
+    context.log.warn({ err }, 'last use of a token was not stored'),
+  );
+  const failures = new RateLimiter('failed-authentication', maxFailedAttempts);
+  const rules = rulesOf(context.config);
+  const requestLimiter = limiterOf(context);
+
+  return async (request, reply) => {
+    request.unknownFields = [];
+    request.clientAddress = rules.clients.of(request.raw);
+    setHeaders(request, reply);
+    rules.cors.mark(request.raw, reply);
+    if (context.phase === 'draining') reply.header('connection', 'close');
+
+    checkClient(rules, request);
+    checkSize(request);
+    if (rules.cors.isPreflight(request.raw)) return rules.cors.answerPreflight(request.raw, reply);
+    const access = accessOf(request, paths);
+    checkBrowser(rules, request, access);
+    const {
+      wholeService = false,
+      alwaysAuthenticated = false,
+      unmetered = false,
+      streams = false,
+      feature,
+    } = request.routeOptions.config ?? {};
+    if (access === 'open') {
+      if (request.is404) refuseUnknown(paths, request, reply);
+      if (feature) context.licence.demand(feature);
+      return checkPhase(context, request);
+    }
+
+    const tokenDemanded = rules.tokensDemanded || alwaysAuthenticated;
+    const token = tokenDemanded ? await authenticated(authenticator, failures, request, reply) : null;
+    if (token && streams) request.tokenHolds = () => authenticator.holds(request.raw);
+    const choice = context.tenants.choose(request.raw, token, wholeService);
+    const limiter = unmetered ? null : requestLimiter();
+    if (limiter) charge(limiter, bucketOf(choice, token?.id ?? request.clientAddress), reply);
+    if (request.is404) refuseUnknown(paths, request, reply);
+    if ('refusal' in choice) throw choice.refusal;
+    request.space = choice.space;
+    if (token && access !== 'any') checkScopes(token, access);
+    if (feature) context.licence.demand(feature);
+    checkPhase(context, request);
+  };
+}
+
+function rulesOf(config: Config): Rules {
+  const { server } = config;
+  return {
+    tokensDemanded: demandsTokens(config),
+    protectedMode: isProtected(config),
+    clients: new ClientAddresses(server.trusted_proxies),
+    hosts: new AllowedHosts(server),
+    cors: new Cors(server.cors),
+  };
+}
+
+/**
+ * The limiter of the settings, else of the plan, as they are now, null = unlimited; another limit gives every client a
+ * full bucket.
+ */
+function limiterOf({ config: { server }, licence }: RouteContext): () => RateLimiter | null {
+  let limiter: RateLimiter | null = null;
+  return () => {
+    const limit = server.api.rate_limit ?? licence.requestsPerMinute();
+    if (limit !== (limiter?.limit ?? 0)) limiter = limit > 0 ? new RateLimiter('default', limit) : null;
+    return limiter;
+  };
+}
+
+/** A client has a bucket for each of its tenants; made-up names give no further one. */
+function bucketOf(choice: Choice, client: string): string {
+  const tenant = 'space' in choice ? choice.space.tenant : null;
+  return tenant === null ? client : `${tenant}:${client}`;
+}
+
+function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('cache-control', 'no-store');
+}
+
+/** In protected mode neither the connection nor the client behind a trusted proxy may be elsewhere. */
+function checkClient({ protectedMode }: Rules, request: FastifyRequest): void {
+  if (!protectedMode) return;
+  checkClientAddress(request.socket.remoteAddress);
+  checkClientAddress(request.clientAddress);
+}
+
+function checkSize(request: FastifyRequest): void {
+  const { url = '', rawHeaders, httpVersion } = request.raw;
+  if (url.length > maxUrlLength) {
+    throw new PortolanError('uri_too_long', `The URL is above ${maxUrlLength} bytes.`);
+  }
+  if (rawHeaders.length > 2 * maxHeaderFields) {
+    throw new PortolanError(
+      'headers_too_large',
+      `The request has more than ${maxHeaderFields} header fields.`,
+    );
+  }
+  const hosts = hostCount(rawHeaders);
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    const reason = hosts > 1 ? 'must be sent once' : 'is missing';
+    throw new PortolanError('invalid_request', `The Host header ${reason}.`, {
+      fields: [{ field: 'Host', reason }],
+    });
+  }
+}
+
+/** Of two Host headers a proxy in between may have gone by the other one (RFC 9112, 3.2). */
+function hostCount(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
+}
+
+/**
+ * The target of a request without scheme and host. Where it has them, that host counts, whatever the Host header says
+ * (RFC 9112, 3.2.2).
+ */
+export function originForm(request: IncomingMessage): string {
+  const { url = '' } = request;
+  if (url.startsWith('/')) return url;
+  const [, host, target = ''] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
+  if (host === undefined) return url;
+  request.headers.host = host;
+  return target.startsWith('/') ? target : `/${target}`;
+}
+
+/** Who may make the request. */
+export function accessOf(request: FastifyRequest, paths: KnownPaths): RouteAccess {
+  if (request.is404) return paths.isOpen(pathOf(request)) ? 'open' : 'any';
+  return request.routeOptions.config?.access ?? 'any';
+}
+
+/**
+ * Where no tokens are demanded, any page that a browser of this network shows could drive the server: by its own name
+ * pointed at this machine, or by sending requests whose answers it cannot read.
+ */
+function checkBrowser(
+  { tokensDemanded, hosts, cors }: Rules,
+  request: FastifyRequest,
+  access: RouteAccess,
+): void {
+  if (request.routeOptions.config?.page) hosts.checkPage(request.raw);
+  if (tokensDemanded || access === 'open') return;
+  hosts.checkApi(request.raw);
+  const { origin } = request.headers;
+  if (origin === undefined || safeMethods.has(request.method)) return;
+  if (isOwnOrigin(origin, request.raw) || cors.lists(origin)) return;
+  throw new PortolanError(
+    'forbidden_origin',
+    'The request comes from a web page of another origin; server.cors.origins lists those that may call the API.',
+  );
+}
+
+/** A good token always passes: wrong ones from the same address, perhaps that of a proxy, must not shut it out. */
+async function authenticated(
+  authenticator: Authenticator,
+  failures: RateLimiter,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<TokenRecord> {
+  try {
+    const record = await authenticator.authenticate(request.raw);
+    request.tokenId = record.id;
+    request.token = record;
+    return record;
+  } catch (error) {
+    // Without credentials nothing was attempted.
+    const cost = request.headers.authorization === undefined ? 0 : 1;
+    if (isRefusal(error)) charge(failures, request.clientAddress, reply, cost);
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'unauthorized';
+}
+
+/** Every answer carries the state of the bucket. @throws PortolanError `rate_limited` */
+function charge(limiter: RateLimiter, client: string, reply: FastifyReply, cost: 0 | 1 = 1): void {
+  const state = limiter.take(client, cost);
+  const headers = rateHeaders(limiter, state);
+  reply.headers(headers);
+  if (state.allowed) return;
+  throw new PortolanError(
+    'rate_limited',
+    `Too many requests: ${limiter.limit} a minute are allowed (${limiter.policy}); retry in ${headers['retry-after']} s.`,
+  );
+}
+
+/** Here and not in the handler of unknown paths, which comes after the body. @throws PortolanError */
+function refuseUnknown(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): never {
+  const methods = paths.methodsOf(pathOf(request));
+  // A path that cannot be decoded looks like one of ours and leads nowhere.
+  if (methods.length === 0 || methods.includes(request.method))
+    throw new PortolanError('not_found', 'There is no such path.');
+  const allowed = methods.join(', ');
+  reply.header('allow', allowed);
+  const text = `${request.method} is not allowed here; allowed: ${allowed}.`;
+  throw new PortolanError('method_not_allowed', text);
+}
+
+/** @throws PortolanError `unavailable` for new work while the server shuts down */
+function checkPhase({ phase }: ServerContext, { method }: FastifyRequest): void {
+  if (phase !== 'draining' || safeMethods.has(method)) return;
+  throw new PortolanError('unavailable', 'The server is shutting down.');
+}

@@ -1,0 +1,95 @@
+import { forgetJobs } from '../actions/forget-jobs.ts';
+import { moveSchedules, runSchedules, type TurnReport } from '../actions/run-schedules.ts';
+import { choicesOf, type ServerContext } from './context.ts';
+
+/** Schedules are to the minute; a run begins so long after its time at the latest. */
+const tickMs = 1000;
+/** Jobs that were over long ago are looked for this often. */
+const forgetMs = 60_000;
+
+/** Obeys the schedules of jobs, tells jobs how their scans ended, and forgets jobs that were over long ago. */
+export class JobClock {
+  readonly #context: ServerContext;
+  #timer: NodeJS.Timeout | null = null;
+  #tick: Promise<void> | null = null;
+  /** Monotonic milliseconds. */
+  #forgottenAt = Number.NEGATIVE_INFINITY;
+  /** Times that were logged because their runs have to wait. */
+  #waiting = new Set<string>();
+  #failing = false;
+
+  constructor(context: ServerContext) {
+    this.#context = context;
+  }
+
+  async start(): Promise<void> {
+    await moveSchedules(this.#context, new Date());
+    this.#timer = setInterval(() => this.#wake(), tickMs);
+    this.#wake();
+  }
+
+  /** Lets a round end; none begins any more. */
+  async close(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#tick;
+  }
+
+  #wake(): void {
+    if (this.#context.phase === 'draining') return;
+    this.#tick ??= this.#round().finally(() => {
+      this.#tick = null;
+    });
+  }
+
+  async #round(): Promise<void> {
+    const { log } = this.#context;
+    try {
+      await this.#obey();
+      if (performance.now() - this.#forgottenAt >= forgetMs) await this.#forget();
+      this.#failing = false;
+    } catch (err) {
+      if (!this.#failing) log.error({ err }, 'schedules of jobs cannot be obeyed; trying again');
+      this.#failing = true;
+    }
+  }
+
+  async #obey(): Promise<void> {
+    const context = this.#context;
+    const { config, workers } = context;
+    const reports = await runSchedules(
+      {
+        ...context,
+        choices: choicesOf(context),
+        wake: () => workers.wake(),
+        tenants: config.multi_tenant.enabled ? config.multi_tenant.tenants : null,
+      },
+      new Date(),
+    );
+    for (const report of reports) this.#tell(report);
+    this.#waiting = new Set(
+      reports.filter(({ outcome }) => outcome === 'crowded' || outcome === 'broken').map(turnOf),
+    );
+  }
+
+  #tell(report: TurnReport): void {
+    const { log } = this.#context;
+    const { outcome, ...facts } = report;
+    if (outcome === 'started') log.info(facts, 'a job runs');
+    else if (outcome === 'late') log.warn(facts, 'a job runs once for all the times that were missed');
+    else if (outcome === 'skipped') log.warn(facts, 'a run of a job is left out');
+    else if (outcome === 'refused') log.warn(facts, 'a run of a job is refused');
+    else if (this.#waiting.has(turnOf(report))) return;
+    else if (outcome === 'crowded') log.warn(facts, 'a run of a job waits until there is room');
+    else log.error(facts, 'a run of a job cannot begin; trying again');
+  }
+
+  async #forget(): Promise<void> {
+    this.#forgottenAt = performance.now();
+    const jobs = await forgetJobs(this.#context, new Date());
+    if (jobs > 0) this.#context.log.info({ jobs }, 'records of old jobs are deleted');
+  }
+}
+
+function turnOf({ job_id, fire_at }: TurnReport): string {
+  return `${job_id} ${fire_at}`;
+}

@@ -1,0 +1,123 @@
+import type { LoadedConfig } from '../config/load.ts';
+import { type Config, isReloadable } from '../config/schema.ts';
+import { configPaths, setValueAt, valueAt } from '../config/tree.ts';
+import { PortolanError } from '../domain/errors.ts';
+import type { ReloadReport } from '../workspace/reload-notice.ts';
+import type { ServerLog } from './log.ts';
+
+/**
+ * One part of the server that follows the settings. It looks at the new ones and gives back what puts them in force, or
+ * nothing when it has nothing to do. Nothing is put in force unless every step has agreed, so a step must not change
+ * anything before. It runs at every reload: files that settings name may be others although the settings are the same.
+ *
+ * @throws PortolanError when the new settings, or the files that they name, are no good
+ */
+export type ReloadStep = (next: Config, changed: ReadonlySet<string>) => Promise<Commit> | Commit;
+/** Must not throw. */
+type Commit = (() => void) | undefined;
+
+export interface ReloadObserver {
+  begin?(): void;
+  end?(report: ReloadReport): void;
+}
+
+/**
+ * The settings of a running server. There is one `Config` object for its whole life: a reload changes the values within,
+ * so that whoever holds the object, or a section of it, sees them. What is derived from a value is renewed by a step.
+ */
+export class Settings {
+  readonly #config: Config;
+  readonly #read: (() => Promise<LoadedConfig>) | null;
+  readonly #log: ServerLog;
+  readonly #steps = new Map<string, ReloadStep>();
+  readonly #observers: ReloadObserver[] = [];
+  /** Reloads one after another: the one that is asked for last sees the newest files. */
+  #running: Promise<unknown> = Promise.resolve();
+
+  /** @param read reads the settings anew from where they came; null when there is nothing to read */
+  constructor(config: Config, read: (() => Promise<LoadedConfig>) | null, log: ServerLog) {
+    this.#config = config;
+    this.#read = read;
+    this.#log = log;
+  }
+
+  get config(): Config {
+    return this.#config;
+  }
+
+  /** @param name of the part, for the log */
+  onReload(name: string, step: ReloadStep): void {
+    this.#steps.set(name, step);
+  }
+
+  observe(observer: ReloadObserver): void {
+    this.#observers.push(observer);
+  }
+
+  /** Reads the settings anew and puts in force what can be without a restart; all of it or nothing. Never throws. */
+  reload(): Promise<ReloadReport> {
+    const run = this.#running.then(() => this.#reload());
+    this.#running = run;
+    return run;
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    for (const observer of this.#observers) observer.begin?.();
+    const report = await this.#tryReload().catch((error: unknown) => refused(problemsOf(error)));
+    this.#tell(report);
+    for (const observer of this.#observers) observer.end?.(report);
+    return report;
+  }
+
+  async #tryReload(): Promise<ReloadReport> {
+    if (!this.#read) return refused(['this server has no configuration that could be read again']);
+    const { config: read, warnings } = await this.#read();
+    const different = configPaths(this.#config, read).filter(
+      (path) => JSON.stringify(valueAt(this.#config, path)) !== JSON.stringify(valueAt(read, path)),
+    );
+    const changed = different.filter(isReloadable);
+    const next = structuredClone(this.#config);
+    for (const path of changed) setValueAt(next, path, valueAt(read, path));
+    const commits = await this.#prepare(next, new Set(changed));
+    for (const path of changed) setValueAt(this.#config, path, valueAt(read, path));
+    for (const commit of commits) commit();
+    const waiting = different.filter((path) => !isReloadable(path));
+    return { ok: true, changed, needs_restart: waiting, warnings, problems: [] };
+  }
+
+  /** Every step is asked, so that all problems are told at once. */
+  async #prepare(next: Config, changed: ReadonlySet<string>): Promise<(() => void)[]> {
+    const commits: (() => void)[] = [];
+    const problems: string[] = [];
+    for (const [name, step] of this.#steps) {
+      try {
+        const commit = await step(next, changed);
+        if (commit) commits.push(commit);
+      } catch (error) {
+        if (!(error instanceof PortolanError)) this.#log.error({ err: error, part: name }, 'a reload failed');
+        problems.push(...problemsOf(error).map((problem) => `${name}: ${problem}`));
+      }
+    }
+    if (problems.length > 0) throw new PortolanError('configuration', problems.join('\n'), { problems });
+    return commits;
+  }
+
+  #tell({ ok, changed, needs_restart, warnings, problems }: ReloadReport): void {
+    for (const warning of warnings) this.#log.warn(warning);
+    for (const problem of problems) this.#log.error(`configuration: ${problem}`);
+    for (const key of needs_restart) this.#log.warn(`${key} has another value now, which needs a restart`);
+    if (ok) this.#log.info({ changed }, 'the configuration is read again');
+    else this.#log.error('the configuration was not read again; the settings before stay in force');
+  }
+}
+
+function refused(problems: string[]): ReloadReport {
+  return { ok: false, changed: [], needs_restart: [], warnings: [], problems };
+}
+
+/** Only what a person can act on is told; of a fault of the program the log has the cause. */
+function problemsOf(error: unknown): string[] {
+  if (!(error instanceof PortolanError)) return ['a fault of the program; the log has the cause'];
+  const { problems } = error.details;
+  return Array.isArray(problems) ? problems.map(String) : [error.message];
+}

@@ -1,0 +1,138 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import type { Server as HttpsServer } from 'node:https';
+import { createSecureContext, type SecureVersion } from 'node:tls';
+import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
+import type { ServerLog } from './log.ts';
+
+/** What the listener presents; checked, ready to be put in force. */
+export interface TlsMaterial {
+  cert: Buffer;
+  key: Buffer;
+  minVersion: SecureVersion;
+  /** Remarks for the log: nothing that stops the server. */
+  warnings: string[];
+}
+
+type TlsConfig = Config['server']['tls'];
+
+const minVersion: SecureVersion = 'TLSv1.2';
+/** A chain of certificates has some kilobytes. */
+const maxPemBytes = 1024 * 1024;
+const dayMs = 86_400_000;
+/** An expiry that comes sooner is warned about, milliseconds. */
+const expiryNoticeMs = 14 * dayMs;
+const readableByOthers = 0o007;
+
+/**
+ * Reads and checks certificate and key.
+ * @returns null when TLS is off
+ * @throws PortolanError `configuration` when a file is missing or no PEM, the two do not belong together, or the
+ *   certificate is not valid now
+ */
+export async function readTls({ enabled, cert_file, key_file }: TlsConfig): Promise<TlsMaterial | null> {
+  if (!enabled) return null;
+  const cert = await readPem('server.tls.cert_file', cert_file);
+  const key = await readPem('server.tls.key_file', key_file);
+  const certificate = certificateOf(cert, cert_file);
+  checkPair(certificate, keyOf(key, key_file), { cert_file, key_file });
+  const warnings = [...validityWarnings(certificate, cert_file), ...(await modeWarnings(key_file))];
+  checkContext({ cert, key }, cert_file);
+  return { cert, key, minVersion, warnings };
+}
+
+/**
+ * The step of a reload that renews the certificate: connections that are open keep the one they began with.
+ * Nothing is put in force before the returned function is called.
+ *
+ * @throws PortolanError `configuration`; the listener keeps what it has
+ */
+export async function prepareTlsReload(
+  server: HttpsServer,
+  config: TlsConfig,
+  log: ServerLog,
+): Promise<(() => void) | undefined> {
+  const material = await readTls(config);
+  if (!material) return undefined;
+  const { warnings, ...context } = material;
+  return () => {
+    for (const warning of warnings) log.warn(warning);
+    server.setSecureContext(context);
+    log.info({ valid_to: new X509Certificate(context.cert).validTo }, 'the certificate was read again');
+  };
+}
+
+async function readPem(key: string, file: string): Promise<Buffer> {
+  if (file === '') throw refusal(`${key} is not set, and server.tls.enabled is true`);
+  try {
+    const { size } = await stat(file);
+    if (size > maxPemBytes) throw refusal(`${key}: ${file} is larger than ${maxPemBytes} bytes`);
+    return await readFile(file);
+  } catch (error) {
+    if (error instanceof PortolanError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = { ENOENT: 'there is no such file', EACCES: 'it may not be read' }[code ?? ''] ?? code;
+    throw refusal(`${key}: ${file}: ${reason}`, error);
+  }
+}
+
+function certificateOf(pem: Buffer, file: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    throw refusal(`server.tls.cert_file: ${file} holds no certificate in PEM form`, error);
+  }
+}
+
+function keyOf(pem: Buffer, file: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (error) {
+    const encrypted = /ENCRYPTED/.test(pem.toString('latin1'));
+    const reason = encrypted
+      ? 'is encrypted; store it without a passphrase'
+      : 'holds no private key in PEM form';
+    throw refusal(`server.tls.key_file: ${file} ${reason}`, error);
+  }
+}
+
+function checkPair(
+  certificate: X509Certificate,
+  key: KeyObject,
+  { cert_file, key_file }: Omit<TlsConfig, 'enabled'>,
+) {
+  if (certificate.checkPrivateKey(key)) return;
+  throw refusal(
+    `server.tls.key_file: ${key_file} is not the key of the certificate in ${cert_file} (server.tls.cert_file)`,
+  );
+}
+
+/** @throws PortolanError when the certificate is not valid at this moment */
+function validityWarnings({ validFrom, validTo }: X509Certificate, file: string): string[] {
+  const now = Date.now();
+  const place = `server.tls.cert_file: the certificate in ${file}`;
+  if (Date.parse(validFrom) > now) throw refusal(`${place} is not valid before ${validFrom}`);
+  const left = Date.parse(validTo) - now;
+  if (left <= 0) throw refusal(`${place} has expired on ${validTo}`);
+  return left < expiryNoticeMs ? [`${place} expires on ${validTo}`] : [];
+}
+
+async function modeWarnings(file: string): Promise<string[]> {
+  const { mode } = await stat(file);
+  if ((mode & readableByOthers) === 0) return [];
+  return [`server.tls.key_file: every user of this machine can read ${file}; run chmod 600`];
+}
+
+/** What only the library of TLS can tell, such as a key that is too weak or a broken chain. */
+function checkContext(context: { cert: Buffer; key: Buffer }, file: string): void {
+  try {
+    createSecureContext({ ...context, minVersion });
+  } catch (error) {
+    throw refusal(`server.tls.cert_file: ${file} cannot be used: ${(error as Error).message}`, error);
+  }
+}
+
+function refusal(message: string, cause?: unknown): PortolanError {
+  return new PortolanError('configuration', message, {}, cause);
+}

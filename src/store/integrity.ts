@@ -1,0 +1,12 @@
+import { DatabaseSync } from 'node:sqlite';
+
+/** Faults of a store file that SQLite finds, in its words; none when it is sound. Nothing is changed. */
+export function storeFaults(file: string): string[] {
+  const database = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    const rows = database.prepare('pragma quick_check(20)').all() as { quick_check: string }[];
+    return rows.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok');
+  } finally {
+    database.close();
+  }
+}

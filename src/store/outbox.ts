@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { OutboxTableRow, Tables } from './tables.ts';
+import { inView, type TenantView } from './tenant-view.ts';
+
+/** A message that is owed to one channel of an ended scan. */
+export type OwedMessage = Pick<OutboxTableRow, 'id' | 'scan_id' | 'channel' | 'attempts'>;
+
+const columns = ['id', 'scan_id', 'channel', 'attempts'] as const;
+
+/** Messages about ended scans that are still to be sent. They go with their scan. */
+export class OutboxTable {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** @param owner who sends: `server`, or `cli:<pid>` */
+  async owe(
+    scanId: string,
+    channels: readonly string[],
+    owner: string,
+    tenant: string | null,
+    now: number,
+  ): Promise<void> {
+    if (channels.length === 0) return;
+    const rows = channels.map((channel) => ({
+      id: randomUUID(),
+      scan_id: scanId,
+      channel,
+      owner,
+      attempts: 0,
+      next_at: now,
+      tenant,
+    }));
+    await this.#db.insertInto('outbox').values(rows).execute();
+  }
+
+  /** What its sender may try now, the longest due first. */
+  async due(owner: string, now: number, limit: number): Promise<OwedMessage[]> {
+    return await this.#db
+      .selectFrom('outbox')
+      .select(columns)
+      .where('owner', '=', owner)
+      .where('next_at', '<=', now)
+      .where(inView(this.#view))
+      .orderBy('next_at')
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+  }
+
+  async ofScan(scanId: string): Promise<OwedMessage[]> {
+    return await this.#db
+      .selectFrom('outbox')
+      .select(columns)
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .execute();
+  }
+
+  /** @param attempts tries so far @param nextAt epoch milliseconds */
+  async postpone(id: string, attempts: number, nextAt: number): Promise<void> {
+    await this.#db
+      .updateTable('outbox')
+      .set({ attempts, next_at: nextAt })
+      .where('id', '=', id)
+      .where(inView(this.#view))
+      .execute();
+  }
+
+  /** Nothing is owed any more. */
+  async settle(id: string): Promise<void> {
+    await this.#db.deleteFrom('outbox').where('id', '=', id).where(inView(this.#view)).execute();
+  }
+
+  /** Everybody who owes something. */
+  async owners(): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('outbox')
+      .select('owner')
+      .where(inView(this.#view))
+      .distinct()
+      .execute();
+    return rows.map((row) => row.owner);
+  }
+
+  /** Gives what one sender owes to another one. */
+  async handOver(from: string, to: string): Promise<void> {
+    await this.#db
+      .updateTable('outbox')
+      .set({ owner: to })
+      .where('owner', '=', from)
+      .where(inView(this.#view))
+      .execute();
+  }
+}

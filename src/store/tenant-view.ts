@@ -1,0 +1,18 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import type { Tables } from './tables.ts';
+
+/**
+ * Whose rows a table shows and writes: those of one tenant, those without a tenant (null), or all (undefined), as only
+ * the service itself needs them.
+ */
+export type TenantView = string | null | undefined;
+
+/** The condition that every statement on scans and jobs carries. */
+export function inView(view: TenantView) {
+  return (
+    e: ExpressionBuilder<Tables, 'scans' | 'jobs' | 'tokens' | 'outbox' | 'job_orders'>,
+  ): Expression<SqlBool> => {
+    if (view === undefined) return e.and([]);
+    return view === null ? e('tenant', 'is', null) : e('tenant', '=', view);
+  };
+}

@@ -1,0 +1,117 @@
+import { constants, type Dirent } from 'node:fs';
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { createTarPacker, type TarHeader, type TarPackController } from 'modern-tar';
+import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
+import { openRecordFile } from '../open-record.ts';
+import { blockEnd, readIndex, recordFiles } from '../record-files.ts';
+import type { ScanFolder } from '../scan-folder.ts';
+
+/** Files that are being written and will get another name; they are no part of a scan. */
+const draft = /^results\.[\w.]+\.new$|\.[0-9a-f]{12}\.tmp$|\.part$/;
+
+/**
+ * The whole folder of a scan as tar.gz, every name below `<scan_id>/`. Links and special files are left out. Of a
+ * running scan a file is what it was when its turn came, and the record ends with its last sealed row. What is deleted
+ * meanwhile is missing; the archive is whole all the same.
+ */
+export function archiveScan(folder: ScanFolder): Readable {
+  const gzip = createGzip();
+  // An error or an early end reaches both sides; whoever reads gets it from the stream.
+  pipeline(Readable.from(tarBytes(folder)), gzip, () => undefined);
+  return gzip;
+}
+
+async function* tarBytes(folder: ScanFolder): AsyncGenerator<Uint8Array> {
+  const { readable, controller } = createTarPacker();
+  const packing = packFolder(controller, folder.path, basename(folder.path)).then(
+    () => controller.finalize(),
+    (error: unknown) => controller.error(error),
+  );
+  try {
+    yield* readable;
+  } finally {
+    await packing;
+  }
+}
+
+async function packFolder(controller: TarPackController, path: string, name: string): Promise<void> {
+  const entries = await entriesOf(path);
+  if (entries === null) return;
+  const { mtime } = await stat(path).catch(() => ({ mtime: new Date() }));
+  await addEntry(controller, { name: `${name}/`, type: 'directory', size: 0, mode: folderMode, mtime }, null);
+  for (const entry of entries) {
+    const inner = { path: join(path, entry.name), name: `${name}/${entry.name}` };
+    if (entry.isDirectory()) await packFolder(controller, inner.path, inner.name);
+    else if (entry.isFile() && !draft.test(entry.name)) await packFile(controller, inner.path, inner.name);
+  }
+}
+
+/** Null when the folder is gone. */
+async function entriesOf(path: string): Promise<Dirent[] | null> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+async function packFile(controller: TarPackController, path: string, name: string): Promise<void> {
+  const file = await openPlain(path);
+  if (file === null) return;
+  try {
+    const entry = await file.stat();
+    // It was a file when the folder was read.
+    if (!entry.isFile()) return;
+    const size = Math.min(entry.size, await sealedBytes(path));
+    await addEntry(controller, { name, type: 'file', size, mode: fileMode, mtime: entry.mtime }, file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Null when the file is gone, or a link is in its place by now. */
+async function openPlain(path: string): Promise<FileHandle | null> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  return await open(path, flags).catch((error: NodeJS.ErrnoException) => {
+    if (isMissing(error) || error.code === 'ELOOP') return null;
+    throw error;
+  });
+}
+
+/** How much of a record that still grows counts; everything of any other file. */
+async function sealedBytes(path: string): Promise<number> {
+  const files = recordFiles(join(path, '..'));
+  if (path !== files.data) return Number.POSITIVE_INFINITY;
+  const record = await openRecordFile(files);
+  if (record === null) return Number.POSITIVE_INFINITY;
+  await record.file.close();
+  return record.summaryLine === null
+    ? blockEnd((await readIndex(files.index)).at(-1))
+    : Number.POSITIVE_INFINITY;
+}
+
+/** Bytes read and written at once. */
+const pieceBytes = 64 * 1024;
+
+/** Writes exactly the announced bytes: what a file has grown by is left out, what it has lost is filled with zeros. */
+async function addEntry(
+  controller: TarPackController,
+  header: TarHeader,
+  file: FileHandle | null,
+): Promise<void> {
+  const writer = controller.add(header).getWriter();
+  let left = header.size;
+  while (file !== null && left > 0) {
+    const piece = Buffer.alloc(Math.min(pieceBytes, left));
+    const { bytesRead } = await file.read(piece, 0, piece.length, header.size - left);
+    const bytes = bytesRead === 0 ? piece : piece.subarray(0, bytesRead);
+    await writer.write(bytes);
+    left -= bytes.length;
+  }
+  await writer.close();
+}

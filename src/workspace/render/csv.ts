@@ -1,0 +1,89 @@
+import { type Severity, severities } from '../../domain/finding.ts';
+import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import { inPieces } from './pieces.ts';
+
+/**
+ * RFC 4180 with CRLF, one record per port, the header always. No cell is a formula to a spreadsheet: one that would
+ * be gets a leading apostrophe. Control characters appear as `\xNN`, line breaks as `\n`. `rows` come in the order of
+ * mergedRows.
+ */
+export async function* renderCsv(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
+  yield* inPieces(csvRecords(rows));
+}
+
+const csvColumns = [
+  'host',
+  'port',
+  'protocol',
+  'state',
+  'service',
+  'version',
+  'product',
+  'cpe',
+  'vulnerability_ids',
+  'max_severity',
+  'banner',
+];
+
+async function* csvRecords(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
+  yield csvRecord(csvColumns);
+  let port: PortRow | null = null;
+  let findings: VulnerabilityRow[] = [];
+  for await (const row of rows) {
+    if (row.type === 'vulnerability' && port !== null && isOfPort(row, port)) {
+      findings.push(row);
+      continue;
+    }
+    if (port !== null) yield portRecord(port, findings);
+    port = row.type === 'port' ? row : null;
+    findings = [];
+  }
+  if (port !== null) yield portRecord(port, findings);
+}
+
+function isOfPort(finding: VulnerabilityRow, port: PortRow): boolean {
+  return finding.host === port.host && finding.port === port.port && finding.protocol === port.protocol;
+}
+
+function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
+  const { service } = row;
+  return csvRecord([
+    row.host,
+    String(row.port),
+    row.protocol,
+    row.state,
+    service?.name ?? '',
+    service?.version ?? '',
+    service?.product ?? '',
+    service?.cpe ?? '',
+    findings.map((finding) => finding.vulnerability.id).join(';'),
+    worstSeverity(findings),
+    (row.banner ?? '').trimEnd(),
+  ]);
+}
+
+function worstSeverity(findings: VulnerabilityRow[]): Severity | '' {
+  const found = new Set(findings.map((finding) => finding.vulnerability.severity));
+  return severities.find((severity) => found.has(severity)) ?? '';
+}
+
+function csvRecord(cells: string[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+/** Cells like most are: nothing in them to guard, to show or to quote. */
+const plainCell = /^(?:\w[\w .:;/()-]*)?$/;
+
+function csvCell(text: string): string {
+  if (plainCell.test(text)) return text;
+  const guarded = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const visible = guarded
+    .replace(/\r\n|[\r\n\u2028\u2029]/g, '\\n')
+    // Everything else that a terminal or a parser could act on; TAB is harmless inside a cell.
+    .replace(
+      /[\0-\x08\x0b-\x1f\x7f-\x9f]/g,
+      (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    )
+    .toWellFormed();
+  return /[",]/.test(visible) ? `"${visible.replaceAll('"', '""')}"` : visible;
+}

@@ -1,0 +1,163 @@
+import { type Finding, type Severity, severities } from '../../domain/finding.ts';
+import type { HostRow, PortRow } from '../../domain/result.ts';
+import { htmlLines, htmlText, shortened } from './html-text.ts';
+
+/** Characters of a banner or of evidence that are shown; JSON and JSONL hold all of it. */
+const shownBannerLimit = 4000;
+/** Facts of a service or a certificate that are shown. */
+const shownFactLimit = 80;
+/** Characters of one of them. */
+const shownFactLength = 500;
+
+/** What is known of a host besides its ports. */
+export function hostHeader(row: HostRow): string {
+  const anchor = row.hostnames?.length
+    ? ` <small>${htmlText(shortened(row.hostnames.join(', '), 600))}</small>`
+    : '';
+  const os = row.os && [row.os.family, row.os.distribution, row.os.version].filter(Boolean).join(' ');
+  const facts: [string, string | null | undefined][] = [
+    ['State', row.state],
+    ['Latency', typeof row.latency_ms === 'number' ? `${row.latency_ms.toFixed(2)} ms` : null],
+    ['Found by', row.method],
+    ['System', os && `${os} (${confidenceText(row.os?.confidence)})`],
+    ['Device', row.device_type],
+    ['MAC', [row.mac, row.vendor].filter(Boolean).join(' ')],
+    [
+      'Applications',
+      row.applications?.map(({ name, version }) => [name, version].filter(Boolean).join(' ')).join(', '),
+    ],
+    ['Functions', row.functions?.join(', ')],
+    ['Ports', portCounts(row)],
+  ];
+  const liar = row.all_ports_open
+    ? '<p><strong>This host accepts nearly every port:</strong> open ports are no evidence of services here.</p>'
+    : '';
+  return `<header><h3 class="mono">${htmlText(row.host)}${anchor}</h3>${pairs(facts)}${liar}</header>\n`;
+}
+
+function portCounts({ port_counts }: HostRow): string {
+  if (!port_counts) return '';
+  const { open, closed, filtered, not_tried } = port_counts;
+  return Object.entries({ open, closed, filtered, 'not tried': not_tried })
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(', ');
+}
+
+/** The rows of one port, open at their end: findings go into the last cell. */
+export function portRows(row: PortRow, anchor: string): string {
+  const { service } = row;
+  const product = [service?.product, service?.version].filter(Boolean).join(' ');
+  const trust = service ? ` <small>${confidenceText(service.confidence)}</small>` : '';
+  const cpe = service?.cpe ? `<small class="mono">${htmlText(service.cpe)}</small>` : '';
+  return (
+    `<tr class="port" id="${anchor}"><th scope="row" class="mono">${htmlText(`${row.port}/${row.protocol}`)}</th>` +
+    `<td>${htmlText(row.state)} <small>${htmlText(row.reason ?? '')}</small></td>` +
+    `<td>${htmlText(service?.name ?? '')}${trust}</td><td>${htmlText(product)}</td></tr>\n` +
+    `<tr class="more"><td colspan="4">${cpe}${bannerBlock(row)}${factList('TLS', row.tls)}${factList('', row.attributes)}`
+  );
+}
+
+function bannerBlock({ banner, truncated, partial }: PortRow): string {
+  const text = (banner ?? '').trimEnd();
+  if (text === '') return '';
+  const marks = [truncated && 'cut short by a limit', partial && 'the connection broke'].filter(Boolean);
+  const note = marks.length === 0 ? '' : `<small>${marks.join(', ')}</small>`;
+  return `<pre>${htmlLines(shortened(text, shownBannerLimit))}</pre>${note}`;
+}
+
+/** Nested facts as `a.b.c: value`, as many as are shown. */
+function factList(title: string, facts: Record<string, unknown> | null | undefined): string {
+  if (!facts) return '';
+  const found: [string, string][] = [];
+  collectFacts(found, title, facts);
+  const cut = found.length > shownFactLimit ? '<small>more facts are in the JSON form</small>' : '';
+  return pairs(found.slice(0, shownFactLimit)) + cut;
+}
+
+function collectFacts(found: [string, string][], name: string, value: unknown): void {
+  if (found.length > shownFactLimit || value === null || value === undefined || value === '') return;
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) {
+    if (value.length > 0) found.push([name, shortened(value.join(', '), shownFactLength)]);
+  } else if (typeof value === 'object') {
+    for (const [member, inner] of Object.entries(value)) {
+      collectFacts(found, name === '' ? member : `${name}.${member}`, inner);
+    }
+  } else {
+    found.push([shortened(name, 100), shortened(String(value), shownFactLength)]);
+  }
+}
+
+function pairs(facts: readonly [string, string | null | undefined][]): string {
+  const given = facts.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  if (given.length === 0) return '';
+  const lines = given.map(
+    ([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`,
+  );
+  return `<dl class="pairs">${lines.join('')}</dl>`;
+}
+
+/** The severity of a finding; what is none counts as the least. */
+export function severityOf({ severity }: Pick<Finding, 'severity'>): Severity {
+  return severities.includes(severity) ? severity : 'info';
+}
+
+/** One finding with its evidence and what to do. @param place where it is, when that does not follow from around it */
+export function findingBlock(finding: Finding, place: string, anchor = ''): string {
+  const severity = severityOf(finding);
+  const facts: [string, string | null | undefined][] = [
+    ['Detected', finding.detected],
+    ['Affected', finding.affected],
+    ['CPE', finding.cpe],
+    ['Found by', finding.plugin],
+  ];
+  return (
+    `<div class="finding ${severity}"${anchor === '' ? '' : ` id="${anchor}"`}>` +
+    `<h4><span class="badge ${severity}">${severity}</span>${htmlText(finding.id)} ${htmlText(shortened(finding.title, shownFactLength))}` +
+    `${place === '' ? '' : ` <small>${htmlText(place)}</small>`}</h4>` +
+    `<p class="metrics">${metrics(finding)}</p>` +
+    `${finding.backport_note ? `<p>${htmlText(shortened(finding.backport_note, shownBannerLimit))}</p>` : ''}` +
+    `${finding.evidence ? `<pre>${htmlLines(shortened(finding.evidence.trimEnd(), shownBannerLimit))}</pre>` : ''}` +
+    `${finding.remediation ? `<p><b>What to do:</b> ${htmlText(shortened(finding.remediation, shownBannerLimit))}</p>` : ''}` +
+    `${pairs(facts)}${referenceList(finding.references)}</div>\n`
+  );
+}
+
+function metrics({ cvss, kev, epss, confidence }: Finding): string {
+  const parts = [
+    cvss &&
+      `CVSS ${htmlText(cvss.version)}: <b>${htmlText(cvss.score)}</b> <span class="mono">${htmlText(cvss.vector)}</span>`,
+    kev === true && '<b>known to be exploited (KEV)</b>',
+    epss && `EPSS ${htmlText(shareText(epss.score))}, percentile ${htmlText(shareText(epss.percentile))}`,
+    `confidence ${htmlText(confidenceText(confidence))}`,
+  ];
+  return parts.filter(Boolean).join(' · ');
+}
+
+/** A share of 0..1 as a percentage. */
+export function shareText(share: number): string {
+  return `${(Number(share) * 100).toFixed(1)} %`;
+}
+
+function confidenceText(confidence: number | undefined): string {
+  return `${Math.round(Number(confidence ?? 0) * 100)} %`;
+}
+
+/** References that are shown of one finding. */
+const shownReferenceLimit = 20;
+
+function referenceList(references: string[]): string {
+  if (references.length === 0) return '';
+  const items = references
+    .slice(0, shownReferenceLimit)
+    .map((reference) => `<li>${referenceLink(reference)}</li>`);
+  return `<ul>${items.join('')}</ul>`;
+}
+
+/** Only addresses of the web are links. */
+function referenceLink(reference: string): string {
+  const url = URL.parse(reference);
+  const text = htmlText(shortened(reference, shownFactLength));
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return text;
+  return `<a href="${htmlText(url.href)}" rel="noopener noreferrer">${text}</a>`;
+}

@@ -1,0 +1,18 @@
+import type { ResultRow, SummaryRow } from '../../domain/result.ts';
+import { completeRow, rowLine } from '../row-line.ts';
+import { inPieces } from './pieces.ts';
+
+/** One object a line: the rows complete, then the summary. */
+export async function* renderJsonl(
+  rows: AsyncIterable<ResultRow>,
+  summary: SummaryRow,
+): AsyncGenerator<string> {
+  yield* inPieces(jsonlLines(rows, summary));
+}
+
+async function* jsonlLines(rows: AsyncIterable<ResultRow>, summary: SummaryRow): AsyncGenerator<string> {
+  for await (const row of rows) {
+    if (row.type !== 'summary') yield `${rowLine(completeRow(row))}\n`;
+  }
+  yield `${rowLine(summary)}\n`;
+}

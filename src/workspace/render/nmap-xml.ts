@@ -1,0 +1,261 @@
+import { isIPv6 } from 'node:net';
+import type { Finding } from '../../domain/finding.ts';
+import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import { visibleText } from '../../domain/visible.ts';
+import { completeRow } from '../row-line.ts';
+import { cpeUri } from './cpe-uri.ts';
+import { generator } from './generator.ts';
+import { inPieces } from './pieces.ts';
+import type { ResultHead } from './result-head.ts';
+
+/**
+ * The XML output format of nmap, version 1.05, for programs that import it: hosts, ports, services and operating
+ * systems in its elements, banners and findings as `script` elements. `rows` come in the order of mergedRows; one row
+ * is held at a time.
+ */
+export async function* renderNmapXml(
+  head: ResultHead,
+  rows: AsyncIterable<ResultRow>,
+): AsyncGenerator<string> {
+  yield* inPieces(document(head, rows));
+}
+
+async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
+  yield opening(head);
+  let host: OpenHost | null = null;
+  for await (const row of rows) {
+    if (row.type === 'error' || row.type === 'summary') continue;
+    if (row.type !== 'host' && host?.address === row.host) {
+      yield host.add(row);
+      continue;
+    }
+    if (host) yield host.end();
+    host = new OpenHost(row.host);
+    yield host.start(row.type === 'host' ? row : null);
+    if (row.type !== 'host') yield host.add(row);
+  }
+  if (host) yield host.end();
+  yield closing(head);
+}
+
+function opening({ timestamp, summary, scan_id, targets }: ResultHead): string {
+  const start = Math.floor(secondsOf(timestamp) - summary.duration_seconds);
+  // The format knows one scanner; `args` says who wrote this. Importers look at both.
+  const facts = {
+    scanner: 'nmap',
+    args: `${generator.name.toLowerCase()} scan ${shownTargets(targets)}`,
+    start: String(Math.max(0, start)),
+    startstr: timeText(Math.max(0, start)),
+    version: generator.version,
+    xmloutputversion: '1.05',
+  };
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE nmaprun>\n' +
+    `<!-- ${generator.name} ${generator.version}, scan ${scan_id} -->\n` +
+    `<nmaprun${attributes(facts)}>\n<verbose level="0"/>\n<debugging level="0"/>\n`
+  );
+}
+
+/** Targets that `args` names; the rest is a number. */
+const namedTargets = 20;
+
+function shownTargets(targets: string[]): string {
+  const more = targets.length - namedTargets;
+  return `${targets.slice(0, namedTargets).join(' ')}${more > 0 ? ` (and ${more} more)` : ''}`;
+}
+
+function closing({ timestamp, status, partial, summary }: ResultHead): string {
+  const { live_hosts, open_ports, addresses_scanned, duration_seconds } = summary;
+  const time = Math.floor(secondsOf(timestamp));
+  const total = Math.max(addresses_scanned, live_hosts);
+  const finished = {
+    time: String(time),
+    timestr: timeText(time),
+    elapsed: duration_seconds.toFixed(2),
+    summary: `${generator.name}: ${total} addresses (${live_hosts} up, ${open_ports} open ports) in ${duration_seconds.toFixed(2)} s; ${status}${partial ? ', partial' : ''}`,
+    exit: partial ? 'error' : 'success',
+    ...(partial ? { errormsg: `the scan is ${status}; this is what it has found so far` } : {}),
+  };
+  const hosts = { up: String(live_hosts), down: String(total - live_hosts), total: String(total) };
+  return `<runstats><finished${attributes(finished)}/><hosts${attributes(hosts)}/></runstats>\n</nmaprun>\n`;
+}
+
+function secondsOf(timestamp: string): number {
+  const milliseconds = Date.parse(timestamp);
+  return Number.isFinite(milliseconds) ? milliseconds / 1000 : 0;
+}
+
+/** As the C library writes it, e.g. `Sat Nov 21 12:00:00 2026`, in UTC. */
+function timeText(seconds: number): string {
+  const [weekday = '', day = '', month = '', year = '', time = ''] = new Date(seconds * 1000)
+    .toUTCString()
+    .split(' ');
+  return `${weekday.slice(0, 3)} ${month} ${day.replace(/^0/, ' ')} ${time} ${year}`;
+}
+
+/** The element of one host, written as its rows come. */
+class OpenHost {
+  readonly address: string;
+  #port: PortRow | null = null;
+  #hostScripts: string[] = [];
+
+  constructor(address: string) {
+    this.address = address;
+  }
+
+  start(row: HostRow | null): string {
+    const status = { state: 'up', reason: row?.method ?? 'user-set', reason_ttl: '0' };
+    return (
+      `<host><status${attributes(status)}/>${addresses(this.address, row)}${hostnames(row)}` +
+      `${operatingSystem(row)}<ports>${extraPorts(row)}`
+    );
+  }
+
+  add(row: PortRow | VulnerabilityRow): string {
+    if (row.type === 'port') {
+      const end = this.#endPort();
+      this.#port = row;
+      return end + portStart(completeRow(row));
+    }
+    const { vulnerability } = completeRow(row);
+    if (this.#port?.port === row.port && this.#port?.protocol === row.protocol) return script(vulnerability);
+    this.#hostScripts.push(script(vulnerability));
+    return '';
+  }
+
+  end(): string {
+    const scripts = this.#hostScripts.join('');
+    return `${this.#endPort()}</ports>${scripts === '' ? '' : `<hostscript>${scripts}</hostscript>`}</host>\n`;
+  }
+
+  #endPort(): string {
+    const end = this.#port === null ? '' : '</port>';
+    this.#port = null;
+    return end;
+  }
+}
+
+function addresses(host: string, row: HostRow | null): string {
+  const own = { addr: host, addrtype: isIPv6(host) ? 'ipv6' : 'ipv4' };
+  const mac = row?.mac
+    ? `<address${attributes({ addr: row.mac.toUpperCase(), addrtype: 'mac', vendor: row.vendor })}/>`
+    : '';
+  return `<address${attributes(own)}/>${mac}`;
+}
+
+function hostnames(row: HostRow | null): string {
+  const names = (row?.hostnames ?? []).map((name) => `<hostname${attributes({ name, type: 'PTR' })}/>`);
+  return `<hostnames>${names.join('')}</hostnames>`;
+}
+
+function operatingSystem(row: HostRow | null): string {
+  if (!row?.os) return '';
+  const { family, distribution, version, confidence } = row.os;
+  const name = [family, distribution, version].filter(Boolean).join(' ');
+  const accuracy = String(Math.round(confidence * 100));
+  return `<os><osmatch${attributes({ name, accuracy, line: '0' })}/></os>`;
+}
+
+function extraPorts(row: HostRow | null): string {
+  const { closed = 0, filtered = 0 } = row?.port_counts ?? {};
+  return Object.entries({ closed, filtered })
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `<extraports${attributes({ state, count: String(count) })}/>`)
+    .join('');
+}
+
+function portStart(row: PortRow): string {
+  const place = { protocol: row.protocol, portid: String(row.port) };
+  const state = { state: row.state, reason: row.reason, reason_ttl: '0' };
+  const banner = (row.banner ?? '').trimEnd();
+  const bannerScript = banner === '' ? '' : `<script${attributes({ id: 'banner', output: banner })}/>`;
+  return `\n<port${attributes(place)}><state${attributes(state)}/>${service(row)}${bannerScript}`;
+}
+
+/** Service names that mean another one inside TLS. */
+const wrapped: Record<string, string> = {
+  https: 'http',
+  imaps: 'imap',
+  pop3s: 'pop3',
+  smtps: 'smtp',
+  ftps: 'ftp',
+  ldaps: 'ldap',
+  ircs: 'irc',
+  sips: 'sip',
+};
+
+function service({ service: found, tls }: PortRow): string {
+  if (!found) return '';
+  const inner = Object.hasOwn(wrapped, found.name) ? wrapped[found.name] : undefined;
+  const facts = {
+    name: inner ?? found.name,
+    product: found.product,
+    version: found.version,
+    tunnel: inner !== undefined || tls ? 'ssl' : null,
+    method: 'probed',
+    conf: String(Math.round(Math.min(1, Math.max(0, found.confidence)) * 10)),
+  };
+  const cpe = found.cpe === null ? null : cpeUri(found.cpe);
+  return cpe === null
+    ? `<service${attributes(facts)}/>`
+    : `<service${attributes(facts)}><cpe>${escaped(cpe)}</cpe></service>`;
+}
+
+function script(finding: Finding): string {
+  const { id, title, severity, cvss, kev, epss, confidence, evidence, remediation } = finding;
+  const output = [
+    `${severity.toUpperCase()}: ${title}`,
+    evidence && `Evidence: ${evidence}`,
+    remediation && `Remediation: ${remediation}`,
+    ...finding.references,
+  ];
+  const facts = {
+    severity,
+    title,
+    cvss: cvss && String(cvss.score),
+    cvss_vector: cvss?.vector,
+    kev: String(kev),
+    epss: epss && String(epss.score),
+    cpe: finding.cpe,
+    affected: finding.affected,
+    detected: finding.detected,
+    confidence: String(confidence),
+  };
+  const elements = Object.entries(facts)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([key, value]) => `<elem key="${key}">${escaped(String(value))}</elem>`);
+  return `<script${attributes({ id, output: output.filter(Boolean).join('\n') })}>${elements.join('')}</script>`;
+}
+
+function attributes(facts: Record<string, string | null | undefined>): string {
+  return Object.entries(facts)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => ` ${name}="${escaped(String(value))}"`)
+    .join('');
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+/**
+ * Text for an attribute or an element. XML 1.0 has no form at all for most control characters: they are made visible;
+ * LF and TAB are written as references, which a parser does not turn into blanks.
+ */
+function escaped(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .split(/([\n\t])/)
+    .map((part) => (part === '\n' ? '&#10;' : part === '\t' ? '&#9;' : escapedLine(part)))
+    .join('');
+}
+
+function escapedLine(text: string): string {
+  return visibleText(text)
+    .replace(/[\ufffe\uffff]/g, (unit) => `\\u{${unit.charCodeAt(0).toString(16)}}`)
+    .replace(/[&<>"']/g, (character) => entities[character] as string);
+}

@@ -1,0 +1,30 @@
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+
+/**
+ * The name that a file gets when it is rotated: `portolan.log` becomes `portolan-20261006T143022.118Z-001.log`. Names
+ * sort by age.
+ */
+export function rotatedName(path: string, time: Date, index: number): string {
+  const { stem, ending } = partsOf(path);
+  return `${stem}-${time.toISOString().replace(/[-:]/g, '')}-${String(index).padStart(3, '0')}${ending}`;
+}
+
+/** The rotated files of a file, the oldest first. @throws what the system says when the folder cannot be read */
+export async function rotatedFiles(path: string): Promise<string[]> {
+  const { stem, ending } = partsOf(path);
+  const isRotated = (name: string) =>
+    name.startsWith(`${stem}-`) &&
+    name.endsWith(ending) &&
+    /^\d{8}T\d{6}\.\d{3}Z-\d{3}$/.test(name.slice(stem.length + 1, name.length - ending.length));
+  const names = await readdir(dirname(path));
+  return names
+    .filter(isRotated)
+    .sort()
+    .map((name) => join(dirname(path), name));
+}
+
+function partsOf(path: string): { stem: string; ending: string } {
+  const ending = extname(path);
+  return { stem: basename(path, ending), ending };
+}

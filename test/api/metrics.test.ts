@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ServerProcess } from '../program.ts';
+
+const server = new ServerProcess();
+beforeAll(() => server.start(), 30_000);
+afterAll(() => server.dispose());
+
+async function figures(): Promise<Map<string, number>> {
+  const { status, body } = await server.request('/metrics');
+  expect(status).toBe(200);
+  const lines = String(body)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.replace(/ \S+$/, ''), Number(line.split(' ').at(-1))]));
+}
+
+describe('the metrics of a server', () => {
+  it('tell of a scan that ran', async () => {
+    const ports = '20001-20040';
+    const target = { targets: ['127.0.0.9'], ports, options: { discover: false } };
+    const scanId = await server.submit(target);
+    await server.waitForEnd(scanId, 30_000);
+    await expect.poll(async () => (await figures()).get('service_scans_total')).toBe(1);
+    const found = await figures();
+    expect(found.get('service_scans_finished_total{status="completed"}')).toBe(1);
+    expect(found.get('service_scan_duration_seconds_count')).toBe(1);
+    expect(found.get('service_scan_duration_seconds_sum')).toBeGreaterThan(0);
+    expect(found.get('service_packets_sent_total')).toBeGreaterThanOrEqual(40);
+    expect(found.get('service_packets_sent_total')).toBeLessThan(200);
+    expect(found.get('service_node_duration_seconds_count{module_type="connect_scanner"}')).toBe(1);
+    expect(found.get('service_queue_length')).toBe(0);
+    expect(found.get('service_worker_utilization')).toBe(0);
+    expect(found.get('service_workspace_bytes')).toBeGreaterThan(0);
+    expect(found.get('service_http_requests_total{route="/api/v1/scans",status="201"}')).toBe(1);
+    expect([...found.keys()].filter((name) => /127\.|20001|portolan-test/.test(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process';
+import type { Command, Option } from 'commander';
+import { afterAll, describe, expect, it } from 'vitest';
+import { completionScript } from '../../src/cli/completion-script.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import type { CliWiring } from '../../src/cli/wiring.ts';
+import { Home } from './command.ts';
+
+const home = new Home();
+afterAll(() => home.remove());
+
+/** Only the tree is looked at: nothing is run. */
+const unused = () => Promise.reject(new Error('not part of this test'));
+const wiring: CliWiring = {
+  entryFile: '',
+  version: '0.0.0',
+  profilesDir: '',
+  loadRegistry: unused,
+  startServer: unused,
+};
+const program = buildProgram(wiring);
+
+interface Entry {
+  path: string[];
+  command: Command;
+}
+
+function walk(command: Command, path: string[]): Entry[] {
+  return command.commands.flatMap((child) => {
+    const below = [...path, child.name()];
+    return [{ path: below, command: child }, ...walk(child, below)];
+  });
+}
+
+const tree = walk(program, []).map(({ path, command }) => [path.join(' '), command] as const);
+const leaves = tree.filter(([, command]) => command.commands.length === 0 || command.name() === 'scan');
+
+function flagsOf(option: Option): string[] {
+  return [option.short, option.long].filter((flag) => flag !== undefined);
+}
+
+describe('the command tree', () => {
+  it('has every command of the product', () => {
+    const known = tree.map(([path]) => path);
+    for (const path of [
+      'scan',
+      ...['status', 'cancel', 'pause', 'resume', 'watch', 'diff'].map((name) => `scan ${name}`),
+      ...['info', 'list', 'show', 'export', 'delete', 'gc'].map((name) => `workspace ${name}`),
+      ...['start', 'stop', 'status', 'restart', 'logs', 'reload'].map((name) => `server ${name}`),
+      ...['create', 'list', 'revoke', 'rotate', 'verify'].map((name) => `server token ${name}`),
+      ...['validate', 'show', 'list', 'export'].map((name) => `dag ${name}`),
+      ...['submit', 'list', 'show', 'cancel'].map((name) => `job ${name}`),
+      'module list',
+      'module show',
+      'profile list',
+      'profile show',
+      'config init',
+      'config validate',
+      'config show',
+      'doctor',
+      'version',
+      'completion',
+    ])
+      expect(known).toContain(path);
+  });
+
+  it.each(tree)('%s: described, every argument and flag too, no flag twice', (_path, command) => {
+    expect(command.description()).toMatch(/\S/);
+    for (const argument of command.registeredArguments) expect(argument.description).toMatch(/\S/);
+    for (const option of command.options) expect(`${option.flags}: ${option.description}`).toMatch(/: \S/);
+    const flags = [...command.options, ...program.options].flatMap(flagsOf);
+    expect(flags.filter((flag, index) => flags.indexOf(flag) !== index)).toEqual([]);
+  });
+
+  it.each(tree)('%s: its help names its own flags and those of the program, no others', (_path, command) => {
+    const help = command.helpInformation();
+    expect(help).toContain(command.description().split('\n')[0]?.split(' ')[0]);
+    const own = [...command.options, ...program.options].filter((option) => !option.hidden);
+    for (const option of own) expect(help).toContain(option.long);
+    const named = help.match(/^ {2}(?:-\w, )?(--[\w-]+)/gm)?.map((line) => line.replace(/^.*--/, '--')) ?? [];
+    expect(named.sort()).toEqual([...own.map(({ long }) => long), '--help'].sort());
+    for (const line of help.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+  });
+
+  it.each(leaves)('%s: exit code 2 for an unknown flag', async (path, command) => {
+    const values = command.registeredArguments.filter(({ required }) => required).map(() => 'bash');
+    const needed = command.options
+      .filter(({ mandatory }) => mandatory)
+      .flatMap(({ long, argChoices }) => [long ?? '', argChoices?.[0] ?? 'x']);
+    const args = [...path.split(' '), ...values, ...needed, '--no-such-flag'];
+    const { code, stdout, stderr } = await home.run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('--no-such-flag');
+  });
+});
+
+describe('completion', () => {
+  it('offers every command and flag in bash, also below an alias', () => {
+    const lines = tree.flatMap(([path, command]) => {
+      const [last = '', before] = [path.split(' ').at(-1), path.split(' ').slice(0, -1).join(' ')];
+      const long = command.options.filter(({ hidden }) => !hidden).map((option) => option.long ?? '');
+      return [
+        { line: `portolan ${before} ${last}`, expected: last },
+        ...long.map((flag) => ({ line: `portolan ${path} ${flag}`, expected: flag })),
+      ];
+    });
+    lines.push({ line: 'portolan storage li', expected: 'list' });
+    const asked = lines.map(({ line, expected }) => {
+      const words = line.split(' ').filter((word) => word !== '');
+      return `ask ${words.length - 1} '${expected}' ${words.map((word) => `'${word}'`).join(' ')}`;
+    });
+    const script = `${completionScript(program, 'bash')}
+ask() { COMP_CWORD=$1; expected=$2; shift 2; COMP_WORDS=("$@"); COMPREPLY=(); _portolan
+  [[ " \${COMPREPLY[*]} " == *" $expected "* ]] || echo "$* lacks $expected"; }
+${asked.join('\n')}`;
+    const run = spawnSync('bash', ['--noprofile', '--norc'], { input: script, encoding: 'utf8' });
+    expect([run.stdout, run.stderr]).toEqual(['', '']);
+    expect(asked.length).toBeGreaterThan(100);
+  });
+
+  it.each(['bash', 'zsh', 'fish', 'powershell'] as const)('names every command in %s', (shell) => {
+    const script = completionScript(program, shell);
+    for (const [path] of tree) for (const word of path.split(' ')) expect(script).toContain(word);
+    for (const [, command] of tree) {
+      for (const { long, hidden } of command.options) if (!hidden) expect(script).toContain(long?.slice(2));
+    }
+  });
+});

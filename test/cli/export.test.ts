@@ -1,0 +1,150 @@
+import { readFileSync, statSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { unpackTar } from 'modern-tar';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { ServerProcess } from '../program.ts';
+import { Home } from './command.ts';
+import { Listeners } from './listeners.ts';
+
+/** What a hostile service says: markup, a terminal command, a formula. */
+const banner = '=<script>alert(1)</script>\x1b[2J\x9b\r\n';
+
+const home = new Home();
+const listeners = new Listeners();
+const server = new ServerProcess();
+let port = 0;
+beforeAll(async () => {
+  port = await listeners.greet(Buffer.from(banner, 'latin1'));
+  await server.start();
+}, 30_000);
+afterAll(async () => {
+  await server.dispose();
+  listeners.close();
+  home.remove();
+});
+
+const scanArgs = () => ['scan', '127.0.0.1', '--no-discover', '--ports', String(port), '--timeout', '1s'];
+
+/** The beginning of each form, and what is in it of the port. */
+const forms = [
+  ['json', 'report.json', /^\{"scan_id":/],
+  ['jsonl', 'report.jsonl', /^\{"type":"host"/],
+  ['csv', 'report.csv', /^host,port,protocol,state/],
+  ['yaml', 'report.yaml', /^scan_id: /],
+  ['html', 'report.html', /^<!doctype html>/],
+  ['nmap', 'report.xml', /^<\?xml version="1.0" encoding="UTF-8"\?>\n<!DOCTYPE nmaprun>/],
+  ['sarif', 'report.sarif', /^\{"\$schema":/],
+  ['text', 'report.txt', /^127\.0\.0\.1 /],
+] as const;
+
+/** Those that only files are told by; the others have their tests with the scans. */
+const newForms: string[] = ['yaml', 'html', 'nmap', 'sarif'];
+
+describe.each([
+  ['here', () => [] as string[]],
+  ['on a server', () => ['--server', server.url]],
+])('a scan %s', (_where, place) => {
+  it('is written in the format that the name of the file says', async () => {
+    for (const [format, name, beginning] of forms.filter(([form]) => newForms.includes(form))) {
+      const file = home.file(name);
+      const ended = await home.run([...scanArgs(), ...place(), '-o', file]);
+      expect({ format, code: ended.code, stdout: ended.stdout }).toEqual({ format, code: 0, stdout: '' });
+      const text = readFileSync(file, 'utf8');
+      expect(text).toMatch(beginning);
+      expect(text).not.toMatch(/[^\P{Cc}\r\n]/u);
+      if (format === 'html' || format === 'nmap') expect(text).not.toContain('<script>');
+      if (format !== 'sarif') expect(text).toContain(String(port));
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    }
+  }, 120_000);
+
+  it('prints YAML that means what the JSON says', async () => {
+    const [yaml, json] = await Promise.all(
+      ['yaml', 'json'].map((format) => home.run([...scanArgs(), ...place(), '--format', format])),
+    );
+    const [ofYaml, ofJson] = [parse(yaml?.stdout ?? ''), JSON.parse(json?.stdout ?? '')];
+    expect(Object.keys(ofYaml)).toEqual(Object.keys(ofJson));
+    expect(ofYaml.results[0].ports[0].banner).toBe(ofJson.results[0].ports[0].banner);
+    expect(ofYaml.results[0].ports[0].banner).toContain('<script>');
+  }, 60_000);
+});
+
+describe('workspace export', () => {
+  let scanId = '';
+  let remoteId = '';
+  beforeAll(async () => {
+    const ended = await home.run([...scanArgs(), '--format', 'json']);
+    scanId = JSON.parse(ended.stdout).scan_id;
+    remoteId = await server.submit({
+      targets: ['127.0.0.1'],
+      ports: String(port),
+      options: { discover: false, timeout: '1s' },
+    });
+    await server.waitForEnd(remoteId, 30_000);
+  }, 60_000);
+
+  const exported = (place: 'here' | 'there', ...args: string[]) =>
+    home.run([
+      'workspace',
+      'export',
+      ...(place === 'here' ? [scanId] : [remoteId, '--server', server.url]),
+      ...args,
+    ]);
+
+  it.each(['here', 'there'] as const)(
+    'gives every format of a scan %s',
+    async (place) => {
+      for (const [format, , beginning] of forms) {
+        const ended = await exported(place, '--format', format);
+        expect({ format, code: ended.code, stderr: ended.stderr }).toEqual({ format, code: 0, stderr: '' });
+        expect(ended.stdout).toMatch(beginning);
+      }
+      expect((await exported(place)).stdout).toMatch(/^\{"scan_id":/);
+    },
+    60_000,
+  );
+
+  it.each([
+    ['here', ['--include-artifacts']],
+    ['here', ['--format', 'tar.gz']],
+    ['there', ['--include-artifacts']],
+  ] as const)('writes the whole scan %s with %j', async (place, args) => {
+    const file = home.file('scan.tar.gz');
+    expect(await exported(place, ...args, '-o', file)).toMatchObject({ code: 0, stdout: '' });
+    const names = (await unpackTar(gunzipSync(readFileSync(file)))).map(({ header }) => header.name);
+    const id = place === 'here' ? scanId : remoteId;
+    expect(names).toEqual(expect.arrayContaining([`${id}/request.json`, `${id}/status.json`]));
+    expect(names.every((name) => name.startsWith(`${id}/`))).toBe(true);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ['an unknown format', ['--format', 'exe'], 2, /choose one of/],
+    ['pdf', ['-o', 'x.pdf'], 2, /not in this build/],
+    ['files in another format', ['--include-artifacts', '--format', 'json'], 2, /tar\.gz/],
+  ])('refuses %s', async (_what, args, code, reason) => {
+    const ended = await exported('here', ...args);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toMatch(reason);
+  });
+
+  it('T-022 shows the results of a scan on a server without a byte for the terminal', async () => {
+    for (const format of ['text', 'json']) {
+      const show = [
+        'workspace',
+        'show',
+        remoteId,
+        '--server',
+        server.url,
+        '--show-results',
+        '--format',
+        format,
+      ];
+      const ended = await home.run(show);
+      expect(ended.code).toBe(0);
+      expect(ended.stdout).toContain('<script>');
+      expect(ended.stdout).not.toMatch(/[^\P{Cc}\n]/u);
+    }
+  });
+});

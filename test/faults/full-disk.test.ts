@@ -1,0 +1,179 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { launcher } from '../cli/command.ts';
+
+const run = promisify(execFile);
+
+/** A file system of its own size needs root; in a mount namespace nobody else sees it. */
+function canMount(): boolean {
+  try {
+    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()], { stdio: 'ignore' });
+    return true;
+  } catch {
+    console.log('skipped: full disk: mounting a small file system needs root');
+    return false;
+  }
+}
+
+let listener: Server;
+let port: number;
+let dir: string;
+let server: ChildProcess;
+let url = '';
+let log = '';
+
+beforeAll(async () => {
+  listener = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.end(`220 ${'x'.repeat(3000)}\r\n`);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '0.0.0.0', resolve));
+  port = (listener.address() as { port: number }).port;
+});
+
+afterAll(() => {
+  listener.close();
+});
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-full-'));
+});
+
+afterEach(async () => {
+  if (server.exitCode === null) {
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+  }
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** A server whose workspace is a tmpfs of a few MiB; `unshare` and `sh` become the server. */
+async function startServer(): Promise<void> {
+  const script = 'mount -t tmpfs -o size=24m tmpfs "$0" && exec "$@"';
+  const args = [
+    process.execPath,
+    launcher,
+    'server',
+    'start',
+    '--bind',
+    '127.0.0.1:0',
+    '--log-format',
+    'json',
+  ];
+  server = spawn(
+    'unshare',
+    ['--mount', 'sh', '-c', script, dir, ...args, '--workspace-dir', join(dir, 'ws')],
+    {
+      env: { ...process.env, XDG_CONFIG_HOME: dir },
+    },
+  );
+  log = '';
+  for (const stream of [server.stdout, server.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      log += chunk.toString();
+    });
+  for (let tries = 0; tries < 400; tries++) {
+    url = /"url":"(http[^"]+)"/.exec(log)?.[1] ?? '';
+    if (url !== '') return;
+    await sleep(50);
+  }
+  throw new Error(`the server did not begin to serve:\n${log}`);
+}
+
+/** Runs a command where the server's file system is to be seen. */
+async function inside(command: string): Promise<void> {
+  await run('nsenter', ['--mount', '--target', String(server.pid), 'sh', '-c', command]);
+}
+
+/** Writes until nothing more goes. */
+const fill = () =>
+  inside(
+    `cat /dev/zero > ${dir}/ballast 2>/dev/null || true; cat /dev/zero > ${dir}/crumbs 2>/dev/null || true`,
+  );
+const empty = () => inside(`rm -f ${dir}/ballast ${dir}/crumbs`);
+
+async function call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Answer }> {
+  const response = await fetch(url + path, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  // Half an answer is a failure of the test.
+  return { status: response.status, body: (await response.json()) as Answer };
+}
+
+interface Answer {
+  data: {
+    scan_id: string;
+    status: string;
+    error: { code: string } | null;
+    total: number;
+    deleted_count: number;
+    results: unknown[];
+  };
+  error: { code: string };
+}
+
+const submit = (more: object = {}) =>
+  call('POST', '/api/v1/scans', { targets: ['127.0.0.1'], ports: String(port), ...more });
+
+async function ended(scanId: string): Promise<Answer['data']> {
+  for (let tries = 0; tries < 400; tries++) {
+    const { body } = await call('GET', `/api/v1/scans/${scanId}`);
+    if (['completed', 'failed'].includes(body.data.status)) return body.data;
+    await sleep(100);
+  }
+  throw new Error(`${scanId} does not end`);
+}
+
+it.runIf(canMount())(
+  'T-075: a full disk at submit, while scanning and in gc has its code, and all works again with space',
+  async () => {
+    await startServer();
+    const first = (await submit()).body.data.scan_id;
+    expect(await ended(first)).toMatchObject({ status: 'completed' });
+
+    await fill();
+    const refused = await submit();
+    expect(refused.status).toBe(507);
+    expect(refused.body.error.code).toBe('insufficient_storage');
+    expect((await call('GET', '/api/v1/scans')).body.data.total).toBe(1);
+    expect((await call('GET', `/api/v1/scans/${first}/results`)).body.data.results).toHaveLength(1);
+    expect((await call('GET', '/api/v1/health')).status).toBeLessThan(504);
+
+    await empty();
+    const scanned = await submit({ targets: ['127.83.0.0/25'], rate: 40, options: { discover: false } });
+    expect(scanned.status).toBe(201);
+    const hurt = scanned.body.data.scan_id;
+    await sleep(1500);
+    await fill();
+    await sleep(2500);
+    expect((await call('GET', `/api/v1/scans/${first}`)).status).toBe(200);
+    await empty();
+    expect(await ended(hurt)).toMatchObject({ status: 'failed', error: { code: 'insufficient_storage' } });
+    const kept = await call('GET', `/api/v1/scans/${hurt}/results`);
+    expect(kept.status).toBe(200);
+    expect(kept.body.data).toMatchObject({ scan_id: hurt, status: 'failed', partial: true });
+
+    expect(await ended((await submit()).body.data.scan_id)).toMatchObject({ status: 'completed' });
+    await fill();
+    const collected = await call('POST', '/api/v1/workspace/gc', { keep_last: 1 });
+    expect(collected.status).toBe(200);
+    expect(collected.body.data.deleted_count).toBeGreaterThan(0);
+    await empty();
+    expect((await call('POST', '/api/v1/workspace/gc', { keep_last: 1 })).status).toBe(200);
+    expect((await call('GET', '/api/v1/scans')).body.data.total).toBe(1);
+    expect(await ended((await submit()).body.data.scan_id)).toMatchObject({ status: 'completed' });
+    expect(server.exitCode).toBeNull();
+    expect(log).not.toContain('"level":60');
+  },
+  90_000,
+);

@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isFinal } from '../../src/domain/scan.ts';
+import { openService, type Service } from '../../src/server/fixtures/service.ts';
+import { childrenOf } from '../program.ts';
+import { TargetField } from './target-field.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portolan-hostile-'));
+const logFile = join(folder, 'log');
+let field: TargetField;
+let service: Service;
+
+beforeAll(async () => {
+  field = await TargetField.open(['127.86.0.1'], 20);
+  writeFileSync(logFile, '');
+  process.env['HOSTILE_LOG'] = logFile;
+  process.env['HOSTILE_PORTS'] = JSON.stringify(field.ports);
+  const entryFile = fileURLToPath(new URL('hostile-program.ts', import.meta.url));
+  service = await openService({}, { working: true, entryFile });
+});
+afterAll(async () => {
+  await service?.close();
+  field?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const submit = (graph: { dag: string } | { profile: string }) =>
+  service.submit('hostile', { targets: ['127.86.0.1'], rate: 200, ...graph });
+const scanProcesses = () =>
+  childrenOf(process.pid).filter((pid) => commandOf(pid).includes('hostile-program'));
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+it('T-086 an error outside of any promise fails its node, once, and nothing else', async () => {
+  const scanId = await submit({ dag: 'port-scan' });
+  const scan = await service.until(scanId, ({ status }) => isFinal(status));
+  expect(scan).toMatchObject({ status: 'completed', progress: { resumes: 0 } });
+  const stages = scan.stages.map(({ instance_id, status, error }) => [instance_id, status, error]);
+  expect(stages).toEqual([
+    ['at_once', 'failed', 'at once'],
+    ['in_timer', 'failed', 'an error outside of its promise: in a timer'],
+    ['after_end', 'failed', 'an error outside of its promise: after the end'],
+    ['emitter', 'failed', 'an error outside of its promise: emitted'],
+    ['decent', 'completed', null],
+  ]);
+  const records = readFileSync(logFile, 'utf8').trim().split('\n');
+  const nodes = records.map((line) => (JSON.parse(line) as { node?: string }).node);
+  expect(nodes.toSorted()).toEqual(['after_end', 'at_once', 'emitter', 'in_timer']);
+});
+
+it('T-057 a module that ignores a cancel is silenced at once, and its worker goes', async () => {
+  const scanId = await submit({ profile: 'standard' });
+  await expect.poll(() => field.contacts.length, { timeout: 10_000 }).toBeGreaterThan(20);
+  const asked = performance.now();
+  const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+  expect(answer.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+  await sleep(1500);
+  expect(field.since(asked + 1000)).toEqual([]);
+  await expect.poll(scanProcesses).toEqual([]);
+  expect(field.open).toBe(0);
+});
+
+it('T-057 a module that never gives the processor back is ended by force', async () => {
+  const scanId = await submit({ profile: 'quick' });
+  await service.until(scanId, ({ status }) => status === 'running');
+  await expect.poll(() => scanProcesses().length).toBe(1);
+  await sleep(1000);
+  expect((await service.store.scans.get(scanId))?.status).toBe('running');
+  const asked = performance.now();
+  const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+  expect(answer.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+  expect(performance.now() - asked).toBeLessThan(3500);
+  expect(scanProcesses()).toEqual([]);
+});

@@ -1,0 +1,140 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { keepScan, keptId } from '../../src/actions/fixtures/kept-scan.ts';
+import type { ScanRequest } from '../../src/domain/scan.ts';
+import { openStore, type Store } from '../../src/store/open.ts';
+import { openWorkspace, type Workspace } from '../../src/workspace/workspace.ts';
+import { residentBytes, ServerProcess } from '../program.ts';
+
+const scans = 5000;
+const mebibyte = 1_048_576;
+/** How much slower a busy machine may be than what is promised. */
+const slack = 3;
+
+let server: ServerProcess;
+let emptyBytes: number;
+
+beforeAll(async () => {
+  const blank = new ServerProcess();
+  await blank.start();
+  await blank.request('/api/v1/scans');
+  emptyBytes = residentBytes(blank.pid);
+  await blank.dispose();
+  server = new ServerProcess();
+  await fillWorkspace(server.workspace);
+}, 120_000);
+
+afterAll(async () => {
+  await server.dispose();
+});
+
+/** One scan is kept as a scan that ran leaves it, the others are its copies. */
+async function fillWorkspace(dir: string): Promise<void> {
+  const workspace = await openWorkspace(dir);
+  const store = await openStore(workspace.storeFile);
+  const model = await keepScan({ store, workspace }, 0, 20, { compress: true, keep_artifacts: false });
+  const names = ['request.json', 'status.json', 'results.jsonl.gz', 'results.members', 'results.sequence'];
+  const files = names.map((name): [string, Buffer] => [name, readFileSync(join(model.path, name))]);
+  const request = await model.request();
+  const { size_bytes } = await store.scans.totals();
+  for (let start = 1; start < scans; start += 500) {
+    const numbers = Array.from({ length: Math.min(500, scans - start) }, (_, index) => start + index);
+    for (const number of numbers) copyFiles(workspace, number, files);
+    await store.transaction(async (inside) => {
+      for (const number of numbers) await insertCopy(inside, request, number, size_bytes);
+    });
+  }
+  await store.close();
+}
+
+function copyFiles(workspace: Workspace, number: number, files: [string, Buffer][]): void {
+  const { path } = workspace.scan(keptId(number));
+  mkdirSync(join(path, 'reports'), { recursive: true, mode: 0o700 });
+  for (const [name, bytes] of files) {
+    const own = name === 'request.json' ? bytes.toString().replaceAll(keptId(0), keptId(number)) : bytes;
+    writeFileSync(join(path, name), own, { mode: 0o600 });
+  }
+}
+
+async function insertCopy(store: Store, request: ScanRequest, number: number, size: number): Promise<void> {
+  const scan_id = keptId(number);
+  const created_at = new Date(Date.UTC(2026, 0, 1) + number * 60_000).toISOString();
+  await store.scans.insert({ ...request, scan_id, created_at });
+  await store.scans.update(scan_id, {
+    status: 'completed',
+    started_at: created_at,
+    completed_at: created_at,
+  });
+  await store.scans.setSize(scan_id, size);
+}
+
+/** Makes the start a cold one; only root may. */
+function dropCaches(): boolean {
+  try {
+    writeFileSync('/proc/sys/vm/drop_caches', '3');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function timed(path: string): Promise<number> {
+  const startedAt = performance.now();
+  const { status } = await server.request(path);
+  expect(status).toBe(200);
+  return performance.now() - startedAt;
+}
+
+function percentile(values: number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? 0;
+}
+
+it(`T-081: serves ${scans} finished scans soon after a cold start, from little memory`, async () => {
+  const cold = dropCaches();
+  const startedAt = performance.now();
+  await server.start();
+  await timed('/api/v1/scans');
+  const served = performance.now() - startedAt;
+  const pages: number[] = [];
+  for (let page = 0; page < 50; page++) pages.push(await timed(`/api/v1/scans?limit=50&offset=${page * 97}`));
+  pages.push(
+    await timed('/api/v1/scans?q=scan&limit=50'),
+    await timed('/api/v1/scans?status=completed&limit=50'),
+  );
+  const more = (residentBytes(server.pid) - emptyBytes) / mebibyte;
+  const figures = [
+    `first list ${served.toFixed(0)} ms after the ${cold ? 'cold ' : ''}start`,
+    `page p50 ${percentile(pages, 0.5).toFixed(1)} ms, slowest ${percentile(pages, 1).toFixed(1)} ms`,
+    `memory ${more.toFixed(0)} MiB above an empty workspace`,
+  ];
+  console.log(`${scans} scans: ${figures.join('; ')}`);
+  expect(served).toBeLessThan(2000 * slack);
+  expect(percentile(pages, 0.95)).toBeLessThan(100 * slack);
+  expect(more).toBeLessThan(200);
+}, 60_000);
+
+it(`T-080: answers while ${scans} scans are deleted`, async () => {
+  const collecting = server.request('/api/v1/workspace/gc', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ keep_last: 10 }),
+  });
+  let over = false;
+  void collecting.then(() => {
+    over = true;
+  });
+  const answers: number[] = [];
+  const second = await server.request('/api/v1/workspace/gc', { method: 'POST' });
+  expect(second.status).toBe(409);
+  while (!over) answers.push(await timed('/api/v1/scans?limit=20'));
+  const { body } = await collecting;
+  expect(body).toMatchObject({ data: { deleted_count: scans - 10, kept_count: 10, errors: [] } });
+  const p99 = percentile(answers, 0.99);
+  console.log(
+    `${answers.length} lists while ${scans - 10} scans went: p50 ${percentile(answers, 0.5).toFixed(1)} ms, ` +
+      `p99 ${p99.toFixed(1)} ms, slowest ${percentile(answers, 1).toFixed(1)} ms`,
+  );
+  expect(answers.length).toBeGreaterThan(10);
+  expect(p99).toBeLessThan(100 * slack);
+}, 60_000);

@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Behaviour, HttpReceiver, MailReceiver } from '../../src/notify/fixtures/receivers.ts';
+import { Home } from '../cli/command.ts';
+import { ServerProcess } from '../program.ts';
+
+const open: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+async function http(behaviour?: Behaviour) {
+  const receiver = new HttpReceiver(behaviour);
+  open.push(() => receiver.close());
+  return { receiver, url: await receiver.listen() };
+}
+
+interface Channel {
+  channel: string;
+  status: string;
+  attempts: number;
+  error: string | null;
+}
+
+async function channelsOf(server: ServerProcess, scanId: string): Promise<Channel[]> {
+  return ((await server.detail(scanId)) as unknown as { notifications: Channel[] }).notifications;
+}
+
+const submission = { targets: ['127.0.0.1'], ports: [9], options: { discover: false } };
+
+describe('notifications of the whole program', () => {
+  it('T-082 kill -9 between the end of a scan and its delivery: delivered after the restart', async () => {
+    let alive = false;
+    const { receiver, url } = await http(() => (alive ? { status: 200 } : 'hang'));
+    const env = {
+      SERVICE_NOTIFICATIONS__WEBHOOKS: JSON.stringify([{ name: 'siem', url, secret: 'hunter2' }]),
+      SERVICE_LOG_LEVEL: 'debug',
+    };
+    const server = new ServerProcess({ env });
+    open.push(() => server.dispose());
+    await server.start();
+    const scanId = await server.submit({ ...submission, notifications: ['webhook://siem'] });
+    const ended = await server.waitForEnd(scanId, 30_000);
+    await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+    expect(await channelsOf(server, scanId)).toEqual([
+      { channel: 'webhook://siem', status: 'pending', attempts: 0, error: null },
+    ]);
+    await server.stop('SIGKILL');
+    alive = true;
+    await server.start();
+    await expect
+      .poll(() => channelsOf(server, scanId), { timeout: 15_000 })
+      .toEqual([{ channel: 'webhook://siem', status: 'delivered', attempts: 1, error: null }]);
+    await sleep(2500);
+    // At least once: the try that the kill cut off reached somebody, and both tries carry one id.
+    expect(receiver.received).toHaveLength(2);
+    expect(new Set(receiver.received.map(({ headers }) => headers['x-service-delivery'])).size).toBe(1);
+    expect(await server.detail(scanId)).toMatchObject({ status: ended.status, results: ended.results });
+    expect(server.log).not.toContain('hunter2');
+    expect(server.log).not.toContain(url);
+  }, 90_000);
+
+  it('T-082 a refusing receiver: three tries within the documented time, visible, nothing else changes', async () => {
+    const { receiver, url } = await http(() => ({ status: 302, headers: { location: '/elsewhere' } }));
+    const server = new ServerProcess({
+      env: { SERVICE_NOTIFICATIONS__SLACK__WEBHOOK_URL: `${url}/services/T0/B0/secret-of-slack` },
+    });
+    open.push(() => server.dispose());
+    await server.start();
+    expect(server.log).toContain('notifications.slack.webhook_url');
+    const scanId = await server.submit({
+      ...submission,
+      notifications: ['slack://security', 'email://default'],
+    });
+    expect((await server.waitForEnd(scanId, 30_000)).status).toBe('completed');
+    await expect
+      .poll(() => channelsOf(server, scanId), { timeout: 30_000 })
+      .toEqual([
+        {
+          channel: 'slack://security',
+          status: 'failed',
+          attempts: 3,
+          error: 'the answer was a redirect (302), which is not followed',
+        },
+        {
+          channel: 'email://default',
+          status: 'skipped',
+          attempts: 0,
+          error: 'notifications.email.smtp_server is not set',
+        },
+      ]);
+    const [first = 0, second = 0, third = 0] = receiver.received.map(({ at }) => at);
+    expect(second - first).toBeGreaterThanOrEqual(1950);
+    expect(third - second).toBeGreaterThanOrEqual(7950);
+    expect(receiver.received).toHaveLength(3);
+    const health = (await server.request('/api/v1/health')).body as {
+      status: string;
+      checks: { name: string }[];
+    };
+    expect([health.status, health.checks.map(({ name }) => name)]).toEqual([
+      'degraded',
+      expect.arrayContaining(['notifications']),
+    ]);
+    expect(server.log).not.toContain('secret-of-slack');
+  }, 90_000);
+
+  it('bad and unknown channels are refused with 400', async () => {
+    const server = new ServerProcess();
+    open.push(() => server.dispose());
+    await server.start();
+    for (const channel of ['slack', 'teams://x', 'slack://', `slack://${'x'.repeat(1000)}`]) {
+      const { status, body } = await server.request('/api/v1/scans', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...submission, notifications: [channel] }),
+      });
+      expect([status, (body as { error: { code: string } }).error.code]).toEqual([400, 'invalid_request']);
+    }
+  }, 30_000);
+});
+
+describe('notifications of a scan without a server', () => {
+  async function scan(args: string[], env: NodeJS.ProcessEnv) {
+    const home = new Home();
+    open.push(() => home.remove());
+    const ended = await home.run(['scan', '127.0.0.1', '--ports', '9', '--no-discover', ...args], { env });
+    return { home, ended };
+  }
+
+  it('are sent from the command line, with and without a workspace', async () => {
+    const mail = new MailReceiver();
+    open.push(() => mail.close());
+    const env = {
+      SERVICE_NOTIFICATIONS__EMAIL__SMTP_SERVER: '127.0.0.1',
+      SERVICE_NOTIFICATIONS__EMAIL__SMTP_PORT: String(await mail.listen()),
+      SERVICE_NOTIFICATIONS__EMAIL__FROM: 'scanner@example.org',
+    };
+    const notify = ['--notify', 'email://a@example.org,slack://x'];
+    for (const place of [[], ['--no-workspace']]) {
+      const { ended, home } = await scan([...notify, ...place], env);
+      expect(ended.code).toBe(0);
+      expect(ended.stderr).toContain(
+        'warning: notification to slack://x skipped: notifications.slack.webhook_url is not set',
+      );
+      expect(ended.stderr).not.toContain('email://');
+      if (place.length > 0) continue;
+      const shown = await home.run(['workspace', 'list', '--format', 'json']);
+      const [{ scan_id: scanId } = { scan_id: '' }] = (
+        JSON.parse(shown.stdout) as { scans: { scan_id: string }[] }
+      ).scans;
+      const folder = home.file(`.local/share/portolan/scans/${scanId}`);
+      const status = JSON.parse(readFileSync(join(folder, 'status.json'), 'utf8')) as {
+        notifications: Channel[];
+      };
+      expect(status.notifications.map(({ status: one }) => one)).toEqual(['delivered', 'skipped']);
+    }
+    expect(mail.received.map(({ to }) => to)).toEqual([['a@example.org'], ['a@example.org']]);
+  }, 60_000);
+
+  it('T-082 that fail change neither the result nor the exit code', async () => {
+    const { receiver, url } = await http(() => ({ status: 500 }));
+    const env = { SERVICE_NOTIFICATIONS__SLACK__WEBHOOK_URL: url };
+    const { ended } = await scan(['--notify', 'slack://x', '--format', 'json'], env);
+    expect(ended.code).toBe(0);
+    expect(() => JSON.parse(ended.stdout) as unknown).not.toThrow();
+    expect(ended.stderr).toContain('warning: notification to slack://x failed: the answer was 500');
+    expect(receiver.received).toHaveLength(3);
+  }, 60_000);
+});

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isFinal } from '../../src/domain/scan.ts';
+import { openService, type Service } from '../../src/server/fixtures/service.ts';
+import { TargetField } from './target-field.ts';
+
+const entryFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const addresses = [1, 2, 3].map((host) => `127.87.0.${host}`);
+
+let field: TargetField;
+let service: Service;
+beforeAll(async () => {
+  field = await TargetField.open(addresses, 400);
+  service = await openService({}, { working: true, entryFile });
+}, 60_000);
+afterAll(async () => {
+  await service?.close();
+  field?.close();
+}, 60_000);
+
+const sweep = (rate: number) =>
+  service.submit('sweep', {
+    targets: ['127.87.0.1-3'],
+    ports: field.ports,
+    rate,
+    dag: 'port-scan',
+    options: { discover: false, retries: 0 },
+  });
+
+async function underWay(): Promise<void> {
+  const from = performance.now();
+  await expect
+    .poll(() => addresses.every((address) => field.since(from, address).length > 10), { timeout: 15_000 })
+    .toBe(true);
+}
+
+describe('a scan that runs', () => {
+  it('follows a scope that becomes narrower, and none that becomes wider', async () => {
+    const scanId = await sweep(150);
+    await underWay();
+    const rules = (deny: string[], blocklist: string[]) => ({
+      scope: { allow: [], deny, protect_self: false },
+      blocklist,
+    });
+    service.workers.narrowScope(rules(['127.87.0.2'], ['127.87.0.3']));
+    await sleep(500);
+    const narrowed = performance.now();
+    await sleep(700);
+    service.workers.narrowScope(rules([], []));
+    await sleep(700);
+    const seen = new Set(field.since(narrowed).map(({ pair }) => pair.split(':')[0]));
+    expect([...seen]).toEqual(['127.87.0.1']);
+    const scan = await service.until(scanId, ({ status }) => isFinal(status), 30_000);
+    expect(scan.status).toBe('completed');
+    const narrowings = scan.warnings.filter(({ code }) => code === 'scope_narrowed');
+    expect(narrowings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('took 2 addresses away'),
+    ]);
+  }, 60_000);
+
+  it('T-039 can be deleted, twice, while garbage is collected: silent within a second, nothing left', async () => {
+    const scanId = await sweep(200);
+    await underWay();
+    const url = `/api/v1/scans/${scanId}`;
+    const gc = () =>
+      service.app.inject({ method: 'POST', url: '/api/v1/workspace/gc', payload: { older_than: '1s' } });
+    const remove = () => service.app.inject({ method: 'DELETE', url });
+    const [first, collected, second] = await Promise.all([remove(), gc(), remove()]);
+    const answered = performance.now();
+    expect([first.statusCode, second.statusCode].sort()).toEqual([200, 404]);
+    expect(collected.statusCode).toBe(200);
+    await sleep(1500);
+    expect(field.since(answered + 1000)).toEqual([]);
+    expect(field.open).toBe(0);
+    expect((await service.app.inject({ url })).statusCode).toBe(404);
+    expect(await service.workspace.scan(scanId).exists()).toBe(false);
+    expect(service.workers.counts().active).toBe(0);
+  }, 60_000);
+
+  it('T-039 ends a download cleanly when it is deleted in the middle', async () => {
+    const base = await service.listen();
+    const scanId = await sweep(200);
+    await underWay();
+    const answer = await fetch(`${base}/api/v1/scans/${scanId}/results?format=jsonl`);
+    const [text, removed] = await Promise.all([
+      answer.text(),
+      fetch(`${base}/api/v1/scans/${scanId}`, { method: 'DELETE' }),
+    ]);
+    expect([answer.status, removed.status]).toEqual([200, 200]);
+    for (const line of text.trim().split('\n')) JSON.parse(line);
+    expect(await service.workspace.scan(scanId).exists()).toBe(false);
+  }, 60_000);
+});

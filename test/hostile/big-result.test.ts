@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWorkspace } from '../../src/workspace/workspace.ts';
+import { type BigResult, writeBigRecord } from '../big-result.ts';
+import { residentBytes, ServerProcess } from '../program.ts';
+
+/** The bars of the case. */
+const memoryBar = 100 * 1024 * 1024;
+const firstByteBar = 1000;
+
+const million = { hosts: 1000, portsPerHost: 10, findingsPerPort: 100 };
+const tenth = { ...million, hosts: 100 };
+const findingsOf = ({ hosts, portsPerHost, findingsPerPort }: BigResult) =>
+  hosts * portsPerHost * findingsPerPort;
+
+const server = new ServerProcess();
+const scanIds = new Map<BigResult, string>();
+let baseline = 0;
+
+beforeAll(async () => {
+  await server.start();
+  const workspace = await openWorkspace(server.workspace);
+  for (const size of [tenth, million]) {
+    const scanId = await server.submit({ targets: ['127.0.0.1'], ports: '9', options: { discover: false } });
+    await server.waitForEnd(scanId, 30_000);
+    // Small scans first: what the program loads once is no growth.
+    for (const format of formats) await (await download(scanId, format)).end();
+    await writeBigRecord(workspace.scan(scanId).path, size);
+    scanIds.set(size, scanId);
+  }
+  baseline = residentBytes(server.pid);
+}, 120_000);
+afterAll(() => server.dispose());
+
+const formats = ['json', 'jsonl', 'csv', 'html', 'nmap', 'sarif', 'tar.gz'];
+
+async function download(scanId: string, format: string) {
+  const startedAt = performance.now();
+  const [answer] = (await once(
+    get(`${server.url}/api/v1/workspace/scans/${scanId}/export?format=${format}`),
+    'response',
+  )) as [IncomingMessage];
+  const read = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const first = await read.next();
+  const firstByteMs = performance.now() - startedAt;
+  return {
+    answer,
+    firstByteMs,
+    /** Reads to the end; counts the bytes and how often `mark` occurs, and watches the server's memory. */
+    async end(mark = Buffer.from('\0')) {
+      let bytes = 0;
+      let marks = 0;
+      let peak = 0;
+      let rest: Buffer = Buffer.alloc(0);
+      const watch = setInterval(() => {
+        peak = Math.max(peak, residentBytes(server.pid));
+      }, 50);
+      for (let next = first; !next.done; next = await read.next()) {
+        bytes += next.value.length;
+        const text = Buffer.concat([rest, next.value]);
+        for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) marks += 1;
+        // Shorter than the mark: it is counted once even when it is cut in two.
+        rest = text.subarray(Math.max(0, text.length - mark.length + 1));
+      }
+      clearInterval(watch);
+      return { bytes, marks, peak, seconds: (performance.now() - startedAt) / 1000 };
+    },
+  };
+}
+
+async function measure(size: BigResult, format: string, mark: string) {
+  const file = await download(scanIds.get(size) as string, format);
+  const { bytes, marks, peak, seconds } = await file.end(Buffer.from(mark));
+  const growth = peak - baseline;
+  console.log(
+    `${findingsOf(size)} findings as ${format}: first byte ${file.firstByteMs.toFixed(0)} ms, ` +
+      `${(bytes / 1e6).toFixed(0)} MB in ${seconds.toFixed(1)} s, memory +${(growth / 2 ** 20).toFixed(0)} MiB`,
+  );
+  return { marks, growth, firstByteMs: file.firstByteMs };
+}
+
+/** Handles that the server holds on the record of a scan. */
+function openRecords(scanId: string): number {
+  const folder = `/proc/${server.pid}/fd`;
+  const paths = readdirSync(folder).map((name) => {
+    try {
+      return readlinkSync(join(folder, name));
+    } catch {
+      return '';
+    }
+  });
+  return paths.filter((path) => path.includes(`${scanId}/results`)).length;
+}
+
+describe('T-026 a big result', () => {
+  it.each([
+    ['json', '"severity":"'],
+    ['jsonl', '"type":"vulnerability"'],
+    ['csv', 'CVE-2026-'],
+  ])(
+    'of 1,000,000 findings leaves as %s without filling the memory',
+    async (format, mark) => {
+      const { marks, growth, firstByteMs } = await measure(million, format, mark);
+      expect(marks).toBe(findingsOf(million));
+      expect(firstByteMs).toBeLessThanOrEqual(firstByteBar);
+      expect(growth).toBeLessThanOrEqual(memoryBar);
+    },
+    120_000,
+  );
+
+  it.each([
+    ['html', '<div class="finding high"'],
+    ['nmap', '<script id="CVE-2026-'],
+    ['sarif', '"ruleId":"'],
+    ['tar.gz', '\x1f\x8b\x08'],
+  ])(
+    'leaves as %s without filling the memory',
+    async (format, mark) => {
+      const { marks, growth, firstByteMs } = await measure(tenth, format, mark);
+      if (format !== 'tar.gz') expect(marks).toBe(findingsOf(tenth));
+      expect(firstByteMs).toBeLessThanOrEqual(firstByteBar);
+      expect(growth).toBeLessThanOrEqual(memoryBar);
+    },
+    60_000,
+  );
+
+  it.each(formats)('is let go of when the client of %s goes away', async (format) => {
+    const scanId = scanIds.get(million) as string;
+    const clients = await Promise.all(Array.from({ length: 5 }, () => download(scanId, format)));
+    await expect.poll(() => openRecords(scanId)).toBeGreaterThan(0);
+    for (const { answer } of clients) answer.destroy();
+    await expect.poll(() => openRecords(scanId), { timeout: 3000 }).toBe(0);
+    expect(residentBytes(server.pid) - baseline).toBeLessThanOrEqual(memoryBar);
+  });
+});
