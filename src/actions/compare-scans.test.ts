@@ -410,5 +410,22 @@ describe('compareScans', () => {
     expect(compared.hosts.added).toHaveLength(25_000);
     expect(compared.hosts.added.slice(0, 2)).toEqual(['10.1.0.0', '10.1.0.1']);
     expect(compared.hosts.removed).toEqual([]);
+
+    // Read again after the baseline has gone, every host would look new.
+    const same = await scanned({ targets: ['10.0.0.0/8'], rows: many.slice(0, 12_000) });
+    const comparison = await compareScans({ store, workspace, config, catalogue }, same, after);
+    await workspace.scan(after).remove();
+    await expect(Array.fromAsync(comparison.list('hosts.removed'))).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  it('stops reading when nobody wants it any more', async () => {
+    const one = await scanned({ rows: [host('10.0.0.1')] });
+    const other = await scanned({ rows: [host('10.0.0.2')] });
+    const gone = AbortSignal.abort(new Error('gone'));
+    await expect(compareScans({ store, workspace, config, catalogue }, one, other, gone)).rejects.toThrow(
+      'gone',
+    );
   });
 });

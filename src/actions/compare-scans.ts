@@ -8,6 +8,7 @@ import type { Store } from '../store/open.ts';
 import { mergedRows } from '../workspace/record-reader.ts';
 import { jsonText } from '../workspace/row-line.ts';
 import { compareRows } from '../workspace/row-order.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Catalogue } from './plan-scan.ts';
 import { type Blindness, Coverage } from './scan-coverage.ts';
@@ -72,22 +73,25 @@ const maxHeldItems = 10_000;
 
 /**
  * Compares two finished scans, whatever their size. What only one of them could have found is not comparable.
+ * @param signal ends the reading with its reason, that of the lists too
  * @throws PortolanError `not_found`, or `conflict` for a scan that waits or runs
  */
 export async function compareScans(
   context: CompareContext,
   scanId: string,
   against: string,
+  signal?: AbortSignal,
 ): Promise<Comparison> {
   const after = await openSide(context, scanId);
   const before = await openSide(context, against);
   const held = new HeldChanges();
-  for await (const change of walkChanges(after, before)) held.add(change);
+  const walk = () => walkChanges(after, before, signal);
+  for await (const change of walk()) held.add(change);
   return {
     scan_id: scanId,
     against,
     unchanged: held.unchanged,
-    list: (name) => held.list(name) ?? itemsOf(walkChanges(after, before), name),
+    list: (name) => held.list(name) ?? itemsOf(walk(), name),
   };
 }
 
@@ -141,13 +145,28 @@ async function openSide({ store, workspace, config, catalogue }: CompareContext,
   }
   const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
   const coverage = await Coverage.of({ scan, request, folder, config, catalogue });
-  return { coverage, rows: () => mergedRows(folder) };
+  return { coverage, rows: () => rowsOf(folder) };
+}
+
+/** A scan that is deleted meanwhile has no rows any more, which must not look like rows that went. */
+async function* rowsOf(folder: ScanFolder): AsyncGenerator<ResultRow> {
+  let isEmpty = true;
+  for await (const row of mergedRows(folder)) {
+    isEmpty = false;
+    yield row;
+  }
+  if (isEmpty && !(await folder.exists())) throw new PortolanError('not_found', 'There is no such scan.');
 }
 
 /** Goes through both records side by side; memory does not grow with them. */
-async function* walkChanges(after: Side, before: Side): AsyncGenerator<Change | 'unchanged'> {
+async function* walkChanges(
+  after: Side,
+  before: Side,
+  signal?: AbortSignal,
+): AsyncGenerator<Change | 'unchanged'> {
   let host: HostComparison | null = null;
   for await (const pair of pairRows(after.rows(), before.rows())) {
+    signal?.throwIfAborted();
     const address = pair.after?.host ?? pair.before?.host ?? '';
     if (host?.address !== address) {
       host = new HostComparison(address, after.coverage, before.coverage, pair);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { cancelJob } from './cancel-job.ts';
 import { choices, scheduleConfig, scheduleContext } from './fixtures/schedule-context.ts';
 import { forgetJobs } from './forget-jobs.ts';
+import { Licence } from './read-licence.ts';
 import { moveSchedules, runSchedules, type ScheduleContext } from './run-schedules.ts';
 import { showJob } from './show-job.ts';
 import { submitJob } from './submit-job.ts';
@@ -108,6 +109,31 @@ describe('schedules', () => {
     expect(await scans()).toBe(1);
   });
 
+  it.each(['obeyed by another process', 'taken back with its job'])(
+    'leave a time alone that was %s after it was seen',
+    async (what) => {
+      const context = await contextOf();
+      const job = await submit(context);
+      const now = afterNext(job, 0);
+      const seen = await store.jobOrders.turns('pending', now.toISOString(), null, 9);
+      if (what.startsWith('obeyed')) await runSchedules(context, now);
+      else await store.jobOrders.cancel(job.job_id, now.toISOString());
+      const before = await showJob(context, job.job_id);
+      // What the slower process goes by: the store has changed since it looked.
+      const late = {
+        jobOrders: {
+          endedRuns: async () => [],
+          turns: async (status: string) => (status === 'pending' ? seen : []),
+        },
+        forTenant: (tenant: string | null) => store.forTenant(tenant),
+      } as unknown as Store;
+      expect(await runSchedules({ ...context, store: late }, now)).toEqual([]);
+      expect(await showJob(context, job.job_id)).toEqual(before);
+      expect(await scans()).toBe(before.run_count);
+      expect(await readdir(join(workspace.dir, 'scans'))).toHaveLength(before.run_count);
+    },
+  );
+
   it('take times that were missed as one', async () => {
     const context = await contextOf();
     const job = await submit(context, { schedule: '* * * * *' });
@@ -183,6 +209,17 @@ describe('schedules', () => {
     const next = await showJob(context, job.job_id);
     expect(await runSchedules(context, afterNext(next, 0))).toMatchObject([{ outcome: 'started' }]);
     expect((await showJob(context, job.job_id)).error).toBeNull();
+  });
+
+  it('fail without the licence that they need', async () => {
+    const context = await contextOf();
+    const job = await submit(context);
+    const installed = { ...context.installed, licence: new Licence(true, null, 'there is none') };
+    expect(await runSchedules({ ...context, installed }, afterNext(job, 0))).toMatchObject([
+      { outcome: 'refused' },
+    ]);
+    expect((await showJob(context, job.job_id)).error?.code).toBe('license_required');
+    expect(await scans()).toBe(0);
   });
 
   it('remember the last 20 runs', async () => {

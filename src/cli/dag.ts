@@ -7,6 +7,7 @@ import { type GlobalFlags, globalFlags } from './globals.ts';
 import { graphDot, graphOut, graphText } from './graph-text.ts';
 import { note, print, writeResult } from './output.ts';
 import { jsonText, printable, printableLines } from './printable.ts';
+import { count } from './progress-bar.ts';
 import { loadInstalled, readConfigQuietly } from './session.ts';
 import type { CliWiring } from './wiring.ts';
 
@@ -115,7 +116,7 @@ async function validate(
   else {
     for (const issue of errors) print(`${issueLine(file, 'error', issue)}\n`);
     for (const issue of warnings) print(`${issueLine(file, 'warning', issue)}\n`);
-    if (valid) print(`${printable(file)}: ${graph.nodes.length} nodes, valid\n`);
+    if (valid) print(`${printable(file)}: ${count(graph.nodes.length, 'node')}, valid\n`);
   }
   if (!valid) return 1;
   return flags.strict && warnings.length > 0 ? 2 : 0;

@@ -1,5 +1,6 @@
 import type { Scan } from '../domain/scan.ts';
 import { printable } from './printable.ts';
+import { count } from './progress-bar.ts';
 
 /** The detail of a scan for a person. */
 export function scanText(scan: Scan): string {
@@ -16,7 +17,7 @@ export function scanText(scan: Scan): string {
     ['completed', scan.completed_at ?? '-'],
     [
       'found',
-      `${results.live_hosts} hosts, ${results.open_ports} open ports, ${results.vulnerabilities} findings`,
+      `${count(results.live_hosts, 'host')}, ${count(results.open_ports, 'open port')}, ${count(results.vulnerabilities, 'finding')}`,
     ],
     ['progress', `${progress.percent} % (${progress.phase})${progress.paused ? ', paused' : ''}`],
     ...scan.stages

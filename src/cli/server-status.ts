@@ -5,6 +5,7 @@ import { Client } from './client.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
+import { count } from './progress-bar.ts';
 import { readConfig } from './session.ts';
 
 /** The health object of contract 8.1, as far as it is shown. */
@@ -73,7 +74,7 @@ function statusText(pid: number, url: string, health: Health): string {
     `uptime     ${formatDuration(health.uptime * 1000)}`,
     `workers    ${workers.active} active, ${workers.idle} idle`,
     `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
-    `workspace  ${workspace.scans} scans, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
+    `workspace  ${count(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
     ...(health.checks ?? []).map((check) => `check      ${check.name}: ${check.status}, ${check.message}`),
   ];
   return `${lines.map(printable).join('\n')}\n`;

@@ -9,6 +9,7 @@ import { renderColumns } from './columns.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
+import { count } from './progress-bar.ts';
 import { readConfig, withStore } from './session.ts';
 
 /** Makes a workspace with its folders and an empty store; what is there stays. */
@@ -49,8 +50,8 @@ function checkText({ scans, problems, found, fixed, left }: CheckReport): string
       : `FAULT  ${printable(path)}: ${printable(problem)}\n       ${printable(remedy)}\n`,
   );
   if (found > problems.length) lines.push(`... and ${found - problems.length} more\n`);
-  const sum = found === 0 ? 'no problems' : `${found} problems, ${fixed} fixed, ${left} left`;
-  return `${lines.join('')}${scans} scans checked: ${sum}\n`;
+  const sum = found === 0 ? 'no problems' : `${count(found, 'problem')}, ${fixed} fixed, ${left} left`;
+  return `${lines.join('')}${count(scans, 'scan')} checked: ${sum}\n`;
 }
 
 export async function migrate(
@@ -85,7 +86,7 @@ function statsText(figures: WorkspaceStatistics): string {
     );
   const kinds = Object.entries(figures.bytes_by_kind).filter(([, bytes]) => bytes > 0);
   return [
-    `${scan_count} scans, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
+    `${count(scan_count, 'scan')}, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
     shares('STATUS', Object.entries(figures.by_status)),
     shares('PROFILE', Object.entries(figures.by_profile)),
     table(

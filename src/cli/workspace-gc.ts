@@ -4,6 +4,7 @@ import { formatByteSize } from '../domain/byte-size.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
+import { count } from './progress-bar.ts';
 import { findServer, type ServerFlags } from './server-choice.ts';
 import { withStore } from './session.ts';
 
@@ -67,7 +68,7 @@ function isTerminal(): boolean {
 async function isConfirmed(collect: Collect, request: GarbageRequest): Promise<boolean> {
   const { deleted_count, freed_bytes } = await collect({ ...request, dry_run: true });
   if (deleted_count === 0) return true;
-  const question = `delete ${deleted_count} scans (${formatByteSize(freed_bytes)}) for good? [y/N] `;
+  const question = `delete ${count(deleted_count, 'scan')} (${formatByteSize(freed_bytes)}) for good? [y/N] `;
   return /^y(?:es)?$/i.test((await answerTo(question)).trim());
 }
 
@@ -90,6 +91,6 @@ function reportText({
   kept_count,
 }: GarbageReport): string {
   const verb = dry_run ? 'would be deleted' : 'deleted';
-  const sum = `${deleted_count} scans ${verb} (${formatByteSize(freed_bytes)}), ${kept_count} kept\n`;
+  const sum = `${count(deleted_count, 'scan')} ${verb} (${formatByteSize(freed_bytes)}), ${kept_count} kept\n`;
   return deleted_scans.map((id) => `${id}\n`).join('') + sum;
 }

@@ -1,9 +1,9 @@
 import { type ListQuery, listScans, type ScanList } from '../actions/list-scans.ts';
+import type { ListedScan } from '../store/scans.ts';
 import type { GlobalFlags } from './globals.ts';
 import type { ListOrder } from './list-order.ts';
 import { namedClient, type ServerFlags } from './server-choice.ts';
 import { withStore } from './session.ts';
-import type { ListedScan } from '../store/scans.ts';
 
 export interface ListFlags extends ServerFlags {
   format: string;

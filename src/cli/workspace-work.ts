@@ -1,9 +1,9 @@
 import { deleteScan } from '../actions/delete-scan.ts';
-import type { ListedScan } from '../store/scans.ts';
 import { showScan } from '../actions/show-scan.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
+import type { ListedScan } from '../store/scans.ts';
 import { archiveScan } from '../workspace/render/archive.ts';
 import type { Client } from './client.ts';
 import { renderColumns, renderRows } from './columns.ts';

@@ -12,7 +12,8 @@ export function isFinal(status: ScanStatus): boolean {
 export const failureCodes = {
   canceled: 'It was canceled.',
   timeout: 'It ran longer than options.max_duration or engine.global_timeout.',
-  interrupted: 'The server died more than scanner.max_resumes times in a row without new progress.',
+  interrupted:
+    'Its process died more than scanner.max_resumes times in a row without new progress, or the command line that ran it died.',
   no_targets: 'Nothing was left after exclusions, scope and name resolution.',
   insufficient_storage: 'The disk filled while storing results.',
   permission: 'A needed right is missing and no fallback is allowed.',

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { type Behaviour, endedScan, HttpReceiver, MailReceiver } from '../../test/receivers.ts';
 import type { Scan } from '../domain/scan.ts';
 import { deliver, type NotificationSettings } from './deliver.ts';
-import { type Behaviour, endedScan, HttpReceiver, MailReceiver } from './fixtures/receivers.ts';
 import { maxMessageBytes, scanNews } from './message.ts';
 
 const open: { close(): Promise<unknown> }[] = [];

@@ -249,7 +249,11 @@ async function fillScanListings(db: Kysely<Pick<Tables, 'scans' | 'scan_listings
       .where('scan_id', '=', scan_id)
       .executeTakeFirstOrThrow();
     const listing = listingOf(JSON.parse(targets) as string[]);
-    if (listing) await db.insertInto('scan_listings').values({ scan_id, ...listing }).execute();
+    if (listing)
+      await db
+        .insertInto('scan_listings')
+        .values({ scan_id, ...listing })
+        .execute();
   }
 }
 

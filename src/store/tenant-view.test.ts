@@ -70,7 +70,11 @@ describe('what a tenant has', () => {
         scans: [],
         total: 0,
       });
-      expect([await scans.byAge(), await scans.unfinished(), await scans.tenantOf(id)]).toEqual([[], [], null]);
+      expect([await scans.byAge(), await scans.unfinished(), await scans.tenantOf(id)]).toEqual([
+        [],
+        [],
+        null,
+      ]);
       expect((await scans.totals()).scan_count).toBe(0);
       expect(await jobs.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
       // Ids are of the whole service: nobody may take one a second time.

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Behaviour, HttpReceiver, MailReceiver } from '../../src/notify/fixtures/receivers.ts';
 import { Home } from '../cli/command.ts';
 import { ServerProcess } from '../program.ts';
+import { type Behaviour, HttpReceiver, MailReceiver } from '../receivers.ts';
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {
@@ -105,6 +105,41 @@ describe('notifications of the whole program', () => {
     ]);
     expect(server.log).not.toContain('secret-of-slack');
   }, 90_000);
+
+  it('a reload gives new receivers, and a clean health', async () => {
+    const old = await http(() => ({ status: 500 }));
+    const next = await http();
+    const home = new Home();
+    open.push(() => home.remove());
+    const file = home.file('portolan.yaml');
+    const use = (url: string) =>
+      writeFileSync(
+        file,
+        `notifications: {default_channels: ["webhook://siem"], webhooks: [{name: siem, url: "${url}"}]}\n`,
+        { mode: 0o600 },
+      );
+    use(old.url);
+    const server = new ServerProcess({ args: ['--config', file] });
+    open.push(() => server.dispose());
+    await server.start();
+    const first = await server.submit(submission);
+    await expect
+      .poll(async () => (await channelsOf(server, first))[0]?.status, { timeout: 40_000 })
+      .toBe('failed');
+    const failing = async () =>
+      ((await server.request('/api/v1/health')).body as { checks: { name: string }[] }).checks.some(
+        ({ name }) => name === 'notifications',
+      );
+    expect(await failing()).toBe(true);
+    use(next.url);
+    process.kill(server.pid, 'SIGHUP');
+    await expect.poll(failing, { timeout: 10_000 }).toBe(false);
+    const second = await server.submit(submission);
+    await expect
+      .poll(async () => (await channelsOf(server, second))[0]?.status, { timeout: 40_000 })
+      .toBe('delivered');
+    expect([old.receiver.received.length, next.receiver.received.length]).toEqual([3, 1]);
+  }, 120_000);
 
   it('bad and unknown channels are refused with 400', async () => {
     const server = new ServerProcess();

@@ -95,7 +95,7 @@ describe('submission', () => {
       profile: 'none',
       ports: '0',
       rate: 1e9,
-      pool: 'x',
+      pool: 'no name',
       notifications: ['nope'],
     };
     const answer = await post(bad);
@@ -663,6 +663,9 @@ describe('the description of the API', () => {
     expect(document.openapi).toBe('3.1.0');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const scan = '/api/v1/scans/{scan_id}';
+    const nightly = { type: 'scan', params: { targets: ['127.0.0.1'] }, schedule: '0 2 * * *' };
+    const jobAnswer = await working.app.inject({ method: 'POST', url: '/api/v1/jobs', payload: nightly });
+    const job = jobAnswer.json().data.job_id as string;
     const calls: [method: string, path: string, status: number, wish?: InjectOptions][] = [
       ['GET', '/health', 200],
       ['GET', '/livez', 200],
@@ -690,6 +693,13 @@ describe('the description of the API', () => {
       ['GET', '/api/v1/workspace/scans/{scan_id}/export', 200],
       ['GET', '/api/v1/workspace/scans/{scan_id}/export', 501, { query: { format: 'pdf' } }],
       ['POST', '/api/v1/scans', 503, { payload: { targets: ['127.0.0.1'] } }],
+      ['POST', '/api/v1/jobs', 201, { payload: nightly }],
+      ['POST', '/api/v1/jobs', 400, { payload: { ...nightly, schedule: '60 * * * *' } }],
+      ['POST', '/api/v1/jobs', 503, { payload: { ...nightly, schedule: undefined } }],
+      ['GET', '/api/v1/jobs', 200],
+      ['GET', '/api/v1/jobs', 400, { query: { status: 'x' } }],
+      ['GET', '/api/v1/jobs/{job_id}', 200],
+      ['POST', '/api/v1/jobs/{job_id}/cancel', 200],
       ['GET', `${scan}/records`, 200],
       ['GET', `${scan}/records`, 400, { query: { cursor: 'x' } }],
       ['POST', `${scan}/pause`, 200],
@@ -712,7 +722,7 @@ describe('the description of the API', () => {
       ['POST', '/api/v1/scans', 501, { payload: { targets: ['127.0.0.1'], ports: 'U:53' } }],
     ];
     for (const [method, path, status, wish] of calls) {
-      const url = path.replace('{scan_id}', running);
+      const url = path.replace('{scan_id}', running).replace('{job_id}', job);
       const answer = await working.app.inject({ method: method as 'GET', url, ...wish });
       const told = document.paths[path][method.toLowerCase()].responses[String(status)];
       const valid = ajv.validate(told?.content['application/json'].schema ?? false, answer.json());

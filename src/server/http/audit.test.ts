@@ -54,7 +54,11 @@ async function writingRoutes(token: string, scanId: string) {
     (['post', 'put', 'patch', 'delete'] as const)
       .filter((method) => method in methods && path !== '/api/v1/session')
       .map(
-        (method) => [method.toUpperCase() as 'POST' | 'DELETE', path.replace('{scan_id}', scanId)] as const,
+        (method) =>
+          [
+            method.toUpperCase() as 'POST' | 'DELETE',
+            path.replace('{scan_id}', scanId).replace('{job_id}', 'job-7f3a91c2'),
+          ] as const,
       ),
   );
 }

@@ -80,8 +80,17 @@ export function diffRoutes(app: App, context: RouteContext): void {
       const { store, workspace } = request.space;
       const { config, installed } = context;
       const order = { store, workspace, config, catalogue: installed };
-      const comparison = await compareScans(order, request.params.scan_id, request.query.against);
-      return send(comparison, request, reply);
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const { signal } = gone;
+      try {
+        const comparison = await compareScans(order, request.params.scan_id, request.query.against, signal);
+        return send(comparison, request, reply);
+      } catch (error) {
+        // Nobody is left whom an answer could reach.
+        if (signal.aborted) return reply.hijack();
+        throw error;
+      }
     },
   });
 }

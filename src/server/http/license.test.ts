@@ -138,6 +138,22 @@ describe('a feature', () => {
     expect([answer.statusCode, answer.json().error.details.feature]).toEqual([403, 'metrics']);
   });
 
+  it('jobs: every route is refused without a licence for them', async () => {
+    const service = await enforced('team');
+    const payload = { type: 'scan', params: { targets: ['127.0.0.1'] } };
+    for (const [method, url] of [
+      ['POST', '/api/v1/jobs'],
+      ['GET', '/api/v1/jobs'],
+      ['GET', '/api/v1/jobs/job-ffffffff'],
+      ['POST', '/api/v1/jobs/job-ffffffff/cancel'],
+    ] as const) {
+      const answer = await service.app.inject({ method, url, ...(method === 'POST' && { payload }) });
+      expect([answer.statusCode, answer.json().error.details.feature]).toEqual([403, 'jobs']);
+    }
+    const licensed = await enforced('business', ['jobs']);
+    expect((await licensed.app.inject({ url: '/api/v1/jobs' })).statusCode).toBe(200);
+  });
+
   it('works with a licence for it, and everywhere without enforcement', async () => {
     expect((await ask(await enforced('team', ['jobs'], auth), 'job:write'))[0]).toBe(200);
     const free = await openService(auth);

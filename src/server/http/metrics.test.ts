@@ -217,9 +217,9 @@ describe('GET /metrics', () => {
         403, 200, 200,
       ]);
       const headers = { authorization: `Bearer ${await service.token('metrics:read')}` };
-    for (let times = 0; times < 10; times++) {
-      expect((await service.app.inject({ url: '/metrics', headers })).statusCode).toBe(200);
-    }
+      for (let times = 0; times < 10; times++) {
+        expect((await service.app.inject({ url: '/metrics', headers })).statusCode).toBe(200);
+      }
     },
   );
 

@@ -238,12 +238,18 @@ function charge(limiter: RateLimiter, client: string, reply: FastifyReply, cost:
 function refuseUnknown(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): never {
   const methods = paths.methodsOf(pathOf(request));
   // A path that cannot be decoded looks like one of ours and leads nowhere.
-  if (methods.length === 0 || methods.includes(request.method))
-    throw new PortolanError('not_found', 'There is no such path.');
+  if (methods.length === 0 || methods.includes(request.method)) throw noSuchPath(paths, pathOf(request));
   const allowed = methods.join(', ');
   reply.header('allow', allowed);
   const text = `${request.method} is not allowed here; allowed: ${allowed}.`;
   throw new PortolanError('method_not_allowed', text);
+}
+
+/** Somebody who opens the server in a browser is told where to look. */
+function noSuchPath(paths: KnownPaths, path: string): PortolanError {
+  const hasPage = path === '/' && paths.methodsOf('/api/v1/docs').length > 0;
+  const hint = hasPage ? ' The page about the API is /api/v1/docs.' : '';
+  return new PortolanError('not_found', `There is no such path.${hint}`);
 }
 
 /** @throws PortolanError `unavailable` for new work while the server shuts down */
