@@ -7,7 +7,7 @@ import { nearest } from '../domain/nearest.ts';
 import { parsePorts } from '../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
 import { compileScope } from '../domain/scope.ts';
-import { parseTargets, type TargetList } from '../domain/target.ts';
+import { countItems, parseTargets, type TargetList } from '../domain/target.ts';
 import type { GraphLibrary } from '../engine/graph-library.ts';
 import { portCatalogue } from '../knowledge/ports.ts';
 import type { Listener } from '../net/own-listeners.ts';
@@ -285,8 +285,12 @@ function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {
 function checkTargets(submission: Submission, config: Config, problems: FieldProblem[]): TargetRefusal[] {
   const { targets, exclude = [] } = submission;
   if (targets.length === 0) problems.push({ field: 'targets', reason: 'must not be empty' });
-  if (targets.length > maxTargets) {
-    problems.push({ field: 'targets', reason: `at most ${maxTargets} entries, not ${targets.length}` });
+  const tooLong = Object.entries({ targets, exclude }).flatMap(([field, values]) => {
+    const items = countItems(values);
+    return items > maxTargets ? { field, reason: `at most ${maxTargets} entries, not ${items}` } : [];
+  });
+  if (tooLong.length > 0) {
+    problems.push(...tooLong);
     return [];
   }
   const excluded = parseTargets(exclude);

@@ -20,15 +20,20 @@ export interface RecordQuery {
 
 /**
  * A page of the records of a scan: errors, then hosts by address, each followed by its ports and their findings.
+ * @param signal nobody wants the page any more; what comes then is not all of it
  * @throws PortolanError `invalid_request`
  */
-export async function listRecords(folder: ScanFolder, query: RecordQuery): Promise<RecordList> {
+export async function listRecords(
+  folder: ScanFolder,
+  query: RecordQuery,
+  signal?: AbortSignal,
+): Promise<RecordList> {
   if (query.cursor !== undefined && query.offset !== undefined) {
     throw refusal('cannot be used together with offset');
   }
   const limit = Math.min(query.limit ?? defaultLimit, maxLimit);
   const offset = query.cursor === undefined ? (query.offset ?? 0) : decode(query.cursor);
-  const { rows, total } = await recordPage(folder, offset, limit);
+  const { rows, total } = await recordPage(folder, offset, limit, signal);
   const next = offset + limit;
   return { records: rows, total, limit, offset, next_cursor: next < total ? encode(next) : null };
 }

@@ -33,6 +33,33 @@ async function failureOf(work: Promise<unknown>): Promise<PortolanError> {
   return error as PortolanError;
 }
 
+describe('a refusal', () => {
+  const refuse = (status: number, code: string, details: object): RequestListener => {
+    const body = JSON.stringify({ error: { code, message: 'Refused.', details } });
+    return (_request, response) => response.writeHead(status).end(body);
+  };
+
+  it('for want of a token tells where tokens go, and one of a bad token does not repeat it', async () => {
+    const url = await serve(refuse(401, 'unauthorized', {}));
+    const without = await failureOf(new Client({ url, token: null }).call('GET', '/'));
+    expect(without.message).toContain('set SERVICE_API_TOKEN or use --api-token');
+    const bad = await failureOf(new Client({ url, token: 'svc_abcdef_secret' }).call('GET', '/'));
+    expect(bad.message).toContain('does not take this token');
+    expect(bad.message).not.toContain('secret');
+    expect([without.exitCode, bad.exitCode]).toEqual([5, 5]);
+  });
+
+  it('for want of a tenant tells where it goes', async () => {
+    const url = await serve(
+      refuse(400, 'invalid_request', { fields: [{ field: 'X-Tenant-ID', reason: 'is missing' }] }),
+    );
+    const missing = await failureOf(new Client({ url, token: null, tenant: null }).call('GET', '/'));
+    expect(missing.message).toBe('Refused. Name the tenant in SERVICE_TENANT_ID.');
+    const named = await failureOf(new Client({ url, token: null, tenant: 'a b' }).call('GET', '/'));
+    expect(named.message).toBe('Refused.');
+  });
+});
+
 describe('errorOf', () => {
   it.each([
     [400, 'invalid_request', 2],

@@ -38,7 +38,7 @@ export function buildProgram(wiring: CliWiring): Command {
     .configureOutput({
       // commander repeats what was typed; a script may have put anything there.
       writeErr: (text) => void process.stderr.write(printableLines(text)),
-      outputError: (text, write) => write(text.replace(/^error: /, 'portolan: ')),
+      outputError: (text, write) => write(withoutFalseAdvice(text).replace(/^error: /, 'portolan: ')),
     })
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
   addGlobalOptions(program);
@@ -57,6 +57,12 @@ export function buildProgram(wiring: CliWiring): Command {
   addVersionCommand(program, wiring);
   addCompletionCommand(program);
   return program;
+}
+
+/** What is known and not in this build is no misspelling of something else. */
+function withoutFalseAdvice(text: string): string {
+  const [, absent] = /^error: unknown command '(worker|plugin|fingerprint|vulndb)'/.exec(text) ?? [];
+  return absent === undefined ? text : `error: the command ${absent} is not in this build\n`;
 }
 
 const examples = `

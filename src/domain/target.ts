@@ -71,6 +71,15 @@ export function parseTargets(values: readonly string[], interfaces?: ReadonlySet
   return { ...collect([...meanings.values()]), problems };
 }
 
+/** How many items `parseTargets` would read, without reading them. */
+export function countItems(values: readonly string[]): number {
+  let count = values.length;
+  for (const value of values) {
+    for (let comma = value.indexOf(','); comma >= 0; comma = value.indexOf(',', comma + 1)) count += 1;
+  }
+  return count;
+}
+
 /** How many hosts a list names; a host name counts as one. */
 export function countAddresses(list: TargetList): bigint {
   return list.addresses.size + BigInt(list.hostnames.length);

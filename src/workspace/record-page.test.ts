@@ -86,3 +86,8 @@ it('does without an index that is stale or damaged', async () => {
 it('has nothing of a scan without a record', async () => {
   expect(await recordPage(folder, 0, 50)).toEqual({ rows: [], total: 0 });
 });
+
+it('stops reading what nobody wants any more', async () => {
+  await record({ finished: false });
+  expect((await recordPage(folder, 0, 50, AbortSignal.abort())).total).toBe(0);
+});

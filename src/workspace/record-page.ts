@@ -25,8 +25,15 @@ export interface RecordPage {
 /**
  * A page of a record in the order of mergedRows. Of a finished record only the blocks that hold the page are read; a
  * growing one has no order yet and is merged from its start.
+ *
+ * @param signal nobody wants the page any more; what comes then is not all of it
  */
-export async function recordPage(folder: ScanFolder, offset: number, limit: number): Promise<RecordPage> {
+export async function recordPage(
+  folder: ScanFolder,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<RecordPage> {
   const files = recordFiles(folder.path);
   const record = await openRecordFile(files);
   if (record === null) return { rows: [], total: 0 };
@@ -36,7 +43,7 @@ export async function recordPage(folder: ScanFolder, offset: number, limit: numb
   } finally {
     await record.file.close();
   }
-  return await pageOfAll(folder, offset, limit);
+  return await pageOfAll(folder, offset, limit, signal);
 }
 
 /** None when the index does not describe the file: it may be stale after a crash. */
@@ -97,10 +104,16 @@ function rowsWithin(bytes: Buffer, firstRow: number, after: number, last: number
   return rows;
 }
 
-async function pageOfAll(folder: ScanFolder, offset: number, limit: number): Promise<RecordPage> {
+async function pageOfAll(
+  folder: ScanFolder,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<RecordPage> {
   const rows: ResultRow[] = [];
   let total = 0;
   for await (const row of mergedRows(folder)) {
+    if (signal?.aborted) break;
     if (total >= offset && rows.length < limit) rows.push(completeRow(row));
     total += 1;
   }

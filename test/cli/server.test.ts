@@ -167,6 +167,17 @@ describe('a workspace that a server holds', () => {
     });
   });
 
+  it('says that it runs to who has no token', async () => {
+    const { code, stdout, stderr } = await home.run(['server', 'status', '--api-token', 'svc_none']);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^status +running\nurl +http/),
+    });
+    expect(stderr).toContain('SERVICE_API_TOKEN');
+    const json = await home.run(['server', 'status', '--api-token', 'svc_none', '--format', 'json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ running: true, pid: server.child.pid });
+  });
+
   it('shows its state', async () => {
     const { token } = await newToken('scan:read');
     const env = { SERVICE_API_TOKEN: token };

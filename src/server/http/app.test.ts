@@ -114,6 +114,17 @@ describe('submission', () => {
     );
   });
 
+  it('counts the items of comma lists as entries, before it reads any of them', async () => {
+    const list = (items: number) => Array(items).fill('127.0.0.1').join(',');
+    const body = { targets: ['127.0.0.2', list(10_000)], exclude: [list(10_001)] };
+    const { error } = (await post(body)).json();
+    expect(error.details.fields).toEqual([
+      { field: 'targets', reason: 'at most 10000 entries, not 10001' },
+      { field: 'exclude', reason: 'at most 10000 entries, not 10001' },
+    ]);
+    expect((await post({ targets: [list(10_000)], ports: '9' })).statusCode).toBe(201);
+  });
+
   it('names every bad target by its place', async () => {
     const { error } = (await post({ targets: ['10.0.0.1', '10.0.0.300', 'http://x'] })).json();
     expect(error.details.fields).toEqual([{ field: 'targets', reason: 'invalid targets' }]);
@@ -136,6 +147,7 @@ describe('submission', () => {
     ['ports-number', { targets: ['127.0.0.1'], ports: [65_536] }],
     ['name-long', { targets: ['127.0.0.1'], name: 'x'.repeat(201) }],
     ['tags-many', { targets: ['127.0.0.1'], tags: Array(33).fill('t') }],
+    ['compliance-many', { targets: ['127.0.0.1'], options: { compliance: Array(17).fill('cis') } }],
     ['options-list', { targets: ['127.0.0.1'], options: [] }],
     ['retries-high', { targets: ['127.0.0.1'], options: { retries: 11 } }],
     ['timeout-without-unit', { targets: ['127.0.0.1'], options: { timeout: '5' } }],

@@ -8,7 +8,7 @@ import { jobIdPattern } from '../../domain/job.ts';
 import { scanIdPattern } from '../../domain/scan.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { pathWithoutTokens } from '../../domain/secret-text.ts';
-import { parseTargets } from '../../domain/target.ts';
+import { countItems, parseTargets } from '../../domain/target.ts';
 import type { AuditActor, AuditEvent } from '../../workspace/audit-log.ts';
 import { claimOf } from '../auth.ts';
 import type { RouteContext } from '../context.ts';
@@ -55,7 +55,7 @@ export class AuditedAnswers {
     });
     app.addHook('onSend', (request, reply, _payload, done) => {
       if (request.method === 'GET' || request.method === 'HEAD') return done();
-      this.#record(request, reply).then(() => done(), done);
+      void this.#recordBefore(request, reply, done);
     });
   }
 
@@ -94,6 +94,19 @@ export class AuditedAnswers {
       resource: null,
       details: refusalFacts(refusal),
     });
+  }
+
+  async #recordBefore(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: (error?: Error) => void,
+  ): Promise<void> {
+    try {
+      await this.#record(request, reply);
+    } catch (error) {
+      return done(error as Error);
+    }
+    done();
   }
 
   async #record(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -199,9 +212,10 @@ function submissionFacts(
 ): Record<string, unknown> {
   const { targets, exclude } = submissionIn(request.body);
   if (request.method !== 'POST' || !isTextList(targets)) return {};
-  if (targets.length > maxCounted) return { targets: targets.length };
+  if (countItems(targets) > maxCounted) return { targets: targets.length };
   const wanted = parseTargets(targets);
-  const unwanted = isTextList(exclude) && exclude.length <= maxCounted ? parseTargets(exclude).covered : null;
+  const unwanted =
+    isTextList(exclude) && countItems(exclude) <= maxCounted ? parseTargets(exclude).covered : null;
   const addresses = unwanted ? wanted.addresses.minus(unwanted) : wanted.addresses;
   return {
     targets: targets.length,

@@ -46,7 +46,7 @@ export function recordRoutes(app: App): void {
     handler: async (request, reply) => {
       const { store, workspace } = request.space;
       const { scan_id } = await showScan(store, request.params.scan_id);
-      const list = await listRecords(workspace.scan(scan_id), request.query);
+      const list = await listRecords(workspace.scan(scan_id), request.query, request.signal);
       reply.header('link', linkHeader(`/api/v1/scans/${scan_id}/records`, request.query, list));
       return sendData(request, reply, JSON.stringify(list));
     },

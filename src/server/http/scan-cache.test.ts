@@ -61,7 +61,7 @@ describe('ScanCache', () => {
         key,
         version,
         async () => ++reads,
-        () => Array(scans).fill({ targets, warnings: [] }),
+        () => Array.from({ length: scans }, () => ({ targets, warnings: [] }) as never),
       );
     expect([await read('a', '1', 1), await read('a', '1', 1), await read('a', '2', 1)]).toEqual([1, 1, 2]);
     for (let i = 0; i < 6; i++) await read(`list ${i}`, '2', 1000);

@@ -148,7 +148,7 @@ export const submissionSchema = Type.Object(
           }),
         ),
         compliance: Type.Optional(
-          Type.Array(Type.Enum(['cis', 'pci', 'nist']), { description: 'judge by these' }),
+          Type.Array(Type.Enum(['cis', 'pci', 'nist']), { maxItems: 16, description: 'judge by these' }),
         ),
         intrusive: Type.Optional(Type.Boolean({ description: 'allow checks that can disturb a service' })),
         fail_fast: Type.Optional(Type.Boolean({ description: 'the first error of a stage ends the scan' })),

@@ -108,16 +108,18 @@ export function unknownFields(
   schema: unknown,
   what: 'field' | 'parameter' = 'field',
 ): string[] {
-  return unknownPaths(body, schema as ObjectSchema, '')
-    .slice(0, maxUnknown)
-    .map((path) => `unknown ${what}: ${path.slice(0, 100)}`);
+  const paths: string[] = [];
+  findUnknown(body, schema as ObjectSchema, '', paths);
+  return paths.map((path) => `unknown ${what}: ${path.slice(0, 100)}`);
 }
 
-function unknownPaths(body: unknown, schema: ObjectSchema, prefix: string): string[] {
-  const { properties } = schema;
-  if (!properties || typeof body !== 'object' || body === null || Array.isArray(body)) return [];
-  return Object.entries(body).flatMap(([name, value]) => {
+/** Adds to `paths` until they are as many as are listed. */
+function findUnknown(body: unknown, { properties }: ObjectSchema, prefix: string, paths: string[]): void {
+  if (!properties || typeof body !== 'object' || body === null || Array.isArray(body)) return;
+  for (const name of Object.keys(body)) {
+    if (paths.length >= maxUnknown) return;
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    return known ? unknownPaths(value, known, `${prefix}${name}.`) : [`${prefix}${name}`];
-  });
+    if (known) findUnknown((body as Record<string, unknown>)[name], known, `${prefix}${name}.`, paths);
+    else paths.push(`${prefix}${name}`);
+  }
 }
