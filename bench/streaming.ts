@@ -63,6 +63,9 @@ function take(event: string, figures: StreamFigures, startedAt: number): void {
 const { servers, port, hosts } = await listen();
 const server = new ServerProcess();
 try {
+  // As on every start but the first: the compiled code is kept when a server stops.
+  await server.start();
+  await server.stop();
   await server.start();
   let largest = 0;
   const watch = setInterval(() => {

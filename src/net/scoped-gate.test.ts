@@ -102,11 +102,15 @@ describe('probeTcp', () => {
 
   it('does not take a connection to itself for an open port', async () => {
     const gate = gateOf(['127.0.0.1']);
+    // Others on this machine may open and close listeners meanwhile.
+    const listening = listeningPorts();
+    const watch = setInterval(() => listeningPorts().forEach((port) => listening.add(port)), 2);
     // The kernel picks source ports from this range; some probes may meet their own.
     const states = await Promise.all(
       Array.from({ length: 2000 }, (_, at) => gate.probeTcp('127.0.0.1', 40_000 + at, patient)),
     );
-    const listening = listeningPorts();
+    clearInterval(watch);
+    listeningPorts().forEach((port) => listening.add(port));
     for (const [at, { state }] of states.entries()) {
       if (!listening.has(40_000 + at)) expect(state).not.toBe('open');
     }

@@ -12,6 +12,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Id of the token that the request came with; null when none is demanded. */
     tokenId: string | null;
+    /** Kept by routeOf. */
+    route: FastifyRequest['routeOptions'] | null;
     /** The token that the request came with; null when none is demanded. */
     token: TokenRecord | null;
     /** Whether that token is good still; of routes that stream, null when none is demanded. */
@@ -38,6 +40,8 @@ declare module 'fastify' {
     feature?: LicenceFeature;
     /** The answer may take longer than the usual limit. */
     streams?: boolean;
+    /** The handler minds `request.signal`, which is aborted when the answer is late or the client is gone. */
+    abortable?: boolean;
     /** A page for browsers: served under the allowed host names only. */
     page?: boolean;
     /** Recorded in the audit log beside the access. */

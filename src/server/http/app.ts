@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
@@ -12,6 +12,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { pathWithoutTokens } from '../../domain/secret-text.ts';
 import type { RouteContext, ServerContext } from '../context.ts';
 import type { TlsMaterial } from '../tls.ts';
+import { AnswerDeadline } from './answer-deadline.ts';
 import type { App } from './app-type.ts';
 import { AuditedAnswers } from './audit-answers.ts';
 import { diffRoutes } from './diff.ts';
@@ -30,7 +31,7 @@ import { pluginRoutes } from './plugins.ts';
 import { profileRoutes } from './profiles.ts';
 import { recordRoutes } from './records.ts';
 import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './request-checks.ts';
-import { completeRoute, KnownPaths, pathOf, requireAccess } from './routes.ts';
+import { completeRoute, handlerTimeoutMs, KnownPaths, pathOf, requireAccess, routeOf } from './routes.ts';
 import { scanRoutes } from './scans.ts';
 import { sessionRoutes } from './session.ts';
 import { uiRoutes } from './ui.ts';
@@ -89,15 +90,17 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
   acceptJsonOnly(app);
   app.decorateRequest('tokenId', null);
+  app.decorateRequest('route', null);
   app.decorateRequest('token', null);
   app.decorateRequest('tokenHolds', null);
   app.decorateRequest('space', null as never);
   app.decorateRequest('clientAddress', '');
   app.decorateRequest('unknownFields', null as never);
   audited.addHooks(app);
+  new AnswerDeadline(handlerTimeoutMs).addHooks(app);
   app.addHook('onRequest', check);
   app.addHook('preValidation', (request, _reply, done) => {
-    const { body, querystring } = request.routeOptions.schema ?? {};
+    const { body, querystring } = routeOf(request).schema ?? {};
     if (body !== undefined) request.unknownFields = unknownFields(request.body, body);
     if (querystring !== undefined) {
       request.unknownFields.push(...unknownFields(request.query, querystring, 'parameter'));
@@ -180,12 +183,9 @@ function acceptJsonOnly(app: App): void {
 
 /** Paths that cannot be decoded never reach the hooks, so the checks run here. */
 function answerBadUrl(check: RequestCheck, error: Error, request: FastifyRequest, reply: FastifyReply): void {
-  check(request, reply).then(
-    () => {
-      if (!reply.sent) sendError(error, request, reply);
-    },
-    (refusal) => sendError(refusal, request, reply),
-  );
+  check(request, reply, (refusal) => {
+    if (!reply.sent) sendError(refusal ?? error, request, reply);
+  });
 }
 
 /** Sockets whose broken request was answered; what still comes in on them is dropped. */
@@ -237,11 +237,24 @@ function refusalOf(error: BrokenRequest): PortolanError {
   return new PortolanError('invalid_request', text);
 }
 
+/** Random bytes for ids, drawn many at a time: one call to the system's generator takes longer than the rest of an id. */
+const randomPool = Buffer.alloc(6 * 1024);
+let randomUsed = randomPool.length;
+
+/** 48 random bits. */
+function randomHex(): string {
+  if (randomUsed === randomPool.length) {
+    randomFillSync(randomPool);
+    randomUsed = 0;
+  }
+  randomUsed += 6;
+  return randomPool.toString('hex', randomUsed - 6, randomUsed);
+}
+
 function requestId(request?: IncomingMessage): string {
   const given = request?.headers['x-request-id'];
   if (typeof given === 'string' && requestIdForm.test(given)) return given;
-  // The last group of a version 4 UUID is 48 random bits (RFC 9562).
-  return `req_${randomUUID().slice(24)}`;
+  return `req_${randomHex()}`;
 }
 
 /** The path without its query: a query may hold what somebody took for a place for secrets. */

@@ -14,7 +14,7 @@ import { claimOf } from '../auth.ts';
 import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { accessOf } from './request-checks.ts';
-import { type KnownPaths, pathOf } from './routes.ts';
+import { type KnownPaths, pathOf, routeOf } from './routes.ts';
 
 /** Characters of a path and of a client's name that are kept. */
 const maxPathLength = 512;
@@ -114,7 +114,7 @@ export class AuditedAnswers {
     if (!config.logging.audit.enabled || recorded.has(request) || this.#isOpen(request, reply)) return;
     recorded.add(request);
     const access = recordOf(request, reply, config);
-    const { auditEvent } = request.routeOptions.config ?? {};
+    const { auditEvent } = routeOf(request).config ?? {};
     await Promise.all([
       audit.record(access),
       auditEvent ? audit.record({ ...access, event: auditEvent }) : undefined,
@@ -179,7 +179,7 @@ function resourceOf(request: FastifyRequest, reply: FastifyReply): AuditEvent['r
   const { scan_id: scanId, job_id: jobId } = (request.params ?? {}) as Record<string, string | undefined>;
   if (scanId !== undefined) return { type: 'scan', id: scanIdPattern.test(scanId) ? scanId : null };
   if (jobId !== undefined) return { type: 'job', id: jobIdPattern.test(jobId) ? jobId : null };
-  const url = request.routeOptions.url ?? '';
+  const url = routeOf(request).url ?? '';
   const name = /^\/(?:api\/v1\/)?([a-z]+)/.exec(url)?.[1];
   if (name === undefined) return null;
   const made = /\/([a-z0-9-]+)$/.exec(String(reply.getHeader('location') ?? ''))?.[1];

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
+import { routeOf } from './routes.ts';
 
 const text = 'Prometheus text format 0.0.4';
 
@@ -28,7 +29,7 @@ export function metricsRoutes(app: App, { config, metrics }: RouteContext): void
 /** Counts every answer under the pattern of its route. */
 export function measureAnswers(app: App, { metrics }: RouteContext): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const { url, config } = request.routeOptions;
+    const { url, config } = routeOf(request);
     metrics.answered({
       route: url ?? null,
       status: reply.statusCode,

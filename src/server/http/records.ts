@@ -33,7 +33,7 @@ export function recordRoutes(app: App): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/records',
-    config: { access: ['scan:read'] },
+    config: { access: ['scan:read'], abortable: true },
     schema: {
       summary: 'List the records of a scan page by page',
       description:

@@ -18,14 +18,19 @@ import type { Choice } from '../tenants.ts';
 import { AllowedHosts, isOwnOrigin } from './allowed-hosts.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Cors } from './cors.ts';
-import { type KnownPaths, pathOf } from './routes.ts';
+import { type KnownPaths, pathOf, routeOf } from './routes.ts';
 
 export const maxUrlLength = 8192;
 const maxHeaderFields = 100;
 /** Methods that change nothing. */
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-export type RequestCheck = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+/** A hook of fastify. A preflight is answered here, and `done` is not called. */
+export type RequestCheck = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (refusal?: Error) => void,
+) => void;
 
 /** What the checks take from the settings that hold until a restart. */
 interface Rules {
@@ -45,33 +50,19 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
   const rules = rulesOf(context.config);
   const requestLimiter = limiterOf(context);
 
-  return async (request, reply) => {
-    request.unknownFields = [];
-    request.clientAddress = rules.clients.of(request.raw);
-    setHeaders(request, reply);
-    rules.cors.mark(request.raw, reply);
-    if (context.phase === 'draining') reply.header('connection', 'close');
-
-    checkClient(rules, request);
-    checkSize(request);
-    if (rules.cors.isPreflight(request.raw)) return rules.cors.answerPreflight(request.raw, reply);
-    const access = accessOf(request, paths);
-    checkBrowser(rules, request, access);
+  /** @throws PortolanError */
+  const admit = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    access: Exclude<RouteAccess, 'open'>,
+    token: TokenRecord | null,
+  ) => {
     const {
       wholeService = false,
-      alwaysAuthenticated = false,
       unmetered = false,
       streams = false,
       feature,
-    } = request.routeOptions.config ?? {};
-    if (access === 'open') {
-      if (request.is404) refuseUnknown(paths, request, reply);
-      if (feature) context.licence.demand(feature);
-      return checkPhase(context, request);
-    }
-
-    const tokenDemanded = rules.tokensDemanded || alwaysAuthenticated;
-    const token = tokenDemanded ? await authenticated(authenticator, failures, request, reply) : null;
+    } = routeOf(request).config ?? {};
     if (token && streams) request.tokenHolds = () => authenticator.holds(request.raw);
     const choice = context.tenants.choose(request.raw, token, wholeService);
     const limiter = unmetered ? null : requestLimiter();
@@ -83,6 +74,62 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     if (feature) context.licence.demand(feature);
     checkPhase(context, request);
   };
+
+  const admitWithToken = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    access: Exclude<RouteAccess, 'open'>,
+  ) => {
+    admit(request, reply, access, await authenticated(authenticator, failures, request, reply));
+  };
+
+  /** @returns a promise only where a token has to be looked up; false when the request is answered */
+  const check = (request: FastifyRequest, reply: FastifyReply): Promise<void> | boolean => {
+    request.unknownFields = [];
+    request.clientAddress = rules.clients.of(request.raw);
+    setHeaders(request, reply);
+    rules.cors.mark(request.raw, reply);
+    if (context.phase === 'draining') reply.header('connection', 'close');
+
+    checkClient(rules, request);
+    checkSize(request);
+    if (rules.cors.isPreflight(request.raw)) {
+      rules.cors.answerPreflight(request.raw, reply);
+      return false;
+    }
+    const access = accessOf(request, paths);
+    checkBrowser(rules, request, access);
+    const { alwaysAuthenticated = false, feature } = routeOf(request).config ?? {};
+    if (access === 'open') {
+      if (request.is404) refuseUnknown(paths, request, reply);
+      if (feature) context.licence.demand(feature);
+      checkPhase(context, request);
+      return true;
+    }
+    if (rules.tokensDemanded || alwaysAuthenticated) return admitWithToken(request, reply, access);
+    admit(request, reply, access, null);
+    return true;
+  };
+
+  return (request, reply, done) => {
+    let outcome: Promise<void> | boolean;
+    try {
+      outcome = check(request, reply);
+    } catch (refusal) {
+      return done(refusal as Error);
+    }
+    if (outcome === true) done();
+    else if (outcome !== false) void settle(outcome, done);
+  };
+}
+
+async function settle(work: Promise<void>, done: (refusal?: Error) => void): Promise<void> {
+  try {
+    await work;
+  } catch (refusal) {
+    return done(refusal as Error);
+  }
+  done();
 }
 
 function rulesOf(config: Config): Rules {
@@ -174,7 +221,7 @@ export function originForm(request: IncomingMessage): string {
 /** Who may make the request. */
 export function accessOf(request: FastifyRequest, paths: KnownPaths): RouteAccess {
   if (request.is404) return paths.isOpen(pathOf(request)) ? 'open' : 'any';
-  return request.routeOptions.config?.access ?? 'any';
+  return routeOf(request).config?.access ?? 'any';
 }
 
 /**
@@ -186,7 +233,7 @@ function checkBrowser(
   request: FastifyRequest,
   access: RouteAccess,
 ): void {
-  if (request.routeOptions.config?.page) hosts.checkPage(request.raw);
+  if (routeOf(request).config?.page) hosts.checkPage(request.raw);
   if (tokensDemanded || access === 'open') return;
   hosts.checkApi(request.raw);
   const { origin } = request.headers;

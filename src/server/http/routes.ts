@@ -1,17 +1,23 @@
 import type { FastifyRequest, RouteOptions } from 'fastify';
 
 /** Time for an answer, except of routes that stream. */
-const handlerTimeoutMs = 30_000;
+export const handlerTimeoutMs = 30_000;
 
 /** Every route declares who may call it. @throws Error, so that a server with an undeclared route never starts */
 export function requireAccess(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access`);
 }
 
-/** Every route ends in time unless it streams; open ones say that they need no token. */
+/** Work that can be aborted is, when its answer is late or nobody waits for it; open routes say that they need no token. */
 export function completeRoute(route: RouteOptions): void {
-  if (!route.config?.streams) route.handlerTimeout = handlerTimeoutMs;
+  if (route.config?.abortable) route.handlerTimeout = handlerTimeoutMs;
   if (route.config?.access === 'open') route.schema = { ...route.schema, security: [] };
+}
+
+/** The options of the request's route; fastify makes the object anew each time that it is asked. */
+export function routeOf(request: FastifyRequest): FastifyRequest['routeOptions'] {
+  request.route ??= request.routeOptions;
+  return request.route;
 }
 
 /** Without the query: that may hold what somebody took for a place for secrets. */

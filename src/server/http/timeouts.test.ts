@@ -6,7 +6,10 @@ import Fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../../domain/errors.ts';
 import { openService, type Service } from '../fixtures/service.ts';
+import { AnswerDeadline } from './answer-deadline.ts';
+import type { App } from './app-type.ts';
 import { sendError } from './errors.ts';
+import { handlerTimeoutMs } from './routes.ts';
 
 let service: Service;
 afterEach(() => service?.close());
@@ -72,34 +75,63 @@ describe('answers that ask to come again later', () => {
 });
 
 describe('a handler that takes too long', () => {
-  it('is answered with 504', async () => {
-    const app = Fastify();
+  const slow = async (register: (app: App) => void) => {
+    const app = Fastify() as unknown as App;
     app.setErrorHandler((cause, request, reply) => sendError(cause, request, reply));
-    app.get('/', { handlerTimeout: 50 }, async () => {
-      await sleep(2000);
-      return 'late';
-    });
+    register(app);
     const begun = performance.now();
     const { statusCode, body } = await app.inject({ url: '/' });
-    expect(performance.now() - begun).toBeLessThan(1500);
-    expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
+    const ms = performance.now() - begun;
     await app.close();
+    return { ms, statusCode, body };
+  };
+  const handler = async () => {
+    await sleep(2000);
+    return 'late';
+  };
+
+  it('is answered with 504', async () => {
+    const { ms, statusCode, body } = await slow((app) => {
+      new AnswerDeadline(50).addHooks(app);
+      app.get('/', { config: { access: 'open' } }, handler);
+    });
+    expect(ms).toBeLessThan(1500);
+    expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
   });
 
-  it('is one on every route that does not stream', async () => {
-    service = await openService();
-    const limits: Record<string, number | undefined> = {};
-    const { completeRoute } = await import('./routes.ts');
-    for (const streams of [false, true]) {
-      const route = {
-        method: 'GET',
-        url: '/',
-        handler: () => '',
-        config: { access: 'any' as const, streams },
-      };
-      completeRoute(route as never);
-      limits[String(streams)] = (route as { handlerTimeout?: number }).handlerTimeout;
-    }
-    expect(limits).toEqual({ false: 30_000, true: undefined });
+  it('is aborted where it can be', async () => {
+    const { statusCode, body } = await slow((app) => {
+      new AnswerDeadline(5000).addHooks(app);
+      app.get('/', { handlerTimeout: 50, config: { access: 'open', abortable: true } }, handler);
+    });
+    expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
+  });
+
+  it('may stream for as long as it takes', async () => {
+    const { statusCode } = await slow((app) => {
+      new AnswerDeadline(50).addHooks(app);
+      app.get('/', { config: { access: 'open', streams: true } }, async () => {
+        await sleep(500);
+        return 'all';
+      });
+    });
+    expect(statusCode).toBe(200);
+  });
+
+  it('has 30 s in earnest, and is forgotten once it has answered', async () => {
+    expect(handlerTimeoutMs).toBe(30_000);
+    let now = 0;
+    const deadline = new AnswerDeadline(handlerTimeoutMs, () => now);
+    const { statusCode } = await slow((app) => {
+      deadline.addHooks(app);
+      app.get('/', { config: { access: 'open' } }, async () => {
+        now += handlerTimeoutMs - 1;
+        deadline.look();
+        return 'in time';
+      });
+    });
+    now += handlerTimeoutMs;
+    expect(() => deadline.look()).not.toThrow();
+    expect(statusCode).toBe(200);
   });
 });
