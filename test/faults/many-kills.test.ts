@@ -21,6 +21,9 @@ const portCount = 30;
 /** How far before a kill a pair may lie that is probed again, beside what a busy machine delays. */
 const lastSecondMs = 1000;
 
+/** The process of a scan hears of its server's death and ends; a probe of its last moment comes after the kill. */
+const orphanMs = 500;
+
 let field: TargetField;
 const server = new ServerProcess({
   env: { SERVICE_SERVER__WORKERS: String(clients), SERVICE_SCANNER__MAX_RESUMES: '1000' },
@@ -96,8 +99,8 @@ function overlaps(moments: readonly number[]): number[] {
   return [...seen.values()].flatMap((times) =>
     times.slice(1).map((again, index) => {
       const before = times[index] as number;
-      const kill = moments.find((moment) => moment >= before && moment <= again);
-      return kill === undefined ? Number.POSITIVE_INFINITY : kill - before;
+      const kill = moments.find((moment) => moment + orphanMs >= before && moment <= again);
+      return kill === undefined ? Number.POSITIVE_INFINITY : Math.max(0, kill - before);
     }),
   );
 }
