@@ -7,6 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const root = resolve(import.meta.dirname, '..');
 const launcher = join(root, 'bin/portolan');
 
+/** Keeps the scans of a test on this machine. The environment is stronger than files: undefined leaves it to them. */
+export const loopbackOnly = { SERVICE_SCANNER__SCOPE__ALLOW: '127.0.0.0/8,::1/128' };
+
 /** A server of this program in a process of its own, on a free port of loopback. */
 export class ServerProcess {
   readonly workspace: string;
@@ -36,7 +39,7 @@ export class ServerProcess {
   async start(): Promise<void> {
     const args = [launcher, 'server', 'start', '--workspace-dir', this.workspace, '--bind', '127.0.0.1:0'];
     const child = spawn(process.execPath, [...args, ...this.#args], {
-      env: { ...process.env, XDG_CONFIG_HOME: this.workspace, ...this.#env },
+      env: { ...process.env, ...loopbackOnly, XDG_CONFIG_HOME: this.workspace, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     child.stderr?.on('data', (chunk: Buffer) => {

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
 import type { AuditReport } from '../workspace/audit-check.ts';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
@@ -18,7 +19,7 @@ export function addAuditCommand(program: Command): void {
       '[file...]',
       'files that follow each other, the oldest first; else the log of the configuration',
     )
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(
       guarded((files: string[], { format }: { format: string }, command: Command) =>
         verify(files, format, globalFlags(command)),

@@ -1,8 +1,9 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ShownSetting } from '../config/show.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable, printableLines } from './printable.ts';
@@ -29,7 +30,7 @@ export function addConfigCommand(program: Command, wiring: CliWiring): void {
     .command('show')
     .description('show every setting that holds; secrets are hidden')
     .option('--origin', 'where each value comes from')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(
       guarded((flags: { origin?: boolean; format: string }, command: Command) =>
         show(flags, globalFlags(command)),

@@ -3,6 +3,7 @@ import { PortolanError } from '../domain/errors.ts';
 import type { Graph, GraphIssue } from '../engine/graph.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { graphDot, graphOut, graphText } from './graph-text.ts';
 import { note, print, writeResult } from './output.ts';
@@ -48,7 +49,7 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
   dag
     .command('list')
     .description('list the installed graphs')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(
       guarded(({ format }: { format: string }, command: Command) =>
         list(format, globalFlags(command), wiring),

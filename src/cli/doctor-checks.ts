@@ -8,7 +8,8 @@ import { choosePingMethod } from '../net/ping.ts';
 import { NameResolver } from '../net/resolve.ts';
 import { openFilesLimit } from '../net/scoped-gate.ts';
 import { findLockHolder } from '../workspace/workspace-lock.ts';
-import { Client } from './client.ts';
+import { clientOf } from './server-choice.ts';
+import type { ServerFlags } from './server-flags.ts';
 
 /** One thing about this machine, and what to do when it is not as it should be. */
 export interface Finding {
@@ -45,12 +46,12 @@ export function machineChecks(): Promise<Finding[]> {
 }
 
 /** Checks that depend on the configuration. */
-export function configuredChecks(config: Config, token: string | null): Promise<Finding[]> {
+export function configuredChecks(config: Config, flags: ServerFlags): Promise<Finding[]> {
   return all({
     open_files: async () => openFiles(config),
     workspace: () => workspaceState(config),
     disk: () => diskSpace(config),
-    server: () => server(config, token),
+    server: () => server(config, flags),
     resolver: () => resolver(config),
   });
 }
@@ -202,12 +203,12 @@ function inMebibytes(bytes: number): string {
   return `${Math.floor(bytes / 1024 ** 2)} MiB`;
 }
 
-async function server({ workspace }: Config, token: string | null): Promise<Verdict> {
+async function server({ workspace }: Config, flags: ServerFlags): Promise<Verdict> {
   const holder = workspace.enabled ? await findLockHolder(workspace.dir) : null;
   if (holder === null) return ok('no server runs on this workspace');
   const place = `pid ${holder.pid}, ${holder.url}`;
   try {
-    const { status } = await new Client({ url: holder.url, token }).health<{ status: string }>();
+    const { status } = await clientOf(holder.url, flags).health<{ status: string }>();
     if (status === 'unhealthy') return fail(`${place}: ${status}`, 'see: portolan server status');
     return status === 'healthy'
       ? ok(`${place}: healthy`)

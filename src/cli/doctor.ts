@@ -1,10 +1,12 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
 import type { Finding } from './doctor-checks.ts';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
+import { type ServerFlags, tokenOption } from './server-flags.ts';
 import { readConfigQuietly } from './session.ts';
 
 const help = `
@@ -17,22 +19,19 @@ export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
     .description('check what this machine allows and what it lacks')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
-    .option('--api-token <token>', 'token for the server (environment: SERVICE_API_TOKEN)')
+    .addOption(formatOption())
+    .addOption(tokenOption())
     .addHelpText('after', help)
     .action(
       guarded(async (flags: { format: string; apiToken?: string }, command: Command) => {
-        const findings = await examine(
-          flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null),
-          globalFlags(command),
-        );
+        const findings = await examine(flags, globalFlags(command));
         print(flags.format === 'json' ? jsonText(reportOf(findings)) : reportText(findings));
         return findings.some(({ status }) => status === 'fail') ? 1 : 0;
       }),
     );
 }
 
-async function examine(token: string | null, global: GlobalFlags): Promise<Finding[]> {
+async function examine(flags: ServerFlags, global: GlobalFlags): Promise<Finding[]> {
   const { configuredChecks, machineChecks } = await import('./doctor-checks.ts');
   const machine = await machineChecks();
   try {
@@ -44,7 +43,7 @@ async function examine(token: string | null, global: GlobalFlags): Promise<Findi
       message: warnings.length > 0 ? warnings.join('; ') : 'no problem',
       remedy: warnings.length > 0 ? remedy : null,
     };
-    return [...machine, configuration, ...(await configuredChecks(config, token))];
+    return [...machine, configuration, ...(await configuredChecks(config, flags))];
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
     const remedy = 'mend it; what depends on it was not checked';

@@ -7,7 +7,8 @@ import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
 import { factLines } from './scan-text.ts';
-import { requireServer, type ServerFlags } from './server-choice.ts';
+import { requireServer } from './server-choice.ts';
+import type { ServerFlags } from './server-flags.ts';
 import { readListFile, type ScanFlags, type Submission, submissionOf } from './submission.ts';
 
 /** Flags of `job submit`. */
@@ -16,7 +17,6 @@ export type JobFlags = Partial<ScanFlags> & JobShowFlags & { name?: string; para
 export interface JobShowFlags extends ServerFlags {
   format: string;
 }
-export type CancelFlags = JobShowFlags;
 
 export interface JobListFlags extends ServerFlags {
   format: string;
@@ -138,7 +138,7 @@ export async function showJob(id: string, flags: JobShowFlags, global: GlobalFla
 }
 
 /** `job cancel`: prints the job as it is then. */
-export async function cancelJob(id: string, flags: CancelFlags, global: GlobalFlags): Promise<number> {
+export async function cancelJob(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
   const job = await client.call<Job>('POST', `${jobPath(id)}/cancel`);
   print(flags.format === 'json' ? jsonText(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);

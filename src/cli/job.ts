@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import { guarded } from './failure.ts';
+import { formatOption, listFormatOption } from './format-option.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
-import type { CancelFlags, JobFlags, JobListFlags, JobShowFlags } from './job-work.ts';
+import type { JobFlags, JobListFlags, JobShowFlags } from './job-work.ts';
 import { maxRate } from './scan.ts';
-import { serverOption, tokenOption } from './server-choice.ts';
+import { serverOption, tokenOption } from './server-flags.ts';
 
 /** Most jobs in one answer of a server. */
 const maxJobs = 1000;
@@ -34,7 +35,7 @@ export function addJobCommand(program: Command): void {
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
-      guarded(async (id: string, flags: CancelFlags, command: Command) => {
+      guarded(async (id: string, flags: JobShowFlags, command: Command) => {
         const { cancelJob } = await import('./job-work.ts');
         return cancelJob(id, flags, globalFlags(command));
       }),
@@ -82,7 +83,7 @@ function addList(job: Command): void {
   job
     .command('list')
     .description('list jobs, newest first')
-    .addOption(new Option('--format <format>', 'form').choices(['table', 'json', 'csv']).default('table'))
+    .addOption(listFormatOption())
     .addOption(
       new Option('--status <status>', 'only this state').choices([
         'pending',
@@ -112,10 +113,6 @@ function addList(job: Command): void {
         return listJobs(flags, globalFlags(command));
       }),
     );
-}
-
-function formatOption(): Option {
-  return new Option('--format <format>', 'form').choices(['text', 'json']).default('text');
 }
 
 const examples = `

@@ -1,12 +1,12 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { globalFlags } from './globals.ts';
 import type { IssueFlags } from './license-work.ts';
 
 /** Making and installing licences; an operator can run an enforced installation of its own with these. */
 export function addLicenseCommand(program: Command): void {
   const license = program.command('license').description('issue, install and check licences');
-  const format = () => new Option('--format <format>', 'form').choices(['text', 'json']).default('text');
   license
     .command('keygen')
     .description('make a key pair: the private key signs licences, the public one checks them')
@@ -47,7 +47,7 @@ export function addLicenseCommand(program: Command): void {
   license
     .command('show')
     .description('show what the installed licence allows: exit 5 when it is not good')
-    .addOption(format())
+    .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
         const { show } = await import('./license-work.ts');
@@ -59,7 +59,7 @@ export function addLicenseCommand(program: Command): void {
     .description('check a licence that is not installed: exit 0 when it is good, else 5')
     .argument('<file>', 'file with the licence, - for stdin')
     .option('--public-key <key>', 'PEM text or file; license.public_key when absent')
-    .addOption(format())
+    .addOption(formatOption())
     .action(
       guarded(async (file: string, flags: { publicKey?: string; format: string }, command: Command) => {
         const { verify } = await import('./license-work.ts');

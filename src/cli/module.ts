@@ -1,8 +1,9 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
 import type { ModuleDefinition } from '../engine/module.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
@@ -12,13 +13,13 @@ export function addModuleCommand(program: Command, wiring: CliWiring): void {
   module
     .command('list')
     .description('list every module')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(guarded(({ format }: { format: string }) => list(format, wiring)));
   module
     .command('show')
     .description('show what a module reads, writes and can be told')
     .argument('<name>', 'name of a module')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(guarded((name: string, { format }: { format: string }) => show(name, format, wiring)));
 }
 

@@ -1,8 +1,9 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
 import type { GraphLibrary, ProfileEntry } from '../engine/graph-library.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { nodesOut } from './graph-text.ts';
 import { print } from './output.ts';
@@ -16,7 +17,7 @@ export function addProfileCommand(program: Command, wiring: CliWiring): void {
   profile
     .command('list')
     .description('list every profile')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(
       guarded(({ format }: { format: string }, command: Command) =>
         list(format, globalFlags(command), wiring),
@@ -26,7 +27,7 @@ export function addProfileCommand(program: Command, wiring: CliWiring): void {
     .command('show')
     .description('print the file of a profile; of a file, check it')
     .argument('<name>', 'name or alias of a profile, or a profile file')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(
       guarded((name: string, { format }: { format: string }, command: Command) =>
         show(name, format, globalFlags(command), wiring),

@@ -15,7 +15,7 @@ export async function* fetchResult(
   format: ResultFormat,
   style: TableStyle,
 ): AsyncIterable<string> {
-  const path = `/api/v1/scans/${encodeURIComponent(scan_id)}/results`;
+  const path = `${scanPath(scan_id)}/results`;
   const results = (form: string) => client.download(`${path}?format=${form}`);
   switch (format) {
     case 'text':
@@ -34,6 +34,11 @@ export async function* fetchResult(
 /** The whole folder of a scan on a server, as tar.gz. */
 export async function* fetchArchive(client: Client, scanId: string): AsyncIterable<Uint8Array> {
   yield* await client.downloadBytes(`${exportPath(scanId)}?format=tar.gz`);
+}
+
+/** Path of a scan in the API. */
+export function scanPath(scanId: string): string {
+  return `/api/v1/scans/${encodeURIComponent(scanId)}`;
 }
 
 function exportPath(scanId: string): string {

@@ -11,7 +11,7 @@ import { note, print, writeResult } from './output.ts';
 import { printPreview } from './plan-text.ts';
 import { jsonText, printable } from './printable.ts';
 import { isProfileFile } from './profile-choice.ts';
-import { fetchResult } from './remote-result.ts';
+import { fetchResult, scanPath } from './remote-result.ts';
 import { tableStyle } from './result-table.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
 import type { ScanOrder } from './scan-work.ts';
@@ -133,11 +133,6 @@ export async function awaitScan(
 /** What was acknowledged is not lost: the scan goes on with its server. */
 function leftBehind({ code, message }: PortolanError, scanId: string): PortolanError {
   return new PortolanError(code, `${message}; the scan ${scanId} goes on when its server is back`);
-}
-
-/** Path of a scan in the API. */
-export function scanPath(scanId: string): string {
-  return `/api/v1/scans/${encodeURIComponent(scanId)}`;
 }
 
 type Counts = Scan['results'];

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { guarded, usage } from './failure.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
-import { type ServerFlags, serverOption, tokenOption } from './server-choice.ts';
+import { type ServerFlags, serverOption, tokenOption } from './server-flags.ts';
 import type { CliWiring } from './wiring.ts';
 
 /** Flags of the commands below `scan`. */

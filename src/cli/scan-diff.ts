@@ -5,7 +5,7 @@ import { unwrapData } from './envelope.ts';
 import type { GlobalFlags } from './globals.ts';
 import { makeSafe } from './local-result.ts';
 import { writeResult } from './output.ts';
-import { scanPath } from './remote-scan.ts';
+import { scanPath } from './remote-result.ts';
 import type { ControlFlags } from './scan-commands.ts';
 import { findServer } from './server-choice.ts';
 import { loadCatalogue, withStore } from './session.ts';

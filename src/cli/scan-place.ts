@@ -5,7 +5,6 @@ import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
-import { findLockHolder } from '../workspace/workspace-lock.ts';
 
 /** Where a scan of this command line is kept. */
 export interface ScanPlace {
@@ -13,12 +12,6 @@ export interface ScanPlace {
   /** Null in a temporary folder: nothing is listed anywhere. */
   store: Store | null;
   close(): Promise<void>;
-}
-
-/** URL of the server that is in charge of the workspace, or null. Writes nothing. */
-export async function serverInCharge(config: Config): Promise<string | null> {
-  if (!config.workspace.enabled) return null;
-  return (await findLockHolder(config.workspace.dir))?.url || null;
 }
 
 /** @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden` */

@@ -2,7 +2,7 @@ import type { Client } from './client.ts';
 import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
 import { checkOutputFile, chooseOutput } from './output.ts';
-import { clientOf, namedClient, requireServer } from './server-choice.ts';
+import { clientOf, namedClient, requireServer, serverInCharge } from './server-choice.ts';
 import { readConfig } from './session.ts';
 import { type ScanFlags, submissionOf } from './submission.ts';
 import type { CliWiring } from './wiring.ts';
@@ -28,16 +28,16 @@ export async function scan(
   const named = await namedClient(flags, global);
   if (named) return scanOn(named, order);
   const settings = await readConfig(global);
-  const [{ dryRun, scanHere }, { serverInCharge }] = await Promise.all([
-    import('./local-scan.ts'),
-    import('./scan-place.ts'),
-  ]);
-  if (flags.dryRun) return dryRun(order, settings, wiring);
+  if (flags.dryRun) {
+    const { dryRun } = await import('./local-scan.ts');
+    return dryRun(order, settings, wiring);
+  }
   const inCharge = await serverInCharge(settings.config);
   if (inCharge !== null) return scanOn(clientOf(inCharge, flags), order);
   if (flags.pool !== undefined)
     throw usage('--pool names workers of a server: name it with --server, or start one');
   if (!flags.wait) throw usage('--no-wait needs a server: name it with --server, or start one');
+  const { scanHere } = await import('./local-scan.ts');
   return scanHere(order, settings, wiring);
 }
 

@@ -5,6 +5,7 @@ import { guarded } from './failure.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
 import { resultFormats } from './output.ts';
 import { addScanControl } from './scan-commands.ts';
+import { tokenOption } from './server-flags.ts';
 import type { ScanFlags } from './submission.ts';
 import type { CliWiring } from './wiring.ts';
 
@@ -127,7 +128,7 @@ function addResultOptions(scan: Command): void {
       'who is told of the end: slack://name, email://address, webhook://name, separated by commas',
     )
     .option('--server <url>', 'scan on this server (environment: SERVICE_SERVER)')
-    .option('--api-token <token>', 'token for the server (environment: SERVICE_API_TOKEN)')
+    .addOption(tokenOption())
     .option('--pool <name>', 'with a server: its worker pool')
     .option('--schedule <cron>', 'with a server: scan again and again, e.g. "0 2 * * *" or @daily')
     .option('--no-wait', 'with a server: print the scan id and end')

@@ -1,22 +1,9 @@
-import { Option } from 'commander';
+import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { Client } from './client.ts';
 import type { GlobalFlags } from './globals.ts';
+import type { ServerFlags } from './server-flags.ts';
 import { readConfigQuietly } from './session.ts';
-
-/** Flags of every command that can work on a server. */
-export interface ServerFlags {
-  server?: string;
-  apiToken?: string;
-}
-
-export function serverOption(): Option {
-  return new Option('--server <url>', 'on this server (environment: SERVICE_SERVER)');
-}
-
-export function tokenOption(): Option {
-  return new Option('--api-token <token>', 'token for the server (environment: SERVICE_API_TOKEN)');
-}
 
 /**
  * The server that a command works on: `--server`, else SERVICE_SERVER, else the one that holds the workspace. Null
@@ -25,7 +12,8 @@ export function tokenOption(): Option {
 export async function findServer(flags: ServerFlags, global: GlobalFlags): Promise<Client | null> {
   const named = await namedClient(flags, global);
   if (named) return named;
-  const url = await holderUrl(global);
+  const { config } = await readConfigQuietly(global);
+  const url = await serverInCharge(config);
   return url === null ? null : clientOf(url, flags);
 }
 
@@ -58,9 +46,9 @@ export function clientOf(url: string, flags: ServerFlags): Client {
   return new Client({ url, token: flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null) });
 }
 
-async function holderUrl(global: GlobalFlags): Promise<string | null> {
-  const { config } = await readConfigQuietly(global);
-  if (!config.workspace.enabled) return null;
+/** URL of the server that is in charge of the workspace, or null. Writes nothing. */
+export async function serverInCharge({ workspace }: Config): Promise<string | null> {
+  if (!workspace.enabled) return null;
   const { findLockHolder } = await import('../workspace/workspace-lock.ts');
-  return (await findLockHolder(config.workspace.dir))?.url || null;
+  return (await findLockHolder(workspace.dir))?.url || null;
 }

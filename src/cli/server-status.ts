@@ -1,11 +1,12 @@
 import { formatDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { findLockHolder } from '../workspace/workspace-lock.ts';
-import { Client } from './client.ts';
+import type { Client } from './client.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
 import { count } from './progress-bar.ts';
+import { clientOf } from './server-choice.ts';
 import { readConfig } from './session.ts';
 
 /** The health object of contract 8.1, as far as it is shown. */
@@ -31,10 +32,7 @@ export async function showStatus(
     if (flags.format === 'json') print(jsonText({ running: false }));
     throw new PortolanError('network', `no server runs on the workspace ${dir}`);
   }
-  const client = new Client({
-    url: holder.url,
-    token: flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null),
-  });
+  const client = clientOf(holder.url, flags);
   const { pid, url } = holder;
   const health = await healthOf(client);
   if (health === null) {

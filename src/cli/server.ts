@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { globalFlags, logLevels, wholeNumber } from './globals.ts';
+import { tokenOption } from './server-flags.ts';
 import type { LogsFlags } from './server-logs.ts';
 import type { ReloadFlags } from './server-reload.ts';
 import type { StartFlags } from './server-start.ts';
@@ -34,8 +36,8 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
   server
     .command('status')
     .description('show whether the server of the workspace runs: exit 0 running, 4 not')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
-    .option('--api-token <token>', 'token for the server (environment: SERVICE_API_TOKEN)')
+    .addOption(formatOption())
+    .addOption(tokenOption())
     .action(
       guarded(async (flags: { format: string; apiToken?: string }, command: Command) => {
         const { showStatus } = await import('./server-status.ts');

@@ -5,7 +5,6 @@ import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { configFlags, type GlobalFlags } from './globals.ts';
 import { note } from './output.ts';
-import { trustOwnServer } from './own-certificate.ts';
 import { printableLines } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
 
@@ -22,7 +21,10 @@ export async function readConfigQuietly(
   more: Record<string, unknown> = {},
   strict = false,
 ): Promise<LoadedConfig> {
-  const { loadConfig } = await import('../config/load.ts');
+  const [{ loadConfig }, { trustOwnServer }] = await Promise.all([
+    import('../config/load.ts'),
+    import('./own-certificate.ts'),
+  ]);
   const loaded = loadConfig({
     file: flags.config,
     env: process.env,

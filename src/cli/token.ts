@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { TokenSummary } from '../actions/list-tokens.ts';
 import { PortolanError } from '../domain/errors.ts';
-import { recordChange } from './audit-change.ts';
 import { renderColumns, renderRows } from './columns.ts';
 import { guarded, usage } from './failure.ts';
+import { listFormatOption } from './format-option.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
@@ -32,7 +32,7 @@ export function addTokenCommand(server: Command): void {
   token
     .command('list')
     .description('list all tokens without their values')
-    .addOption(new Option('--format <format>', 'form').choices(['table', 'json', 'csv']).default('table'))
+    .addOption(listFormatOption())
     .action(
       guarded(({ format }: { format: string }, command: Command) => list(format, globalFlags(command))),
     );
@@ -58,7 +58,10 @@ export function addTokenCommand(server: Command): void {
 }
 
 async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> {
-  const { createToken } = await import('../actions/create-token.ts');
+  const [{ createToken }, { recordChange }] = await Promise.all([
+    import('../actions/create-token.ts'),
+    import('./audit-change.ts'),
+  ]);
   const scopes = flags.scopes
     .split(',')
     .map((scope) => scope.trim())
@@ -115,7 +118,10 @@ function rowOf(token: TokenSummary, nothing: string): string[] {
 }
 
 async function revoke(id: string, global: GlobalFlags): Promise<number> {
-  const { revokeToken } = await import('../actions/revoke-token.ts');
+  const [{ revokeToken }, { recordChange }] = await Promise.all([
+    import('../actions/revoke-token.ts'),
+    import('./audit-change.ts'),
+  ]);
   await withStore(global, (session) =>
     recordChange(session, { operation: 'token.revoke', id }, () => revokeToken(session.store, id)),
   );
@@ -124,7 +130,10 @@ async function revoke(id: string, global: GlobalFlags): Promise<number> {
 }
 
 async function rotate(id: string, grace: string | undefined, global: GlobalFlags): Promise<number> {
-  const { rotateToken } = await import('../actions/rotate-token.ts');
+  const [{ rotateToken }, { recordChange }] = await Promise.all([
+    import('../actions/rotate-token.ts'),
+    import('./audit-change.ts'),
+  ]);
   const token = await withStore(global, (session) => {
     const change = { operation: 'token.rotate', id, details: { grace: grace ?? null } };
     return recordChange(session, change, () => rotateToken(session.store, id, grace ?? null));

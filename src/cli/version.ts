@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
+import { formatOption } from './format-option.ts';
 import { print } from './output.ts';
 import { jsonText } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
@@ -8,7 +9,7 @@ export function addVersionCommand(program: Command, wiring: CliWiring): void {
     .command('version')
     .description('print the version of the program and of its runtime')
     .option('--short', 'the version number alone')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(({ short, format }: { short?: boolean; format: string }) => {
       const { node, openssl } = process.versions;
       const { platform, arch } = process;

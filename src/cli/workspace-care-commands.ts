@@ -1,8 +1,7 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { guarded } from './failure.ts';
+import { formatOption } from './format-option.ts';
 import { globalFlags } from './globals.ts';
-
-const formatOption = () => new Option('--format <format>', 'form').choices(['text', 'json']).default('text');
 
 /** The commands that look after the workspace as a whole. */
 export function addCareCommands(workspace: Command): void {

@@ -5,7 +5,8 @@ import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
 import { jsonText, printable } from './printable.ts';
 import { count } from './progress-bar.ts';
-import { findServer, type ServerFlags } from './server-choice.ts';
+import { findServer } from './server-choice.ts';
+import type { ServerFlags } from './server-flags.ts';
 import { withStore } from './session.ts';
 
 /** Deleting very many scans takes a server its time. */

@@ -2,7 +2,8 @@ import { type ListQuery, listScans, type ScanList } from '../actions/list-scans.
 import type { ListedScan } from '../store/scans.ts';
 import type { GlobalFlags } from './globals.ts';
 import type { ListOrder } from './list-order.ts';
-import { namedClient, type ServerFlags } from './server-choice.ts';
+import { namedClient } from './server-choice.ts';
+import type { ServerFlags } from './server-flags.ts';
 import { withStore } from './session.ts';
 
 export interface ListFlags extends ServerFlags {

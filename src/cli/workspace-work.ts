@@ -20,10 +20,11 @@ import {
   writeResult,
 } from './output.ts';
 import { jsonText } from './printable.ts';
-import { fetchArchive, fetchResult } from './remote-result.ts';
+import { fetchArchive, fetchResult, scanPath } from './remote-result.ts';
 import { type TableStyle, tableStyle } from './result-table.ts';
 import { factLines, scanText } from './scan-text.ts';
-import { clientOf, namedClient, type ServerFlags } from './server-choice.ts';
+import { clientOf, namedClient } from './server-choice.ts';
+import type { ServerFlags } from './server-flags.ts';
 import { type Session, withStore } from './session.ts';
 import { findScans, type ListFlags } from './workspace-list.ts';
 
@@ -114,7 +115,7 @@ async function showRemote(
   client: Client,
   global: GlobalFlags,
 ): Promise<number> {
-  const scan = await client.call<Scan>('GET', `/api/v1/scans/${encodeURIComponent(id)}`);
+  const scan = await client.call<Scan>('GET', scanPath(id));
   if (format === 'text') print(scanText(scan));
   else if (!showResults) print(jsonText(scan));
   if (!showResults) return 0;
@@ -181,7 +182,7 @@ export async function remove(
 }
 
 async function removeRemote(id: string, force: boolean, client: Client): Promise<void> {
-  const path = `/api/v1/scans/${encodeURIComponent(id)}`;
+  const path = scanPath(id);
   mayGo(await client.call<Scan>('GET', path), force);
   await client.call('DELETE', path);
 }
@@ -202,7 +203,7 @@ async function removeFromWorkspace(
     mayGo(scan, flags.force ?? false);
     const holder = await session.workspace.lockHolder();
     if (holder) {
-      await clientOf(holder.url, flags).call('DELETE', `/api/v1/scans/${encodeURIComponent(id)}`);
+      await clientOf(holder.url, flags).call('DELETE', scanPath(id));
     } else {
       await removeHere(scan, session);
     }

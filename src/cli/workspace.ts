@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../domain/duration.ts';
 import { guarded } from './failure.ts';
+import { formatOption, listFormatOption } from './format-option.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
 import { listOrders } from './list-order.ts';
-import { type ServerFlags, serverOption, tokenOption } from './server-choice.ts';
+import { type ServerFlags, serverOption, tokenOption } from './server-flags.ts';
 import { addCareCommands } from './workspace-care-commands.ts';
 import type { GarbageFlags } from './workspace-gc.ts';
 import type { ListFlags } from './workspace-list.ts';
@@ -17,7 +18,7 @@ export function addWorkspaceCommand(program: Command): void {
   workspace
     .command('info')
     .description('show where scans are kept and how much they take')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
@@ -29,7 +30,7 @@ export function addWorkspaceCommand(program: Command): void {
   workspace
     .command('list')
     .description('list scans')
-    .addOption(new Option('--format <format>', 'form').choices(['table', 'json', 'csv']).default('table'))
+    .addOption(listFormatOption())
     .addOption(
       new Option('--status <status>', 'only this state').choices([
         'pending',
@@ -58,7 +59,7 @@ export function addWorkspaceCommand(program: Command): void {
     .description('show one scan')
     .argument('<id>', 'scan id')
     .option('--show-results', 'its results too')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
@@ -110,9 +111,9 @@ export function addWorkspaceCommand(program: Command): void {
     )
     .option('--dry-run', 'delete nothing; tell what would go')
     .option('--force', 'ask nothing')
-    .option('--server <url>', 'on this server (environment: SERVICE_SERVER)')
-    .option('--api-token <token>', 'token for the server (environment: SERVICE_API_TOKEN)')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']).default('text'))
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .addOption(formatOption())
     .action(
       guarded(async (flags: GarbageFlags, command: Command) => {
         const { gc } = await import('./workspace-gc.ts');

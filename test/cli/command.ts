@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root } from '../program.ts';
+import { loopbackOnly, root } from '../program.ts';
 
 export const launcher = join(root, 'bin/portolan');
 
@@ -30,7 +30,7 @@ export class Home {
 
   get env(): NodeJS.ProcessEnv {
     const { PATH } = process.env;
-    return { PATH, HOME: this.path, LANG: 'C.UTF-8' };
+    return { PATH, HOME: this.path, LANG: 'C.UTF-8', ...loopbackOnly };
   }
 
   file(name: string): string {

@@ -209,7 +209,7 @@ describe('scan diff', () => {
 describe('flags of scan', () => {
   const plan = async (...args: string[]) => {
     const { code, stdout, stderr } = await home.run(
-      ['scan', '192.0.2.1', '--dry-run', '--format', 'json', ...args],
+      ['scan', '127.0.0.1', '--dry-run', '--format', 'json', ...args],
       {},
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -108,12 +108,13 @@ describe('T-066 without configuration', () => {
     await plain.waitForEnd(scanId, 20_000);
     const { body } = await plain.request(`/api/v1/scans/${scanId}/results`);
     expect(JSON.stringify(body)).toContain(`"port":${port},`);
-    // A plan sends nothing.
-    const { body: accepted } = await plain.request('/api/v1/scans/plan', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ targets: ['192.0.2.1'] }),
-    });
-    expect(accepted).toHaveProperty('data');
+  });
+
+  it('accepts an address of elsewhere', async () => {
+    // It runs no scan.
+    const unlimited = await openService();
+    const accepted = await unlimited.submit('elsewhere', { targets: ['192.0.2.1'] });
+    await unlimited.close();
+    expect(accepted).toMatch(/^\d{8}-/);
   });
 });
