@@ -36,6 +36,7 @@ import { Notifier } from './notifier.ts';
 import { openServiceNotifier } from './service-notify.ts';
 import { Settings } from './settings.ts';
 import { Tenants } from './tenants.ts';
+import { keepTickShapes } from './tick-shape.ts';
 import { prepareTlsReload, readTls } from './tls.ts';
 import { WorkerPool } from './workers.ts';
 
@@ -76,6 +77,7 @@ const leastMs = 100;
  * @throws PortolanError `configuration`; what the system says when the address cannot be bound
  */
 export async function startServer(input: StartInput): Promise<RunningServer> {
+  keepTickShapes();
   const undo: (() => Promise<unknown>)[] = [];
   const unwind = async () => {
     for (const step of undo.splice(0).reverse()) await step();

@@ -7,6 +7,13 @@ import { routeOf } from './routes.ts';
 /** Late answers are looked for this often. */
 const lookMs = 1000;
 
+/** A request under way; `at` is its place among them, -1 once it has left them. */
+export interface Open {
+  reply: FastifyReply;
+  since: number;
+  at: number;
+}
+
 /**
  * Answers 504 when a handler takes too long. Fastify's own handlerTimeout sets a timer and an abort signal for each
  * request, which costs as much as a quarter of a small answer; here all requests share one timer.
@@ -16,8 +23,8 @@ const lookMs = 1000;
 export class AnswerDeadline {
   readonly #limitMs: number;
   readonly #clock: () => number;
-  /** Requests under way and when they came, the oldest first. */
-  readonly #open = new Map<FastifyReply, number>();
+  /** In no order: a Map of them would be built anew for every second request. */
+  readonly #open: Open[] = [];
   readonly #timer: NodeJS.Timeout;
 
   constructor(limitMs: number, clock: () => number = () => performance.now()) {
@@ -27,12 +34,13 @@ export class AnswerDeadline {
   }
 
   addHooks(app: App): void {
+    app.decorateRequest('openAnswer', null);
     app.addHook('onRequest', (request, reply, done) => {
-      if (!isExempt(request)) this.#open.set(reply, this.#clock());
+      if (!isExempt(request)) request.openAnswer = this.#add(reply);
       done();
     });
-    app.addHook('onResponse', (_request, reply, done) => {
-      this.#open.delete(reply);
+    app.addHook('onResponse', (request, _reply, done) => {
+      if (request.openAnswer) this.#remove(request.openAnswer);
       done();
     });
     app.addHook('onClose', async () => clearInterval(this.#timer));
@@ -40,12 +48,29 @@ export class AnswerDeadline {
 
   /** Ends what is late. */
   look(): void {
-    const now = this.#clock();
-    for (const [reply, since] of this.#open) {
-      if (now - since < this.#limitMs) return;
-      this.#open.delete(reply);
+    const latest = this.#clock() - this.#limitMs;
+    for (const open of this.#open.filter(({ since }) => since <= latest)) {
+      this.#remove(open);
+      const { reply } = open;
       if (!reply.sent) sendError(late(this.#limitMs), reply.request, reply);
     }
+  }
+
+  #add(reply: FastifyReply): Open {
+    const open = { reply, since: this.#clock(), at: this.#open.length };
+    this.#open.push(open);
+    return open;
+  }
+
+  /** The last one takes its place. */
+  #remove(open: Open): void {
+    if (open.at === -1) return;
+    const last = this.#open.pop() as Open;
+    if (last !== open) {
+      this.#open[open.at] = last;
+      last.at = open.at;
+    }
+    open.at = -1;
   }
 }
 

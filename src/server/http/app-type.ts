@@ -7,6 +7,7 @@ import type { TokenRecord } from '../../store/tokens.ts';
 import type { AuditEventName } from '../../workspace/audit-log.ts';
 import type { RouteAccess } from '../auth.ts';
 import type { Space } from '../tenants.ts';
+import type { Open } from './answer-deadline.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,6 +23,8 @@ declare module 'fastify' {
     space: Space;
     /** Address of the client, behind trusted proxies too; canonical. */
     clientAddress: string;
+    /** What the deadline of its answer knows of it; null where the route has none. */
+    openAnswer: Open | null;
     /** The error that the request is answered with. */
     refusal: PortolanError | null;
     /** `unknown field: x` for each member of the body, `unknown parameter: x` of the query, that no schema knows. */

@@ -19,6 +19,7 @@ export class ScanCache {
   /** In the order of use, the oldest first. */
   readonly #remembered = new Map<string, Remembered>();
   #scans = 0;
+  #newest = '';
 
   /**
    * What `read` gave when the store had this version.
@@ -31,6 +32,7 @@ export class ScanCache {
     scans: (value: T) => readonly Scan[],
   ): Promise<T> {
     const known = this.#remembered.get(key);
+    if (known?.version === version && key === this.#newest) return known.value as T;
     if (known) this.#forget(key, known);
     const entry =
       known?.version === version ? known : await this.#newEntry(version, read, (value) => scans(value as T));
@@ -52,6 +54,7 @@ export class ScanCache {
     const other = this.#remembered.get(key);
     if (other) this.#forget(key, other);
     this.#remembered.set(key, entry);
+    this.#newest = key;
     this.#scans += entry.scans;
     for (const [oldest, { scans }] of this.#remembered) {
       if (this.#scans <= maxHeldScans) return;
