@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PortolanError } from '../domain/errors.ts';
+import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest, ScanStatus } from '../domain/scan.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
@@ -139,6 +139,26 @@ describe('criteria', () => {
       });
     },
   );
+});
+
+describe('a full disk', () => {
+  it('is given the room of the write-ahead log, and the scans that go are gone', async () => {
+    await scanOf(3);
+    const kept = await scanOf(1);
+    const wal = `${workspace.storeFile}-wal`;
+    expect((await stat(wal)).size).toBeGreaterThan(0);
+    // As on a disk where the log cannot grow: nothing is stored until it is empty.
+    const full: Store = Object.assign(Object.create(store), {
+      transaction: async (work: Parameters<Store['transaction']>[0]) => {
+        if ((await stat(wal)).size > 0) throw new PortolanError('insufficient_storage', 'full');
+        return await store.transaction(work);
+      },
+      emptyLog: () => store.emptyLog(),
+    });
+    const report = await collectGarbage({ store: full, workspace, retention: off }, { keep_last: 1 });
+    expect(report).toMatchObject({ deleted_count: 1, errors: [] });
+    expect(await left()).toEqual([kept]);
+  });
 });
 
 describe('the configured retention', () => {

@@ -212,9 +212,17 @@ class Batch {
   }
 
   async #forget(doomed: readonly Doomed[]): Promise<readonly Doomed[]> {
-    try {
-      await this.#context.store.transaction(async ({ scans }) => {
+    const { store } = this.#context;
+    const forget = () =>
+      store.transaction(async ({ scans }) => {
         for (const { scan_id } of doomed) await scans.delete(scan_id);
+      });
+    try {
+      await forget().catch(async (error: unknown) => {
+        if (!isFull(error)) throw error;
+        // Who collects on a full disk wants it to be so no longer.
+        await store.emptyLog();
+        await forget();
       });
       return doomed;
     } catch (error) {
@@ -243,6 +251,10 @@ class Batch {
   #fail(scanId: string, error: unknown): void {
     this.#report.errors.push({ scan_id: scanId, message: failureText(error) });
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'insufficient_storage';
 }
 
 /** Texts of the system name paths, so only its code is told. */

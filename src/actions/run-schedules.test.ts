@@ -12,7 +12,7 @@ import { cancelJob } from './cancel-job.ts';
 import { choices, scheduleConfig, scheduleContext } from './fixtures/schedule-context.ts';
 import { forgetJobs } from './forget-jobs.ts';
 import { Licence } from './read-licence.ts';
-import { moveSchedules, runSchedules, type ScheduleContext } from './run-schedules.ts';
+import { moveSchedules, runSchedules } from './run-schedules.ts';
 import { showJob } from './show-job.ts';
 import { submitJob } from './submit-job.ts';
 
@@ -41,11 +41,13 @@ async function openAnother(): Promise<Store> {
   return opened;
 }
 
-async function contextOf(own: Store = store, tenants: string[] | null = null): Promise<ScheduleContext> {
+type Context = Awaited<ReturnType<typeof scheduleContext>>;
+
+async function contextOf(own: Store = store, tenants: string[] | null = null): Promise<Context> {
   return { ...(await scheduleContext(own, workspace, config)), tenants };
 }
 
-async function submit(context: ScheduleContext, more: object = {}, tenant: string | null = null) {
+async function submit(context: Context, more: object = {}, tenant: string | null = null) {
   const own = { ...context, store: context.store.forTenant(tenant), workspace: workspace.forTenant(tenant) };
   const body = { type: 'scan', params: { targets: ['127.0.0.1'] }, schedule: '0 2 * * *', ...more };
   return (await submitJob(own, body, 'abc123')).job;
@@ -196,7 +198,8 @@ describe('schedules', () => {
   it('record a run that the settings of the day refuse, and go on', async () => {
     const context = await contextOf();
     const job = await submit(context, { params: { targets: ['127.0.0.1'], profile: 'quick' } });
-    const without = { ...context, choices: { ...choices, profiles: choices.profiles.slice(0, 1) } };
+    const fewer = { ...choices, profiles: choices.profiles.slice(0, 1) };
+    const without = { ...context, plannedWith: () => ({ ...context, choices: fewer }) };
     expect(await runSchedules(without, afterNext(job, 0))).toMatchObject([{ outcome: 'refused' }]);
     expect(await showJob(context, job.job_id)).toMatchObject({
       status: 'pending',
@@ -215,9 +218,9 @@ describe('schedules', () => {
     const context = await contextOf();
     const job = await submit(context);
     const installed = { ...context.installed, licence: new Licence(true, null, 'there is none') };
-    expect(await runSchedules({ ...context, installed }, afterNext(job, 0))).toMatchObject([
-      { outcome: 'refused' },
-    ]);
+    expect(
+      await runSchedules({ ...context, plannedWith: () => ({ choices, installed }) }, afterNext(job, 0)),
+    ).toMatchObject([{ outcome: 'refused' }]);
     expect((await showJob(context, job.job_id)).error?.code).toBe('license_required');
     expect(await scans()).toBe(0);
   });

@@ -7,8 +7,12 @@ import type { Submission } from './decide-request.ts';
 import { settleJobs } from './settle-jobs.ts';
 import { type SubmitContext, submitScan } from './submit-scan.ts';
 
+type PlannedWith = Pick<SubmitContext, 'choices' | 'installed'>;
+
 /** Store and workspace are those of all tenants. */
-export interface ScheduleContext extends Omit<SubmitContext, 'companion'> {
+export interface ScheduleContext extends Omit<SubmitContext, 'companion' | keyof PlannedWith> {
+  /** As the tenant of a job has it. */
+  plannedWith: (tenant: string | null) => PlannedWith;
   /** Tenants that the service serves; null when it knows none. */
   tenants: readonly string[] | null;
 }
@@ -109,7 +113,8 @@ async function obey(context: ScheduleContext, turn: Turn, now: Date): Promise<Tu
 
 async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: Date): Promise<TurnReport> {
   const { job_id, fire_at, tenant } = turn;
-  context.installed.licence?.demand('jobs');
+  const planned = context.plannedWith(tenant);
+  planned.installed.licence?.demand('jobs');
   const companion = {
     isDue: true,
     admit: (inside: Store) => demandDue(inside, turn),
@@ -123,7 +128,11 @@ async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: 
   };
   const submission = { ...(job.params as unknown as Submission), pool: job.pool };
   const workspace = context.workspace.forTenant(tenant);
-  const { accepted } = await submitScan({ ...context, workspace, companion }, submission, job.created_by);
+  const { accepted } = await submitScan(
+    { ...context, ...planned, workspace, companion },
+    submission,
+    job.created_by,
+  );
   const outcome = isLate(context, turn, now) ? 'late' : 'started';
   return report(turn, outcome, { scan_id: accepted.scan_id });
 }

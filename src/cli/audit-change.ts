@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
-import { type AuditActor, type AuditEvent, AuditLog } from '../workspace/audit-log.ts';
+import type { AuditActor, AuditEvent } from '../workspace/audit-log.ts';
+import { AuditLogs } from '../workspace/audit-logs.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { note } from './output.ts';
 
@@ -27,8 +27,9 @@ export async function recordChange<T>(
   work: () => Promise<T>,
   found: (result: T) => Partial<Change> = () => ({}),
 ): Promise<T> {
-  const audit = new AuditLog({
-    folder: join(workspace.dir, 'audit'),
+  const audit = new AuditLogs({
+    workspaceDir: workspace.dir,
+    tenants: config.multi_tenant.enabled ? config.multi_tenant.tenants : [],
     settings: config.logging.audit,
     onFault: (message) => note(`warning: ${message}`),
     onRecovery: (message) => note(`warning: ${message}`),

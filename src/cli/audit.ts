@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
+import type { AuditPlace } from '../workspace/audit-chain.ts';
 import type { AuditReport } from '../workspace/audit-check.ts';
 import { guarded } from './failure.ts';
 import { formatOption } from './format-option.ts';
@@ -27,23 +27,44 @@ export function addAuditCommand(program: Command): void {
     );
 }
 
+/** The report about the service's own log, with those of its tenants beside it. */
+interface WholeReport extends AuditReport {
+  tenants?: Record<string, AuditReport>;
+}
+
 async function verify(named: string[], format: string, global: GlobalFlags): Promise<number> {
   const report = named.length > 0 ? await check(named) : await checkConfigured(global);
   print(format === 'json' ? jsonText(report) : textOf(report));
   return report.ok ? 0 : 1;
 }
 
-async function checkConfigured(global: GlobalFlags): Promise<AuditReport> {
-  const { auditFiles, headOf, settledSizes } = await import('../workspace/audit-chain.ts');
+/** Every log of the workspace; where one file is named for the log, that file. */
+async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
+  const { auditFolder, tenantsWithLog } = await import('../workspace/audit-logs.ts');
   const { config } = await readConfig(global);
   const { file, enabled } = config.logging.audit;
-  const folder = join(config.workspace.dir, 'audit');
-  const place = { folder, file: file || null };
-  const files = auditFiles(place);
-  if (files.length === 0) {
-    const why = enabled ? '' : '; logging.audit.enabled is false';
-    throw new PortolanError('not_found', `there is no audit log at ${file || folder}${why}`);
+  const { dir } = config.workspace;
+  const own = await checkPlace({ folder: auditFolder(dir, null), file: file || null });
+  const tenants: Record<string, AuditReport> = {};
+  for (const tenant of file ? [] : await tenantsWithLog(dir)) {
+    const report = await checkPlace({ folder: auditFolder(dir, tenant), file: null });
+    if (report) tenants[tenant] = report;
   }
+  const found = Object.values(tenants);
+  if (!own && found.length === 0) {
+    const why = enabled ? '' : '; logging.audit.enabled is false';
+    throw new PortolanError('not_found', `there is no audit log at ${file || auditFolder(dir, null)}${why}`);
+  }
+  const service = own ?? (await check([]));
+  const ok = service.ok && found.every((report) => report.ok);
+  return { ...service, ok, ...(found.length > 0 && { tenants }) };
+}
+
+/** @returns null when there is no log at this place */
+async function checkPlace(place: AuditPlace): Promise<AuditReport | null> {
+  const { auditFiles, headOf, settledSizes } = await import('../workspace/audit-chain.ts');
+  const files = auditFiles(place);
+  if (files.length === 0) return null;
   // A record that is being written at this moment is no broken one.
   return await check(files, settledSizes(place, files), headOf(place));
 }
@@ -63,9 +84,17 @@ async function check(
   }
 }
 
-function textOf({ ok, files, records, complete, last_hash: last, problems }: AuditReport): string {
+function textOf({ tenants = {}, ...own }: WholeReport): string {
+  const lines = Object.entries(tenants).flatMap(([tenant, report]) =>
+    linesOf(report).map((line) => `${tenant}: ${line}`),
+  );
+  return `${[...linesOf(own), ...lines].map(printable).join('\n')}\n`;
+}
+
+function linesOf({ files, records, complete, last_hash: last, problems }: AuditReport): string[] {
   const broken = problems.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   const from = complete ? '' : ', continuing an older log';
-  const summary = `${ok ? 'whole' : 'BROKEN'}: ${count(records, 'record')} in ${count(files, 'file')}${from}`;
-  return `${[...broken, summary, ...(last ? [`last hash ${last}`] : [])].map(printable).join('\n')}\n`;
+  const word = problems.length > 0 ? 'BROKEN' : 'whole';
+  const summary = `${word}: ${count(records, 'record')} in ${count(files, 'file')}${from}`;
+  return [...broken, summary, ...(last ? [`last hash ${last}`] : [])];
 }

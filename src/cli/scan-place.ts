@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { PortolanError } from '../domain/errors.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
+import { chosenTenant } from './tenant-choice.ts';
 
 /** Where a scan of this command line is kept. */
 export interface ScanPlace {
@@ -26,16 +26,6 @@ export async function openPlace(config: Config): Promise<ScanPlace> {
     store: store.forTenant(tenant),
     close: () => store.close(),
   };
-}
-
-/** Whose the scan will be; null without tenants. @throws PortolanError `tenant_forbidden` */
-function chosenTenant({
-  multi_tenant: { enabled, tenants, default_tenant: byDefault },
-}: Config): string | null {
-  if (!enabled) return null;
-  const tenant = process.env['SERVICE_TENANT_ID'] || byDefault;
-  if (tenant === null || tenants.includes(tenant)) return tenant;
-  throw new PortolanError('tenant_forbidden', 'SERVICE_TENANT_ID is not in multi_tenant.tenants');
 }
 
 async function openTemporary(): Promise<ScanPlace> {

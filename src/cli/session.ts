@@ -6,6 +6,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { configFlags, type GlobalFlags } from './globals.ts';
 import { note } from './output.ts';
 import { printableLines } from './printable.ts';
+import { chosenTenant } from './tenant-choice.ts';
 import type { CliWiring } from './wiring.ts';
 
 /** Reads the configuration; its warnings go to stderr. @throws PortolanError `configuration` */
@@ -65,15 +66,18 @@ export async function loadCatalogue(wiring: CliWiring, config: Config): Promise<
   return { ...catalogue, licence: await readLicence(config) };
 }
 
-async function installedCatalogue(wiring: CliWiring, { workspace }: Config): Promise<Catalogue> {
-  const [{ GraphLibrary }, { installedFolders }, registry] = await Promise.all([
+async function installedCatalogue(wiring: CliWiring, config: Config): Promise<Catalogue> {
+  const [{ GraphLibrary }, { installedFolders, tenantFolders }, registry] = await Promise.all([
     import('../engine/graph-library.ts'),
     import('../engine/installed-files.ts'),
     wiring.loadRegistry(),
   ]);
   const builtin = await GraphLibrary.load(wiring.profilesDir, 'builtin', registry);
-  const folders = installedFolders(workspace.enabled ? workspace.dir : null, process.env);
-  return { registry, library: await builtin.withInstalled(folders, registry) };
+  const dir = config.workspace.enabled ? config.workspace.dir : null;
+  const library = await builtin.withInstalled(installedFolders(dir, process.env), registry);
+  const tenant = chosenTenant(config);
+  if (tenant === null || dir === null) return { registry, library };
+  return { registry, library: await library.withInstalled(tenantFolders(dir, tenant), registry) };
 }
 
 /** The same for commands that only show them. Files that are left out are told on stderr. @throws PortolanError */

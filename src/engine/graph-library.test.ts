@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GraphLibrary } from './graph-library.ts';
-import { type InstalledFolders, installedFolders } from './installed-files.ts';
+import { type InstalledFolders, installedFolders, tenantFolders } from './installed-files.ts';
 import { Registry, registerModules } from './registry.ts';
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -43,6 +43,25 @@ const names = (library: GraphLibrary) => [
     .profiles()
     .flatMap((entry) => (entry.source === 'builtin' ? [] : [`${entry.source}:${entry.name}`])),
 ];
+
+describe('the graphs and profiles of a tenant', () => {
+  it('lie in its folder, go before those of the service, and cannot take a builtin name', async () => {
+    await put('workspace/dags/mine.yaml', graph('mine'));
+    await put('workspace/dags/other.yaml', graph('other'));
+    const service = await builtin.withInstalled(folders, registry);
+    await put('tenants/acme/config/dags/mine.yaml', graph('mine', 'icmp_discovery', 'own'));
+    await put('tenants/acme/config/dags/standard.yaml', graph('standard'));
+    const library = await service.withInstalled(tenantFolders(dir, 'acme'), registry);
+    expect(names(library)[0]?.toSorted()).toEqual(['tenant:mine', 'workspace:other']);
+    expect(names(service)[0]?.toSorted()).toEqual(['workspace:mine', 'workspace:other']);
+    expect(library.problems.map(({ source, message }) => [source, message.replaceAll(dir, '')])).toEqual([
+      [
+        'tenant',
+        '/tenants/acme/config/dags/standard.yaml:1:1: name: "standard" is builtin; take another name',
+      ],
+    ]);
+  });
+});
 
 describe('installed graphs and profiles', () => {
   it('are looked for in three places', () => {

@@ -100,7 +100,7 @@ export class GraphLibrary {
     const library = this.#copy();
     for (const folder of folders.dags) {
       await library.#addFolder(folder, {
-        taken: this.#graphs,
+        isBuiltin: (name) => isBuiltin(this.#graphs.get(name)),
         entries: library.#graphs,
         before: before === null ? [] : before.list(),
         read: async (file) => {
@@ -111,7 +111,7 @@ export class GraphLibrary {
     }
     for (const folder of folders.profiles) {
       await library.#addFolder(folder, {
-        taken: this.#profiles,
+        isBuiltin: (name) => isBuiltin(this.#profiles.get(name)),
         entries: library.#profiles,
         before: before === null ? [] : before.profiles(),
         read: (file) => library.#readProfile(file, folder.source, registry),
@@ -124,7 +124,7 @@ export class GraphLibrary {
   async withProfile(file: string, registry: Registry): Promise<{ library: GraphLibrary; name: string }> {
     const library = this.#copy();
     const entry = await library.#readProfile(file, 'file', registry);
-    if (this.#profiles.get(entry.name)?.source === 'builtin') throw takenName(file, entry.name);
+    if (isBuiltin(this.#profiles.get(entry.name))) throw takenName(file, entry.name);
     library.#profiles.set(entry.name, entry);
     return { library, name: entry.name };
   }
@@ -148,7 +148,7 @@ export class GraphLibrary {
     for (const file of files) {
       try {
         const entry = await to.read(file);
-        checkName(entry, to.taken, here);
+        checkName(entry, to.isBuiltin, here);
         here.set(entry.name, entry);
       } catch (error) {
         if (!(error instanceof PortolanError)) throw error;
@@ -194,8 +194,8 @@ export class GraphLibrary {
 
 /** Where the entries of a folder go. */
 interface FolderShelf<E> {
-  /** Names that no file may take. */
-  taken: ReadonlyMap<string, unknown>;
+  /** Such a name no file may take. */
+  isBuiltin(name: string): boolean;
   entries: Map<string, E>;
   before: readonly E[];
   /** @throws PortolanError */
@@ -204,7 +204,7 @@ interface FolderShelf<E> {
 
 function checkName<E extends { name: string; file: string }>(
   { name, file }: E,
-  taken: ReadonlyMap<string, unknown>,
+  isBuiltinName: (name: string) => boolean,
   here: ReadonlyMap<string, E>,
 ): void {
   if (!installedName.test(name)) {
@@ -214,10 +214,14 @@ function checkName<E extends { name: string; file: string }>(
       `${file}:1:1: name: ${JSON.stringify(name.slice(0, 80))} ${rule}`,
     );
   }
-  if (taken.has(name)) throw takenName(file, name);
+  if (isBuiltinName(name)) throw takenName(file, name);
   const other = here.get(name);
   if (other)
     throw new PortolanError('invalid_request', `${file}:1:1: name: ${basename(other.file)} is "${name}" too`);
+}
+
+function isBuiltin(entry: { source: string } | undefined): boolean {
+  return entry?.source === 'builtin';
 }
 
 function takenName(file: string, name: string): PortolanError {

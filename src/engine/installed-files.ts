@@ -8,7 +8,7 @@ import { PortolanError } from '../domain/errors.ts';
 export const maxInstalledFiles = 200;
 
 /** Where a graph or a profile comes from. */
-export type InstalledSource = 'builtin' | 'system' | 'user' | 'workspace' | 'file';
+export type InstalledSource = 'builtin' | 'system' | 'user' | 'workspace' | 'tenant' | 'file';
 
 export interface InstalledFolder {
   source: InstalledSource;
@@ -29,6 +29,15 @@ export function installedFolders(workspaceDir: string | null, env: NodeJS.Proces
     { source: 'user', dir: join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'portolan') },
     ...(workspaceDir === null ? [] : [{ source: 'workspace' as const, dir: join(workspaceDir, 'config') }]),
   ];
+  return foldersBelow(roots);
+}
+
+/** Where a tenant has graphs and profiles of its own, beside those of everybody. */
+export function tenantFolders(workspaceDir: string, tenant: string): InstalledFolders {
+  return foldersBelow([{ source: 'tenant', dir: join(workspaceDir, 'tenants', tenant, 'config') }]);
+}
+
+function foldersBelow(roots: readonly InstalledFolder[]): InstalledFolders {
   const below = (name: string) => roots.map(({ source, dir }) => ({ source, dir: join(dir, name) }));
   return { dags: below('dags'), profiles: below('profiles') };
 }

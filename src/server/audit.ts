@@ -1,20 +1,21 @@
-import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { Scan, ScanRequest } from '../domain/scan.ts';
-import { type AuditActor, type AuditEvent, AuditLog } from '../workspace/audit-log.ts';
+import type { AuditActor, AuditEvent } from '../workspace/audit-log.ts';
+import { AuditLogs } from '../workspace/audit-logs.ts';
 import type { ServerLog } from './log.ts';
 
 const system: AuditActor = { type: 'system', id: null, name: null };
 
-/** The audit log of a server. @param settings the live ones: a reload changes them in place */
-export function openAuditLog(
-  settings: Config['logging']['audit'],
+/** The audit logs of a server. @param config the live one: a reload changes it in place */
+export function openAuditLogs(
+  { logging, multi_tenant }: Pick<Config, 'logging' | 'multi_tenant'>,
   workspaceDir: string,
   log: ServerLog,
-): AuditLog {
-  return new AuditLog({
-    folder: join(workspaceDir, 'audit'),
-    settings,
+): AuditLogs {
+  return new AuditLogs({
+    workspaceDir,
+    tenants: multi_tenant.enabled ? multi_tenant.tenants : [],
+    settings: logging.audit,
     onFault: (message, err) => log.error({ err }, message),
     onRecovery: (message) => log.warn(message),
   });

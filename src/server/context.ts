@@ -1,51 +1,18 @@
 import type { Logger as PinoLogger } from 'pino';
-import type { ScanChoices } from '../actions/decide-request.ts';
-import type { Catalogue } from '../actions/plan-scan.ts';
 import type { Licence } from '../actions/read-licence.ts';
 import type { Config } from '../config/schema.ts';
 import type { EmbeddedQueue } from '../queue/embedded.ts';
 import type { Store } from '../store/open.ts';
-import type { AuditLog } from '../workspace/audit-log.ts';
+import type { AuditLogs } from '../workspace/audit-logs.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { GarbageCollector } from './garbage.ts';
+import type { Installed } from './installed.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notifier } from './notifier.ts';
 import type { Settings } from './settings.ts';
 import type { Tenants } from './tenants.ts';
 import type { WorkerPool } from './workers.ts';
-
-export interface ModuleInfo {
-  name: string;
-  type: string;
-  description: string;
-  version: string;
-  source: string;
-  requires: string[];
-  provides: string[];
-  config_schema: Record<string, unknown>;
-}
-
-export interface ProfileInfo {
-  name: string;
-  description: string;
-  source: string;
-  aliases: string[];
-}
-
-export interface DagInfo {
-  name: string;
-  description: string;
-  source: string;
-  nodes: number;
-}
-
-/** What is installed; asked anew for every answer. */
-export interface Catalogues {
-  modules(): ModuleInfo[];
-  profiles(): ProfileInfo[];
-  dags(): DagInfo[];
-}
 
 export interface VersionInfo {
   version: string;
@@ -71,13 +38,11 @@ export interface ServerContext {
   workers: WorkerPool;
   garbage: GarbageCollector;
   notifier: Notifier;
-  catalogues: Catalogues;
-  /** What scans are planned with; its library is another one after a reload. */
-  installed: Catalogue;
+  installed: Installed;
   version: VersionInfo;
   log: PinoLogger;
   logOutput: LogOutput;
-  audit: AuditLog;
+  audit: AuditLogs;
   /** Of the service as a whole; nothing in them tells of a tenant. */
   metrics: Metrics;
   /** Monotonic milliseconds (performance.now) of the start. */
@@ -88,17 +53,7 @@ export interface ServerContext {
 }
 
 /**
- * What the routes work with. Store and workspace come with each request (`request.space`), as its tenant has them, so
- * that no route can reach those of another one.
+ * What the routes work with. Store, workspace, graphs and profiles come with each request (`request.space`), as its
+ * tenant has them, so that no route can reach those of another one.
  */
-export type RouteContext = Omit<ServerContext, 'store' | 'workspace'>;
-
-export function choicesOf({
-  catalogues,
-  installed,
-  workers,
-}: Pick<ServerContext, 'catalogues' | 'installed' | 'workers'>): ScanChoices {
-  const dags = catalogues.dags().map(({ name }) => name);
-  const { library } = installed;
-  return { profiles: catalogues.profiles(), dags, installed: library, listeners: workers.listeners };
-}
+export type RouteContext = Omit<ServerContext, 'store' | 'workspace' | 'installed'>;

@@ -1,6 +1,7 @@
 import { forgetJobs } from '../actions/forget-jobs.ts';
 import { moveSchedules, runSchedules, type TurnReport } from '../actions/run-schedules.ts';
-import { choicesOf, type ServerContext } from './context.ts';
+import type { ServerContext } from './context.ts';
+import { choicesOf } from './installed.ts';
 
 /** Schedules are to the minute; a run begins so long after its time at the latest. */
 const tickMs = 1000;
@@ -55,11 +56,14 @@ export class JobClock {
 
   async #obey(): Promise<void> {
     const context = this.#context;
-    const { config, workers } = context;
+    const { config, workers, installed } = context;
     const reports = await runSchedules(
       {
         ...context,
-        choices: choicesOf(context),
+        plannedWith: (tenant) => {
+          const catalogue = installed.of(tenant);
+          return { installed: catalogue, choices: choicesOf(catalogue, workers.listeners) };
+        },
         wake: () => workers.wake(),
         tenants: config.multi_tenant.enabled ? config.multi_tenant.tenants : null,
       },

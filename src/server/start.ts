@@ -4,30 +4,28 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkModuleDefaults } from '../actions/module-defaults.ts';
-import type { Catalogue } from '../actions/plan-scan.ts';
 import { readLicence } from '../actions/read-licence.ts';
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { GraphLibrary } from '../engine/graph-library.ts';
-import { installedFolders } from '../engine/installed-files.ts';
-import { optionsJsonSchema } from '../engine/options.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { Listener } from '../net/own-listeners.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
 import { openStore } from '../store/open.ts';
 import { ReloadNotices } from '../workspace/reload-notice.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
-import { configChanged, openAuditLog } from './audit.ts';
+import { configChanged, openAuditLogs } from './audit.ts';
 import { demandsTokens, isProtected } from './auth.ts';
-import type { Catalogues, ServerContext } from './context.ts';
+import type { ServerContext } from './context.ts';
 import { GarbageCollector } from './garbage.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { buildApp } from './http/app.ts';
 import type { App } from './http/app-type.ts';
 import { OpenAnswers } from './http/open-answers.ts';
 import { checkUiFolder } from './http/ui.ts';
+import { Installed, type Libraries, problemsOf, readLibraries } from './installed.ts';
 import { JobClock } from './job-clock.ts';
 import { watchLicence } from './licence.ts';
 import { createServerLog, openLogOutput, type ServerLog } from './log.ts';
@@ -96,14 +94,14 @@ async function assemble(
   unwind: () => Promise<void>,
 ): Promise<RunningServer> {
   const { config } = input;
-  const installed: Catalogue = { registry: input.registry, library: await readInstalled(input, null) };
-  const catalogues = cataloguesOf(installed);
-  checkDefaultProfile(input, installed.library);
+  const libraries = await readLibraries(input.library, input.registry, config, null);
+  checkDefaultProfile(input, libraries.service);
   checkModuleDefaults(input, input.registry);
   await checkUiFolder(input);
   const tls = await readTls(config.server.tls);
   const licence = await readLicence(config);
   if (config.multi_tenant.enabled) licence.demand('multi_tenant');
+  const installed = new Installed(input.registry, libraries, licence);
   const workspace = await openWorkspace(await workspaceDir(config, undo));
   const lock = await workspace.lock({ url: '' });
   undo.push(() => lock.release());
@@ -113,7 +111,7 @@ async function assemble(
     log.info('stopped');
     await output.close();
   });
-  const audit = openAuditLog(config.logging.audit, workspace.dir, log);
+  const audit = openAuditLogs(config, workspace.dir, log);
   undo.push(() => audit.close());
   const manager = openServiceNotifier(process.env, (message) => log.warn(message));
   await workspace.makeTenants(config.multi_tenant.enabled ? config.multi_tenant.tenants : []);
@@ -158,14 +156,13 @@ async function assemble(
     settings,
     store,
     workspace,
-    tenants: new Tenants(config, store, workspace),
+    tenants: new Tenants({ config, store, workspace, installed }),
     licence,
     queue,
     workers,
     garbage,
     notifier,
-    catalogues,
-    installed: Object.assign(installed, { licence }),
+    installed,
     version: { version: input.version, commit: null, built_at: null },
     log,
     logOutput: output,
@@ -194,7 +191,7 @@ async function assemble(
   await lock.setUrl(url);
   context.phase = 'serving';
   announce(log, input, url);
-  tellProblems(installed.library, log);
+  tellProblems(libraries, log);
   followSettings(context, app, tls !== null);
   followInstalled(context, input);
   settings.observe({
@@ -257,26 +254,19 @@ function followSettings(
 /** Folders with graphs and profiles are read again with the settings. Scans that were accepted keep what they have. */
 function followInstalled({ settings, installed, log }: ServerContext, input: StartInput): void {
   settings.onReload('profiles', async () => {
-    const library = await readInstalled(input, installed.library);
-    checkDefaultProfile(input, library);
+    const { library, registry, config } = input;
+    const libraries = await readLibraries(library, registry, config, installed.libraries);
+    checkDefaultProfile(input, libraries.service);
     return () => {
-      tellProblems(library, log);
-      installed.library = library;
+      tellProblems(libraries, log);
+      installed.libraries = libraries;
     };
   });
 }
 
-/** The builtin graphs and what is installed in folders. @param before what was in force until now */
-function readInstalled(
-  { config, registry, library }: StartInput,
-  before: GraphLibrary | null,
-): Promise<GraphLibrary> {
-  const { enabled, dir } = config.workspace;
-  return library.withInstalled(installedFolders(enabled ? dir : null, process.env), registry, before);
-}
-
-function tellProblems({ problems }: GraphLibrary, log: ServerLog): void {
-  for (const { message } of problems) log.warn(`a file with a profile or graph is not used: ${message}`);
+function tellProblems(libraries: Libraries, log: ServerLog): void {
+  for (const { message } of problemsOf(libraries))
+    log.warn(`a file with a profile or graph is not used: ${message}`);
 }
 
 function checkDefaultProfile({ config, origins }: StartInput, library: GraphLibrary): void {
@@ -298,37 +288,6 @@ async function workspaceDir(config: Config, undo: (() => Promise<unknown>)[]): P
   const folder = await mkdtemp(join(tmpdir(), 'portolan-'));
   undo.push(() => rm(folder, { recursive: true, force: true }));
   return join(folder, 'workspace');
-}
-
-function cataloguesOf(installed: Catalogue): Catalogues {
-  const { registry } = installed;
-  const modules = registry.list().map((definition) => ({
-    name: definition.name,
-    type: definition.type,
-    description: definition.description,
-    version: definition.version,
-    source: definition.source,
-    requires: definition.requires,
-    provides: definition.provides,
-    config_schema: optionsJsonSchema(definition.options),
-  }));
-  return {
-    modules: () => modules,
-    profiles: () =>
-      installed.library.profiles().map(({ name, description, source, aliases }) => ({
-        name,
-        description,
-        source,
-        aliases,
-      })),
-    dags: () =>
-      installed.library.list().map(({ name, description, source, graph }) => ({
-        name,
-        description,
-        source,
-        nodes: graph.nodes.length,
-      })),
-  };
 }
 
 /** Unix sockets are out of the reach of scans. */

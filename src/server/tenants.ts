@@ -1,17 +1,30 @@
 import type { IncomingMessage } from 'node:http';
+import type { Catalogue } from '../actions/plan-scan.ts';
 import type { Config } from '../config/schema.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 import type { Store } from '../store/open.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { Installed } from './installed.ts';
 
-/** What a request may see and change: store and workspace as its tenant has them. */
+/** What a request may see and change: store, workspace and what scans are planned with, as its tenant has them. */
 export interface Space {
   /** Null without tenants, and where the service as a whole is spoken of. */
   tenant: string | null;
   store: Store;
   workspace: Workspace;
+  /** As it is now: a reload may bring others. */
+  readonly installed: Catalogue;
+}
+
+export interface TenantsInput {
+  config: Pick<Config, 'multi_tenant'>;
+  /** Of all tenants. */
+  store: Store;
+  /** Of all tenants. */
+  workspace: Workspace;
+  installed: Installed;
 }
 
 /** The space of a request, or why it has none. */
@@ -28,17 +41,21 @@ export class Tenants {
   readonly #withoutTenants: Space;
   readonly #wholeService: Space;
 
-  constructor({ multi_tenant: settings }: Pick<Config, 'multi_tenant'>, store: Store, workspace: Workspace) {
+  constructor({ config, store, workspace, installed }: TenantsInput) {
+    const settings = config.multi_tenant;
     const spaceOf = (tenant: string | null): Space => ({
       tenant,
       store: store.forTenant(tenant),
       workspace: workspace.forTenant(tenant),
+      get installed() {
+        return installed.of(tenant);
+      },
     });
     this.#enabled = settings.enabled;
     this.#default = settings.default_tenant;
     this.#spaces = new Map(settings.tenants.map((tenant) => [tenant, spaceOf(tenant)]));
     this.#withoutTenants = spaceOf(null);
-    this.#wholeService = { tenant: null, store, workspace };
+    this.#wholeService = Object.assign(spaceOf(null), { store, workspace });
   }
 
   /**

@@ -11,7 +11,7 @@ import type { Listener } from '../net/own-listeners.ts';
 import type { EmbeddedQueue } from '../queue/embedded.ts';
 import type { Claim } from '../store/jobs.ts';
 import type { Store } from '../store/open.ts';
-import type { AuditLog } from '../workspace/audit-log.ts';
+import type { AuditLogs } from '../workspace/audit-logs.ts';
 import { checkpointProgress } from '../workspace/checkpoint.ts';
 import { openRecord } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
@@ -34,7 +34,7 @@ export interface WorkerPoolInput {
   log: ServerLog;
   /** Told whenever a scan has left its worker. */
   onScanEnd: () => void;
-  audit: AuditLog;
+  audit: AuditLogs;
   metrics: Pick<Metrics, 'scanEnded' | 'packetsSent'>;
   /** Where the log lines of scan processes go. */
   logOutput: LogOutput;

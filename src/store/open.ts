@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { backUpStore } from './backup.ts';
 import { IdempotencyTable } from './idempotency.ts';
 import { JobOrderTable } from './job-orders.ts';
@@ -35,6 +35,11 @@ export interface Store {
    * 10 ms: what was read after it was asked for holds for as long as it stays the same.
    */
   version(): string;
+  /**
+   * Writes what waits in the write-ahead log to its place and gives the disk its room back (https://www.sqlite.org/wal.html).
+   * On a full disk changes may be possible after it that were not before.
+   */
+  emptyLog(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -104,6 +109,10 @@ class KyselyStore implements Store {
     return await this.#db
       .transaction()
       .execute((transaction) => work(new KyselyStore(transaction, this.version, this.#view)));
+  }
+
+  async emptyLog(): Promise<void> {
+    await sql`pragma wal_checkpoint(truncate)`.execute(this.#db);
   }
 
   async close(): Promise<void> {

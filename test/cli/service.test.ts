@@ -291,4 +291,44 @@ describe('audit log', () => {
     expect((await verify(file)).code).toBe(1);
     expect((await verify(home.file('none'))).code).toBe(1);
   });
+
+  it('is one of its own for each tenant, and verify reads them all', async () => {
+    const own = new Home();
+    const settings = {
+      ...env,
+      SERVICE_MULTI_TENANT__ENABLED: 'true',
+      SERVICE_MULTI_TENANT__TENANTS: 'acme,globex',
+    };
+    const run = (...args: string[]) => own.run(args, { env: settings });
+    try {
+      for (const tenant of [['--tenant', 'acme'], ['--tenant', 'acme'], []]) {
+        const create = [
+          'server',
+          'token',
+          'create',
+          '--name',
+          'ci',
+          '--scopes',
+          'scan:read',
+          '--expiry',
+          '1d',
+        ];
+        expect((await run(...create, ...tenant)).code).toBe(0);
+      }
+      const whole = JSON.parse((await run('audit', 'verify', '--format', 'json')).stdout);
+      expect(whole).toMatchObject({ ok: true, records: 1, tenants: { acme: { ok: true, records: 2 } } });
+      const folder = join(own.path, '.local/share/portolan/tenants/acme/audit');
+      const file = join(folder, `${new Date().toISOString().slice(0, 10)}.jsonl`);
+      writeFileSync(file, readFileSync(file, 'utf8').replace('"allowed"', '"denied"'));
+      const broken = await run('audit', 'verify');
+      expect([broken.code, broken.stdout]).toEqual([
+        1,
+        expect.stringMatching(
+          /^whole: 1 record in 1 file\nlast hash \w+\nacme: .*jsonl:1: the record was changed.*\nacme: BROKEN: 2 records/,
+        ),
+      ]);
+    } finally {
+      own.remove();
+    }
+  });
 });

@@ -6,7 +6,8 @@ import { ServerProcess } from '../program.ts';
  * them had to be silent, epoch seconds. Arguments: the number of scans, and a submission as JSON.
  */
 const [count = '1', submission = '{}'] = process.argv.slice(2);
-const server = new ServerProcess();
+// The namespace that it runs in leads nowhere else.
+const server = new ServerProcess({ env: { SERVICE_SCANNER__SCOPE__ALLOW: '10.82.0.0/16,10.83.0.0/16' } });
 
 async function control(scanId: string, verb: string): Promise<number> {
   const { status } = await server.request(`/api/v1/scans/${scanId}/${verb}`, { method: 'POST' });

@@ -11,6 +11,7 @@ import Fastify, {
 import { PortolanError } from '../../domain/errors.ts';
 import { pathWithoutTokens } from '../../domain/secret-text.ts';
 import type { RouteContext, ServerContext } from '../context.ts';
+import type { Installed } from '../installed.ts';
 import type { TlsMaterial } from '../tls.ts';
 import { AnswerDeadline } from './answer-deadline.ts';
 import type { App } from './app-type.ts';
@@ -117,7 +118,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
   livenessRoutes(app, context);
   metricsRoutes(app, context);
   await uiRoutes(app, context);
-  if (context.config.server.api.enabled) addApiRoutes(app, context);
+  if (context.config.server.api.enabled) addApiRoutes(app, context, context.installed);
   await app.ready();
   return app;
 }
@@ -143,7 +144,7 @@ function listenerOptions(tls: TlsMaterial | null) {
   };
 }
 
-function addApiRoutes(app: App, context: RouteContext): void {
+function addApiRoutes(app: App, context: RouteContext, installed: Installed): void {
   healthRoutes(app, context);
   versionRoutes(app, context);
   licenseRoutes(app, context);
@@ -157,8 +158,8 @@ function addApiRoutes(app: App, context: RouteContext): void {
   recordRoutes(app);
   eventRoutes(app, context);
   workspaceRoutes(app, context);
-  moduleRoutes(app, context);
-  profileRoutes(app, context);
+  moduleRoutes(app, installed);
+  profileRoutes(app);
   pluginRoutes(app);
   vulndbRoutes(app);
 }

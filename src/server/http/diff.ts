@@ -77,9 +77,8 @@ export function diffRoutes(app: App, context: RouteContext): void {
       response: { 200: { content: { 'application/json': { schema: enveloped(diffSchema) } } } },
     },
     handler: async (request, reply) => {
-      const { store, workspace } = request.space;
-      const { config, installed } = context;
-      const order = { store, workspace, config, catalogue: installed };
+      const { store, workspace, installed } = request.space;
+      const order = { store, workspace, config: context.config, catalogue: installed };
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
       const { signal } = gone;

@@ -7,7 +7,8 @@ import { submitJob } from '../../actions/submit-job.ts';
 import { maxScheduleLength } from '../../domain/cron.ts';
 import { type Job, jobStatuses, jobTypes } from '../../domain/job.ts';
 import { scanStatuses } from '../../domain/scan.ts';
-import { choicesOf, type RouteContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
+import { choicesOf } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 import { linkHeader } from './links.ts';
@@ -106,7 +107,8 @@ export function jobRoutes(app: App, context: RouteContext): void {
       response: { 201: enveloped(jobSchema) },
     },
     handler: async (request, reply) => {
-      const order = { ...context, ...request.space, choices: choicesOf(context), wake: () => workers.wake() };
+      const choices = choicesOf(request.space.installed, workers.listeners);
+      const order = { ...context, ...request.space, choices, wake: () => workers.wake() };
       const key = request.headers['idempotency-key'] ?? null;
       const { job, replayed } = await submitJob(order, request.body, request.tokenId, key);
       if (replayed) reply.header('idempotency-replayed', 'true');

@@ -191,7 +191,8 @@ nodes:
     const profiles = await mkdtemp(join(dir, 'profiles-'));
     await writeFile(join(profiles, 'standard.yaml'), graph);
     const library = await GraphLibrary.load(profiles, 'test', registry);
-    service.context.installed = { registry, library, licence: service.context.licence };
+    const libraries = { service: library, tenants: new Map() };
+    Object.assign(service.context.installed, { registry, libraries });
     const payload = { targets: ['127.0.0.1'], profile: 'standard', ...more };
     const answer = await service.app.inject({ method: 'POST', url: '/api/v1/scans', payload });
     return [answer.statusCode, answer.json().error?.details.feature];

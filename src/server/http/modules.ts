@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { RouteContext } from '../context.ts';
+import type { Installed } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 
@@ -14,7 +14,7 @@ const moduleSchema = Type.Object({
   config_schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the options' }),
 });
 
-export function moduleRoutes(app: App, { catalogues }: RouteContext): void {
+export function moduleRoutes(app: App, { modules }: Pick<Installed, 'modules'>): void {
   app.route({
     method: 'GET',
     url: '/api/v1/modules',
@@ -23,6 +23,6 @@ export function moduleRoutes(app: App, { catalogues }: RouteContext): void {
       summary: 'Installed scan modules',
       response: { 200: enveloped(Type.Object({ modules: Type.Array(moduleSchema) })) },
     },
-    handler: async (request) => envelope(request, { modules: catalogues.modules() }),
+    handler: async (request) => envelope(request, { modules }),
   });
 }

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import { decideRequest } from '../../actions/decide-request.ts';
 import { previewScan, type ScanPreview } from '../../actions/preview-scan.ts';
 import { newScanId } from '../../domain/scan.ts';
-import { choicesOf, type RouteContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
+import { choicesOf } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 import { count, nullableText, submissionSchema, warningSchema } from './schemas.ts';
@@ -54,10 +55,11 @@ export function planRoutes(app: App, context: RouteContext): void {
       response: { 200: enveloped(previewSchema) },
     },
     handler: async (request) => {
-      const { config, installed } = context;
+      const { config, workers } = context;
+      const { installed } = request.space;
       const createdAt = new Date();
       const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: request.tokenId };
-      const decided = decideRequest(request.body, config, choicesOf(context), origin);
+      const decided = decideRequest(request.body, config, choicesOf(installed, workers.listeners), origin);
       return envelope(request, await previewScan(decided, config, installed));
     },
   });

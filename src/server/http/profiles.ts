@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 
@@ -7,7 +6,7 @@ const described = { name: Type.String(), description: Type.String(), source: Typ
 const profileSchema = Type.Object({ ...described, aliases: Type.Array(Type.String()) });
 const dagSchema = Type.Object({ ...described, nodes: Type.Integer() });
 
-export function profileRoutes(app: App, { catalogues }: RouteContext): void {
+export function profileRoutes(app: App): void {
   app.route({
     method: 'GET',
     url: '/api/v1/profiles',
@@ -16,7 +15,17 @@ export function profileRoutes(app: App, { catalogues }: RouteContext): void {
       summary: 'Profiles that a scan may name',
       response: { 200: enveloped(Type.Object({ profiles: Type.Array(profileSchema) })) },
     },
-    handler: async (request) => envelope(request, { profiles: catalogues.profiles() }),
+    handler: async (request) => {
+      const profiles = request.space.installed.library.profiles();
+      return envelope(request, {
+        profiles: profiles.map(({ name, description, source, aliases }) => ({
+          name,
+          description,
+          source,
+          aliases,
+        })),
+      });
+    },
   });
 
   app.route({
@@ -27,6 +36,16 @@ export function profileRoutes(app: App, { catalogues }: RouteContext): void {
       summary: 'Graphs that a scan may name',
       response: { 200: enveloped(Type.Object({ dags: Type.Array(dagSchema) })) },
     },
-    handler: async (request) => envelope(request, { dags: catalogues.dags() }),
+    handler: async (request) => {
+      const dags = request.space.installed.library.list();
+      return envelope(request, {
+        dags: dags.map(({ name, description, source, graph }) => ({
+          name,
+          description,
+          source,
+          nodes: graph.nodes.length,
+        })),
+      });
+    },
   });
 }

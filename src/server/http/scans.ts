@@ -8,7 +8,8 @@ import { resumeScan } from '../../actions/resume-scan.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import { submitScan } from '../../actions/submit-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
-import { choicesOf, type RouteContext } from '../context.ts';
+import type { RouteContext } from '../context.ts';
+import { choicesOf } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped, sendData } from './envelope.ts';
 import { linkHeader } from './links.ts';
@@ -74,7 +75,8 @@ export function scanRoutes(app: App, context: RouteContext): void {
       response: { 201: enveloped(acceptedSchema) },
     },
     handler: async (request, reply) => {
-      const order = { ...context, ...request.space, choices: choicesOf(context), wake: () => workers.wake() };
+      const choices = choicesOf(request.space.installed, workers.listeners);
+      const order = { ...context, ...request.space, choices, wake: () => workers.wake() };
       const key = request.headers['idempotency-key'] ?? null;
       const { accepted, replayed } = await submitScan(order, request.body, request.tokenId, key);
       if (replayed) reply.header('idempotency-replayed', 'true');

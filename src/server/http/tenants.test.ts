@@ -1,11 +1,13 @@
-import { stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../../actions/create-token.ts';
 import { type RouteEntry, routeTable } from '../fixtures/route-table.ts';
 import { openService, type Service } from '../fixtures/service.ts';
+import { problemsOf } from '../installed.ts';
 
 const tenants = { 'multi_tenant.enabled': true, 'multi_tenant.tenants': 'acme,globex' };
 
@@ -341,6 +343,56 @@ describe('X-Tenant-ID', () => {
       expect(await status({})).toBe(400);
     } finally {
       await open.close();
+    }
+  });
+});
+
+describe('graphs and profiles of a tenant', () => {
+  it('are its own: no other tenant sees them, may name them or learns of them', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'portolan-tenant-profiles-'));
+    const put = async (tenant: string, kind: string, text: string) => {
+      const folder = join(dir, 'ws/tenants', tenant, 'config', kind);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, 'nightly.yaml'), text);
+    };
+    await put('acme', 'dags', 'nodes:\n  - {id: only, module: connect_scanner, config: {ports: "7"}}\n');
+    await put('acme', 'profiles', 'dag: nightly\nscanner: {rate: 7}\n');
+    await put('globex', 'profiles', 'dag: port-scan\nscanner: {rate: 9}\n');
+    await put('globex', 'dags', 'nodes: nonsense\n');
+    const one = await openService(tenants, { dir });
+    const ask = async (tenant: string, method: 'GET' | 'POST', path: string, payload?: object) => {
+      const headers = { 'x-tenant-id': tenant };
+      const url = `/api/v1/${path}`;
+      const answer = await one.app.inject({ method, url, headers, ...(payload && { payload }) });
+      return { status: answer.statusCode, ...answer.json() };
+    };
+    const sources = async (tenant: string, kind: 'dags' | 'profiles') =>
+      (await ask(tenant, 'GET', kind)).data[kind]
+        .filter(({ source }: { source: string }) => source !== 'builtin')
+        .map(({ name, source }: { name: string; source: string }) => `${source}:${name}`);
+    const plan = (tenant: string, more: object) =>
+      ask(tenant, 'POST', 'scans/plan', { targets: ['127.0.0.1'], ...more });
+    try {
+      expect([await sources('acme', 'dags'), await sources('acme', 'profiles')]).toEqual([
+        ['tenant:nightly'],
+        ['tenant:nightly'],
+      ]);
+      expect([await sources('globex', 'dags'), await sources('globex', 'profiles')]).toEqual([
+        [],
+        ['tenant:nightly'],
+      ]);
+      expect((await plan('acme', { profile: 'nightly' })).data).toMatchObject({ graph: 'nightly', rate: 7 });
+      expect((await plan('globex', { profile: 'nightly' })).data).toMatchObject({
+        graph: 'port-scan',
+        rate: 9,
+      });
+      const foreign = await plan('globex', { dag: 'nightly' });
+      expect([foreign.status, foreign.error.code]).toEqual([400, 'invalid_request']);
+      expect(problemsOf(one.context.installed.libraries).map(({ message }) => message)).toEqual([
+        expect.stringMatching(/globex\/config\/dags\/nightly.yaml:1:8: nodes/),
+      ]);
+    } finally {
+      await one.close();
     }
   });
 });

@@ -1,0 +1,104 @@
+import type { ScanChoices } from '../actions/decide-request.ts';
+import type { Catalogue } from '../actions/plan-scan.ts';
+import type { Licence } from '../actions/read-licence.ts';
+import type { Config } from '../config/schema.ts';
+import type { GraphLibrary, LibraryProblem } from '../engine/graph-library.ts';
+import { installedFolders, tenantFolders } from '../engine/installed-files.ts';
+import { optionsJsonSchema } from '../engine/options.ts';
+import type { Registry } from '../engine/registry.ts';
+import type { Listener } from '../net/own-listeners.ts';
+
+export interface ModuleInfo {
+  name: string;
+  type: string;
+  description: string;
+  version: string;
+  source: string;
+  requires: string[];
+  provides: string[];
+  config_schema: Record<string, unknown>;
+}
+
+/** The graphs and profiles in force: those of the service, and those that tenants have beside them. */
+export interface Libraries {
+  service: GraphLibrary;
+  tenants: ReadonlyMap<string, GraphLibrary>;
+}
+
+/**
+ * What scans are planned with. A tenant has the graphs and profiles of the service and its own, which no other tenant
+ * sees; all share the modules.
+ */
+export class Installed {
+  readonly registry: Registry;
+  readonly modules: ModuleInfo[];
+  readonly #licence: Licence;
+  libraries: Libraries;
+
+  constructor(registry: Registry, libraries: Libraries, licence: Licence) {
+    this.registry = registry;
+    this.libraries = libraries;
+    this.#licence = licence;
+    this.modules = modulesOf(registry);
+  }
+
+  /** @param tenant null without tenants, and for the service as a whole */
+  of(tenant: string | null): Catalogue {
+    const { service, tenants } = this.libraries;
+    const library = tenant === null ? service : (tenants.get(tenant) ?? service);
+    return { registry: this.registry, library, licence: this.#licence };
+  }
+}
+
+/** The names that a submission may use. @param listeners where this server takes connections */
+export function choicesOf({ library }: Catalogue, listeners: readonly Listener[]): ScanChoices {
+  return {
+    profiles: library.profiles(),
+    dags: library.list().map(({ name }) => name),
+    installed: library,
+    listeners,
+  };
+}
+
+/**
+ * Reads the folders that graphs and profiles are installed in.
+ * @param before what was in force until now
+ */
+export async function readLibraries(
+  builtin: GraphLibrary,
+  registry: Registry,
+  { workspace, multi_tenant }: Config,
+  before: Libraries | null,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Libraries> {
+  const dir = workspace.enabled ? workspace.dir : null;
+  const folders = installedFolders(dir, env);
+  const service = await builtin.withInstalled(folders, registry, before?.service ?? null);
+  const tenants = new Map<string, GraphLibrary>();
+  for (const tenant of dir !== null && multi_tenant.enabled ? multi_tenant.tenants : []) {
+    const old = before?.tenants.get(tenant) ?? null;
+    tenants.set(tenant, await service.withInstalled(tenantFolders(dir as string, tenant), registry, old));
+  }
+  return { service, tenants };
+}
+
+/** The files that are left out, each once. */
+export function problemsOf({ service, tenants }: Libraries): LibraryProblem[] {
+  const own = [...tenants.values()].flatMap(({ problems }) =>
+    problems.filter(({ source }) => source === 'tenant'),
+  );
+  return [...service.problems, ...own];
+}
+
+function modulesOf(registry: Registry): ModuleInfo[] {
+  return registry.list().map((definition) => ({
+    name: definition.name,
+    type: definition.type,
+    description: definition.description,
+    version: definition.version,
+    source: definition.source,
+    requires: definition.requires,
+    provides: definition.provides,
+    config_schema: optionsJsonSchema(definition.options),
+  }));
+}
