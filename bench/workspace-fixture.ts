@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
 import type { ResultRow, SummaryRow } from '../src/domain/result.ts';
 import { newScanId, type Scan, type ScanRequest } from '../src/domain/scan.ts';
 import { openStore } from '../src/store/open.ts';
@@ -73,23 +74,13 @@ function rowOf(i: number, timestamp: string): ResultRow {
 const none = { critical: 0, high: 0, medium: 0, low: 0, info: 0 };
 
 function requestOf(createdAt: Date): ScanRequest {
-  return {
+  return scanRequest({
     scan_id: newScanId(createdAt, randomBytes),
     created_at: createdAt.toISOString(),
     targets: ['10.0.0.0/24'],
-    exclude: [],
-    profile: 'standard',
-    vuln: false,
-    notifications: [],
     name: 'nightly',
     tags: ['office', 'nightly'],
-    ports: null,
-    rate: 1000,
-    dag: null,
-    pool: 'default',
-    options: {},
-    user: null,
-  };
+  });
 }
 
 /** What the end of a scan stores: one stage a node of the profile, as a real one has. */

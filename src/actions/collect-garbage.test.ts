@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanRequest, ScanStatus } from '../domain/scan.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
@@ -29,23 +30,13 @@ async function scanOf(daysAgo: number, status: ScanStatus = 'completed'): Promis
   const created = new Date(Date.now() - daysAgo * day);
   const [date = '', time = ''] = created.toISOString().replace(/[-:]/g, '').split(/[T.]/);
   const scan_id = `${date}-${time}-${Math.random().toString(16).slice(2, 8).padEnd(6, '0')}`;
-  const request: ScanRequest = {
+  const request: ScanRequest = scanRequest({
     scan_id,
     created_at: created.toISOString(),
-    user: null,
     targets: ['127.0.0.1'],
-    exclude: [],
     profile: 'quick',
-    dag: null,
-    vuln: false,
-    name: null,
-    tags: [],
-    pool: 'default',
     rate: 100,
-    ports: null,
-    options: {},
-    notifications: [],
-  } as never;
+  });
   await workspace.scan(scan_id).create(request);
   await writeFile(join(workspace.scan(scan_id).path, 'results.jsonl'), 'x'.repeat(1000));
   await store.scans.insert(request);
@@ -154,6 +145,7 @@ describe('a full disk', () => {
         return await store.transaction(work);
       },
       emptyLog: () => store.emptyLog(),
+      releasePages: () => store.releasePages(),
     });
     const report = await collectGarbage({ store: full, workspace, retention: off }, { keep_last: 1 });
     expect(report).toMatchObject({ deleted_count: 1, errors: [] });

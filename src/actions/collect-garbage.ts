@@ -86,7 +86,15 @@ export async function collectGarbage(
     if (isFinal(scan.status) && (await rule(scan, freeBytes))) await batch.add(scan);
   }
   await batch.dispose();
+  if (!report.dry_run && report.deleted_count > 0) await releasePages(store);
   return report;
+}
+
+/** What was asked for is done, whatever becomes of this. */
+async function releasePages(store: Store): Promise<void> {
+  await store.releasePages().catch((error: unknown) => {
+    if (!(error instanceof PortolanError)) throw error;
+  });
 }
 
 /** Scans deleted together, by one transaction of the store. */

@@ -7,6 +7,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Finding, Severity } from '../domain/finding.ts';
 import { noFindings } from '../domain/finding.ts';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { HostRow, PortRow, ResultRow } from '../domain/result.ts';
 import type { Scan, ScanRequest, StageRecord } from '../domain/scan.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
@@ -107,24 +108,12 @@ type Given = Partial<ScanRequest> & {
 /** A scan with a real record. */
 async function scanned({ rows, failed, running, evaluated, ...more }: Given): Promise<string> {
   const scan_id = `20261006-143022-${String(++scans).padStart(6, '0')}`;
-  const request: ScanRequest = {
+  const request: ScanRequest = scanRequest({
     scan_id,
     created_at: timestamp,
     targets: ['10.0.0.0/24'],
-    exclude: [],
-    profile: 'standard',
-    vuln: false,
-    notifications: [],
-    name: null,
-    tags: [],
-    ports: null,
-    rate: 1000,
-    dag: null,
-    pool: 'default',
-    options: {},
-    user: null,
     ...more,
-  };
+  });
   const folder = workspace.scan(scan_id);
   await folder.create(request);
   await store.scans.insert(request);

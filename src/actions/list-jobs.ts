@@ -1,27 +1,20 @@
-import { type FieldProblem, invalidRequest } from '../domain/errors.ts';
+import type { FieldProblem } from '../domain/errors.ts';
 import { type Job, jobStatuses, jobTypes } from '../domain/job.ts';
 import type { JobFilter, StoredJob } from '../store/job-orders.ts';
 import type { Store } from '../store/open.ts';
-import { defaultLimit, maxLimit, readSince } from './list-scans.ts';
+import { type ListPage, type PageQuery, readPage, readSince, refuseProblems } from './list-page.ts';
 import { type JobView, settleBeforeReading, viewJobs } from './show-job.ts';
 
-/** What a list may be narrowed by; numbers are read already. */
-export interface JobQuery {
-  limit?: number | undefined;
-  offset?: number | undefined;
-  cursor?: string | undefined;
+/** What a list may be narrowed by. */
+export interface JobQuery extends PageQuery {
   status?: string | undefined;
   since?: string | undefined;
   pool?: string | undefined;
   type?: string | undefined;
 }
 
-export interface JobList {
+export interface JobList extends ListPage {
   jobs: Job[];
-  total: number;
-  limit: number;
-  offset: number;
-  next_cursor: string | null;
 }
 
 /** Items of each list in `params` that a listed job shows; `<list>_total` has their number. */
@@ -61,22 +54,14 @@ function readFilter(query: JobQuery): JobFilter {
   const status = oneOf(jobStatuses, 'status', query.status, problems);
   const type = oneOf(jobTypes, 'type', query.type, problems);
   const since = readSince(query.since, problems);
-  const limit = query.limit ?? defaultLimit;
-  if (limit < 1) problems.push({ field: 'limit', reason: `must be a whole number from 1 to ${maxLimit}` });
-  if (query.cursor !== undefined && query.offset !== undefined) {
-    problems.push({ field: 'cursor', reason: 'cannot be used together with offset' });
-  }
-  if (problems.length > 0) {
-    throw invalidRequest(problems.map(({ field, reason }) => `${field} ${reason}`).join('; '), problems);
-  }
+  const page = readPage(query, problems);
+  refuseProblems(problems);
   return {
-    limit: Math.min(limit, maxLimit),
-    offset: Math.min(query.offset ?? 0, Number.MAX_SAFE_INTEGER),
+    ...page,
     ...(status && { status }),
     ...(type && { type }),
     ...(since && { since }),
     ...(query.pool !== undefined && { pool: query.pool }),
-    ...(query.cursor !== undefined && { cursor: query.cursor }),
   };
 }
 

@@ -1,21 +1,11 @@
-import { invalidRequest } from '../domain/errors.ts';
+import { type FieldProblem, invalidRequest } from '../domain/errors.ts';
 import type { ResultRow } from '../domain/result.ts';
 import { recordPage } from '../workspace/record-page.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import { defaultLimit, maxLimit } from './list-scans.ts';
+import { type ListPage, type PageQuery, readPage, refuseProblems } from './list-page.ts';
 
-export interface RecordList {
+export interface RecordList extends ListPage {
   records: ResultRow[];
-  total: number;
-  limit: number;
-  offset: number;
-  next_cursor: string | null;
-}
-
-export interface RecordQuery {
-  limit?: number | undefined;
-  offset?: number | undefined;
-  cursor?: string | undefined;
 }
 
 /**
@@ -25,14 +15,13 @@ export interface RecordQuery {
  */
 export async function listRecords(
   folder: ScanFolder,
-  query: RecordQuery,
+  query: PageQuery,
   signal?: AbortSignal,
 ): Promise<RecordList> {
-  if (query.cursor !== undefined && query.offset !== undefined) {
-    throw refusal('cannot be used together with offset');
-  }
-  const limit = Math.min(query.limit ?? defaultLimit, maxLimit);
-  const offset = query.cursor === undefined ? (query.offset ?? 0) : decode(query.cursor);
+  const problems: FieldProblem[] = [];
+  const { limit, offset: first, cursor } = readPage(query, problems);
+  refuseProblems(problems);
+  const offset = cursor === undefined ? first : decode(cursor);
   const { rows, total } = await recordPage(folder, offset, limit, signal);
   const next = offset + limit;
   return { records: rows, total, limit, offset, next_cursor: next < total ? encode(next) : null };
@@ -46,11 +35,8 @@ function encode(offset: number): string {
 function decode(cursor: string): number {
   const offset = /^record (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
   if (offset === undefined || encode(Number(offset)) !== cursor) {
-    throw refusal('not a next_cursor of this list');
+    const reason = 'not a next_cursor of this list';
+    throw invalidRequest(`cursor ${reason}`, [{ field: 'cursor', reason }]);
   }
   return Number(offset);
-}
-
-function refusal(reason: string) {
-  return invalidRequest(`cursor ${reason}`, [{ field: 'cursor', reason }]);
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
 import { Registry, registerModules } from '../engine/registry.ts';
@@ -29,23 +30,13 @@ function settings(text: string, env: NodeJS.ProcessEnv = {}) {
 }
 
 function request(options: ScanOptions = {}): ScanRequest {
-  return {
+  return scanRequest({
     scan_id: '20260101-000000-000000',
     created_at: '2026-01-01T00:00:00.000Z',
     targets: ['192.0.2.1'],
-    exclude: [],
     profile: 'quick',
-    vuln: false,
-    notifications: [],
-    name: null,
-    tags: [],
-    ports: null,
-    rate: 1000,
-    dag: null,
-    pool: 'default',
     options,
-    user: null,
-  };
+  });
 }
 
 async function optionsOf(

@@ -1,13 +1,10 @@
 import { type Command, Option } from 'commander';
 import { guarded } from './failure.ts';
-import { formatOption, listFormatOption } from './format-option.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
 import type { JobFlags, JobListFlags, JobShowFlags } from './job-work.ts';
+import { formatOption, limitOption, listFormatOption } from './output-options.ts';
 import { maxRate } from './scan.ts';
 import { serverOption, tokenOption } from './server-flags.ts';
-
-/** Most jobs in one answer of a server. */
-const maxJobs = 1000;
 
 /** `job submit|list|show|cancel`: jobs of a server. */
 export function addJobCommand(program: Command): void {
@@ -95,11 +92,7 @@ function addList(job: Command): void {
     )
     .option('--since <time>', 'only jobs created then or later (ISO 8601)')
     .option('--pool <name>', 'only jobs of this pool')
-    .addOption(
-      new Option('--limit <n>', 'at most this many')
-        .argParser((text) => wholeNumber(text, 1, maxJobs))
-        .default(50),
-    )
+    .addOption(limitOption())
     .addOption(
       new Option('--offset <n>', 'leave out so many').argParser((text) =>
         wholeNumber(text, 0, 1_000_000_000),

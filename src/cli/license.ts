@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { guarded } from './failure.ts';
-import { formatOption } from './format-option.ts';
 import { globalFlags } from './globals.ts';
 import type { IssueFlags } from './license-work.ts';
+import { formatOption } from './output-options.ts';
 
 /** Making and installing licences; an operator can run an enforced installation of its own with these. */
 export function addLicenseCommand(program: Command): void {

@@ -3,8 +3,8 @@ import { PortolanError } from '../domain/errors.ts';
 import type { ModuleDefinition } from '../engine/module.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
-import { formatOption } from './format-option.ts';
 import { print } from './output.ts';
+import { formatOption } from './output-options.ts';
 import { jsonText, printable } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
 

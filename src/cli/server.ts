@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { guarded } from './failure.ts';
-import { formatOption } from './format-option.ts';
 import { globalFlags, logLevels, wholeNumber } from './globals.ts';
+import { formatOption } from './output-options.ts';
 import { tokenOption } from './server-flags.ts';
 import type { LogsFlags } from './server-logs.ts';
 import type { ReloadFlags } from './server-reload.ts';

@@ -3,9 +3,9 @@ import type { TokenSummary } from '../actions/list-tokens.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { renderColumns, renderRows } from './columns.ts';
 import { guarded, usage } from './failure.ts';
-import { listFormatOption } from './format-option.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { note, print } from './output.ts';
+import { listFormatOption } from './output-options.ts';
 import { jsonText, printable } from './printable.ts';
 import { withStore } from './session.ts';
 

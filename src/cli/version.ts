@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { formatOption } from './format-option.ts';
 import { print } from './output.ts';
+import { formatOption } from './output-options.ts';
 import { jsonText } from './printable.ts';
 import type { CliWiring } from './wiring.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { guarded } from './failure.ts';
-import { formatOption } from './format-option.ts';
 import { globalFlags } from './globals.ts';
+import { formatOption } from './output-options.ts';
 
 /** The commands that look after the workspace as a whole. */
 export function addCareCommands(workspace: Command): void {

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../domain/duration.ts';
 import { guarded } from './failure.ts';
-import { formatOption, listFormatOption } from './format-option.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
 import { listOrders } from './list-order.ts';
+import { formatOption, limitOption, listFormatOption } from './output-options.ts';
 import { type ServerFlags, serverOption, tokenOption } from './server-flags.ts';
 import { addCareCommands } from './workspace-care-commands.ts';
 import type { GarbageFlags } from './workspace-gc.ts';
@@ -40,11 +40,7 @@ export function addWorkspaceCommand(program: Command): void {
       ]),
     )
     .option('--since <time>', 'only scans created then or later (ISO 8601)')
-    .addOption(
-      new Option('--limit <n>', 'at most this many')
-        .argParser((text) => wholeNumber(text, 1, 1000))
-        .default(50),
-    )
+    .addOption(limitOption())
     .addOption(new Option('--sort <order>', 'order').choices(listOrders).default('newest'))
     .addOption(serverOption())
     .addOption(tokenOption())

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { EmbeddedQueue } from './embedded.ts';
 
@@ -30,23 +31,16 @@ function pass(ms: number): void {
 
 async function submit(scanId: string, pool = 'default'): Promise<string> {
   await store.transaction(async (inside) => {
-    await inside.scans.insert({
-      scan_id: scanId,
-      created_at: new Date().toISOString(),
-      targets: ['10.0.0.1'],
-      exclude: [],
-      profile: 'quick',
-      vuln: false,
-      notifications: [],
-      name: null,
-      tags: [],
-      ports: null,
-      rate: 1,
-      dag: null,
-      pool,
-      options: {},
-      user: null,
-    });
+    await inside.scans.insert(
+      scanRequest({
+        scan_id: scanId,
+        created_at: new Date().toISOString(),
+        targets: ['10.0.0.1'],
+        profile: 'quick',
+        rate: 1,
+        pool,
+      }),
+    );
     await queue.enqueue(inside, scanId, pool);
   });
   return scanId;

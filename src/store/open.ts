@@ -6,7 +6,7 @@ import { JobTable } from './jobs.ts';
 import { migrate, type StoreVersion, storeVersion } from './migrations.ts';
 import { OutboxTable } from './outbox.ts';
 import { ScanTable } from './scans.ts';
-import { openDatabase } from './sqlite-dialect.ts';
+import { type Database, openDatabase } from './sqlite-dialect.ts';
 import type { Tables } from './tables.ts';
 import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
@@ -40,8 +40,13 @@ export interface Store {
    * On a full disk changes may be possible after it that were not before.
    */
   emptyLog(): Promise<void>;
+  /** Gives pages of the file that hold nothing any more back to the disk, 4 MiB at the most. */
+  releasePages(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Pages of 4 KiB that one call gives back: more would hold up other writers for longer than some milliseconds. */
+const maxReleasedPages = 1024;
 
 /**
  * Opens the SQLite store (WAL, every commit on the disk before it is acknowledged), creating or migrating it. An older
@@ -50,7 +55,7 @@ export interface Store {
  * @throws PortolanError `configuration` when the file is not usable or was written by a newer version
  */
 export async function openStore(file: string): Promise<Store> {
-  const { db, version } = openDatabase<Tables>(file);
+  const { db, ...found } = openDatabase<Tables>(file);
   try {
     await backUpOlder(db, file);
     await migrate(db);
@@ -58,7 +63,7 @@ export async function openStore(file: string): Promise<Store> {
     await db.destroy();
     throw error;
   }
-  return new KyselyStore(db, version, undefined);
+  return new KyselyStore(db, found, undefined);
 }
 
 async function backUpOlder(db: Kysely<Tables>, file: string): Promise<void> {
@@ -77,6 +82,8 @@ export async function readStoreVersion(file: string): Promise<StoreVersion> {
   }
 }
 
+type DatabaseFile = Omit<Database<Tables>, 'db'>;
+
 class KyselyStore implements Store {
   readonly scans: ScanTable;
   readonly tokens: TokenTable;
@@ -84,13 +91,13 @@ class KyselyStore implements Store {
   readonly jobOrders: JobOrderTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
-  readonly version: () => string;
   readonly #db: Kysely<Tables>;
+  readonly #file: DatabaseFile;
   readonly #view: TenantView;
 
-  constructor(db: Kysely<Tables>, version: () => string, view: TenantView) {
+  constructor(db: Kysely<Tables>, file: DatabaseFile, view: TenantView) {
     this.#db = db;
-    this.version = version;
+    this.#file = file;
     this.#view = view;
     this.scans = new ScanTable(db, view, (work) => this.transaction((store) => work(store.scans)));
     this.tokens = new TokenTable(db, view);
@@ -101,18 +108,26 @@ class KyselyStore implements Store {
   }
 
   forTenant(tenant: string | null): Store {
-    return new KyselyStore(this.#db, this.version, tenant);
+    return new KyselyStore(this.#db, this.#file, tenant);
   }
 
   async transaction<T>(work: (store: Store) => Promise<T>): Promise<T> {
     if (this.#db.isTransaction) return await work(this);
     return await this.#db
       .transaction()
-      .execute((transaction) => work(new KyselyStore(transaction, this.version, this.#view)));
+      .execute((transaction) => work(new KyselyStore(transaction, this.#file, this.#view)));
+  }
+
+  version(): string {
+    return this.#file.version();
   }
 
   async emptyLog(): Promise<void> {
     await sql`pragma wal_checkpoint(truncate)`.execute(this.#db);
+  }
+
+  async releasePages(): Promise<void> {
+    await this.#db.connection().execute(async () => this.#file.releasePages(maxReleasedPages));
   }
 
   async close(): Promise<void> {

@@ -110,6 +110,11 @@ class PreparedDatabase implements SqliteDatabase {
     return `${this.#others}.${this.#changes}`;
   }
 
+  /** A prepared statement would give back one page for each step (https://www.sqlite.org/pragma.html). */
+  releasePages(most: number): void {
+    translated(() => this.#database.exec(`pragma incremental_vacuum(${most})`));
+  }
+
   close(): void {
     this.#prepared.clear();
     this.#database.close();
@@ -181,6 +186,8 @@ export interface Database<Tables> {
   db: Kysely<Tables>;
   /** Text that is another one after every change; 10 ms later at the most when another process made it. */
   version(): string;
+  /** Gives so many unused pages of the file back to the disk; to be called while nothing else uses the database. */
+  releasePages(most: number): void;
 }
 
 /**
@@ -191,7 +198,11 @@ export interface Database<Tables> {
 export function openDatabase<Tables>(file: string): Database<Tables> {
   const database = new PreparedDatabase(openFile(file));
   const dialect: Dialect = new NodeSqliteDialect(database);
-  return { db: new Kysely<Tables>({ dialect }), version: () => database.version() };
+  return {
+    db: new Kysely<Tables>({ dialect }),
+    version: () => database.version(),
+    releasePages: (most) => database.releasePages(most),
+  };
 }
 
 function openFile(file: string): DatabaseSync {

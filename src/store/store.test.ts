@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { openStore, type Store } from './open.ts';
 import type { TokenRecord } from './tokens.ts';
@@ -31,24 +32,14 @@ function scanId(number: number): string {
 }
 
 function request(number: number, more: Partial<ScanRequest> = {}): ScanRequest {
-  return {
+  return scanRequest({
     scan_id: scanId(number),
     created_at: new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString(),
     targets: [`10.0.0.${number}`],
-    exclude: [],
-    profile: 'standard',
     vuln: true,
-    notifications: [],
-    name: null,
-    tags: [],
-    ports: null,
-    rate: 1000,
-    dag: null,
-    pool: 'default',
     options: { timeout: '3s' },
-    user: null,
     ...more,
-  };
+  });
 }
 
 async function listed(filter: Partial<Parameters<Store['scans']['list']>[0]> = {}): Promise<string[]> {
@@ -65,6 +56,21 @@ describe('the file', () => {
     expect(raw.prepare('pragma journal_mode').get()).toEqual({ journal_mode: 'wal' });
     expect(raw.prepare('pragma auto_vacuum').get()).toEqual({ auto_vacuum: 2 });
     raw.close();
+  });
+
+  it('gives room back to the disk when much was deleted', async () => {
+    await store.transaction(async ({ scans }) => {
+      for (let n = 1; n <= 60; n++) await scans.insert(request(n, { targets: ['x'.repeat(10_000)] }));
+    });
+    await store.emptyLog();
+    const full = (await stat(file)).size;
+    expect((await stat(`${file}-wal`)).size).toBe(0);
+    await store.transaction(async ({ scans }) => {
+      for (let n = 1; n <= 60; n++) await scans.delete(scanId(n));
+    });
+    await store.releasePages();
+    await store.emptyLog();
+    expect([full > 1_500_000, (await stat(file)).size < full / 4]).toEqual([true, true]);
   });
 
   it('opens again with what it held', async () => {

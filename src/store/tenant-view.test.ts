@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { openStore, type Store } from './open.ts';
 
@@ -26,23 +27,14 @@ afterEach(async () => {
 const idOf = (number: number) => `20261006-143022-${String(number).padStart(6, '0')}`;
 
 function request(number: number): ScanRequest {
-  return {
+  return scanRequest({
     scan_id: idOf(number),
     created_at: new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString(),
     targets: ['10.0.0.1'],
-    exclude: [],
-    profile: 'standard',
     vuln: true,
-    notifications: [],
     name: 'nightly',
     tags: ['t'],
-    ports: null,
-    rate: 1000,
-    dag: null,
-    pool: 'default',
-    options: {},
-    user: null,
-  };
+  });
 }
 
 async function submit(to: Store, number: number): Promise<string> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { openStore } from '../store/open.ts';
 import { type LayoutStep, layoutVersion, upgradeLayout } from './layout.ts';
@@ -23,30 +24,21 @@ afterEach(async () => {
 
 const file = () => join(dir, 'service.db');
 
-function scanRequest(): ScanRequest {
-  return {
+function request(): ScanRequest {
+  return scanRequest({
     scan_id: '20261006-143022-a1b2c3',
     created_at: '2026-10-06T14:30:22.101Z',
     targets: ['10.0.0.1'],
-    exclude: [],
     profile: 'quick',
-    vuln: false,
-    notifications: [],
     name: 'before',
-    tags: [],
-    ports: null,
     rate: 1,
-    dag: null,
-    pool: 'default',
-    options: {},
-    user: null,
-  };
+  });
 }
 
 /** A store as the first version wrote it: its tables and one scan, nothing that came later. */
 async function writeFirstStore(): Promise<void> {
   const newest = await openStore(join(dir, 'newest.db'));
-  await newest.scans.insert(scanRequest());
+  await newest.scans.insert(request());
   await newest.close();
   const from = new DatabaseSync(join(dir, 'newest.db'));
   const old = new DatabaseSync(file());
@@ -103,7 +95,7 @@ describe('T-083: a store of the previous version', () => {
   it('is copied, then migrated; the copy is what it was', async () => {
     await writeFirstStore();
     const store = await openStore(file());
-    expect(await store.scans.get(scanRequest().scan_id)).toMatchObject({ name: 'before', status: 'pending' });
+    expect(await store.scans.get(request().scan_id)).toMatchObject({ name: 'before', status: 'pending' });
     await store.close();
     expect(migrationsIn(file()).length).toBeGreaterThan(1);
 

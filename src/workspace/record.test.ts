@@ -7,6 +7,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compareAddresses } from '../domain/address.ts';
 import { noFindings } from '../domain/finding.ts';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import {
   mergeRows,
   type PortRow,
@@ -33,31 +34,19 @@ let folder: ScanFolder;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'portolan-record-'));
   folder = (await openWorkspace(root)).scan(scanId);
-  await folder.create(scanRequest());
+  await folder.create(request());
 });
 
 afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-function scanRequest(): ScanRequest {
-  return {
+function request(): ScanRequest {
+  return scanRequest({
     scan_id: scanId,
     created_at: timestamp,
     targets: ['10.0.0.0/24'],
-    exclude: [],
-    profile: 'standard',
-    vuln: false,
-    notifications: [],
-    name: null,
-    tags: [],
-    ports: null,
-    rate: 1000,
-    dag: null,
-    pool: 'default',
-    options: {},
-    user: null,
-  };
+  });
 }
 
 function portRow(host: string, port: number, more: Partial<PortRow> = {}): PortRow {

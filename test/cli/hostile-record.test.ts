@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/domain/finding.ts';
 import { noFindings } from '../../src/domain/finding.ts';
+import { scanRequest } from '../../src/domain/fixtures/scan-request.ts';
 import type { ResultRow } from '../../src/domain/result.ts';
 import type { ScanRequest } from '../../src/domain/scan.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -34,23 +35,12 @@ async function keepHostileScans(dir: string): Promise<void> {
   const workspace = await openWorkspace(dir);
   const store = await openStore(workspace.storeFile);
   for (const [index, scan_id] of ids.entries()) {
-    const request: ScanRequest = {
+    const request: ScanRequest = scanRequest({
       scan_id,
       created_at: timestamp,
       targets: ['10.0.0.0/24'],
-      exclude: [],
-      profile: 'standard',
       vuln: true,
-      notifications: [],
-      name: null,
-      tags: [],
-      ports: null,
-      rate: 1000,
-      dag: null,
-      pool: 'default',
-      options: {},
-      user: null,
-    };
+    });
     const folder = workspace.scan(scan_id);
     await folder.create(request);
     await store.scans.insert(request, 'cli:1');

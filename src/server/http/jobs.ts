@@ -11,7 +11,7 @@ import type { RouteContext } from '../context.ts';
 import { choicesOf } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
-import { linkHeader } from './links.ts';
+import { linkHeader, pageMembers, pageQuery, sinceQuery } from './list-page.ts';
 import { submissionHeaders } from './scans.ts';
 import { count, nullableText, submissionSchema } from './schemas.ts';
 
@@ -68,25 +68,16 @@ const jobSchema = Type.Unsafe<Job>(
 );
 
 const listQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, default: 50, description: '1 to 1000; more counts as 1000' }),
-  ),
-  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
-  cursor: Type.Optional(
-    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
-  ),
+  ...pageQuery,
   status: Type.Optional(Type.String({ description: jobStatuses.join(', ') })),
-  since: Type.Optional(Type.String({ description: 'RFC 3339 time or date; created then or later' })),
+  since: sinceQuery,
   pool: Type.Optional(Type.String({ maxLength: 64 })),
   type: Type.Optional(Type.String({ description: jobTypes.join(', ') })),
 });
 
 const listSchema = Type.Object({
   jobs: Type.Array(jobSchema),
-  total: Type.Integer(),
-  limit: Type.Integer(),
-  offset: Type.Integer(),
-  next_cursor: nullableText,
+  ...pageMembers,
 });
 
 export function jobRoutes(app: App, context: RouteContext): void {

@@ -3,18 +3,8 @@ import { listRecords, type RecordList } from '../../actions/list-records.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import type { App } from './app-type.ts';
 import { enveloped, sendData } from './envelope.ts';
-import { linkHeader } from './links.ts';
-import { count, nullableText, scanIdParams } from './schemas.ts';
-
-const recordQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, default: 50, description: '1 to 1000; more counts as 1000' }),
-  ),
-  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
-  cursor: Type.Optional(
-    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
-  ),
-});
+import { linkHeader, pageMembers, pageQuery } from './list-page.ts';
+import { scanIdParams } from './schemas.ts';
 
 const recordMembers = Type.Object({
   records: Type.Array(
@@ -23,10 +13,7 @@ const recordMembers = Type.Object({
       { additionalProperties: true, description: 'as in the JSON Lines of the results' },
     ),
   ),
-  total: count,
-  limit: count,
-  offset: count,
-  next_cursor: nullableText,
+  ...pageMembers,
 });
 
 export function recordRoutes(app: App): void {
@@ -40,7 +27,7 @@ export function recordRoutes(app: App): void {
         'Errors first, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
         'records come in between; the pages of an ended scan stay as they are.',
       params: scanIdParams,
-      querystring: recordQuery,
+      querystring: Type.Object(pageQuery),
       response: { 200: enveloped(Type.Unsafe<RecordList>(recordMembers)) },
     },
     handler: async (request, reply) => {

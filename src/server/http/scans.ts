@@ -12,22 +12,16 @@ import type { RouteContext } from '../context.ts';
 import { choicesOf } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped, sendData } from './envelope.ts';
-import { linkHeader } from './links.ts';
+import { linkHeader, pageMembers, pageQuery, sinceQuery } from './list-page.ts';
 import { resultFiles } from './result-schema.ts';
 import { formatOf, resultQuery, sendScanFile } from './results.ts';
 import { ScanCache, scanText } from './scan-cache.ts';
 import { nullableText, scanIdParams, scanSchema, submissionSchema } from './schemas.ts';
 
 const listQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, default: 50, description: '1 to 1000; more counts as 1000' }),
-  ),
-  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
-  cursor: Type.Optional(
-    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
-  ),
+  ...pageQuery,
   status: Type.Optional(Type.String({ description: 'pending (or queued), running, completed, failed' })),
-  since: Type.Optional(Type.String({ description: 'RFC 3339 time or date; created then or later' })),
+  since: sinceQuery,
   tag: Type.Optional(Type.String({ maxLength: 64 })),
   q: Type.Optional(Type.String({ maxLength: 255, description: 'substring of the name or of a target' })),
 });
@@ -45,10 +39,7 @@ export const submissionHeaders = Type.Object({
 
 const listSchema = Type.Object({
   scans: Type.Array(scanSchema),
-  total: Type.Integer(),
-  limit: Type.Integer(),
-  offset: Type.Integer(),
-  next_cursor: nullableText,
+  ...pageMembers,
 });
 
 const acceptedSchema = Type.Object({

@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openService, type Service } from '../fixtures/service.ts';
 import { checkUiFolder } from './ui.ts';
@@ -188,11 +190,28 @@ describe('the folder of the UI', () => {
     }
   });
 
-  it.skipIf(process.getuid?.() === 0)('must be readable', async () => {
+  it('must be readable', () => {
     const closed = join(home, 'closed');
     mkdirSync(join(closed, 'in'), { recursive: true });
     chmodSync(closed, 0);
-    await expect(check(join(closed, 'in'))).rejects.toThrow('EACCES');
+    const args = ['server', 'start', '--bind', '127.0.0.1:0', '--workspace-dir', join(home, 'ws')];
+    const command = [
+      process.execPath,
+      fileURLToPath(new URL('../../../bin/portolan', import.meta.url)),
+      ...args,
+    ];
+    // To root every folder is open, unless it gives the right away (capabilities(7), CAP_DAC_OVERRIDE).
+    const drop = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all', '--'];
+    const [program = '', ...rest] = process.getuid?.() === 0 ? [...drop, ...command] : command;
+    const ended = spawnSync(program, rest, {
+      env: { PATH: process.env['PATH'], HOME: home, SERVICE_SERVER__UI__STATIC_DIR: join(closed, 'in') },
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
     chmodSync(closed, 0o700);
+    expect([ended.status, ended.stderr]).toEqual([
+      3,
+      expect.stringMatching(/server\.ui\.static_dir: .*closed\/in cannot be read \(EACCES\)/),
+    ]);
   });
 });

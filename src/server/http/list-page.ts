@@ -1,12 +1,32 @@
-interface Page {
-  total: number;
-  limit: number;
-  offset: number;
-  next_cursor: string | null;
-}
+import { Type } from 'typebox';
+import { defaultLimit, type ListPage, maxLimit } from '../../actions/list-page.ts';
+import { count, nullableText } from './schemas.ts';
+
+/** Parameters of every list. */
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      default: defaultLimit,
+      description: `1 to ${maxLimit}; more counts as ${maxLimit}`,
+    }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
+  ),
+};
+
+/** Of lists of what has a time of creation. */
+export const sinceQuery = Type.Optional(
+  Type.String({ description: 'RFC 3339 time or date; created then or later' }),
+);
+
+/** Members of every list beside its items. */
+export const pageMembers = { total: count, limit: count, offset: count, next_cursor: nullableText };
 
 /** The `Link` header (RFC 8288) of a list: first, prev, next, last as far as they exist. */
-export function linkHeader(path: string, query: Record<string, unknown>, page: Page): string {
+export function linkHeader(path: string, query: Record<string, unknown>, page: ListPage): string {
   const link = (rel: string, place: Record<string, unknown>) => {
     const kept = Object.entries({
       ...query,
