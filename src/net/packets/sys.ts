@@ -10,6 +10,8 @@ export interface Sys {
   close(fd: number): number;
   bind(fd: number, address: Uint8Array, length: number): number;
   setsockopt(fd: number, level: number, name: number, value: Uint8Array, length: number): number;
+  /** `length`: four bytes, the room before and the size after. */
+  getsockopt(fd: number, level: number, name: number, value: Uint8Array, length: Uint8Array): number;
   sendmmsg(fd: number, messages: number, count: number, flags: number): number;
   recvmmsg(fd: number, messages: number, count: number, flags: number, timeout: number): number;
   /** @returns bytes sent, -1 on failure */
@@ -21,16 +23,24 @@ export interface Sys {
     address: Uint8Array,
     addressLength: number,
   ): number;
+  /**
+   * Waits for events of `count` structures pollfd at an address, `timeoutMs` at the most.
+   * @returns how many have events, -1 on failure
+   */
+  poll(descriptors: number, count: number, timeoutMs: number): number;
   /** errno of the last failed call. */
   errno(): number;
   /** Zeroed memory at a fixed address; lives as long as the process. */
   memory(bytes: number): { address: number; buffer: Buffer };
+  /** Memory that the kernel shares through a file descriptor (the ring of a packet socket). @throws Error */
+  mapped(fd: number, bytes: number): { address: number; buffer: Buffer };
 }
 
 /** C libraries by name: glibc, then musl on both architectures. */
 const libraries = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1', 'libc.so'];
 
 const protReadWrite = 0x3;
+const mapShared = 0x01;
 const mapPrivateAnonymous = 0x22;
 
 type Koffi = typeof koffiModule;
@@ -60,6 +70,13 @@ function load(): Sys | Error {
 function declare(koffi: Koffi, library: string): Sys {
   const libc = koffi.load(library);
   const mmap = libc.func('size_t mmap(size_t, size_t, int, int, int, int64_t)');
+  const map = (bytes: number, flags: number, fd: number) => {
+    const address = Number(mmap(0, bytes, protReadWrite, flags, fd, 0));
+    if (address <= 0 || address > Number.MAX_SAFE_INTEGER) {
+      throw new Error(`mmap of ${bytes} bytes failed: ${errnoName(koffi.errno())}`);
+    }
+    return { address, buffer: Buffer.from(koffi.view(BigInt(address), bytes)) };
+  };
   return {
     socket: libc.func('int socket(int, int, int)'),
     close: libc.func('int close(int)'),
@@ -68,12 +85,11 @@ function declare(koffi: Koffi, library: string): Sys {
     sendmmsg: libc.func('int sendmmsg(int, size_t, uint32_t, int)'),
     recvmmsg: libc.func('int recvmmsg(int, size_t, uint32_t, int, size_t)'),
     sendto: libc.func('int sendto(int, const void *, size_t, int, const void *, uint32_t)'),
+    getsockopt: libc.func('int getsockopt(int, int, int, void *, void *)'),
+    poll: libc.func('int poll(size_t, uint64_t, int)'),
     errno: () => koffi.errno(),
-    memory: (bytes) => {
-      const address = Number(mmap(0, bytes, protReadWrite, mapPrivateAnonymous, -1, 0));
-      if (address <= 0 || address > Number.MAX_SAFE_INTEGER) throw new Error(`mmap of ${bytes} bytes failed`);
-      return { address, buffer: Buffer.from(koffi.view(BigInt(address), bytes)) };
-    },
+    memory: (bytes) => map(bytes, mapPrivateAnonymous, -1),
+    mapped: (fd, bytes) => map(bytes, mapShared, fd),
   };
 }
 
