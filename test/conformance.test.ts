@@ -36,6 +36,7 @@ const endlessRecord = {
 
 /** Contract 9.5, as far as this build goes. */
 const expected = [
+  'arp_discovery',
   'asset_profiler',
   'banner_fingerprinter',
   'banner_grabber',
@@ -51,9 +52,11 @@ const expected = [
   'jsonl_reporter',
   'smtp_parser',
   'ssh_parser',
+  'syn_scanner',
   'tcp_probe_discovery',
   'tls_fingerprinter',
   'tls_parser',
+  'udp_scanner',
 ];
 
 describe('every module', () => {

@@ -59,6 +59,7 @@ export async function tryModule(
     checkpoint: options.checkpoint ?? silent,
     recorded: options.recorded ?? (() => false),
     progress: silent,
+    method: silent,
     warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
   } as unknown as ExecContext;
   await module.execute(ctx, dataOf(options.inputs ?? {}, trial.published));

@@ -3,6 +3,7 @@ import type { AddressSet } from '../domain/address-set.ts';
 import { channelProblem } from '../domain/channel.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../domain/errors.ts';
+import type { Protocol } from '../domain/host.ts';
 import { nearest } from '../domain/nearest.ts';
 import { parsePorts } from '../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
@@ -103,18 +104,19 @@ export function decideRequest(
   const profile = resolveProfile(asked.profile ?? config.scanner.default_profile, choices, problems);
   const { submission, probing } = layProfile(choices.installed?.profile(profile), asked, config);
   checkGraph(submission.dag, choices, origin, problems);
-  const ports = checkPorts(submission.ports, 'ports', problems);
-  checkPorts(submission.options?.exclude_ports, 'options.exclude_ports', problems);
+  const protocol = submission.options?.scan_type === 'udp' ? 'udp' : 'tcp';
+  const ports = checkPorts(submission.ports, 'ports', protocol, problems);
+  checkPorts(submission.options?.exclude_ports, 'options.exclude_ports', protocol, problems);
   checkBounds(submission, config, problems);
   checkOptions(submission.options ?? {}, problems);
   const refusals = checkTargets(submission, config, problems);
   if (problems.length === 0) {
-    const own = ownTargets(submission.targets, ports, config.scanner, choices.listeners ?? []);
+    const tcpPorts = protocol === 'tcp' ? ports : null;
+    const own = ownTargets(submission.targets, tcpPorts, config.scanner, choices.listeners ?? []);
     refusals.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: ownTargetHint })));
     if (own.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
   }
   if (problems.length > 0) throw refuse(problems, refusals, submission);
-  refuseMissingScanners(submission.options?.scan_type, ports);
   return {
     scan_id: origin.scanId,
     created_at: origin.createdAt.toISOString(),
@@ -150,23 +152,6 @@ function decideOptions(given: ScanOptions, { graphFiles }: SubmissionOrigin): Sc
   return Object.fromEntries(
     names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),
   );
-}
-
-/** Never a silent downgrade: who asks for a raw or a UDP scan is told that it cannot be had. */
-function refuseMissingScanners(scanType: ScanOptions['scan_type'], ports: string | null): void {
-  if (scanType === 'syn' || scanType === 'udp') {
-    throw notImplemented(
-      'options.scan_type',
-      `this build has no ${scanType} scanner; use scan_type connect or auto`,
-    );
-  }
-  if (ports !== null && parsePorts(ports, portCatalogue).udp.length > 0) {
-    throw notImplemented('ports', 'this build has no UDP scanner; leave out the ports behind U:');
-  }
-}
-
-function notImplemented(field: string, reason: string): PortolanError {
-  return new PortolanError('not_implemented', reason, { fields: [{ field, reason }] });
 }
 
 function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission: Submission): PortolanError {
@@ -205,11 +190,17 @@ function checkGraph(
   problems.push({ field: 'dag', reason: `no graph ${quote(dag)} is installed; ${hint}` });
 }
 
-function checkPorts(given: Submission['ports'], field: string, problems: FieldProblem[]): string | null {
+/** @param protocol of the ports that name none */
+function checkPorts(
+  given: Submission['ports'],
+  field: string,
+  protocol: Protocol,
+  problems: FieldProblem[],
+): string | null {
   if (given === undefined) return null;
   const spec = Array.isArray(given) ? given.join(',') : given;
   try {
-    parsePorts(spec, portCatalogue);
+    parsePorts(spec, portCatalogue, protocol);
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
     const fields = error.details['fields'] as FieldProblem[] | undefined;

@@ -13,6 +13,8 @@ import { portCatalogue } from '../knowledge/ports.ts';
 import { withDiscovery, withProbes } from './discovery-profile.ts';
 import { moduleDefaults } from './module-defaults.ts';
 import type { Licence } from './read-licence.ts';
+import { withScanType } from './scan-type.ts';
+import { scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.ts';
 
 /** What plans a scan: the installed modules and graphs. */
 export interface Catalogue {
@@ -27,7 +29,8 @@ export interface Catalogue {
  * @throws PortolanError `invalid_request` for an unknown profile or graph, or one that is not valid; `license_required`
  */
 export async function planScan(request: ScanRequest, config: Config, catalogue: Catalogue): Promise<Plan> {
-  const graph = await chooseGraph(request, catalogue);
+  const chosen = withScanType(await chooseGraph(request, catalogue), request);
+  const graph = withUdpScanner(chosen, request, catalogue.registry);
   const variables = {
     vuln: request.vuln,
     profile: request.profile,
@@ -85,9 +88,12 @@ export function looksForVulnerabilities(
 function leftOut(
   definition: ModuleDefinition,
   nodeConfig: Record<string, unknown>,
-  { options }: ScanRequest,
+  request: ScanRequest,
 ): string | null {
+  const { options } = request;
   if (definition.type === 'fingerprint' && options.fingerprint === false) return 'fingerprinting is off';
+  if (scansUdp(definition) && request.ports !== null && udpPortsOf(request.ports, request) === '')
+    return 'no UDP port is asked for';
   if (definition.type !== 'discovery' || options.exclude_ports === undefined) return null;
   return portsLeft(definition, nodeConfig, options.exclude_ports) === ''
     ? 'all its ports are excluded'
@@ -161,7 +167,7 @@ function overlay(
       put('ports', portsLeft(definition, nodeConfig, options.exclude_ports));
     return result;
   }
-  put('ports', definition.name === 'banner_grabber' ? undefined : request.ports);
+  put('ports', definition.name === 'banner_grabber' ? undefined : portsFor(definition, request));
   const probing = definition.name === 'banner_grabber' ? options.probe_timeout : undefined;
   put('timeout', probing ?? options.timeout, formatDuration(config.scanner.timeout));
   put('retries', options.retries, config.scanner.retries);
@@ -170,12 +176,30 @@ function overlay(
   const concurrency = options.concurrency && Math.min(options.concurrency, lanes);
   put('concurrency', concurrency, Math.min(config.scanner.concurrency, lanes));
   put('intrusive', options.intrusive);
-  put('exclude_ports', withExcluded(nodeConfig['exclude_ports'], options.exclude_ports));
+  put('exclude_ports', excludedFor(definition, nodeConfig['exclude_ports'], request));
   put('max_protocols', options.max_protocols);
   put('min_severity', options.min_severity);
   // Only the command line names files.
   if (request.user === 'cli') put('rules', options.fingerprint_rules);
   return result;
+}
+
+/** Ports of the submission for one scanner; null when it names none. */
+function portsFor(definition: ModuleDefinition, request: ScanRequest): string | null {
+  if (!scansUdp(definition) || request.ports === null) return request.ports;
+  return udpPortsOf(request.ports, request) || null;
+}
+
+function excludedFor(
+  definition: ModuleDefinition,
+  ofGraph: unknown,
+  request: ScanRequest,
+): string | undefined {
+  const asked = request.options.exclude_ports;
+  if (!scansUdp(definition) || asked === undefined) return withExcluded(ofGraph, asked);
+  const excluded = udpPortsOf(asked, request);
+  if (excluded === '') return undefined;
+  return typeof ofGraph === 'string' && ofGraph.trim() !== '' ? `${ofGraph},U:${excluded}` : excluded;
 }
 
 /** What the graph excludes stays excluded. */

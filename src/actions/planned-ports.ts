@@ -2,6 +2,7 @@ import type { Protocol } from '../domain/host.ts';
 import { parsePorts } from '../domain/port.ts';
 import type { Plan, PlannedNode } from '../engine/plan.ts';
 import { portCatalogue } from '../knowledge/ports.ts';
+import { scansUdp } from './udp-ports.ts';
 
 /** Ports that a scan asks of a host, by protocol. */
 export type PlannedPorts = Record<Protocol, ReadonlySet<number>>;
@@ -27,13 +28,14 @@ export function portsOfNode(node: PlannedNode): Record<Protocol, number[]> {
     const left = new Set(excluded[protocol]);
     return planned[protocol].filter((port) => !left.has(port));
   };
-  return { tcp: rest('tcp'), udp: rest('udp') };
+  const udp = scansUdp(node.definition);
+  return { tcp: udp ? [] : rest('tcp'), udp: udp ? rest('udp') : [] };
 }
 
 function readPorts(node: PlannedNode, option: string): Record<Protocol, number[]> {
   const text = optionOf(node, option);
   if (typeof text !== 'string' || text.trim() === '') return { tcp: [], udp: [] };
-  return parsePorts(text, portCatalogue);
+  return parsePorts(text, portCatalogue, scansUdp(node.definition) ? 'udp' : 'tcp');
 }
 
 /** What an option of a node is set to, or its default. */

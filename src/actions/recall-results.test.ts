@@ -53,6 +53,22 @@ it('turns rows back into the items they were made from', async () => {
       state: 'up',
       port_counts: { open: 0, closed: 3, filtered: 0, not_tried: 0 },
     },
+    {
+      type: 'host',
+      timestamp,
+      host: '127.0.0.3',
+      state: 'up',
+      port_counts: { open: 1, closed: 5, filtered: 0, not_tried: 0 },
+      udp_port_counts: { open: 1, closed: 2, filtered: 0, not_tried: 0 },
+    },
+    {
+      type: 'host',
+      timestamp,
+      host: '127.0.0.4',
+      state: 'up',
+      port_counts: { open: 0, closed: 2, filtered: 0, not_tried: 0 },
+      udp_port_counts: { open: 0, closed: 2, filtered: 0, not_tried: 0 },
+    },
     { ...port, port: 22, banner: 'SSH-2.0-x', fingerprints: [claim], service: { name: 'ssh', ...claim } },
     { ...port, port: 23, banner: '' },
     { ...port, port: 24, banner: 'what is this' },
@@ -66,9 +82,14 @@ it('turns rows back into the items they were made from', async () => {
   expect(await all(earlier.items('discovered_hosts'))).toMatchObject([
     { ip: '127.0.0.1' },
     { ip: '127.0.0.2' },
+    { ip: '127.0.0.3' },
+    { ip: '127.0.0.4' },
   ]);
   expect(await all(earlier.items('port_counts'))).toMatchObject([
-    { host: '127.0.0.2', closed: 3, all_ports_open: false },
+    { host: '127.0.0.2', protocol: 'tcp', closed: 3, all_ports_open: false },
+    { host: '127.0.0.3', protocol: 'tcp', open: 0, closed: 3 },
+    { host: '127.0.0.3', protocol: 'udp', open: 1, closed: 2 },
+    { host: '127.0.0.4', protocol: 'udp', open: 0, closed: 2 },
   ]);
   expect(await all(earlier.items('open_ports'))).toHaveLength(4);
   expect(await all(earlier.items('service_fingerprints'))).toEqual([
@@ -78,6 +99,10 @@ it('turns rows back into the items they were made from', async () => {
 
   expect(earlier.has('port_counts', { host: '127.0.0.2' })).toBe(true);
   expect(earlier.has('port_counts', { host: '127.0.0.1' })).toBe(false);
+  const swept = (host: string, protocol: string) => earlier.has('port_counts', { host, protocol });
+  expect([swept('127.0.0.3', 'tcp'), swept('127.0.0.3', 'udp')]).toEqual([true, true]);
+  expect([swept('127.0.0.4', 'tcp'), swept('127.0.0.4', 'udp')]).toEqual([false, true]);
+  expect(swept('127.0.0.2', 'udp')).toBe(false);
   const asked = [22, 23, 24, 25].filter((number) =>
     earlier.has('banners', { host: '127.0.0.1', port: number }),
   );

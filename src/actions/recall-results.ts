@@ -1,5 +1,5 @@
 import type { Host, Port, PortCounts } from '../domain/host.ts';
-import type { HostRow, PortRow, ResultRow } from '../domain/result.ts';
+import { countsByProtocol, type HostRow, type PortRow, type ResultRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { SavedState } from '../engine/node.ts';
 import type { EarlierRun } from '../engine/run.ts';
@@ -16,7 +16,11 @@ export async function recallResults(folder: ScanFolder): Promise<EarlierRun | nu
   let rows = 0;
   for await (const row of mergedRows(folder)) {
     rows++;
-    if (row.type === 'host' && row.port_counts) done.port_counts.add(row.host);
+    if (row.type === 'host') {
+      const { tcp, udp } = countsByProtocol(row);
+      if (tcp) done.port_counts.add(`${row.host} tcp`);
+      if (udp) done.port_counts.add(`${row.host} udp`);
+    }
     if (row.type === 'port' && isAnswered(row)) done.banners.add(`${row.host} ${row.port}`);
   }
   const states = await readCheckpoint<SavedState>(folder);
@@ -25,8 +29,8 @@ export async function recallResults(folder: ScanFolder): Promise<EarlierRun | nu
     states,
     items: (key) => itemsOf(folder, key),
     has: (key, record) => {
-      const { host, port } = record as { host: string; port?: number };
-      if (key === 'port_counts') return done.port_counts.has(host);
+      const { host, port, protocol } = record as { host: string; port?: number; protocol?: string };
+      if (key === 'port_counts') return done.port_counts.has(`${host} ${protocol ?? 'tcp'}`);
       return key === 'banners' && done.banners.has(`${host} ${port}`);
     },
   };
@@ -38,35 +42,38 @@ function isAnswered(row: PortRow): boolean {
 }
 
 async function* itemsOf(folder: ScanFolder, key: string): AsyncGenerator<unknown> {
-  const itemOf = readers[key];
-  if (!itemOf) return;
+  const itemsOfRow = readers[key];
+  if (!itemsOfRow) return;
   for await (const row of mergedRows(folder)) {
-    const item = itemOf(row);
-    if (item) yield item;
+    yield* itemsOfRow(row);
   }
 }
 
-const readers: Record<string, (row: ResultRow) => object | null> = {
-  discovered_hosts: (row) => (row.type === 'host' ? hostOf(row) : null),
-  port_counts: (row) => (row.type === 'host' ? countsOf(row) : null),
-  open_ports: (row) => (row.type === 'port' ? portOf(row) : null),
-  service_fingerprints: (row) => (row.type === 'port' ? fingerprintOf(row) : null),
+const readers: Record<string, (row: ResultRow) => object[]> = {
+  discovered_hosts: (row) => (row.type === 'host' ? [hostOf(row)] : []),
+  port_counts: (row) => (row.type === 'host' ? countsOf(row) : []),
+  open_ports: (row) => (row.type === 'port' ? [portOf(row)] : []),
+  service_fingerprints: (row) => (row.type === 'port' ? fingerprintsOf(row) : []),
 };
 
 function hostOf({ host, latency_ms, method }: HostRow): Host {
   return { ip: host, latency_ms: latency_ms ?? null, method: method ?? 'recorded' };
 }
 
-function countsOf({ host, port_counts, all_ports_open }: HostRow): PortCounts | null {
-  if (!port_counts) return null;
-  return { host, protocol: 'tcp', ...port_counts, all_ports_open: all_ports_open ?? false };
+function countsOf(row: HostRow): PortCounts[] {
+  const { tcp, udp } = countsByProtocol(row);
+  const { host, all_ports_open = false } = row;
+  return [
+    ...(tcp ? [{ host, protocol: 'tcp' as const, ...tcp, all_ports_open }] : []),
+    ...(udp ? [{ host, protocol: 'udp' as const, ...udp, all_ports_open: all_ports_open && !tcp }] : []),
+  ];
 }
 
 function portOf({ host, port, protocol, state, reason }: PortRow): Port {
   return { host, port, protocol, state: state as Port['state'], reason };
 }
 
-function fingerprintOf({ host, port, protocol, fingerprints }: PortRow): Fingerprint | null {
+function fingerprintsOf({ host, port, protocol, fingerprints }: PortRow): Fingerprint[] {
   const [claim, ...alternatives] = fingerprints ?? [];
-  return claim ? { host, port, protocol, ...claim, alternatives } : null;
+  return claim ? [{ host, port, protocol, ...claim, alternatives }] : [];
 }

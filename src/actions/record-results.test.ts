@@ -36,6 +36,37 @@ function merged(rows: ResultRow[]): ResultRow[] {
 }
 
 describe('ResultRecorder', () => {
+  it('sums the counts of a host over its protocols, and keeps the share of UDP', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const tcp = { open: 3, closed: 95, filtered: 1, not_tried: 1 };
+    const udp = { open: 1, closed: 4, filtered: 5, not_tried: 0 };
+    void recorder.take('port_counts', { host, protocol: 'tcp', ...tcp, all_ports_open: true });
+    expect(merged(rows)[0]).toMatchObject({ port_counts: tcp });
+    expect(merged(rows)[0]).not.toHaveProperty('udp_port_counts');
+    void recorder.take('port_counts', { host, protocol: 'udp', ...udp, all_ports_open: false });
+    expect(merged(rows)).toMatchObject([
+      {
+        port_counts: { open: 4, closed: 99, filtered: 6, not_tried: 1 },
+        udp_port_counts: udp,
+        all_ports_open: true,
+      },
+    ]);
+  });
+
+  it('goes on with the counts of an interrupted run', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const udp = { open: 1, closed: 4, filtered: 5, not_tried: 0 };
+    const row = { type: 'host', timestamp: new Date(0).toISOString(), host, state: 'up' } as const;
+    void recorder.recall({ ...row, port_counts: udp, udp_port_counts: udp });
+    const tcp = { open: 2, closed: 8, filtered: 0, not_tried: 0 };
+    void recorder.take('port_counts', { host, protocol: 'tcp', ...tcp, all_ports_open: false });
+    expect(merged(rows)).toMatchObject([
+      { port_counts: { open: 3, closed: 12, filtered: 5, not_tried: 0 }, udp_port_counts: udp },
+    ]);
+  });
+
   it('writes a port at once and again when more is known', async () => {
     const { rows, recorder } = record();
     void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });

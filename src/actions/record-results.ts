@@ -2,7 +2,15 @@ import type { AssetProfile } from '../domain/asset.ts';
 import type { Banner } from '../domain/banner.ts';
 import { type HostFinding, noFindings, type SeverityCounts } from '../domain/finding.ts';
 import type { Host, Port, PortCounts } from '../domain/host.ts';
-import { type HostRow, type PortRow, type ResultRow, rowIdentity } from '../domain/result.ts';
+import {
+  addCounts,
+  type CountsByProtocol,
+  countsByProtocol,
+  type HostRow,
+  type PortRow,
+  type ResultRow,
+  rowIdentity,
+} from '../domain/result.ts';
 import type { ScanCounts } from '../domain/scan.ts';
 import type { Fingerprint, ParsedService } from '../domain/service.ts';
 
@@ -26,6 +34,7 @@ export class ResultRecorder {
   readonly #sink: RowSink;
   readonly #hostnames: ReadonlyMap<string, string[]>;
   readonly #hosts = new Set<string>();
+  readonly #counts = new Map<string, CountsByProtocol>();
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
@@ -60,11 +69,17 @@ export class ResultRecorder {
 
   /** Takes up a row of an interrupted run: it is counted and can be enriched, and is not written again. */
   recall(row: ResultRow): Promise<void> | undefined {
-    if (row.type === 'host') this.#countHost(row.host);
+    if (row.type === 'host') this.#recallHost(row);
     if (row.type === 'vulnerability') this.#countFinding(row.vulnerability);
     if (row.type !== 'port') return undefined;
     this.#countPort(row);
     return this.#keep(row);
+  }
+
+  #recallHost(row: HostRow): void {
+    this.#countHost(row.host);
+    const counts = countsByProtocol(row);
+    if (counts.tcp || counts.udp) this.#counts.set(row.host, counts);
   }
 
   writeError(target: string | null, code: string, message: string, node: string | null): void {
@@ -118,17 +133,17 @@ export class ResultRecorder {
     return this.#write(row);
   }
 
-  #portCounts({
-    host,
-    open,
-    closed,
-    filtered,
-    not_tried,
-    all_ports_open,
-  }: PortCounts): Promise<void> | undefined {
+  /** A row has the sum over the protocols, and the share of UDP where UDP ports were swept. */
+  #portCounts({ host, protocol, all_ports_open, ...own }: PortCounts): Promise<void> | undefined {
+    const before = this.#counts.get(host) ?? null;
+    const udp = protocol === 'udp' ? own : before?.udp;
+    const tcp = protocol === 'tcp' ? own : before?.tcp;
+    this.#counts.set(host, { tcp, udp });
     const row = this.#hostRow(host);
-    row.port_counts = { open, closed, filtered, not_tried };
-    row.all_ports_open = all_ports_open;
+    row.port_counts = addCounts(tcp, udp);
+    if (udp) row.udp_port_counts = udp;
+    // What TCP ports prove is not taken back by UDP ports.
+    if (all_ports_open || !before) row.all_ports_open = all_ports_open;
     return this.#write(row);
   }
 

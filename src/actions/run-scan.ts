@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
@@ -9,6 +10,7 @@ import { catchStrays } from '../engine/strays.ts';
 import { catalogueVersion } from '../knowledge/catalogue.ts';
 import type { ScanGate } from '../net/gate.ts';
 import { ownListeners } from '../net/own-listeners.ts';
+import { rawObstacle } from '../net/packets/rights.ts';
 import { NameResolver } from '../net/resolve.ts';
 import { createGate } from '../net/scoped-gate.ts';
 import { removeCheckpoint } from '../workspace/checkpoint.ts';
@@ -67,6 +69,12 @@ export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
   }
 }
 
+/** Raw packets that were asked for are not replaced by anything else. @throws PortolanError `permission` */
+function demandRights({ options }: ScanRequest): void {
+  const obstacle = options.scan_type === 'syn' ? rawObstacle() : null;
+  if (obstacle !== null) throw new PortolanError('permission', `scan_type syn: ${obstacle}`);
+}
+
 class ScanRun {
   readonly #input: RunScanInput;
   readonly #resumedAt = performance.now();
@@ -114,6 +122,7 @@ class ScanRun {
     } finally {
       this.#reportPackets();
       this.#stop.release();
+      await this.#gate?.close();
       await this.#record.close();
     }
   }
@@ -133,6 +142,7 @@ class ScanRun {
   async #gather(): Promise<ScanFailure | null> {
     const { request, config, catalogue } = this.#input;
     try {
+      demandRights(request);
       const plan = await planScan(request, config, catalogue);
       this.#prepared = await prepareTargets(request, config, (name) => this.#resolve(name));
       // Nobody's hosts are bothered for results that cannot be kept.

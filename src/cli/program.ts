@@ -12,6 +12,7 @@ import { watchStdout } from './output.ts';
 import { printableLines } from './printable.ts';
 import { addProfileCommand } from './profile.ts';
 import { addScanCommand } from './scan.ts';
+import { addSelftestCommand } from './selftest.ts';
 import { addServerCommand } from './server.ts';
 import { addVersionCommand } from './version.ts';
 import type { CliWiring } from './wiring.ts';
@@ -54,6 +55,7 @@ export function buildProgram(wiring: CliWiring): Command {
   addAuditCommand(program);
   addLicenseCommand(program);
   addDoctorCommand(program);
+  addSelftestCommand(program);
   addVersionCommand(program, wiring);
   addCompletionCommand(program);
   return program;

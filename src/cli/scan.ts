@@ -81,7 +81,7 @@ function addProbeOptions(scan: Command): void {
     .addOption(number('--top-ports <n>', 'the n most frequent ports', 1, 1000))
     .option('--exclude-ports <list>', 'ports that are never tried, written like --ports')
     .addOption(
-      new Option('--scan-type <type>', 'how ports are probed; this build has connect').choices([
+      new Option('--scan-type <type>', 'how ports are probed; this build has connect and udp').choices([
         'syn',
         'connect',
         'udp',

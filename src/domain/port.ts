@@ -33,16 +33,17 @@ const maxProblems = 100;
 
 /**
  * Reads a comma list of port numbers, ranges (`8000-8100`), `all` or `-`, `common`, `top-N` or `top:N`, and service
- * names. `T:` and `U:` set the protocol of their item and of those after it; before the first, items are TCP.
+ * names. `T:` and `U:` set the protocol of their item and of those after it.
  *
+ * @param first protocol of the items before the first `T:` or `U:`
  * @throws PortolanError `invalid_request` that names every bad item
  */
-export function parsePorts(spec: string, catalogue: PortCatalogue): PortSelection {
+export function parsePorts(spec: string, catalogue: PortCatalogue, first: Protocol = 'tcp'): PortSelection {
   const items = spec.split(',', maxItems + 1);
   if (items.length > maxItems) throw badPorts([`a list of more than ${maxItems} items`]);
   const chosen = { tcp: new Uint8Array(maxPort + 1), udp: new Uint8Array(maxPort + 1) };
   const problems: string[] = [];
-  let protocol: Protocol = 'tcp';
+  let protocol = first;
   for (const item of items) {
     const { prefix, word } = splitPrefix(item.trim());
     protocol = prefix ?? protocol;

@@ -9,6 +9,33 @@ import type { Fingerprint } from './service.ts';
  */
 export type ResultRow = HostRow | PortRow | VulnerabilityRow | ErrorRow | SummaryRow;
 
+export type PortFigures = Pick<PortCounts, 'open' | 'closed' | 'filtered' | 'not_tried'>;
+
+/** How the sweeps of one host ended, as far as they did. */
+export interface CountsByProtocol {
+  tcp: PortFigures | undefined;
+  udp: PortFigures | undefined;
+}
+
+/** The figures of a host row by protocol. */
+export function countsByProtocol({ port_counts: all, udp_port_counts: udp }: HostRow): CountsByProtocol {
+  if (!all || !udp) return { tcp: all ?? undefined, udp: udp ?? undefined };
+  const tcp = addCounts(all, udp, -1);
+  return { tcp: Object.values(tcp).some((count) => count > 0) ? tcp : undefined, udp };
+}
+
+/** The sum of two sets of figures, or with the sign -1 their difference. */
+export function addCounts(a: PortFigures = noPorts, b: PortFigures = noPorts, sign = 1): PortFigures {
+  return {
+    open: a.open + sign * b.open,
+    closed: a.closed + sign * b.closed,
+    filtered: a.filtered + sign * b.filtered,
+    not_tried: a.not_tried + sign * b.not_tried,
+  };
+}
+
+const noPorts: PortFigures = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+
 interface RowBase {
   /** ISO 8601 UTC with milliseconds. */
   timestamp: string;
@@ -27,7 +54,10 @@ export interface HostRow extends RowBase {
   device_type?: string | null;
   applications?: { name: string; version: string | null; role: string }[];
   functions?: string[];
-  port_counts?: Pick<PortCounts, 'open' | 'closed' | 'filtered' | 'not_tried'>;
+  /** Over all protocols. */
+  port_counts?: PortFigures;
+  /** The share of UDP ports, where some were planned. */
+  udp_port_counts?: PortFigures;
   all_ports_open?: boolean;
 }
 

@@ -104,6 +104,8 @@ export interface StageRecord {
   items_in: number;
   items_out: number;
   error: string | null;
+  /** How packets left this machine and why so, where a module has more than one way; absent elsewhere. */
+  method?: string | undefined;
 }
 
 export interface ScanProgress {

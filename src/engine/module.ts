@@ -50,6 +50,8 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   progress(done: number, total?: number): void;
   /** A warning in the scan's detail; the same code and target are reported once. */
   warn(code: string, message: string, target?: string): void;
+  /** How packets leave, and why so, where there is more than one way; stands in the record of the scan. */
+  method(text: string): void;
   /** What the scan has found so far, merged and in address order; for reporters. */
   results: ResultSource;
   /** What this node saved before the scan was interrupted, or null: at the first start, or when nothing was saved. */

@@ -13,6 +13,9 @@ import { requireOptions } from './options.ts';
 import type { Plan } from './plan.ts';
 import { answerable } from './strays.ts';
 
+/** Characters of a method that are kept. */
+const maxMethodLength = 500;
+
 export interface RunEnvironment {
   scanId: string;
   targets: Target[];
@@ -245,6 +248,9 @@ class Run {
         node.done = done;
         node.alive();
         onProgress(instanceId, done, total);
+      },
+      method: (text) => {
+        node.stage.method = text.slice(0, maxMethodLength);
       },
       warn: (code, message, target) => {
         const identity = `${code} ${target ?? ''}`;

@@ -35,6 +35,14 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
   };
 }
 
+/** What a promise comes to, unless the signal aborts first. @throws the reason of the abort */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const forget = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(forget);
+  });
+}
+
 /** Waits, or returns early when the signal aborts. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

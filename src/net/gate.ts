@@ -1,5 +1,6 @@
 import type { AddressSet } from '../domain/address-set.ts';
 import type { Exchange, TlsObservation } from '../domain/banner.ts';
+import type { SynJob, SynOutcome } from './syn-sweep.ts';
 
 /**
  * The one door to the network. Everything that a module sends to a target goes through a gate, which applies the
@@ -18,6 +19,30 @@ export interface NetworkGate {
   /** ICMP or ICMPv6 echo; yields the hosts that answered. `method` names the socket that was used. */
   ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingAnswer>;
 
+  /**
+   * UDP probes to ports of hosts, each host at a pace that it bears; yields what became of each. What is `filtered` was
+   * said so by an ICMP error; silence is `open|filtered`.
+   */
+  sweepUdp<T extends UdpTask>(
+    tasks: AsyncIterable<T> | Iterable<T>,
+    options: UdpSweepOptions,
+  ): AsyncIterable<UdpOutcome<T>>;
+
+  /** Why raw TCP packets cannot be sent and heard here, or null. */
+  synObstacle(signal: AbortSignal): Promise<string | null>;
+
+  /** Half-open attempts by raw packets, for the same ports of many hosts. @throws Error when the packet engine fails */
+  sweepSyn(job: SynJob): Promise<SynOutcome[]>;
+
+  /** Addresses of this scan on links of this machine, of one link where a name is given: who can be asked for a MAC. */
+  neighbourhood(interfaceName: string | null): Neighbourhood;
+
+  /**
+   * ARP and IPv6 Neighbour Discovery (RFC 826, RFC 4861); yields the hosts that answered. Addresses that are not on a
+   * link of this machine are passed over.
+   */
+  sweepNeighbours(hosts: Iterable<string>, options: NeighbourSweepOptions): AsyncIterable<NeighbourAnswer>;
+
   /** How echo requests leave this machine: `raw`, `datagram`, or `none` with the reason. */
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string };
 
@@ -30,7 +55,7 @@ export interface NetworkGate {
    */
   throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 
-  /** Packets that this scan sent so far: connection attempts and echo requests. */
+  /** Packets that this scan sent so far: connection attempts, echo requests and UDP probes. */
   readonly packetsSent: number;
 
   /** Packets that could not leave this machine, by reason: no route, link down, no file handle. */
@@ -44,6 +69,9 @@ export interface ScanGate extends NetworkGate {
    * @returns how many were taken
    */
   narrow(permitted: (addresses: AddressSet) => AddressSet): bigint;
+
+  /** Ends what the gate keeps running beside the scan. */
+  close(): Promise<void>;
 
   /** Attempts that were not made because they would have reached this server itself. */
   readonly spared: number;
@@ -134,4 +162,63 @@ export interface PingOptions {
 export interface PingAnswer {
   host: string;
   latencyMs: number;
+}
+
+export interface Neighbourhood {
+  /** On links that are up; own addresses are none of them. */
+  addresses: AddressSet;
+  /** Why they cannot be asked, or null. */
+  obstacle: string | null;
+  /** Links that cannot be used, each with the reason. */
+  dead: string[];
+}
+
+export interface NeighbourSweepOptions extends PingOptions {
+  /** Ask on this interface only; null: on every one. */
+  interface: string | null;
+}
+
+export interface NeighbourAnswer extends PingAnswer {
+  /** `52:54:00:12:34:56` */
+  mac: string;
+  method: 'arp' | 'ndp';
+}
+
+/** A host that UDP probes go to. */
+export interface UdpTask {
+  readonly host: string;
+  /** How many ports are left: a host with many is probed faster, so that it ends in time. */
+  readonly ports: number;
+  /**
+   * The next port to probe, or null when all were given out. Called when the probe is due, not before. Ports with a
+   * payload should come first: while they are asked, a host that limits its ICMP errors is given the time it needs.
+   */
+  nextPort(): number | null;
+}
+
+/** What is sent to a UDP port. */
+export interface UdpPayload {
+  /** At most 1232 bytes. */
+  bytes: Uint8Array;
+  /** Whether an answer is one to this payload. */
+  looksLike?: (answer: Uint8Array) => boolean;
+  /** The service answers from a port of its own choice (TFTP, RFC 1350). */
+  answersElsewhere?: boolean;
+}
+
+export interface UdpSweepOptions {
+  /** How long the answer to the last try is waited for; tries before it share one such time. */
+  timeoutMs: number;
+  /** Further tries for a port that stays silent; a port with more payloads than tries is asked with each of them. */
+  retries: number;
+  signal: AbortSignal;
+  /** The payloads for a port, sent in turn; none = an empty datagram. */
+  payloads(port: number): readonly UdpPayload[];
+}
+
+export interface UdpOutcome<T> {
+  task: T;
+  port: number;
+  state: PortObservation['state'] | 'open|filtered';
+  reason: string;
 }

@@ -70,7 +70,7 @@ interface Outstanding extends EchoRequest {
 
 class EchoSweep {
   #options: PingRun;
-  #source: HostSource;
+  #source: ItemSource<string>;
   #sockets = new Map<Family, EchoSocket | null>();
   #waiting = new Map<number, Outstanding>();
   #freeSequences: number[] = Array.from({ length: maxOutstanding }, (_, at) => maxOutstanding - 1 - at);
@@ -86,7 +86,7 @@ class EchoSweep {
   constructor(hosts: AsyncIterable<string> | Iterable<string>, options: PingRun) {
     this.#options = options;
     this.#spacing = Math.max(1, options.timeoutMs / (options.retries + 1));
-    this.#source = new HostSource(hosts, () => this.#wake?.());
+    this.#source = new ItemSource(hosts, () => this.#wake?.());
   }
 
   get finished(): boolean {
@@ -252,23 +252,23 @@ class EchoSweep {
   }
 }
 
-/** Hosts one by one without waiting: an asynchronous source is read one item ahead. */
-class HostSource {
+/** Items one by one without waiting: an asynchronous source is read one item ahead. */
+export class ItemSource<T> {
   ended = false;
-  #sync: Iterator<string> | null = null;
-  #async: AsyncIterator<string> | null = null;
+  #sync: Iterator<T> | null = null;
+  #async: AsyncIterator<T> | null = null;
   #onArrival: () => void;
-  #arrived: string | null = null;
+  #arrived: T | null = null;
   #pulling = false;
 
-  constructor(hosts: AsyncIterable<string> | Iterable<string>, onArrival: () => void) {
+  constructor(items: AsyncIterable<T> | Iterable<T>, onArrival: () => void) {
     this.#onArrival = onArrival;
-    if (Symbol.asyncIterator in hosts) this.#async = hosts[Symbol.asyncIterator]();
-    else this.#sync = hosts[Symbol.iterator]();
+    if (Symbol.asyncIterator in items) this.#async = items[Symbol.asyncIterator]();
+    else this.#sync = items[Symbol.iterator]();
   }
 
-  /** The next host, or null when none is there now. */
-  next(): string | null {
+  /** The next item, or null when none is there now. */
+  next(): T | null {
     if (this.ended) return null;
     if (this.#sync) {
       const { value, done } = this.#sync.next();
@@ -276,10 +276,10 @@ class HostSource {
       this.ended = true;
       return null;
     }
-    const host = this.#arrived;
+    const item = this.#arrived;
     this.#arrived = null;
     this.#pull();
-    return host;
+    return item;
   }
 
   close(): void {
@@ -300,7 +300,7 @@ class HostSource {
         this.#onArrival();
       },
       () => {
-        // The producer failed and says so itself; the sweep ends with the hosts that came.
+        // The producer failed and says so itself; the work ends with the items that came.
         this.ended = true;
         this.#onArrival();
       },
@@ -308,12 +308,13 @@ class HostSource {
   }
 }
 
-function addressBytes({ family, value }: Address): Uint8Array {
+/** 4 or 16 bytes, network order. */
+export function addressBytes({ family, value }: Address): Uint8Array {
   return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
 }
 
 /** Index of an interface; 0 when there is none of that name. */
-function scopeIdOf(zone: string | null): number {
+export function scopeIdOf(zone: string | null): number {
   if (zone === null || !/^[\w.:-]{1,15}$/.test(zone) || zone.startsWith('.')) return 0;
   try {
     return Number(readFileSync(`/sys/class/net/${zone}/ifindex`, 'utf8')) || 0;

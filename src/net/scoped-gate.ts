@@ -9,18 +9,27 @@ import { notTried } from './failure.ts';
 import type {
   DialOptions,
   DialResult,
+  NeighbourAnswer,
+  Neighbourhood,
+  NeighbourSweepOptions,
   NetworkGate,
   PingAnswer,
   PingOptions,
   PortObservation,
   ProbeOptions,
   ScanGate,
+  UdpOutcome,
+  UdpSweepOptions,
+  UdpTask,
 } from './gate.ts';
 import { Hold } from './hold.ts';
+import { neighbourhood, sweepNeighbours } from './neighbour-sweep.ts';
 import { choosePingMethod, ping } from './ping.ts';
 import { RateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
+import { type SynJob, type SynOutcome, SynSweeper } from './syn-sweep.ts';
 import { probeTcp } from './tcp-probe.ts';
+import { sweepUdp } from './udp-sweep.ts';
 
 /** File handles kept for everything that is not a connection to a target. */
 const reservedHandles = 64;
@@ -69,6 +78,7 @@ export function createGate(options: GateOptions): ScanGate {
     slow: new Set<string>(),
     unsent: new Map<string, number>(),
     door,
+    sweepers: new Set<SynSweeper>(),
   };
   return new ScopedGate(admission, options.rate);
 }
@@ -119,12 +129,15 @@ interface Admission {
   slow: Set<string>;
   unsent: Map<string, number>;
   door: Hold;
+  /** One for each rate that raw packets are sent at. */
+  sweepers: Set<SynSweeper>;
 }
 
 class ScopedGate implements ScanGate {
   readonly addresses: AddressSet;
   #admission: Admission;
   #rate: RateLimiter;
+  #sweeper: SynSweeper | null = null;
 
   constructor(admission: Admission, rate: RateLimiter) {
     this.addresses = admission.addresses;
@@ -147,7 +160,40 @@ class ScopedGate implements ScanGate {
   narrow(permitted: (addresses: AddressSet) => AddressSet): bigint {
     const { admitted } = this.#admission;
     this.#admission.admitted = permitted(admitted).intersect(admitted);
+    for (const sweeper of this.#admission.sweepers) sweeper.narrowed();
     return admitted.size - this.#admission.admitted.size;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#admission.sweepers].map((sweeper) => sweeper.close()));
+  }
+
+  synObstacle(signal: AbortSignal): Promise<string | null> {
+    return this.#syn().obstacle(signal);
+  }
+
+  async sweepSyn(job: SynJob): Promise<SynOutcome[]> {
+    const sweeper = this.#syn();
+    return await sweeper.sweep(job);
+  }
+
+  /** A packet engine is a process of its own, so it is started only when it is wanted. */
+  #syn(): SynSweeper {
+    if (this.#sweeper) return this.#sweeper;
+    const admission = this.#admission;
+    this.#sweeper = new SynSweeper({
+      rate: this.#rate,
+      admit: admission.admit,
+      isOwn: admission.isOwn,
+      onSent: (packets) => {
+        admission.sent += packets;
+      },
+      onSpared: () => {
+        admission.spared += 1;
+      },
+    });
+    admission.sweepers.add(this.#sweeper);
+    return this.#sweeper;
   }
 
   async throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -196,6 +242,48 @@ class ScopedGate implements ScanGate {
     options: PingOptions,
   ): AsyncGenerator<PingAnswer, void, undefined> {
     const answers = ping(hosts, {
+      ...options,
+      rate: this.#rate,
+      admit: this.#admission.admit,
+      onSent: (count) => {
+        this.#admission.sent += count;
+      },
+      onUnsent: (reason) => this.#noteUnsent(reason),
+    });
+    for await (const answer of answers) {
+      this.#noteLatency(answer.host, answer.latencyMs);
+      yield answer;
+    }
+  }
+
+  sweepUdp<T extends UdpTask>(
+    tasks: AsyncIterable<T> | Iterable<T>,
+    options: UdpSweepOptions,
+  ): AsyncIterable<UdpOutcome<T>> {
+    return sweepUdp(tasks, {
+      ...options,
+      rate: this.#rate,
+      admit: this.#admission.admit,
+      isOwn: this.#admission.isOwn,
+      onSent: (count) => {
+        this.#admission.sent += count;
+      },
+      onUnsent: (reason) => this.#noteUnsent(reason),
+      onSpared: () => {
+        this.#admission.spared += 1;
+      },
+    });
+  }
+
+  neighbourhood(interfaceName: string | null): Neighbourhood {
+    return neighbourhood(this.#admission.admitted, interfaceName);
+  }
+
+  async *sweepNeighbours(
+    hosts: Iterable<string>,
+    options: NeighbourSweepOptions,
+  ): AsyncGenerator<NeighbourAnswer, void, undefined> {
+    const answers = sweepNeighbours(hosts, {
       ...options,
       rate: this.#rate,
       admit: this.#admission.admit,

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
 import type { NetworkGate } from '../../net/gate.ts';
-import connect_scanner, { answersEverything } from './connect_scanner.ts';
+import connect_scanner from './connect_scanner.ts';
+import { answersEverything } from './liar.ts';
 
 afterEach(closeServers);
 
@@ -173,6 +174,8 @@ function countingGate(targets: string[], onProbe: (count: number) => void) {
   const pairs: string[] = [];
   const gate: NetworkGate = {
     throughPauses: (work) => work(),
+    synObstacle: (signal) => real.synObstacle(signal),
+    sweepSyn: (job) => real.sweepSyn(job),
     addresses: real.addresses,
     packetsSent: 0,
     unsent: new Map(),
@@ -183,6 +186,9 @@ function countingGate(targets: string[], onProbe: (count: number) => void) {
     },
     connect: (host, port, options) => real.connect(host, port, options),
     ping: (addresses, options) => real.ping(addresses, options),
+    sweepUdp: (tasks, options) => real.sweepUdp(tasks, options),
+    neighbourhood: (name) => real.neighbourhood(name),
+    sweepNeighbours: (hosts, options) => real.sweepNeighbours(hosts, options),
     pingMethod: () => real.pingMethod(),
     limitedTo: () => gate,
   };

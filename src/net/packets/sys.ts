@@ -96,9 +96,11 @@ function declare(koffi: Koffi, library: string): Sys {
 /** Names of the errno values that users meet here. */
 const errnoNames: Record<number, string> = {
   1: 'EPERM',
+  6: 'ENXIO',
   11: 'EAGAIN',
   12: 'ENOMEM',
   13: 'EACCES',
+  19: 'ENODEV',
   22: 'EINVAL',
   24: 'EMFILE',
   38: 'ENOSYS',

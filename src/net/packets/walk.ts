@@ -22,13 +22,17 @@ export function* walk(
   if (!Number.isInteger(size) || size < 0 || size > maxWalk)
     throw new RangeError(`cannot walk ${size} items`);
   if (size === 0) return;
-  const bits = Math.max(1, Math.ceil(Math.log2(size)));
-  const mask = bits === 31 ? 0x7fffffff : (1 << bits) - 1;
-  const shift = Math.max(1, bits >> 1);
+  const { mask, shift } = walkShape(size);
   for (let index = start; index <= mask; index++) {
     const mixed = mix(index, key, mask, shift);
     if (mixed < size) yield mixed;
   }
+}
+
+/** Counters of a walk go from 0 to `mask`; what `mix` makes of them is left out where it is `size` or more. */
+export function walkShape(size: number): { mask: number; shift: number } {
+  const bits = Math.max(1, Math.ceil(Math.log2(size)));
+  return { mask: bits === 31 ? 0x7fffffff : (1 << bits) - 1, shift: Math.max(1, bits >> 1) };
 }
 
 /** Two numbers per round: the mask of the xor and the odd factor. */
@@ -39,7 +43,8 @@ export function randomWalkKey(): WalkKey {
   return Array.from({ length: rounds * 2 }, (_, at) => bytes.readUInt32LE(at * 4));
 }
 
-function mix(index: number, key: WalkKey, mask: number, shift: number): number {
+/** The place in a walk's range that a counter leads to; a bijection of 0..mask. */
+export function mix(index: number, key: WalkKey, mask: number, shift: number): number {
   let value = index;
   for (let round = 0; round < rounds; round++) {
     value = (value ^ (key[2 * round] as number)) & mask;

@@ -249,16 +249,14 @@ describe('submission', () => {
     expect(await readdir(join(small.workspace.dir, 'scans'))).toHaveLength(3);
   });
 
-  it.each([
-    { options: { scan_type: 'syn' } },
-    { options: { scan_type: 'udp' } },
-    { ports: 'U:53' },
-    { ports: '22,U:161' },
-  ])('refuses what this build has no scanner for: %j', async (wish) => {
-    const answer = await post({ targets: ['127.0.0.1'], ...wish });
-    expect([answer.statusCode, answer.json().error.code]).toEqual([501, 'not_implemented']);
-    expect(answer.json().error.details.fields).toHaveLength(1);
-  });
+  it.each([{ options: { scan_type: 'syn' } }])(
+    'refuses what this build has no scanner for: %j',
+    async (wish) => {
+      const answer = await post({ targets: ['127.0.0.1'], ...wish });
+      expect([answer.statusCode, answer.json().error.code]).toEqual([501, 'not_implemented']);
+      expect(answer.json().error.details.fields).toHaveLength(1);
+    },
+  );
 });
 
 describe('list', () => {
@@ -722,7 +720,6 @@ describe('the description of the API', () => {
       ['GET', `${scan}/diff`, 400],
       ['POST', '/api/v1/scans/plan', 200, { payload: { targets: ['127.0.0.1'] } }],
       ['POST', '/api/v1/scans/plan', 400, { payload: { targets: [] } }],
-      ['POST', '/api/v1/scans/plan', 501, { payload: { targets: ['127.0.0.1'], ports: 'U:53' } }],
       ['POST', `${scan}/pause`, 409],
       ['POST', `${scan}/resume`, 409],
       ['DELETE', scan, 200],
@@ -731,7 +728,6 @@ describe('the description of the API', () => {
       ['POST', '/api/v1/scans', 201, { payload: { targets: ['127.0.0.1'] } }],
       ['POST', '/api/v1/scans', 400, { payload: { targets: [] } }],
       ['POST', '/api/v1/scans', 415, { payload: 'x', headers: { 'content-type': 'text/plain' } }],
-      ['POST', '/api/v1/scans', 501, { payload: { targets: ['127.0.0.1'], ports: 'U:53' } }],
     ];
     for (const [method, path, status, wish] of calls) {
       const url = path.replace('{scan_id}', running).replace('{job_id}', job);

@@ -35,6 +35,8 @@ const portSchema = Type.Object({
   vulnerabilities: Type.Array(openObject),
 });
 
+const portFigures = Type.Object({ open: count, closed: count, filtered: count, not_tried: count });
+
 const hostSchema = Type.Object({
   host: Type.String(),
   hostnames: Type.Array(Type.String()),
@@ -46,7 +48,8 @@ const hostSchema = Type.Object({
     Type.Object({ family: Type.String(), distribution: nullableText, version: nullableText, confidence }),
   ),
   device_type: nullableText,
-  port_counts: orNull(Type.Object({ open: count, closed: count, filtered: count, not_tried: count })),
+  port_counts: orNull(portFigures),
+  udp_port_counts: Type.Optional(portFigures),
   all_ports_open: Type.Boolean(),
   ports: Type.Array(portSchema),
   vulnerabilities: Type.Array(openObject),

@@ -16,7 +16,7 @@ import { linkHeader, pageMembers, pageQuery, sinceQuery } from './list-page.ts';
 import { resultFiles } from './result-schema.ts';
 import { formatOf, resultQuery, sendScanFile } from './results.ts';
 import { ScanCache, scanText } from './scan-cache.ts';
-import { nullableText, scanIdParams, scanSchema, submissionSchema } from './schemas.ts';
+import { scanIdParams, scanSchema, submissionSchema } from './schemas.ts';
 
 const listQuery = Type.Object({
   ...pageQuery,

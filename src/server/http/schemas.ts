@@ -72,6 +72,9 @@ const scanMembers = Type.Object({
       items_in: count,
       items_out: count,
       error: nullableText,
+      method: Type.Optional(
+        Type.String({ description: 'how packets left: raw frames, raw packets, connections ..., and why' }),
+      ),
     }),
   ),
 });

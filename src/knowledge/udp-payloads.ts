@@ -1,0 +1,452 @@
+import { randomBytes } from 'node:crypto';
+
+/** A datagram that makes a service answer: harmless reads and first messages only, never a login or a change. */
+export interface UdpPayload {
+  /** Service that it is for. */
+  service: string;
+  bytes: Uint8Array;
+  /** Whether an answer is one to this payload. */
+  looksLike?: (answer: Uint8Array) => boolean;
+  /** The service answers from a port of its own choice (TFTP, RFC 1350). */
+  answersElsewhere?: boolean;
+}
+
+interface PortPayloads {
+  ports: readonly number[];
+  /** In the order in which they are tried. */
+  payloads: readonly UdpPayload[];
+}
+
+/** The payloads for a port; empty for a port of which no protocol is known. */
+export function udpPayloads(port: number): readonly UdpPayload[] {
+  return byPort.get(port) ?? [];
+}
+
+function u8(...values: number[]): Buffer {
+  return Buffer.from(values);
+}
+
+function u16(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 2);
+  for (const [at, value] of values.entries()) bytes.writeUInt16BE(value, at * 2);
+  return bytes;
+}
+
+function u32(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [at, value] of values.entries()) bytes.writeUInt32BE(value, at * 4);
+  return bytes;
+}
+
+function text(value: string): Buffer {
+  return Buffer.from(value, 'latin1');
+}
+
+function lines(...values: string[]): Buffer {
+  return text(`${values.join('\r\n')}\r\n\r\n`);
+}
+
+/** True when an answer repeats these bytes of the request at the same place. */
+function repeats(request: Uint8Array, from: number, to: number) {
+  return (answer: Uint8Array) =>
+    answer.length >= to && Buffer.compare(answer.subarray(from, to), request.subarray(from, to)) === 0;
+}
+
+const startsWith = (prefix: Uint8Array) => (answer: Uint8Array) =>
+  Buffer.compare(answer.subarray(0, prefix.length), prefix) === 0;
+
+// --- DNS and its relatives (RFC 1035) ---
+
+const typeNs = 2;
+const typePtr = 12;
+const typeTxt = 16;
+const typeNodeStatus = 33;
+const classInternet = 1;
+const classChaos = 3;
+/** Asks for an answer to the asker alone, RFC 6762 section 5.4. */
+const unicastAnswer = 0x8000;
+
+function dnsQuestion(labels: readonly string[], type: number, questionClass: number): Buffer {
+  const id = randomBytes(2);
+  const name = labels.flatMap((label) => [u8(label.length), text(label)]);
+  const header = Buffer.concat([id, u16(0, 1, 0, 0, 0)]);
+  return Buffer.concat([header, ...name, u8(0), u16(type, questionClass)]);
+}
+
+/** The same id, and the bit of an answer. */
+const answersDns = (question: Buffer) => (answer: Uint8Array) =>
+  repeats(question, 0, 2)(answer) && answer.length >= 12 && ((answer[2] as number) & 0x80) !== 0;
+
+function dnsPayload(service: string, question: Buffer): UdpPayload {
+  return { service, bytes: question, looksLike: answersDns(question) };
+}
+
+// --- ASN.1, BER (X.690): SNMP, LDAP, Kerberos ---
+
+/** A value of less than 64 KiB with its tag. */
+function ber(tag: number, ...parts: Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  const length =
+    body.length < 0x80
+      ? u8(body.length)
+      : body.length < 0x100
+        ? u8(0x81, body.length)
+        : Buffer.concat([u8(0x82), u16(body.length)]);
+  return Buffer.concat([u8(tag), length, body]);
+}
+
+const sequence = (...parts: Uint8Array[]) => ber(0x30, ...parts);
+const octets = (value: string) => ber(0x04, text(value));
+
+/** A number below 2^31. */
+function integer(value: number): Buffer {
+  const bytes = u32(value);
+  let first = 0;
+  while (first < 3 && bytes[first] === 0 && (bytes[first + 1] as number) < 0x80) first += 1;
+  return ber(0x02, bytes.subarray(first));
+}
+
+/** 1.3.6.1.2.1.1.1.0 */
+const sysDescr = u8(0x2b, 6, 1, 2, 1, 1, 1, 0);
+const getRequest = 0xa0;
+
+/** Versions 1 (0) and 2c (1), RFC 1157 and RFC 1901: one read of the system description. */
+function snmpGet(version: 0 | 1): Buffer {
+  const bindings = sequence(sequence(ber(0x06, sysDescr), ber(0x05)));
+  const request = ber(getRequest, integer(0x504f52), integer(0), integer(0), bindings);
+  return sequence(integer(version), octets('public'), request);
+}
+
+/** Engine discovery, RFC 3414 section 4: the agent reports its engine id, whatever users it has. */
+function snmpDiscovery(): Buffer {
+  const header = sequence(integer(0x504f52), integer(65_507), ber(0x04, u8(4)), integer(3));
+  const security = sequence(octets(''), integer(0), integer(0), octets(''), octets(''), octets(''));
+  const request = ber(getRequest, integer(0x504f52), integer(0), integer(0), sequence());
+  return sequence(integer(3), header, ber(0x04, security), sequence(octets(''), octets(''), request));
+}
+
+/** CLDAP: the root entry, RFC 4512 section 5.1. */
+function rootEntrySearch(): Buffer {
+  const search = ber(
+    0x63,
+    octets(''),
+    ber(0x0a, u8(0)), // the base only
+    ber(0x0a, u8(0)),
+    integer(1),
+    integer(1),
+    ber(0x01, u8(0)),
+    ber(0x87, text('objectClass')),
+    sequence(octets('supportedLDAPVersion')),
+  );
+  return sequence(integer(1), search);
+}
+
+/** A request for a name that nobody has, in a realm that is none: the server says so. RFC 4120 section 5.4.1. */
+function kerberosRequest(): Buffer {
+  const named = (tag: number, ...parts: Uint8Array[]) => ber(0xa0 + tag, ...parts);
+  const general = (value: string) => ber(0x1b, text(value));
+  const name = (type: number, ...words: string[]) =>
+    sequence(named(0, integer(type)), named(1, sequence(...words.map(general))));
+  const realm = 'PORTOLAN.INVALID';
+  const body = sequence(
+    named(0, ber(0x03, u8(0, 0, 0, 0, 0))),
+    named(1, name(1, 'portolan')),
+    named(2, general(realm)),
+    named(3, name(2, 'krbtgt', realm)),
+    named(5, ber(0x18, text('20370913024805Z'))),
+    named(7, integer(0x504f52)),
+    named(8, sequence(integer(18), integer(17))),
+  );
+  return ber(0x6a, sequence(named(1, integer(5)), named(2, integer(10)), named(4, body)));
+}
+
+// --- Keys and tunnels ---
+
+const ikeSa = 1;
+const ike2Sa = 33;
+const ike2Key = 34;
+const ike2Nonce = 40;
+
+function isakmp(version: number, first: number, exchange: number, flags: number, payloads: Buffer): Buffer {
+  const spis = Buffer.concat([randomBytes(8), Buffer.alloc(8)]);
+  return Buffer.concat([spis, u8(first, version, exchange, flags), u32(0, 28 + payloads.length), payloads]);
+}
+
+function isakmpPayload(next: number, ...parts: Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([u8(next, 0), u16(4 + body.length), body]);
+}
+
+/** Main mode, one proposal: AES-256, SHA-1, a shared key, group 2. RFC 2409 section 5. */
+function ike1(): Buffer {
+  const attributes = u16(
+    ...[0x8001, 7, 0x800e, 256, 0x8002, 2, 0x8003, 1, 0x8004, 2, 0x800b, 1, 0x800c, 28_800],
+  );
+  const transform = isakmpPayload(0, u8(1, 1, 0, 0), attributes);
+  const proposal = isakmpPayload(0, u8(1, 1, 0, 1), transform);
+  return isakmp(0x10, ikeSa, 2, 0, isakmpPayload(0, u32(1, 1), proposal));
+}
+
+/** IKE_SA_INIT, one proposal: AES-256, SHA-256, group 14. RFC 7296 section 1.2. */
+function ike2(): Buffer {
+  const transform = (next: number, type: number, id: number, attributes: Uint8Array = u8()) =>
+    isakmpPayload(next, u8(type, 0), u16(id), attributes);
+  const transforms = [
+    transform(3, 1, 12, u16(0x800e, 256)),
+    transform(3, 2, 5),
+    transform(3, 3, 12),
+    transform(0, 4, 14),
+  ];
+  const proposal = isakmpPayload(0, u8(1, 1, 0, transforms.length), ...transforms);
+  // A public value must be below the prime: its first byte is.
+  const publicValue = Buffer.concat([u8(0x20), randomBytes(255)]);
+  return isakmp(
+    0x20,
+    ike2Sa,
+    34,
+    0x08,
+    Buffer.concat([
+      isakmpPayload(ike2Key, proposal),
+      isakmpPayload(ike2Nonce, u16(14, 0), publicValue),
+      isakmpPayload(0, randomBytes(32)),
+    ]),
+  );
+}
+
+function ikePayloads(marker: Uint8Array): UdpPayload[] {
+  return [ike2(), ike1()].map((message) => ({
+    service: 'isakmp',
+    bytes: Buffer.concat([marker, message]),
+    looksLike: startsWith(Buffer.concat([marker, message.subarray(0, 8)])),
+  }));
+}
+
+/** Start-Control-Connection-Request, RFC 2661 section 6.1. */
+function l2tpStart(): Buffer {
+  const pair = (type: number, value: Uint8Array) =>
+    Buffer.concat([u16(0x8000 | (6 + value.length), 0, type), value]);
+  const pairs = Buffer.concat([
+    pair(0, u16(1)),
+    pair(2, u16(0x0100)),
+    pair(3, u32(3)),
+    pair(7, text('portolan')),
+    pair(9, u16(1)),
+  ]);
+  return Buffer.concat([u16(0xc802, 12 + pairs.length, 0, 0, 0, 0), pairs]);
+}
+
+/** First message of a client without static key: P_CONTROL_HARD_RESET_CLIENT_V2, no acknowledgements, packet 0. */
+const openvpnReset = Buffer.concat([u8(7 << 3), randomBytes(8), u8(0), u32(0)]);
+
+/** A packet of a version that no server speaks: it names those it does. RFC 8999 section 6, RFC 9000 section 6. */
+function quicInitial(): Buffer {
+  const head = Buffer.concat([u8(0xc0), u32(0x1a2a3a4a), u8(8), randomBytes(8), u8(8), randomBytes(8)]);
+  return Buffer.concat([head, Buffer.alloc(1200 - head.length)]);
+}
+
+/** ClientHello of DTLS 1.2, RFC 6347 section 4.2: the server answers with a cookie or its hello. */
+function dtlsHello(): Buffer {
+  const suites = u16(0xc02b, 0xc02f, 0xc02c, 0xc030, 0xc0ae, 0xc00a, 0xc014, 0x009c, 0x002f, 0xc0a8);
+  const extension = (type: number, body: Uint8Array) => Buffer.concat([u16(type, body.length), body]);
+  const extensions = Buffer.concat([
+    extension(10, u16(4, 29, 23)),
+    extension(11, u8(1, 0)),
+    extension(13, u16(8, 0x0403, 0x0804, 0x0401, 0x0201)),
+  ]);
+  const body = Buffer.concat([
+    u16(0xfefd),
+    randomBytes(32),
+    u8(0, 0),
+    u16(suites.length),
+    suites,
+    u8(1, 0),
+    u16(extensions.length),
+    extensions,
+  ]);
+  const length = u32(body.length).subarray(1);
+  const handshake = Buffer.concat([u8(1), length, u16(0), u8(0, 0, 0), length, body]);
+  return Buffer.concat([u8(22), u16(0xfeff), Buffer.alloc(8), u16(handshake.length), handshake]);
+}
+
+// --- Everything else ---
+
+/** A client's request, version 4, RFC 5905 section 7.3; the server copies the last eight bytes. */
+function ntpRequest(): Buffer {
+  return Buffer.concat([u8(0xe3), Buffer.alloc(39), randomBytes(8)]);
+}
+
+/** The procedure that does nothing, RFC 5531 section 9. */
+function rpcNull(program: number, version: number): UdpPayload {
+  const id = randomBytes(4);
+  const bytes = Buffer.concat([id, u32(0, 2, program, version, 0, 0, 0, 0, 0)]);
+  return { service: 'rpcbind', bytes, looksLike: startsWith(id) };
+}
+
+/** RFC 3261 section 11. */
+function sipOptions(): Buffer {
+  const tag = randomBytes(6).toString('hex');
+  return lines(
+    'OPTIONS sip:portolan.invalid SIP/2.0',
+    `Via: SIP/2.0/UDP portolan.invalid;branch=z9hG4bK${tag};rport`,
+    'Max-Forwards: 0',
+    `From: <sip:portolan@portolan.invalid>;tag=${tag}`,
+    'To: <sip:portolan.invalid>',
+    `Call-ID: ${tag}@portolan.invalid`,
+    'CSeq: 1 OPTIONS',
+    'Content-Length: 0',
+  );
+}
+
+/** GET /.well-known/core, confirmable, RFC 7252 and RFC 6690. */
+function coapGet(): Buffer {
+  const path = Buffer.concat([u8(0xbb), text('.well-known'), u8(0x04), text('core')]);
+  return Buffer.concat([u8(0x40, 0x01), randomBytes(2), path]);
+}
+
+/** Binding request, RFC 8489 section 5. */
+function stunBinding(): Buffer {
+  return Buffer.concat([u16(1, 0), u32(0x2112a442), randomBytes(12)]);
+}
+
+/** A Probe for every kind of device, Web Services Dynamic Discovery 1.0. */
+function wsDiscoveryProbe(): Buffer {
+  const id = randomBytes(16).toString('hex');
+  const uuid = [id.slice(0, 8), id.slice(8, 12), id.slice(12, 16), id.slice(16, 20), id.slice(20)].join('-');
+  const discovery = 'http://schemas.xmlsoap.org/ws/2005/04/discovery';
+  return text(
+    '<?xml version="1.0" encoding="utf-8"?>' +
+      '<s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"' +
+      ' xmlns:a="http://schemas.xmlsoap.org/ws/2004/08/addressing"' +
+      ` xmlns:d="${discovery}"><s:Header>` +
+      `<a:Action>${discovery}/Probe</a:Action><a:MessageID>urn:uuid:${uuid}</a:MessageID>` +
+      '<a:To>urn:schemas-xmlsoap-org:ws:2005:04:discovery</a:To>' +
+      '</s:Header><s:Body><d:Probe/></s:Body></s:Envelope>',
+  );
+}
+
+const ntp = ntpRequest();
+const stun = stunBinding();
+const quic = quicInitial();
+const quicPayload: UdpPayload = {
+  service: 'quic',
+  bytes: quic,
+  // The server puts our identifier, behind ours of the other direction, where a client's stands.
+  looksLike: (answer) => answer.length >= 7 && ((answer[0] as number) & 0x80) !== 0,
+};
+const dtlsPayload: UdpPayload = {
+  service: 'dtls',
+  bytes: dtlsHello(),
+  looksLike: (answer) => (answer[0] === 22 || answer[0] === 21) && answer[1] === 0xfe,
+};
+const snmpPayload = (bytes: Buffer): UdpPayload => ({
+  service: 'snmp',
+  bytes,
+  looksLike: (answer) => answer[0] === 0x30,
+});
+const one = (
+  ports: readonly number[],
+  service: string,
+  bytes: Uint8Array,
+  more: Partial<UdpPayload> = {},
+) => ({
+  ports,
+  payloads: [{ service, bytes, ...more }],
+});
+
+const catalogue: readonly PortPayloads[] = [
+  {
+    ports: [53],
+    payloads: [
+      dnsPayload('domain', dnsQuestion([], typeNs, classInternet)),
+      dnsPayload('domain', dnsQuestion(['version', 'bind'], typeTxt, classChaos)),
+    ],
+  },
+  {
+    ports: [5353],
+    payloads: [
+      dnsPayload(
+        'mdns',
+        dnsQuestion(['_services', '_dns-sd', '_udp', 'local'], typePtr, classInternet | unicastAnswer),
+      ),
+    ],
+  },
+  {
+    // The name `*`, padded with zeros, in the letters of RFC 1001 section 14.1.
+    ports: [137],
+    payloads: [dnsPayload('netbios-ns', dnsQuestion([`CK${'A'.repeat(30)}`], typeNodeStatus, classInternet))],
+  },
+  // Any datagram makes these answer: RFC 862 to 868.
+  one([7, 13, 17, 19, 37], 'echo', text('\r\n')),
+  one([69], 'tftp', text('\0\x01portolan-no-such-file\0octet\0'), {
+    looksLike: (answer) => answer[0] === 0 && (answer[1] === 3 || answer[1] === 5),
+    answersElsewhere: true,
+  }),
+  one([88], 'kerberos', kerberosRequest(), {
+    looksLike: (answer) => answer[0] === 0x7e || answer[0] === 0x6b,
+  }),
+  { ports: [111], payloads: [rpcNull(100_000, 2)] },
+  { ports: [2049], payloads: [rpcNull(100_003, 3)] },
+  one([123], 'ntp', ntp, {
+    looksLike: (answer) =>
+      answer.length >= 48 &&
+      ((answer[0] as number) & 7) === 4 &&
+      Buffer.compare(answer.subarray(24, 32), ntp.subarray(40)) === 0,
+  }),
+  {
+    ports: [161],
+    payloads: [snmpPayload(snmpDiscovery()), snmpPayload(snmpGet(1)), snmpPayload(snmpGet(0))],
+  },
+  // A query without authentication names, X Display Manager Control Protocol.
+  one([177], 'xdmcp', Buffer.concat([u16(1, 2, 1), u8(0)]), { looksLike: startsWith(u16(1)) }),
+  one([389], 'ldap', rootEntrySearch(), { looksLike: (answer) => answer[0] === 0x30 }),
+  { ports: [443, 784, 8443, 8853], payloads: [quicPayload] },
+  { ports: [853], payloads: [quicPayload, dtlsPayload] },
+  { ports: [3391, 4433, 5349, 5684, 10_161], payloads: [dtlsPayload] },
+  { ports: [500], payloads: ikePayloads(u8()) },
+  // RFC 3948 section 2.2: four zero bytes set IKE apart from ESP.
+  { ports: [4500], payloads: ikePayloads(u32(0)) },
+  // The whole routing table, RFC 2453 section 3.9.1.
+  one([520], 'rip', Buffer.concat([u8(1, 2, 0, 0), u32(0, 0, 0, 0, 16)]), { looksLike: startsWith(u8(2)) }),
+  // ASF presence ping, DMTF DSP0136 section 3.2.4.3.
+  one([623, 664], 'ipmi', Buffer.concat([u8(6, 0, 0xff, 6), u32(4542), u8(0x80, 0, 0, 0)]), {
+    looksLike: startsWith(u8(6, 0)),
+  }),
+  one([1194], 'openvpn', openvpnReset, { looksLike: (answer) => (answer[0] as number) >> 3 === 8 }),
+  // The instances of a SQL Server, MC-SQLR section 2.2.1.
+  one([1434], 'ms-sql-m', u8(2), { looksLike: startsWith(u8(5)) }),
+  one([1701], 'l2tp', l2tpStart(), { looksLike: (answer) => ((answer[0] as number) & 0x80) !== 0 }),
+  one(
+    [1900],
+    'ssdp',
+    lines(
+      'M-SEARCH * HTTP/1.1',
+      'HOST: 239.255.255.250:1900',
+      'MAN: "ssdp:discover"',
+      'MX: 1',
+      'ST: upnp:rootdevice',
+    ),
+    { looksLike: startsWith(text('HTTP/1.')) },
+  ),
+  one([3478, 3479, 19_302], 'stun', stun, { looksLike: repeats(stun, 4, 20) }),
+  one([3702], 'ws-discovery', wsDiscoveryProbe(), { looksLike: startsWith(text('<')) }),
+  one([5060], 'sip', sipOptions(), { looksLike: startsWith(text('SIP/2.0')) }),
+  // Which external address a gateway has, RFC 6886 section 3.2.
+  one([5351], 'nat-pmp', u8(0, 0), { looksLike: startsWith(u8(0, 0x80)) }),
+  one([5683], 'coap', coapGet(), { looksLike: (answer) => ((answer[0] as number) & 0xc0) === 0x40 }),
+  // Discovery of Ubiquiti devices.
+  one([10_001], 'ubiquiti-discovery', u8(1, 0, 0, 0), { looksLike: startsWith(u8(1)) }),
+  // A frame: request 1, part 0 of 1.
+  one([11_211], 'memcached', Buffer.concat([u16(1, 0, 1, 0), text('version\r\n')]), {
+    looksLike: startsWith(u16(1, 0)),
+  }),
+];
+
+const byPort = new Map(
+  catalogue.flatMap(({ ports, payloads }) => ports.map((port) => [port, payloads] as const)),
+);
+
+/** UDP ports that are worth a try in most networks, ascending: those with a payload, and a few that stay silent. */
+export const commonUdpPorts: readonly number[] = [
+  ...byPort.keys(),
+  ...[67, 68, 138, 162, 514, 631, 1645, 1812, 1813, 5355, 47_808, 51_820],
+].sort((a, b) => a - b);

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { AddressSet } from '../../domain/address-set.ts';
+import type { Host } from '../../domain/host.ts';
+import { forEachItem } from '../../engine/each.ts';
+import { defineModule } from '../../engine/module.ts';
+import { vendorOf } from '../../knowledge/oui.ts';
+import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { discoveryOptions } from './discovery-options.ts';
+
+export default defineModule({
+  name: 'arp_discovery',
+  type: 'discovery',
+  version: '1.0.0',
+  description:
+    'Finds live hosts on the links of this machine by ARP and IPv6 Neighbour Discovery, with MAC and vendor; needs CAP_NET_RAW.',
+  options: {
+    ...discoveryOptions,
+    interface: {
+      Type: 'string',
+      Description: 'Name of the one interface to ask on; empty = every Ethernet link.',
+      Default: '',
+    },
+  },
+  requires: ['targets'],
+  provides: ['discovered_hosts'],
+  async execute(ctx, data) {
+    const net = ctx.net.limitedTo(ctx.options.rate);
+    const only = ctx.options.interface || null;
+    const { addresses, obstacle, dead } = net.neighbourhood(only);
+    if (only !== null && dead.length > 0) throw new Error(dead.join('; '));
+    if (dead.length > 0) ctx.warn('link_down', dead.join('; '));
+    if (obstacle !== null) {
+      ctx.warn('arp_unavailable', `ARP discovery was skipped: ${obstacle}`);
+      return;
+    }
+    const hosts = new AddressWalk(addresses, walkOf(ctx.restored, addresses));
+    const total = Number(addresses.size);
+    ctx.checkpoint(() => ({ network: fingerprint(addresses), walk: hosts.state() }) satisfies Saved);
+    const settle = (host: string) => {
+      hosts.settle(host);
+      if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);
+    };
+    const answers = net.sweepNeighbours(hosts, {
+      interface: only,
+      timeoutMs: ctx.options.timeout,
+      retries: ctx.options.retry,
+      signal: ctx.signal,
+      onSilent: settle,
+    });
+    await forEachItem(ctx, answers, { concurrency: 1 }, async ({ host, mac, latencyMs, method }) => {
+      const found: Host = { ip: host, latency_ms: Math.round(latencyMs * 1000) / 1000, mac, method };
+      const vendor = vendorOf(mac);
+      if (vendor !== null) found.vendor = vendor;
+      await data.append<Host>('discovered_hosts', found);
+      settle(host);
+    });
+    ctx.progress(total, total);
+  },
+});
+
+/** What is saved: the walk, and which addresses it goes through, for links come and go. */
+interface Saved {
+  network: string;
+  walk: WalkState;
+}
+
+function walkOf(restored: unknown, addresses: AddressSet): WalkState | null {
+  const saved = restored as Saved | null;
+  return saved?.network === fingerprint(addresses) ? saved.walk : null;
+}
+
+function fingerprint(addresses: AddressSet): string {
+  const hash = createHash('sha256');
+  for (const { family, first, last, zone } of addresses.intervals)
+    hash.update(`${family} ${first} ${last} ${zone}\n`);
+  return hash.digest('hex');
+}

@@ -1,0 +1,288 @@
+import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import type { DataContext, ExecContext } from '../../engine/module.ts';
+import type { OptionValues } from '../../engine/options.ts';
+import { onAbort } from '../../net/abort.ts';
+import type { NetworkGate, PortObservation } from '../../net/gate.ts';
+import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
+import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { answersEverything } from './liar.ts';
+import { plannedTcpPorts } from './port-plan.ts';
+import type { scanOptions } from './scan-options.ts';
+
+/** Hosts that are swept side by side, so that no single host gets all probes at once. */
+const hostWindow = 64;
+
+/** Pairs between two reports of progress. */
+const progressStep = 50;
+
+type SweepContext = Omit<ExecContext, 'options'> & { options: OptionValues<typeof scanOptions> };
+
+/** Sweeps the planned TCP ports of the hosts by full connections. @param restored of an interrupted run, or null */
+export async function sweepByConnect(
+  ctx: SweepContext,
+  data: DataContext,
+  restored: SweepState | null,
+  keep: (state: () => SweepState) => void,
+): Promise<void> {
+  const discovered = data.has('discovered_hosts');
+  const saved = restored;
+  const walk = discovered ? null : new AddressWalk(ctx.net.addresses, saved?.walk);
+  const sweep = new Sweep(ctx, data, saved, {
+    ports: plannedTcpPorts(ctx.options),
+    hosts: walk ?? hostTexts(data.stream<Host>('discovered_hosts')),
+    walk,
+    knownUp: discovered,
+    hostsTotal: discovered ? undefined : Number(ctx.net.addresses.size),
+    retries: ctx.options.retries,
+    timeoutMs: ctx.options.timeout,
+    net: ctx.net.limitedTo(ctx.options.rate),
+  });
+  keep(() => sweep.state());
+  await sweep.run(ctx.options.concurrency);
+}
+
+async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, void, undefined> {
+  for await (const host of hosts) yield host.ip;
+}
+
+interface SweepPlan {
+  ports: number[];
+  hosts: AsyncIterator<string> | Iterator<string>;
+  /** The source of the hosts when there was no discovery. */
+  walk: AddressWalk | null;
+  /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
+  knownUp: boolean;
+  hostsTotal: number | undefined;
+  retries: number;
+  timeoutMs: number;
+  net: NetworkGate;
+}
+
+/** A host in the window. */
+interface HostSweep {
+  ip: string;
+  /** Position of the next port in the shuffled order, counted from `first`. */
+  next: number;
+  /** Where this host enters the shuffled order. */
+  first: number;
+  finished: number;
+  /** Ports that were under way when the scan was interrupted: their outcome is not known. */
+  again: number[];
+  /** Ports that are under way now. */
+  pending: Set<number>;
+  counts: PortCounts;
+}
+
+/** How far a sweep is, as a checkpoint keeps it: a pair that was done is not tried again. */
+export interface SweepState {
+  /** Key of the order of the ports. */
+  key: WalkKey;
+  walk: WalkState | null;
+  hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & { again: number[] })[];
+}
+
+/** Sweeps hosts x ports with a window of hosts; memory does not grow with the number of hosts. */
+class Sweep {
+  #ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded'>;
+  #data: DataContext;
+  #plan: SweepPlan;
+  /** The planned ports in random order. */
+  #order: Uint16Array;
+  #window: HostSweep[] = [];
+  /** Hosts with a pair that is not done. */
+  #unfinished = new Map<string, HostSweep>();
+  readonly #key: WalkKey;
+  #turn = 0;
+  #sourceEnded = false;
+  #sourceError: unknown = null;
+  #pulling = false;
+  /** Lanes that wait for a host. */
+  #idle: (() => void)[] = [];
+  #pairsDone: number;
+
+  constructor(
+    ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded'>,
+    data: DataContext,
+    saved: SweepState | null,
+    plan: SweepPlan,
+  ) {
+    this.#ctx = ctx;
+    this.#data = data;
+    this.#plan = plan;
+    this.#key = saved?.key ?? randomWalkKey();
+    const before = saved?.hosts.reduce((sum, host) => sum + host.finished, 0) ?? 0;
+    this.#pairsDone = before + (plan.walk?.settled ?? 0) * plan.ports.length;
+    this.#order = Uint16Array.from(
+      walk(plan.ports.length, this.#key),
+      (index) => plan.ports[index] as number,
+    );
+    for (const host of saved?.hosts ?? []) this.#enter({ ...host, pending: new Set() });
+  }
+
+  state(): SweepState {
+    const hosts = [...this.#unfinished.values()].map(({ pending, again, ...host }) => ({
+      ...host,
+      counts: { ...host.counts },
+      again: [...pending, ...again],
+    }));
+    return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
+  }
+
+  async run(concurrency: number): Promise<void> {
+    if (this.#order.length === 0) return;
+    // What an interrupted run had done is done from the start.
+    this.#advance(0);
+    const forget = onAbort(this.#ctx.signal, () => this.#wake(Infinity));
+    for (const host of this.#unfinished.values())
+      if (host.finished === this.#order.length) await this.#finish(host);
+    const lanes = Array.from({ length: concurrency }, () => this.#lane());
+    const failed = (await Promise.allSettled(lanes)).find((lane) => lane.status === 'rejected');
+    forget();
+    if (this.#ctx.signal.aborted) await this.#accountForTheRest();
+    this.#ctx.signal.throwIfAborted();
+    if (failed || this.#sourceError) throw failed?.reason ?? this.#sourceError;
+  }
+
+  /** Takes one pair after the other. A probe never throws: the gate turns every failure into an observation. */
+  async #lane(): Promise<void> {
+    while (!this.#ctx.signal.aborted) {
+      const pair = this.#nextPair() ?? (await this.#awaitPair());
+      if (!pair) return;
+      const { host, port } = pair;
+      await this.#record(host, port, await this.#observe(host.ip, port));
+    }
+  }
+
+  async #observe(host: string, port: number): Promise<PortObservation> {
+    const options = { timeoutMs: this.#plan.timeoutMs, signal: this.#ctx.signal };
+    let observation = await this.#plan.net.probeTcp(host, port, options);
+    for (let left = this.#plan.retries; left > 0 && observation.state === 'filtered'; left--) {
+      const again = await this.#plan.net.probeTcp(host, port, options);
+      // A retry that could not be sent says nothing new.
+      if (again.state !== 'not_tried') observation = again;
+    }
+    return observation;
+  }
+
+  async #record(host: HostSweep, port: number, observation: PortObservation): Promise<void> {
+    if (observation.state === 'open') {
+      const open: Port = { host: host.ip, port, protocol: 'tcp', state: 'open', reason: observation.reason };
+      await this.#data.append('open_ports', open);
+    }
+    // A probe that the abort cut short has no outcome; what is left is accounted for at the end.
+    if (observation.state === 'not_tried' && this.#ctx.signal.aborted) return;
+    host.counts[observation.state] += 1;
+    host.finished += 1;
+    host.pending.delete(port);
+    this.#advance(1);
+    if (host.finished === this.#order.length) await this.#finish(host);
+  }
+
+  /** Reported in hosts: how many there will be is known to whoever finds them. */
+  #advance(pairs: number): void {
+    this.#pairsDone += pairs;
+    if (pairs === 1 && this.#pairsDone % progressStep !== 0) return;
+    this.#ctx.progress(this.#pairsDone / this.#order.length, this.#plan.hostsTotal);
+  }
+
+  async #finish(host: HostSweep): Promise<void> {
+    const { counts } = host;
+    // Without discovery a host that never answered is no host.
+    if (this.#plan.knownUp || counts.open + counts.closed > 0) {
+      counts.all_ports_open = answersEverything(counts);
+      await this.#data.append('port_counts', counts);
+    }
+    this.#unfinished.delete(host.ip);
+    this.#plan.walk?.settle(host.ip);
+  }
+
+  /** The next pair of the hosts in the window in turn, or null when the window has none. */
+  #nextPair(): { host: HostSweep; port: number } | null {
+    this.#pullHosts();
+    if (this.#window.length === 0) return null;
+    this.#turn = (this.#turn + 1) % this.#window.length;
+    const host = this.#window[this.#turn] as HostSweep;
+    const port = host.again.pop() ?? (this.#order[(host.first + host.next++) % this.#order.length] as number);
+    host.pending.add(port);
+    if (this.#isHandedOut(host)) this.#window.splice(this.#turn, 1);
+    return { host, port };
+  }
+
+  #isHandedOut(host: HostSweep): boolean {
+    return host.next === this.#order.length && host.again.length === 0;
+  }
+
+  async #awaitPair(): Promise<{ host: HostSweep; port: number } | null> {
+    for (;;) {
+      const pair = this.#nextPair();
+      if (pair) return pair;
+      if (this.#sourceEnded || this.#ctx.signal.aborted) return null;
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+  }
+
+  #wake(lanes: number): void {
+    for (const resume of this.#idle.splice(0, lanes)) resume();
+  }
+
+  /** Fills the window from the source; does not wait for hosts that are still to be found. */
+  #pullHosts(): void {
+    while (this.#window.length < hostWindow && !this.#pulling && !this.#sourceEnded) {
+      const next = this.#plan.hosts.next();
+      if (!(next instanceof Promise)) this.#take(next);
+      else {
+        this.#pulling = true;
+        next.then(
+          (result) => {
+            this.#pulling = false;
+            this.#take(result);
+            this.#pullHosts();
+          },
+          (error) => {
+            this.#sourceError = error;
+            this.#take({ value: undefined, done: true });
+          },
+        );
+      }
+    }
+  }
+
+  #take({ value, done }: IteratorResult<string, unknown>): void {
+    if (done) this.#sourceEnded = true;
+    else this.#admit(value);
+    this.#wake(done ? Infinity : this.#order.length);
+  }
+
+  #admit(ip: string): void {
+    // An interrupted sweep goes on with this host already.
+    if (this.#unfinished.has(ip)) return;
+    if (this.#ctx.recorded('port_counts', { host: ip })) {
+      this.#advance(this.#order.length);
+      return;
+    }
+    const counts = { open: 0, closed: 0, filtered: 0, not_tried: 0, all_ports_open: false };
+    this.#enter({
+      ip,
+      next: 0,
+      first: Math.floor(Math.random() * this.#order.length),
+      finished: 0,
+      again: [],
+      pending: new Set(),
+      counts: { host: ip, protocol: 'tcp', ...counts },
+    });
+  }
+
+  #enter(host: HostSweep): void {
+    this.#unfinished.set(host.ip, host);
+    if (!this.#isHandedOut(host)) this.#window.push(host);
+  }
+
+  /** After a cancel: what was planned for the hosts in the window and not done counts as not tried. */
+  async #accountForTheRest(): Promise<void> {
+    for (const host of this.#unfinished.values()) {
+      if (host.next === 0) continue;
+      host.counts.not_tried += this.#order.length - host.finished;
+      await this.#finish(host).catch(() => undefined);
+    }
+  }
+}

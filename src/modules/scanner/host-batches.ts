@@ -1,0 +1,89 @@
+import type { AddressSet } from '../../domain/address-set.ts';
+import type { Host } from '../../domain/host.ts';
+import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
+import type { SynHost } from '../../net/syn-sweep.ts';
+import { AddressWalk, type WalkState } from '../address-walk.ts';
+
+/** Fewer hosts would get too many probes each at the same time; their ports are taken in turns instead. */
+const leastHosts = 64;
+/** Once a host was found, others are waited for so long, so that they go together. */
+const gatherMs = 50;
+
+/** The hosts of a sweep in groups that are swept together, each when enough are known or time has passed. */
+export class HostBatches implements AsyncIterable<SynHost[]> {
+  /** Where the hosts come from when nothing discovers them. */
+  readonly walk: AddressWalk | null;
+  /** How many there are, where that is known. */
+  readonly total: number | undefined;
+  readonly #hosts: AsyncIterator<SynHost> | Iterator<SynHost>;
+  readonly #most: number;
+
+  private constructor(
+    hosts: AsyncIterator<SynHost> | Iterator<SynHost>,
+    walk: AddressWalk | null,
+    ports: number,
+    total?: number,
+  ) {
+    this.#hosts = hosts;
+    this.walk = walk;
+    this.total = total;
+    this.#most = Math.min(
+      maxChunkHosts,
+      Math.max(leastHosts, Math.floor(maxChunkEndpoints / Math.max(1, ports))),
+    );
+  }
+
+  /** @param restored of an interrupted sweep */
+  static of(addresses: AddressSet, restored: WalkState | null, ports: number): HostBatches {
+    const walk = new AddressWalk(addresses, restored);
+    return new HostBatches(plain(walk), walk, ports, Number(addresses.size));
+  }
+
+  static discovered(hosts: AsyncIterable<Host>, ports: number): HostBatches {
+    return new HostBatches(found(hosts), null, ports);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<SynHost[], void, undefined> {
+    let waiting: Promise<IteratorResult<SynHost>> | null = null;
+    for (let ended = false; !ended; ) {
+      const batch: SynHost[] = [];
+      let until = Number.POSITIVE_INFINITY;
+      while (batch.length < this.#most) {
+        waiting ??= Promise.resolve(this.#hosts.next());
+        const next = await within(waiting, until);
+        if (next === 'late') break;
+        waiting = null;
+        if (next.done) {
+          ended = true;
+          break;
+        }
+        if (batch.length === 0) until = performance.now() + gatherMs;
+        batch.push(next.value);
+      }
+      if (batch.length > 0) yield batch;
+    }
+  }
+}
+
+function* plain(walk: AddressWalk): Generator<SynHost, void, undefined> {
+  for (const ip of walk) yield { ip };
+}
+
+async function* found(hosts: AsyncIterable<Host>): AsyncGenerator<SynHost, void, undefined> {
+  for await (const { ip, mac, latency_ms } of hosts) yield { ip, mac, latencyMs: latency_ms };
+}
+
+/** What a promise gives, or `late`. @param until performance.now() */
+async function within<T>(promise: Promise<T>, until: number): Promise<T | 'late'> {
+  if (until === Number.POSITIVE_INFINITY) return await promise;
+  const left = until - performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, left), 'late');
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,15 @@
+import type { PortCounts } from '../../domain/host.ts';
+
+/** A host counts as answering everything when more than 90 % of at least this many ports are open ... */
+const liarMinimumPorts = 100;
+const liarShare = 0.9;
+
+/** ... or when more than this many are open and no port is anything else. */
+const liarOpenPorts = 64;
+
+/** True for a host that accepts (nearly) every port, so that its open ports are no evidence of services. */
+export function answersEverything({ open, closed, filtered, not_tried }: PortCounts): boolean {
+  const planned = open + closed + filtered + not_tried;
+  if (planned >= liarMinimumPorts && open > liarShare * planned) return true;
+  return open > liarOpenPorts && closed + filtered === 0;
+}

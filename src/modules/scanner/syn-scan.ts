@@ -1,0 +1,282 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { Port, PortCounts } from '../../domain/host.ts';
+import type { DataContext, ExecContext } from '../../engine/module.ts';
+import type { NetworkGate } from '../../net/gate.ts';
+import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
+import type { WalkKey } from '../../net/packets/walk.ts';
+import type { SynHost, SynOutcome, SynState } from '../../net/syn-sweep.ts';
+import type { WalkState } from '../address-walk.ts';
+import type { HostBatches } from './host-batches.ts';
+import { answersEverything } from './liar.ts';
+
+/** Jobs that run side by side: while one waits for late answers, the next one sends. */
+const jobsAtOnce = 3;
+/** Open ports that wait for whoever takes them; beyond, no further job begins. */
+const maxWaiting = 20_000;
+
+interface SynOptions {
+  retries: number;
+  timeout: number;
+  interface: string;
+  source_ip: string;
+  host_rate: number;
+}
+
+export interface SynScanInput {
+  ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'warn'> & { options: SynOptions };
+  data: DataContext;
+  net: NetworkGate;
+  ports: number[];
+  hosts: HostBatches;
+  /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
+  knownUp: boolean;
+  before: SynScanState | null;
+}
+
+/** How far a scan is, as a checkpoint keeps it. */
+export interface SynScanState {
+  walk: WalkState | null;
+  batches: { hosts: SynHost[]; counts: number[][]; slices: SliceState[] }[];
+}
+
+interface SliceState {
+  /** Which ports: number of the slice. */
+  slice: number;
+  parts: { hosts: string[]; key: WalkKey; counter: number; settled: string; counts: string }[];
+}
+
+/** Hosts that are swept together, and what is known of them so far. */
+interface Batch {
+  hosts: SynHost[];
+  /** By host: open, closed, filtered, not tried. */
+  counts: Map<string, [number, number, number, number]>;
+  /** Slices of the ports that are not done, with what an interrupted run had of them. */
+  left: Map<number, SynState | null>;
+  /** Slices that run now. */
+  running: number;
+}
+
+/** Sweeps hosts x ports by raw packets, in pieces that the packet engine takes at once. */
+export class SynScan {
+  readonly #input: SynScanInput;
+  readonly #ports: Uint16Array;
+  readonly #batches = new Set<Batch>();
+  #waiting = 0;
+  #failure: unknown = null;
+  #pairsDone = 0;
+  #wake: (() => void) | null = null;
+  #active = 0;
+
+  constructor(input: SynScanInput) {
+    this.#input = input;
+    this.#ports = Uint16Array.from(input.ports);
+  }
+
+  state(): SynScanState {
+    const batches = [...this.#batches].map(({ hosts, counts, left }) => ({
+      hosts,
+      counts: hosts.map(({ ip }) => counts.get(ip) as number[]),
+      slices: [...left].map(([slice, state]) => ({ slice, parts: (state?.parts ?? []).map(packed) })),
+    }));
+    return { walk: this.#input.hosts.walk?.state() ?? null, batches };
+  }
+
+  async run(): Promise<void> {
+    if (this.#ports.length === 0) return;
+    const { ctx, hosts, before } = this.#input;
+    const known = new Set<string>();
+    for (const saved of before?.batches ?? []) {
+      for (const { ip } of saved.hosts) known.add(ip);
+      await this.#begin(restoredBatch(saved));
+    }
+    for await (const found of hosts) {
+      const fresh = found.filter(({ ip }) => !known.has(ip) && !this.#isRecorded(ip));
+      if (fresh.length > 0) await this.#begin(this.#newBatch(fresh));
+      if (ctx.signal.aborted || this.#failure) break;
+    }
+    while (this.#active > 0) await this.#event();
+    ctx.signal.throwIfAborted();
+    if (this.#failure) throw this.#failure;
+  }
+
+  #isRecorded(ip: string): boolean {
+    if (!this.#input.ctx.recorded('port_counts', { host: ip })) return false;
+    this.#input.hosts.walk?.settle(ip);
+    this.#advance(this.#ports.length);
+    return true;
+  }
+
+  #newBatch(hosts: SynHost[]): Batch {
+    const slices = Math.ceil(this.#ports.length / this.#sliceSize(hosts.length));
+    return {
+      hosts,
+      counts: new Map(hosts.map(({ ip }) => [ip, [0, 0, 0, 0]])),
+      left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
+      running: 0,
+    };
+  }
+
+  /** Ports of one job for so many hosts. */
+  #sliceSize(hosts: number): number {
+    return Math.min(this.#ports.length, Math.max(1, Math.floor(maxChunkEndpoints / hosts)));
+  }
+
+  /** Begins all jobs of a batch as there is room for them; the last one publishes its hosts. */
+  async #begin(batch: Batch): Promise<void> {
+    this.#batches.add(batch);
+    for (const [slice, restored] of batch.left) {
+      while (this.#active >= jobsAtOnce || this.#waiting > maxWaiting) await this.#event();
+      if (this.#failure) return;
+      this.#active += 1;
+      batch.running += 1;
+      this.#job(batch, slice, restored)
+        .catch((error: unknown) => {
+          this.#failure ??= error;
+        })
+        .finally(() => {
+          this.#active -= 1;
+          this.#wake?.();
+        });
+    }
+    if (batch.left.size === 0) await this.#finish(batch);
+  }
+
+  #event(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  async #job(batch: Batch, slice: number, restored: SynState | null): Promise<void> {
+    const { ctx, net } = this.#input;
+    const size = this.#sliceSize(batch.hosts.length);
+    const ports = this.#ports.slice(slice * size, (slice + 1) * size);
+    const outcomes = await net.sweepSyn({
+      hosts: batch.hosts,
+      ports,
+      retries: ctx.options.retries,
+      timeoutMs: ctx.options.timeout,
+      interface: ctx.options.interface,
+      sourceIp: ctx.options.source_ip,
+      hostRate: this.#hostRate(batch),
+      signal: ctx.signal,
+      onOpen: (host, port) => this.#publish(host, port),
+      onState: (state) => batch.left.set(slice, state),
+      restored,
+    });
+    for (const outcome of outcomes) this.#add(batch, outcome);
+    batch.left.delete(slice);
+    batch.running -= 1;
+    this.#advance(batch.hosts.length * ports.length);
+    if (batch.left.size === 0 || (ctx.signal.aborted && batch.running === 0)) await this.#finish(batch);
+  }
+
+  /** Jobs with ports of the same hosts run side by side. */
+  #hostRate({ hosts }: Batch): number {
+    const slices = Math.ceil(this.#ports.length / this.#sliceSize(hosts.length));
+    return this.#input.ctx.options.host_rate / Math.min(jobsAtOnce, slices);
+  }
+
+  #publish(host: string, port: number): void {
+    const open: Port = { host, port, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
+    this.#waiting += 1;
+    this.#input.data
+      .append('open_ports', open)
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .finally(() => {
+        this.#waiting -= 1;
+        this.#wake?.();
+      });
+  }
+
+  #add(batch: Batch, { host, open, closed, filtered, not_tried, problem }: SynOutcome): void {
+    const counts = batch.counts.get(host);
+    if (!counts) return;
+    for (const [at, more] of [open, closed, filtered, not_tried].entries())
+      counts[at] = (counts[at] as number) + more;
+    if (problem !== null) this.#input.ctx.warn('not_tried', problem, host);
+  }
+
+  async #finish(batch: Batch): Promise<void> {
+    const { data, hosts, knownUp } = this.#input;
+    for (const [host, [open, closed, filtered, tried]] of batch.counts) {
+      const left = this.#ports.length - open - closed - filtered;
+      const counts: PortCounts = {
+        host,
+        protocol: 'tcp',
+        open,
+        closed,
+        filtered,
+        not_tried: Math.max(tried, left),
+        all_ports_open: false,
+      };
+      counts.all_ports_open = answersEverything(counts);
+      // Without discovery a host that never answered is no host.
+      if (knownUp || open + closed > 0) await data.append('port_counts', counts).catch(() => undefined);
+      hosts.walk?.settle(host);
+    }
+    // Not before: what a checkpoint does not name any more must be in the record.
+    this.#batches.delete(batch);
+  }
+
+  #advance(pairs: number): void {
+    this.#pairsDone += pairs;
+    const total = this.#input.hosts.total;
+    this.#input.ctx.progress(this.#pairsDone / this.#ports.length, total);
+  }
+}
+
+function packed({ hosts, key, state }: SynState['parts'][number]): SliceState['parts'][number] {
+  const { open, closed, rejected, unsent } = state.counts;
+  const lists = [open, closed, rejected, unsent];
+  // What came from another process may be a part of a larger buffer.
+  const counts = Buffer.concat(
+    lists.map((list) => Buffer.from(list.buffer, list.byteOffset, list.byteLength)),
+  );
+  return {
+    hosts,
+    key,
+    counter: state.counter,
+    settled: deflateRawSync(state.settled).toString('base64'),
+    counts: deflateRawSync(counts).toString('base64'),
+  };
+}
+
+function unpacked({
+  hosts,
+  key,
+  counter,
+  settled,
+  counts,
+}: SliceState['parts'][number]): SynState['parts'][number] {
+  const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
+  const words = new Uint32Array(Uint8Array.from(bytes).buffer);
+  const list = (at: number) => words.slice(at * hosts.length, (at + 1) * hosts.length);
+  const state: ChunkState = {
+    counter,
+    settled: Uint8Array.from(
+      inflateRawSync(Buffer.from(settled, 'base64'), { maxOutputLength: maxChunkEndpoints }),
+    ),
+    counts: {
+      probed: new Uint32Array(hosts.length),
+      open: list(0),
+      closed: list(1),
+      rejected: list(2),
+      unsent: list(3),
+    },
+  };
+  return { hosts, key, state };
+}
+
+function restoredBatch({ hosts, counts, slices }: SynScanState['batches'][number]): Batch {
+  return {
+    hosts,
+    counts: new Map(hosts.map(({ ip }, at) => [ip, counts[at] as [number, number, number, number]])),
+    left: new Map(
+      slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),
+    ),
+    running: 0,
+  };
+}

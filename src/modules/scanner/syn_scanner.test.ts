@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
+import type { Port, PortCounts } from '../../domain/host.ts';
+import type { ScanGate } from '../../net/gate.ts';
+import { rawObstacle } from '../../net/packets/rights.ts';
+import syn_scanner from './syn_scanner.ts';
+
+const gates: ScanGate[] = [];
+afterEach(async () => {
+  for (const gate of gates.splice(0)) await gate.close();
+  closeServers();
+});
+
+type Published = Map<string, unknown[]>;
+const countsOf = (published: Published) => (published.get('port_counts') ?? []) as PortCounts[];
+const openOf = (published: Published) => (published.get('open_ports') ?? []) as Port[];
+
+function gateTo(targets: string[]): ScanGate {
+  const gate = loopbackGate(targets) as ScanGate;
+  gates.push(gate);
+  return gate;
+}
+
+describe.runIf(rawObstacle() === null)('syn_scanner', () => {
+  it('finds exactly the open ports and accounts for every planned one', async () => {
+    const ports = await Promise.all(Array.from({ length: 5 }, () => listen(() => undefined)));
+    const { published, warnings } = await tryModule(syn_scanner, {
+      config: { ports: `${ports.join(',')},1-50` },
+      inputs: { targets: [] },
+      targets: ['127.0.0.1', '127.0.0.2'],
+      gate: gateTo(['127.0.0.1', '127.0.0.2']),
+    });
+    expect(warnings).toEqual([]);
+    expect(openOf(published).map(({ host, port, reason }) => [host, port, reason])).toEqual(
+      expect.arrayContaining(ports.map((port) => ['127.0.0.1', port, 'syn-ack'])),
+    );
+    const rest = { protocol: 'tcp', filtered: 0, not_tried: 0, all_ports_open: false };
+    expect(countsOf(published).toSorted((a, b) => (a.host < b.host ? -1 : 1))).toEqual([
+      { host: '127.0.0.1', open: 5, closed: 50, ...rest },
+      { host: '127.0.0.2', open: 0, closed: 55, ...rest },
+    ]);
+  });
+
+  it('takes hosts from discovery as they come, IPv6 too, and leaves out excluded ports', async () => {
+    const port = await listen(() => undefined, '::1');
+    const { published } = await tryModule(syn_scanner, {
+      config: { ports: `${port},2,3`, exclude_ports: '3' },
+      inputs: { targets: [], discovered_hosts: [{ ip: '::1', latency_ms: 1, method: 'icmp-echo' }] },
+      targets: ['::1', '127.0.0.1'],
+      gate: gateTo(['::1', '127.0.0.1']),
+    });
+    expect(openOf(published).map(({ host }) => host)).toEqual(['::1']);
+    expect(countsOf(published)).toMatchObject([{ host: '::1', open: 1, closed: 1 }]);
+  });
+
+  it.each(['discovered_hosts', 'targets'])(
+    'goes on after a kill without losing or repeating what was settled (from %s)',
+    async (source) => {
+      const hosts = Array.from({ length: 200 }, (_, at) => `127.67.0.${at + 1}`);
+      const inputs = {
+        targets: [],
+        ...(source === 'targets' ? {} : { discovered_hosts: hosts.map((ip) => ({ ip, method: 'test' })) }),
+      };
+      const shared = {
+        config: { ports: '1-100', rate: 20_000 },
+        inputs,
+        targets: ['127.67.0.1-127.67.0.200'],
+      };
+      const first = gateTo(shared.targets);
+      const before: Published = new Map();
+      let ask: () => unknown = () => null;
+      const abort = new AbortController();
+      const running = tryModule(syn_scanner, {
+        ...shared,
+        gate: first,
+        published: before,
+        signal: abort.signal,
+        checkpoint: (state) => {
+          ask = state;
+        },
+      }).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 900));
+      const restored = JSON.parse(JSON.stringify(ask()));
+      const kept = [...countsOf(before)];
+      abort.abort(new Error('killed'));
+      await running;
+      expect(first.packetsSent).toBeGreaterThan(1000);
+
+      const second = gateTo(shared.targets);
+      const after: Published = new Map();
+      const swept = new Set(kept.map(({ host }) => host));
+      await tryModule(syn_scanner, {
+        ...shared,
+        gate: second,
+        published: after,
+        restored,
+        recorded: (key, record) => key === 'port_counts' && swept.has((record as { host: string }).host),
+      });
+      const all = [...kept, ...countsOf(after)];
+      expect(all).toHaveLength(hosts.length);
+      for (const each of all) expect(each).toMatchObject({ open: 0, closed: 100, filtered: 0, not_tried: 0 });
+      // The second run need not do what the first one had done, but for its last half second.
+      expect(second.packetsSent).toBeLessThan(20_000);
+    },
+    20_000,
+  );
+
+  it('sends nothing any more once it is canceled, and accounts for what was left', async () => {
+    const gate = gateTo(['127.68.0.0/24']);
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(new Error('canceled')), 1000);
+    const published: Published = new Map();
+    const running = tryModule(syn_scanner, {
+      config: { ports: '1-1000', rate: 5000 },
+      inputs: { targets: [] },
+      targets: ['127.68.0.0/24'],
+      gate,
+      published,
+      signal: abort.signal,
+    });
+    await expect(running).rejects.toThrow('canceled');
+    const sent = gate.packetsSent;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(gate.packetsSent - sent).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,73 @@
+import { PortolanError } from '../../domain/errors.ts';
+import type { Host } from '../../domain/host.ts';
+import { defineModule } from '../../engine/module.ts';
+import { type SweepState, sweepByConnect } from './connect-sweep.ts';
+import { HostBatches } from './host-batches.ts';
+import { plannedTcpPorts } from './port-plan.ts';
+import { scanOptions } from './scan-options.ts';
+import { SynScan, type SynScanState } from './syn-scan.ts';
+
+/** Whichever way was taken before an interruption is taken again. */
+type Saved = { way: 'syn'; state: SynScanState } | { way: 'connect'; state: SweepState };
+
+export default defineModule({
+  name: 'syn_scanner',
+  type: 'scanner',
+  version: '1.0.0',
+  description:
+    'Finds open TCP ports by half-open connections: raw SYN packets, keyed so that only true answers count. Needs ' +
+    'CAP_NET_RAW; without it connections are made instead, with a warning.',
+  options: {
+    ...scanOptions,
+    interface: {
+      Type: 'string',
+      Description: 'Name of the interface that probes leave by; empty = as the system routes.',
+      Default: '',
+    },
+    source_ip: {
+      Type: 'string',
+      Description: 'Address of this machine that probes are sent from; empty = as the system chooses.',
+      Default: '',
+    },
+    host_rate: {
+      Type: 'int',
+      Description: 'Most packets per second to one host, beside the rate; 0 = only the rate counts.',
+      Default: 5000,
+      Min: 0,
+      Max: 10_000_000,
+    },
+    fallback: {
+      Type: 'bool',
+      Description: 'Scan by connections where raw packets are not allowed; off = the node fails.',
+      Default: true,
+    },
+  },
+  requires: ['discovered_hosts|targets'],
+  provides: ['open_ports', 'port_counts'],
+  async execute(ctx, data) {
+    if (ctx.options.protocol === 'udp') throw new Error('syn_scanner scans TCP; UDP needs udp_scanner');
+    const saved = ctx.restored as Saved | null;
+    const net = ctx.net.limitedTo(ctx.options.rate);
+    const obstacle =
+      saved?.way === 'connect' ? 'the scan began with them' : await net.synObstacle(ctx.signal);
+    if (obstacle !== null) {
+      if (!ctx.options.fallback) throw new PortolanError('permission', `no raw packets: ${obstacle}`);
+      ctx.method(`connections: ${obstacle}`);
+      ctx.warn('syn_fallback', `ports are scanned by connections instead of raw packets: ${obstacle}`);
+      const state = saved?.way === 'connect' ? saved.state : null;
+      return await sweepByConnect(ctx, data, state, (now) =>
+        ctx.checkpoint(() => ({ way: 'connect', state: now() }) satisfies Saved),
+      );
+    }
+    ctx.method('raw packets: CAP_NET_RAW is there');
+    const before = saved?.way === 'syn' ? saved.state : null;
+    const discovered = data.has('discovered_hosts');
+    const ports = plannedTcpPorts(ctx.options);
+    const hosts = discovered
+      ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
+      : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
+    const scan = new SynScan({ ctx, data, net, ports, hosts, knownUp: discovered, before });
+    ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
+    await scan.run();
+  },
+});

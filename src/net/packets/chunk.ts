@@ -1,0 +1,190 @@
+import type { Family } from '../../domain/address.ts';
+import { mix, type WalkKey, walkShape } from './walk.ts';
+
+/** Most endpoints of one chunk: a bit of each goes into every checkpoint. */
+export const maxChunkEndpoints = 2 ** 18;
+/** Most hosts of one chunk. */
+export const maxChunkHosts = 4096;
+
+/** How probes of a chunk leave this machine. */
+export type Rung = 'frame' | 'ip';
+
+/** What a chunk is: the same ports of some hosts that are reached in the same way. */
+export interface ChunkPlan {
+  id: number;
+  family: Family;
+  /** 4 or 16 bytes a host. */
+  hosts: Uint8Array;
+  ports: Uint16Array;
+  /** `frame`: Ethernet frames by a packet socket; `ip`: packets that the kernel routes, by a raw socket. */
+  rung: Rung;
+  /** Index of the interface. */
+  link: number;
+  /** Own address, 4 or 16 bytes. */
+  source: Uint8Array;
+  /** Own MAC, for frames. */
+  ownMac: Uint8Array | null;
+  /** For frames: the MAC of each host's next hop, 6 bytes a host. */
+  macs: Uint8Array | null;
+  /** Tries for an endpoint that does not answer, at least 1. */
+  tries: number;
+  /** Most packets per second to one host; 0 = no limit of its own. */
+  hostRate: number;
+  key: WalkKey;
+  waits: ChunkWaits;
+  /** Endpoints that must not be probed: this server's own. */
+  spared: Uint32Array;
+  /** Where an interrupted sweep of the same chunk was. */
+  restored: ChunkState | null;
+}
+
+/** Milliseconds that are waited for answers. */
+export interface ChunkWaits {
+  /** Least wait before silent endpoints are tried again, when the round trip is known to be short. */
+  between: number;
+  /** Least wait after the last try. */
+  final: number;
+  /** Longest wait, and the wait as long as nothing at all has answered. */
+  most: number;
+}
+
+/** How far a chunk is. */
+export interface ChunkState {
+  /** Counters of the walk below this one were probed. */
+  counter: number;
+  /** One bit for each endpoint that is settled. */
+  settled: Uint8Array;
+  /** Per host. */
+  counts: ChunkCounts;
+}
+
+/** Endpoints of each host by outcome. What was probed and is in none of the others stayed silent. */
+export interface ChunkCounts {
+  probed: Uint32Array;
+  open: Uint32Array;
+  closed: Uint32Array;
+  /** Called unreachable by an ICMP error. */
+  rejected: Uint32Array;
+  /** Could not be sent. */
+  unsent: Uint32Array;
+}
+
+/** Places in the control words of a chunk. */
+export const word = {
+  /** 1 = end it now. */
+  stop: 0,
+  /** Endpoints that are settled. */
+  settled: 1,
+  /** Counters of the first pass that were gone through. */
+  counter: 2,
+  /** Milliseconds of the monotonic clock, low 31 bits, when the last answer came. */
+  heardAt: 3,
+} as const;
+const words = 8;
+
+/** The memory of a chunk that the sending and the hearing thread share. */
+export class Chunk {
+  readonly plan: ChunkPlan;
+  readonly memory: SharedArrayBuffer;
+  readonly hostCount: number;
+  readonly endpoints: number;
+  readonly control: Int32Array;
+  /** One bit for each endpoint: host number x ports + port number. */
+  readonly settled: Int32Array;
+  readonly counts: ChunkCounts;
+  /** 1 = nothing more is sent to this host. */
+  readonly dropped: Uint8Array;
+
+  constructor(plan: ChunkPlan, memory?: SharedArrayBuffer) {
+    const addressBytes = plan.family === 4 ? 4 : 16;
+    this.plan = plan;
+    this.hostCount = plan.hosts.length / addressBytes;
+    this.endpoints = this.hostCount * plan.ports.length;
+    const bitWords = Math.ceil(this.endpoints / 32);
+    const size = 4 * (words + bitWords + 5 * this.hostCount) + this.hostCount;
+    this.memory = memory ?? new SharedArrayBuffer(size);
+    let at = 0;
+    const ints = (length: number) => new Int32Array(this.memory, (at += 4 * length) - 4 * length, length);
+    const counts = () =>
+      new Uint32Array(this.memory, (at += 4 * this.hostCount) - 4 * this.hostCount, this.hostCount);
+    this.control = ints(words);
+    this.settled = ints(bitWords);
+    this.counts = {
+      probed: counts(),
+      open: counts(),
+      closed: counts(),
+      rejected: counts(),
+      unsent: counts(),
+    };
+    this.dropped = new Uint8Array(this.memory, at, this.hostCount);
+    if (!memory) this.#restore();
+  }
+
+  isSettled(endpoint: number): boolean {
+    return ((this.settled[endpoint >>> 5] as number) & (1 << (endpoint & 31))) !== 0;
+  }
+
+  /** @returns false when it was settled before */
+  settle(endpoint: number): boolean {
+    const bit = 1 << (endpoint & 31);
+    if ((Atomics.or(this.settled, endpoint >>> 5, bit) & bit) !== 0) return false;
+    Atomics.add(this.control, word.settled, 1);
+    return true;
+  }
+
+  state(): ChunkState {
+    const copy = (counts: Uint32Array) => Uint32Array.from(counts);
+    const { probed, open, closed, rejected, unsent } = this.counts;
+    const counter = Atomics.load(this.control, word.counter);
+    const bits = Int32Array.from(this.settled);
+    return {
+      counter,
+      settled: new Uint8Array(bits.buffer),
+      counts: {
+        probed: copy(probed),
+        open: copy(open),
+        closed: copy(closed),
+        rejected: copy(rejected),
+        unsent: copy(unsent),
+      },
+    };
+  }
+
+  #restore(): void {
+    const { restored, spared } = this.plan;
+    if (restored) {
+      this.settled.set(new Int32Array(Uint8Array.from(restored.settled).buffer));
+      for (const name of ['open', 'closed', 'rejected', 'unsent'] as const)
+        this.counts[name].set(restored.counts[name]);
+      this.control[word.counter] = restored.counter;
+      this.#countProbed(restored.counter);
+    }
+    let settled = 0;
+    for (const bits of this.settled) settled += ones(bits);
+    this.control[word.settled] = settled;
+    for (const endpoint of spared) this.settle(endpoint);
+  }
+
+  /** From the walk itself: the sending thread counts ahead of the counter that it shows. */
+  #countProbed(counter: number): void {
+    const { ports, key, spared } = this.plan;
+    const { mask, shift } = walkShape(this.endpoints);
+    const left = new Set(spared);
+    for (let at = 0; at < counter; at++) {
+      const endpoint = mix(at, key, mask, shift);
+      if (endpoint < this.endpoints && !left.has(endpoint))
+        (this.counts.probed[Math.floor(endpoint / ports.length)] as number)++;
+    }
+  }
+}
+
+function ones(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count += 1;
+  return count;
+}
+
+/** Milliseconds of the monotonic clock that all threads of the machine share, low 31 bits. */
+export function clockMs(): number {
+  return Number((process.hrtime.bigint() / 1_000_000n) & 0x7fffffffn);
+}

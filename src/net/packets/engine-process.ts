@@ -1,0 +1,157 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Chunk, type ChunkPlan, type ChunkState, word } from './chunk.ts';
+import { type CookieKey, randomCookieKey } from './cookie.ts';
+import {
+  type ChunkMessage,
+  control,
+  controlWords,
+  type FromEngine,
+  type FromHearer,
+  type FromSender,
+  type HearerFigures,
+  type ThreadStart,
+  type ToEngine,
+  type ToHearer,
+  type ToSender,
+} from './engine-control.ts';
+import { freeSourcePort } from './source-port.ts';
+
+/** How far each chunk is, is told this often. */
+const stateMs = 400;
+const figuresMs = 100;
+
+/**
+ * The process of the packet engine: two threads send and hear, and this one stands between them and whoever ordered the
+ * work. A fault in the foreign calls ends this process and nothing else; when the other side goes away it ends too.
+ */
+class EngineProcess {
+  readonly #words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
+  readonly #chunks = new Map<number, { chunk: Chunk; failure: string | null }>();
+  readonly #sender: Worker;
+  readonly #hearer: Worker;
+  #figures: HearerFigures = { received: 0, dropped: 0, valid: 0, repeated: 0 };
+
+  constructor(key: CookieKey, ownPort: number) {
+    this.#words[control.roundTrip] = -1;
+    const start: ThreadStart = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
+    this.#hearer = this.#thread('hear', start);
+    this.#sender = this.#thread('send', start);
+    this.#hearer.on('message', (message: FromHearer) => this.#heard(message));
+    this.#sender.on('message', (message: FromSender) => this.#sent(message));
+    setInterval(() => this.#askStates(), stateMs).unref();
+    setInterval(() => this.#askHearer({ type: 'figures' }), figuresMs).unref();
+  }
+
+  take(order: ToEngine): void {
+    switch (order.type) {
+      case 'chunk':
+        return this.#begin(order.plan);
+      case 'credits':
+        Atomics.store(this.#words, control.lowWater, order.lowWater);
+        Atomics.add(this.#words, control.credits, order.count);
+        Atomics.store(this.#words, control.hungry, 0);
+        return this.#wakeSender();
+      case 'drop': {
+        const chunk = this.#chunks.get(order.id)?.chunk;
+        for (const host of order.hosts) if (chunk) chunk.dropped[host] = 1;
+        return;
+      }
+      case 'stop': {
+        const chunk = this.#chunks.get(order.id)?.chunk;
+        if (chunk) Atomics.store(chunk.control, word.stop, 1);
+        return this.#wakeSender();
+      }
+    }
+  }
+
+  #thread(name: 'send' | 'hear', workerData: ThreadStart): Worker {
+    const worker = new Worker(new URL(`./${name}.worker${extname(import.meta.url)}`, import.meta.url), {
+      workerData,
+    });
+    worker.once('error', ({ message }) => this.#broken(`the ${name}ing thread failed: ${message}`));
+    return worker;
+  }
+
+  #begin(plan: ChunkPlan): void {
+    const chunk = new Chunk(plan);
+    this.#chunks.set(plan.id, { chunk, failure: null });
+    this.#askHearer({ type: 'chunk', plan, memory: chunk.memory });
+  }
+
+  #heard(message: FromHearer): void {
+    switch (message.type) {
+      case 'listening':
+        return tell({ type: 'ready' });
+      case 'failed':
+        return this.#broken(message.reason);
+      case 'added':
+        return this.#order(message.id);
+      case 'open':
+        return tell(message);
+      case 'figures':
+        this.#figures = message.figures;
+        return tell({ type: 'figures', figures: { ...this.#figures, sent: this.#sentPackets() } });
+      case 'state':
+        return message.last
+          ? this.#end(message.id, message.state)
+          : tell({ type: 'state', id: message.id, state: message.state });
+    }
+  }
+
+  /** Only once answers are understood, the first probe may leave. */
+  #order(id: number): void {
+    const entry = this.#chunks.get(id);
+    if (!entry) return;
+    const order: ChunkMessage = { type: 'chunk', plan: entry.chunk.plan, memory: entry.chunk.memory };
+    this.#sender.postMessage(order satisfies ToSender);
+    this.#wakeSender();
+  }
+
+  #sent(message: FromSender): void {
+    if (message.type === 'hungry') return tell(message);
+    const entry = this.#chunks.get(message.id);
+    if (!entry) return;
+    if (message.type === 'failed') entry.failure = message.reason;
+    this.#askHearer({ type: 'state', id: message.id, last: true });
+  }
+
+  #end(id: number, state: ChunkState): void {
+    const failure = this.#chunks.get(id)?.failure ?? null;
+    this.#chunks.delete(id);
+    tell({ type: 'figures', figures: { ...this.#figures, sent: this.#sentPackets() } });
+    tell({ type: 'done', id, state, failure });
+  }
+
+  #askStates(): void {
+    for (const id of this.#chunks.keys()) this.#askHearer({ type: 'state', id, last: false });
+  }
+
+  #askHearer(message: ToHearer): void {
+    this.#hearer.postMessage(message);
+  }
+
+  #wakeSender(): void {
+    Atomics.add(this.#words, control.wake, 1);
+    Atomics.notify(this.#words, control.wake);
+  }
+
+  #sentPackets(): number {
+    return Atomics.load(this.#words, control.sent) >>> 0;
+  }
+
+  #broken(reason: string): void {
+    tell({ type: 'broken', reason });
+  }
+}
+
+function tell(message: FromEngine): void {
+  if (process.connected) process.send?.(message);
+}
+
+// Without whoever ordered the work nothing may be sent any more.
+process.once('disconnect', () => process.exit(0));
+// A terminal's interrupt is for the program that started this; it ends the work in order.
+process.on('SIGINT', () => undefined);
+const engine = new EngineProcess(randomCookieKey(), freeSourcePort());
+process.on('message', (order: ToEngine) => engine.take(order));

@@ -1,0 +1,166 @@
+import { createServer, type Server } from 'node:net';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { RateLimiter } from '../rate.ts';
+import type { ChunkPlan, ChunkState } from './chunk.ts';
+import { type ChunkOutcome, PacketEngine } from './engine.ts';
+import { rawObstacle } from './rights.ts';
+import { randomWalkKey } from './walk.ts';
+
+const obstacle = rawObstacle();
+const servers: Server[] = [];
+const listening: number[] = [];
+const engines: PacketEngine[] = [];
+
+async function listen(host: string): Promise<number> {
+  const server = createServer((socket) => socket.destroy());
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return (server.address() as { port: number }).port;
+}
+
+beforeAll(async () => {
+  for (let n = 0; n < 20; n++) listening.push(await listen('127.91.0.1'));
+  return () => {
+    for (const server of servers) server.close();
+  };
+});
+afterEach(async () => {
+  for (const engine of engines.splice(0)) await engine.close();
+});
+
+async function start(rate: number): Promise<PacketEngine> {
+  const engine = await PacketEngine.start(new RateLimiter({ rate }));
+  engines.push(engine);
+  return engine;
+}
+
+function plan(more: Partial<Omit<ChunkPlan, 'id'>> = {}): Omit<ChunkPlan, 'id'> {
+  return {
+    family: 4,
+    hosts: Uint8Array.from([127, 91, 0, 1, 127, 91, 0, 2]),
+    ports: Uint16Array.from({ length: 40_000 }, (_, at) => at + 20_000),
+    rung: 'ip',
+    link: 1,
+    source: Uint8Array.from([127, 0, 0, 1]),
+    ownMac: null,
+    macs: null,
+    tries: 2,
+    hostRate: 0,
+    key: randomWalkKey(),
+    waits: { between: 100, final: 200, most: 1000 },
+    spared: new Uint32Array(0),
+    restored: null,
+    ...more,
+  };
+}
+
+interface Swept extends ChunkOutcome {
+  /** Open endpoints as they were told. */
+  open: number[];
+  states: ChunkState[];
+}
+
+async function sweep(engine: PacketEngine, of: Omit<ChunkPlan, 'id'>, signal?: AbortSignal): Promise<Swept> {
+  const open: number[] = [];
+  const states: ChunkState[] = [];
+  const { outcome } = engine.run({
+    plan: of,
+    signal: signal ?? new AbortController().signal,
+    onOpen: (endpoints) => open.push(...endpoints),
+    onState: (state) => states.push(state),
+  });
+  return { ...(await outcome), open, states };
+}
+
+describe.runIf(obstacle === null)('the packet engine on loopback', () => {
+  it('finds every open port once, tells closed ones, and sends no packet twice without need', async () => {
+    const engine = await start(500_000);
+    const { open, state, failure } = await sweep(engine, plan());
+    const expected = listening.map((port) => port - 20_000);
+    expect(open.filter((at) => at < 40_000).toSorted((a, b) => a - b)).toEqual(
+      expect.arrayContaining(expected.toSorted((a, b) => a - b)),
+    );
+    expect(new Set(open).size).toBe(open.length);
+    const { counts } = state;
+    expect([counts.open[0], counts.open[1]]).toEqual([
+      open.filter((at) => at < 40_000).length,
+      open.filter((at) => at >= 40_000).length,
+    ]);
+    for (const host of [0, 1]) {
+      const settled = (counts.open[host] as number) + (counts.closed[host] as number);
+      expect([counts.probed[host], settled]).toEqual([40_000, 40_000]);
+    }
+    expect(failure).toBeNull();
+    expect(engine.figures.sent).toBe(80_000);
+  }, 30_000);
+
+  it('works over IPv6', async () => {
+    const port = await listen('::1');
+    const engine = await start(100_000);
+    const loopback = new Uint8Array(16);
+    loopback[15] = 1;
+    const ports = Uint16Array.from([port, 1, 2, 3]);
+    const { open, state } = await sweep(
+      engine,
+      plan({ family: 6, hosts: loopback, source: loopback, ports }),
+    );
+    expect(open).toEqual([0]);
+    expect([state.counts.open[0], state.counts.closed[0]]).toEqual([1, 3]);
+  });
+
+  it('keeps the rate', async () => {
+    const engine = await start(10_000);
+    const stop = new AbortController();
+    const begun = performance.now();
+    setTimeout(() => stop.abort(), 2000);
+    const { state } = await sweep(engine, plan(), stop.signal);
+    const seconds = (performance.now() - begun) / 1000;
+    const sent = (state.counts.probed[0] as number) + (state.counts.probed[1] as number);
+    expect(sent).toBeLessThanOrEqual(10_000 * seconds * 1.05);
+    expect(sent).toBeGreaterThan(10_000 * 2 * 0.8);
+  });
+
+  it('goes on where it was: what was probed before is not probed again', async () => {
+    const first = await start(40_000);
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 700);
+    const whole = plan();
+    const { open: before, state } = await sweep(first, whole, stop.signal);
+    const sentBefore = first.figures.sent;
+    expect(state.counter).toBeGreaterThan(0);
+    const second = await start(500_000);
+    const rest = await sweep(second, { ...whole, restored: state });
+    // Probes whose answers were under way at the stop are tried again, once.
+    const sent = sentBefore + second.figures.sent;
+    expect(sent).toBeGreaterThanOrEqual(80_000);
+    expect(sent).toBeLessThan(81_000);
+    expect(new Set([...before, ...rest.open]).size).toBe(before.length + rest.open.length);
+    const { counts } = rest.state;
+    expect([counts.probed[0], counts.probed[1]]).toEqual([40_000, 40_000]);
+    expect((counts.open[0] as number) + (counts.closed[0] as number)).toBe(40_000);
+  });
+
+  it('leaves alone what is spared, and hosts that are dropped', async () => {
+    const engine = await start(20_000);
+    const spared = Uint32Array.from(listening, (port) => port - 20_000);
+    const { outcome, drop } = engine.run({
+      plan: plan({ spared }),
+      signal: new AbortController().signal,
+      onOpen: () => undefined,
+      onState: () => undefined,
+    });
+    drop([1]);
+    const { state } = await outcome;
+    expect(state.counts.probed[1]).toBeLessThan(2000);
+    expect(state.counts.probed[0]).toBe(40_000 - listening.length);
+  });
+
+  it('ends with whoever ordered the work', async () => {
+    const engine = await start(1000);
+    const running = sweep(engine, plan());
+    const refused = expect(running).rejects.toThrow('the packet engine ended');
+    await engine.close();
+    await refused;
+    await expect(sweep(engine, plan())).rejects.toThrow('the packet engine ended');
+  });
+});

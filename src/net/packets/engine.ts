@@ -1,0 +1,206 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onAbort } from '../abort.ts';
+import { RateLimiter } from '../rate.ts';
+import type { ChunkPlan, ChunkState } from './chunk.ts';
+import type { FromEngine, HearerFigures, ToEngine } from './engine-control.ts';
+
+/** Part of a second's packets that is handed to the engine at a time; twice as much may lie there unused. */
+const creditShare = 0.005;
+
+/** However many answers are lost, it goes on at so many packets a second. */
+const leastRate = 100;
+/** Without loss for so long, it may be a tenth faster, milliseconds. */
+const steadyMs = 1000;
+
+/** How long the process of the engine may take until it listens. */
+const startMs = 10_000;
+
+export interface ChunkRun {
+  plan: Omit<ChunkPlan, 'id'>;
+  signal: AbortSignal;
+  /** Endpoints that answered SYN and ACK: host number x ports + port number, with the hop limit of the answer. */
+  onOpen(endpoints: Uint32Array, hops: Uint8Array): void;
+  /** How far it is; every open endpoint in it was told before. */
+  onState(state: ChunkState): void;
+}
+
+interface Running extends ChunkRun {
+  resolve(outcome: ChunkOutcome): void;
+  reject(error: Error): void;
+}
+
+export interface ChunkOutcome {
+  state: ChunkState;
+  /** Why it ended early, or null. */
+  failure: string | null;
+}
+
+export type EngineFigures = HearerFigures & { sent: number };
+
+/**
+ * The packet engine as the rest of the program sees it: chunks go in, open endpoints and counts come out. It sends in a
+ * process of its own, and never more than the rate grants.
+ */
+export class PacketEngine {
+  readonly #child: ChildProcess;
+  /** The rate of whoever ordered the work, and below it a rate of its own that answers can be heard at. */
+  readonly #ordered: RateLimiter;
+  readonly #rate: RateLimiter;
+  /** performance.now() of the last change of its own rate, or of the last answers that were lost. */
+  #steadySince = performance.now();
+  readonly #running = new Map<number, Running>();
+  readonly #ended = new AbortController();
+  #figures: EngineFigures = { received: 0, dropped: 0, valid: 0, repeated: 0, sent: 0 };
+  #failure: string | null = null;
+  #nextId = 1;
+  /** Told whenever the number of packets has grown, by how many. */
+  onSent: (packets: number) => void = () => undefined;
+
+  private constructor(child: ChildProcess, rate: RateLimiter) {
+    this.#child = child;
+    this.#ordered = rate;
+    this.#rate = new RateLimiter({ rate: rate.ceiling, upstream: rate });
+    child.on('message', (message: FromEngine) => this.#take(message));
+    child.once('exit', (code, signal) => this.#broken(`the packet engine ended with ${signal ?? code}`));
+    child.once('error', ({ message }) => this.#broken(`the packet engine cannot run: ${message}`));
+  }
+
+  /**
+   * @param rate every packet takes a token of it
+   * @throws Error that says why raw packets cannot be sent or heard here
+   */
+  static async start(rate: RateLimiter): Promise<PacketEngine> {
+    const file = fileURLToPath(new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url));
+    const child = fork(file, [], {
+      execArgv: ['--max-semi-space-size=2'],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const engine = new PacketEngine(child, rate);
+    await engine.#ready();
+    return engine;
+  }
+
+  get figures(): EngineFigures {
+    return this.#figures;
+  }
+
+  /**
+   * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects when the engine itself fails.
+   * `drop` sends nothing more to hosts, named by their numbers.
+   */
+  run(run: ChunkRun): { outcome: Promise<ChunkOutcome>; drop: (hosts: number[]) => void } {
+    const id = this.#nextId++;
+    const drop = (hosts: number[]) => this.#order({ type: 'drop', id, hosts });
+    if (this.#failure !== null) return { outcome: Promise.reject(new Error(this.#failure)), drop };
+    const outcome = new Promise<ChunkOutcome>((resolve, reject) => {
+      const forget = onAbort(run.signal, () => this.#order({ type: 'stop', id }));
+      this.#running.set(id, {
+        ...run,
+        resolve: (outcome) => {
+          forget();
+          resolve(outcome);
+        },
+        reject: (error) => {
+          forget();
+          reject(error);
+        },
+      });
+      this.#order({ type: 'chunk', plan: { ...run.plan, id } });
+      if (run.signal.aborted) this.#order({ type: 'stop', id });
+    });
+    return { outcome, drop };
+  }
+
+  /** Ends the process of the engine; chunks that run end as failed. */
+  async close(): Promise<void> {
+    this.#ended.abort();
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.kill('SIGKILL');
+    await gone;
+  }
+
+  #ready(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        void this.close();
+        reject(new Error(`the packet engine did not start in ${startMs / 1000} s`));
+      }, startMs);
+      const first = (message: FromEngine) => {
+        if (message.type !== 'ready') return;
+        clearTimeout(late);
+        resolve();
+      };
+      this.#child.on('message', first);
+      const fail = () => {
+        clearTimeout(late);
+        void this.close();
+        reject(new Error(this.#failure ?? 'the packet engine ended'));
+      };
+      this.#ended.signal.addEventListener('abort', fail, { once: true });
+    });
+  }
+
+  #take(message: FromEngine): void {
+    switch (message.type) {
+      case 'ready':
+        return;
+      case 'broken':
+        return this.#broken(message.reason);
+      case 'hungry':
+        return void this.#feed();
+      case 'figures': {
+        const more = (message.figures.sent - this.#figures.sent) >>> 0;
+        this.#regulate(message.figures.dropped - this.#figures.dropped);
+        this.#figures = message.figures;
+        if (more > 0) this.onSent(more);
+        return;
+      }
+      case 'open':
+        return this.#running.get(message.id)?.onOpen(message.endpoints, message.hops);
+      case 'state':
+        return this.#running.get(message.id)?.onState(message.state);
+      case 'done': {
+        const run = this.#running.get(message.id);
+        this.#running.delete(message.id);
+        run?.resolve({ state: message.state, failure: message.failure });
+      }
+    }
+  }
+
+  /**
+   * Answers that found no room in the ring of the kernel are lost, and their probes are repeated: slower is faster then.
+   * @param dropped since the last time
+   */
+  #regulate(dropped: number): void {
+    const now = performance.now();
+    if (dropped > 0) {
+      this.#rate.setRate(Math.max(leastRate, this.#rate.rate / 2));
+      this.#steadySince = now;
+    } else if (this.#rate.rate < this.#rate.ceiling && now - this.#steadySince > steadyMs) {
+      this.#rate.setRate(Math.min(this.#rate.ceiling, this.#rate.rate * 1.1));
+      this.#steadySince = now;
+    }
+  }
+
+  /** Hands over as many packets as the rate allows for some milliseconds. */
+  async #feed(): Promise<void> {
+    const most = Math.max(1, Math.floor(Math.min(this.#rate.rate, this.#ordered.rate) * creditShare));
+    const count = await this.#rate.takeUpTo(most, this.#ended.signal);
+    if (count > 0) this.#order({ type: 'credits', count, lowWater: Math.floor(most / 2) });
+  }
+
+  #order(order: ToEngine): void {
+    if (this.#child.connected) this.#child.send(order, () => undefined);
+  }
+
+  #broken(reason: string): void {
+    this.#failure ??= reason;
+    for (const run of this.#running.values()) run.reject(new Error(reason));
+    this.#running.clear();
+    this.#ended.abort();
+  }
+}

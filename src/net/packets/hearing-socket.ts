@@ -1,0 +1,102 @@
+import { answerFilter } from './filter.ts';
+import { Ring, type RingShape, ringRequest } from './ring.ts';
+import { errnoName, loadSys, type Sys } from './sys.ts';
+
+const afPacket = 17;
+/** Without the header of the link, so that every interface looks the same. */
+const sockDgram = 2;
+const allProtocols = 0x0003;
+const solPacket = 263;
+const solSocket = 1;
+const option = { rxRing: 5, statistics: 6, version: 10, ignoreOutgoing: 23, attachFilter: 26 } as const;
+const tpacketV3 = 2;
+const pollIn = 1;
+
+const blockBytes = 256 * 1024;
+/** Fewer are taken where memory is short, down to the least. */
+const mostBlocks = 32;
+const leastBlocks = 4;
+
+/** Hears the answers to probes on every interface of this machine, through a filter in the kernel. */
+export class HearingSocket {
+  readonly ring: Ring;
+  readonly #sys: Sys;
+  readonly #fd: number;
+  readonly #descriptor: { address: number; buffer: Buffer };
+  #received = 0;
+  #dropped = 0;
+
+  /** @throws Error that names what this machine does not allow */
+  constructor(ownPort: number) {
+    this.#sys = loadSys();
+    this.#fd = this.#sys.socket(afPacket, sockDgram, 0);
+    if (this.#fd < 0) throw this.#failure('no packet socket');
+    this.#set(option.version, u32(tpacketV3));
+    this.#set(option.ignoreOutgoing, u32(1));
+    this.#attach(answerFilter(ownPort));
+    const shape = this.#makeRing();
+    this.ring = new Ring(this.#sys.mapped(this.#fd, shape.blockBytes * shape.blocks).buffer, shape);
+    this.#descriptor = this.#sys.memory(4096);
+    this.#descriptor.buffer.writeInt32LE(this.#fd, 0);
+    this.#descriptor.buffer.writeInt16LE(pollIn, 4);
+    // Last, so that nothing comes in before filter and ring are there.
+    this.#bind();
+  }
+
+  wait(ms: number): void {
+    this.#sys.poll(this.#descriptor.address, 1, ms);
+  }
+
+  /** Packets since the socket was opened; reading the kernel's counters sets them back (packet(7)). */
+  figures(): { received: number; dropped: number } {
+    const value = Buffer.alloc(12);
+    if (this.#sys.getsockopt(this.#fd, solPacket, option.statistics, value, u32(value.length)) === 0) {
+      this.#received += value.readUInt32LE(0);
+      this.#dropped += value.readUInt32LE(4);
+    }
+    return { received: this.#received, dropped: this.#dropped };
+  }
+
+  #attach(program: Buffer): void {
+    const memory = this.#sys.memory(4096);
+    program.copy(memory.buffer, 16);
+    memory.buffer.writeUInt16LE(program.length / 8, 0);
+    memory.buffer.writeBigUInt64LE(BigInt(memory.address + 16), 8);
+    const value = memory.buffer.subarray(0, 16);
+    if (this.#sys.setsockopt(this.#fd, solSocket, option.attachFilter, value, value.length) !== 0)
+      throw this.#failure('the filter of a packet socket is refused');
+  }
+
+  #makeRing(): RingShape {
+    for (let blocks = mostBlocks; blocks >= leastBlocks; blocks /= 2) {
+      const shape = { blockBytes, blocks };
+      const request = ringRequest(shape);
+      if (this.#sys.setsockopt(this.#fd, solPacket, option.rxRing, request, request.length) === 0)
+        return shape;
+    }
+    throw this.#failure('there is no memory for a packet ring');
+  }
+
+  #bind(): void {
+    const address = Buffer.alloc(20);
+    address.writeUInt16LE(afPacket, 0);
+    address.writeUInt16BE(allProtocols, 2);
+    if (this.#sys.bind(this.#fd, address, address.length) !== 0)
+      throw this.#failure('a packet socket cannot be bound');
+  }
+
+  #set(name: number, value: Buffer): void {
+    if (this.#sys.setsockopt(this.#fd, solPacket, name, value, value.length) !== 0)
+      throw this.#failure('a packet socket lacks what is needed');
+  }
+
+  #failure(what: string): Error {
+    return new Error(`${what}: ${errnoName(this.#sys.errno())}`);
+  }
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

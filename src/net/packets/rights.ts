@@ -1,0 +1,23 @@
+import { errnoName, loadSys } from './sys.ts';
+
+const afPacket = 17;
+const sockRaw = 3;
+const nothingHeard = 0;
+
+/** How people get the right that raw packets need. */
+const howToGrant =
+  'grant CAP_NET_RAW: AmbientCapabilities=CAP_NET_RAW in the systemd unit, --cap-add NET_RAW for a container, or run ' +
+  'the program as root (setpriv --ambient-caps +net_raw works too)';
+
+/** Why this process may not send and hear raw packets, or null. */
+export function rawObstacle(): string | null {
+  try {
+    const sys = loadSys();
+    const fd = sys.socket(afPacket, sockRaw, nothingHeard);
+    if (fd < 0) return `raw packets are not allowed here (${errnoName(sys.errno())}); ${howToGrant}`;
+    sys.close(fd);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Reads a TPACKET_V3 receive ring (linux/if_packet.h, Documentation/networking/packet_mmap.rst). The kernel fills blocks
+ * with packets and hands each over by one bit of its status word.
+ */
+export interface RingShape {
+  /** Bytes of a block, a power of two times the page size. */
+  blockBytes: number;
+  blocks: number;
+}
+
+/** Frame size that the ring is declared with; packets of a block lie behind each other whatever their size. */
+const frameBytes = 2048;
+/** A block that is not full is handed over after this time. */
+const retireMs = 8;
+
+/** Bit of the status word: the block belongs to the reader. */
+const statusUser = 1;
+
+/** struct tpacket_req3. */
+export function ringRequest({ blockBytes, blocks }: RingShape): Buffer {
+  const request = Buffer.alloc(28);
+  const frames = (blockBytes / frameBytes) * blocks;
+  for (const [at, value] of [blockBytes, blocks, frameBytes, frames, retireMs, 0, 0].entries())
+    request.writeUInt32LE(value, 4 * at);
+  return request;
+}
+
+/** Called with the place of a packet's network header in the ring, and the bytes that were kept of it. */
+export type PacketReader = (start: number, length: number) => void;
+
+export class Ring {
+  readonly bytes: Buffer;
+  readonly #shape: RingShape;
+  /** The ring as words, for the status of blocks. */
+  readonly #words: Int32Array;
+  #next = 0;
+
+  constructor(bytes: Buffer, shape: RingShape) {
+    this.bytes = bytes;
+    this.#shape = shape;
+    this.#words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+  }
+
+  /** Reads the next block and gives it back to the kernel. @returns false when none is ready */
+  readBlock(reader: PacketReader): boolean {
+    const block = this.#next * this.#shape.blockBytes;
+    const status = block / 4 + 2;
+    // Shared with the kernel: what it wrote before the bit must be seen after it.
+    if ((Atomics.load(this.#words, status) & statusUser) === 0) return false;
+    const { bytes } = this;
+    const end = block + this.#shape.blockBytes;
+    const packets = bytes.readUInt32LE(block + 12);
+    let at = block + bytes.readUInt32LE(block + 16);
+    for (let left = packets; left > 0 && at + 28 <= end; left--) {
+      const start = at + bytes.readUInt16LE(at + 26);
+      const length = Math.min(bytes.readUInt32LE(at + 12), end - start);
+      if (length > 0) reader(start, length);
+      const step = bytes.readUInt32LE(at);
+      if (step === 0) break;
+      at += step;
+    }
+    Atomics.store(this.#words, status, 0);
+    this.#next = (this.#next + 1) % this.#shape.blocks;
+    return true;
+  }
+}

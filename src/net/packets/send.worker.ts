@@ -1,0 +1,200 @@
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { Chunk, type ChunkPlan, clockMs, word } from './chunk.ts';
+import { cookie, halfSipHash } from './cookie.ts';
+import { control, type FromSender, type ThreadStart, type ToSender } from './engine-control.ts';
+import { SynBatch, synsAtOnce } from './syn-batch.ts';
+import { mix, walkShape } from './walk.ts';
+
+/** Longest wait of an idle thread, so that a missed wake-up costs no more. */
+const idleMs = 20;
+/** Counters that one turn of a chunk goes through at the most: what is settled is passed over, and that takes time too. */
+const countersAtOnce = 65_536;
+
+const port = parentPort as NonNullable<typeof parentPort>;
+const { control: shared, key, ownPort } = workerData as ThreadStart;
+const words = new Int32Array(shared);
+
+const post = (message: FromSender) => port.postMessage(message);
+
+/** Time that unused permission for a host lasts, milliseconds: more would be a burst. */
+const allowanceMs = 20;
+
+/** One chunk on its way through its passes. */
+class Sweep {
+  readonly chunk: Chunk;
+  readonly #plan: ChunkPlan;
+  readonly #batch: SynBatch;
+  readonly #hashes: Uint32Array;
+  readonly #mask: number;
+  readonly #shift: number;
+  #counter: number;
+  #try = 1;
+  /** Packets that the rates of the single hosts allow now; the walk spreads them evenly. */
+  #allowance = 0;
+  #allowedAt = performance.now();
+  /** When the next pass begins, or the chunk ends, once a pass is through. */
+  #waitsSince: number | null = null;
+
+  constructor(plan: ChunkPlan, memory: SharedArrayBuffer) {
+    this.chunk = new Chunk(plan, memory);
+    this.#plan = plan;
+    this.#batch = new SynBatch(plan, ownPort);
+    const addressBytes = plan.family === 4 ? 4 : 16;
+    this.#hashes = Uint32Array.from({ length: this.chunk.hostCount }, (_, host) =>
+      halfSipHash(key, plan.hosts, host * addressBytes, addressBytes),
+    );
+    ({ mask: this.#mask, shift: this.#shift } = walkShape(this.chunk.endpoints));
+    this.#counter = this.chunk.control[word.counter] as number;
+  }
+
+  /** @returns what to do about the chunk, or how many milliseconds there is nothing to do */
+  turn(): 'again' | 'done' | number {
+    if (this.#isOver()) return 'done';
+    if (this.#counter <= this.#mask) return this.#send();
+    return this.#wait();
+  }
+
+  close(): void {
+    this.#batch.close();
+  }
+
+  #isOver(): boolean {
+    const { control: own, endpoints } = this.chunk;
+    return Atomics.load(own, word.stop) === 1 || Atomics.load(own, word.settled) >= endpoints;
+  }
+
+  /** Sends as many probes as there are credits, one batch at the most. */
+  #send(): 'again' | number {
+    const allowed = Math.min(synsAtOnce, this.#allowed());
+    if (allowed === 0) return 1;
+    const credits = takeCredits(allowed);
+    if (credits === 0) return idleMs;
+    const count = this.#fill(credits);
+    const failed = this.#batch.send(count);
+    // What is counted is what left this machine; the rest of the credits goes back.
+    Atomics.add(words, control.sent, count - failed.length);
+    for (const endpoint of failed) this.#note(endpoint);
+    giveBack(credits - count);
+    this.#allowance -= count;
+    if (this.#try === 1) Atomics.store(this.chunk.control, word.counter, this.#counter);
+    if (this.#counter > this.#mask) this.#waitsSince = clockMs();
+    return 'again';
+  }
+
+  #allowed(): number {
+    const { hostRate } = this.#plan;
+    if (hostRate === 0) return synsAtOnce;
+    const now = performance.now();
+    const perMs = (hostRate * this.chunk.hostCount) / 1000;
+    const most = Math.max(1, perMs * allowanceMs);
+    this.#allowance = Math.min(most, this.#allowance + (now - this.#allowedAt) * perMs);
+    this.#allowedAt = now;
+    return Math.floor(this.#allowance);
+  }
+
+  #fill(most: number): number {
+    const { chunk } = this;
+    const ports = this.#plan.ports.length;
+    const last = Math.min(this.#mask, this.#counter + countersAtOnce);
+    const slot = (clockMs() >>> 3) & 0xff;
+    let count = 0;
+    let counter = this.#counter;
+    for (; counter <= last && count < most; counter++) {
+      const endpoint = mix(counter, this.#plan.key, this.#mask, this.#shift);
+      if (endpoint >= chunk.endpoints || chunk.isSettled(endpoint)) continue;
+      const host = Math.floor(endpoint / ports);
+      if (chunk.dropped[host] === 1) continue;
+      const number = endpoint - host * ports;
+      const to = this.#plan.ports[number] as number;
+      const hash = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
+      this.#batch.put(count++, endpoint, host, number, hash + slot);
+      if (this.#try === 1) (chunk.counts.probed[host] as number)++;
+    }
+    this.#counter = counter;
+    return count;
+  }
+
+  /** A probe that could not leave: nothing is known of its endpoint, and nothing will be. */
+  #note(endpoint: number): void {
+    const host = Math.floor(endpoint / this.#plan.ports.length);
+    if (this.chunk.settle(endpoint)) (this.chunk.counts.unsent[host] as number)++;
+  }
+
+  #wait(): 'again' | 'done' | number {
+    const left = this.#waitMs() - ((clockMs() - (this.#waitsSince as number)) & 0x7fffffff);
+    if (left > 0) return left;
+    if (this.#try >= this.#plan.tries) return 'done';
+    this.#try += 1;
+    this.#counter = 0;
+    this.#waitsSince = null;
+    return 'again';
+  }
+
+  /** Twice the longest round trip that was seen, and some time for a busy machine. */
+  #waitMs(): number {
+    const { between, final, most } = this.#plan.waits;
+    const roundTrip = Atomics.load(words, control.roundTrip);
+    if (roundTrip < 0) return most;
+    const least = this.#try >= this.#plan.tries ? final : between;
+    return Math.min(most, Math.max(least, 2 * roundTrip + 50));
+  }
+}
+
+function takeCredits(most: number): number {
+  const there = Atomics.load(words, control.credits);
+  const taken = Math.min(most, Math.max(0, there));
+  // This thread alone takes them.
+  if (taken > 0) Atomics.sub(words, control.credits, taken);
+  const isLow = there - taken <= Atomics.load(words, control.lowWater);
+  if (isLow && Atomics.exchange(words, control.hungry, 1) === 0) post({ type: 'hungry' });
+  return taken;
+}
+
+function giveBack(count: number): void {
+  if (count > 0) Atomics.add(words, control.credits, count);
+}
+
+const sweeps: Sweep[] = [];
+
+function receive(): void {
+  for (;;) {
+    const received = receiveMessageOnPort(port);
+    if (!received) return;
+    const { plan, memory } = received.message as ToSender;
+    try {
+      sweeps.push(new Sweep(plan, memory));
+    } catch (error) {
+      post({ type: 'failed', id: plan.id, reason: (error as Error).message });
+    }
+  }
+}
+
+/** @returns how long there is nothing to do, milliseconds */
+function round(): number {
+  let rest = idleMs;
+  for (const sweep of sweeps.slice()) {
+    const { id } = sweep.chunk.plan;
+    try {
+      const next = sweep.turn();
+      if (next === 'done') end(sweep, { type: 'done', id });
+      rest = Math.min(rest, typeof next === 'number' ? next : 0);
+    } catch (error) {
+      end(sweep, { type: 'failed', id, reason: (error as Error).message });
+    }
+  }
+  return rest;
+}
+
+function end(sweep: Sweep, message: FromSender): void {
+  sweeps.splice(sweeps.indexOf(sweep), 1);
+  sweep.close();
+  post(message);
+}
+
+while (Atomics.load(words, control.stop) === 0) {
+  const seen = Atomics.load(words, control.wake);
+  receive();
+  const rest = round();
+  if (rest > 0) Atomics.wait(words, control.wake, seen, rest);
+}
+process.exit(0);

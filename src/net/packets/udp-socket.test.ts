@@ -1,0 +1,103 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type UdpEndpoint, UdpSocket } from './udp-socket.ts';
+
+const services: Socket[] = [];
+const opened: UdpSocket[] = [];
+
+afterEach(() => {
+  for (const socket of services.splice(0)) socket.close();
+  for (const socket of opened.splice(0)) socket.close();
+});
+
+const localhost = {
+  4: Uint8Array.of(127, 0, 0, 1),
+  6: Uint8Array.from({ length: 16 }, (_, at) => +(at === 15)),
+};
+
+function open(family: 4 | 6): UdpSocket {
+  const socket = UdpSocket.open(family);
+  if ('reason' in socket) throw new Error(socket.reason);
+  opened.push(socket);
+  return socket;
+}
+
+async function echoService(family: 4 | 6): Promise<UdpEndpoint> {
+  const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
+  services.push(socket);
+  socket.on('message', (bytes, { port, address }) => socket.send(bytes, port, address));
+  await new Promise<void>((resolve) => socket.bind(0, family === 4 ? '127.0.0.1' : '::1', resolve));
+  return { address: localhost[family], scopeId: 0, port: socket.address().port };
+}
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
+  it('brings the answer and the endpoint that it came from', async () => {
+    const service = await echoService(family);
+    const socket = open(family);
+    expect(socket.send([{ ...service, bytes: Buffer.from('hello') }]).done).toBe(1);
+    await soon();
+    const [answer] = socket.answers();
+    expect(answer?.bytes.toString()).toBe('hello');
+    expect({ port: answer?.port, address: [...(answer?.address ?? [])] }).toEqual({
+      port: service.port,
+      address: [...localhost[family]],
+    });
+  });
+
+  it('keeps 512 bytes of an answer and sends at most 1232', async () => {
+    const service = await echoService(family);
+    const socket = open(family);
+    socket.send([{ ...service, bytes: Buffer.alloc(1200, 'a') }]);
+    await soon();
+    expect(socket.answers().map(({ bytes }) => bytes.toString())).toEqual(['a'.repeat(512)]);
+  });
+
+  it('sends a datagram although an error about an earlier one waits', async () => {
+    const service = await echoService(family);
+    const socket = open(family);
+    socket.send([{ address: localhost[family], scopeId: 0, port: 1, bytes: Buffer.from('x') }]);
+    await soon();
+    const late = socket.send([{ ...service, bytes: Buffer.from('late') }]);
+    expect([late.done, late.refused.size]).toEqual([1, 0]);
+    await soon();
+    expect(socket.answers()).toHaveLength(1);
+    expect(socket.errors()).toMatchObject([{ port: 1 }]);
+  });
+
+  it('tells of each closed port, and no error about one datagram keeps another from leaving', async () => {
+    const service = await echoService(family);
+    const socket = open(family);
+    const closed = Array.from({ length: 40 }, (_, at) => ({
+      address: localhost[family],
+      scopeId: 0,
+      port: at + 1,
+      bytes: Buffer.from('x'),
+    }));
+    const batch = closed.flatMap((datagram, at) => [datagram, { ...service, bytes: Buffer.from([at]) }]);
+    const [first, second] = [socket.send(batch.slice(0, 40)), socket.send(batch.slice(40))];
+    expect([first, second].map(({ done, refused }) => [done, refused.size])).toEqual([
+      [40, 0],
+      [40, 0],
+    ]);
+    await soon();
+    const answers = socket.answers().map(({ bytes }) => bytes[0]);
+    expect(answers).toEqual(closed.map((_datagram, at) => at));
+    // The kernel limits its own errors, too; none is told twice, and all are of that kind.
+    const errors = socket.errors();
+    expect(new Set(errors.map(({ port }) => port)).size).toBe(errors.length);
+    expect(errors.length).toBeGreaterThan(0);
+    for (const { type, code } of errors) expect([type, code]).toEqual(family === 4 ? [3, 3] : [1, 4]);
+  });
+});
+
+it('names what keeps a datagram from leaving', () => {
+  // Nothing can be sent to port 0.
+  const nowhere = { address: localhost[4], scopeId: 0, port: 0, bytes: Buffer.from('x') };
+  const somewhere = { ...nowhere, port: 9 };
+  expect(open(4).send([somewhere, nowhere, somewhere])).toEqual({
+    done: 3,
+    refused: new Map([[1, 'EINVAL']]),
+  });
+});

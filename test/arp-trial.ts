@@ -1,0 +1,90 @@
+import { compileScope } from '../src/domain/scope.ts';
+import { parseTargets } from '../src/domain/target.ts';
+import arp_discovery from '../src/modules/discovery/arp_discovery.ts';
+import { Hold } from '../src/net/hold.ts';
+import { RateLimiter } from '../src/net/rate.ts';
+import { createGate } from '../src/net/scoped-gate.ts';
+import { tryModule } from './module-trial.ts';
+
+/** A run of arp_discovery in the network namespace that this is started in. Argument: JSON. Prints `ArpOutcome`. */
+export interface ArpTrial {
+  targets: string[];
+  config?: Record<string, unknown>;
+  /** As a user without rights. */
+  unprivileged?: boolean;
+  /** What a run before had saved. */
+  restored?: unknown;
+  /** After so long: cancel the scan, hold it, or take all of its addresses away. */
+  after?: { ms: number; what: 'cancel' | 'hold' | 'narrow' };
+}
+
+export interface ArpOutcome {
+  hosts: { ip: string; mac: string; vendor?: string; latency_ms: number; method: string }[];
+  warnings: string[];
+  sent: number;
+  unsent: [string, number][];
+  /** Packets sent when `after` came, and half a second later. */
+  sentAfter: [number, number] | null;
+  /** What would have been saved when `after` came, or at the end. */
+  state: unknown;
+  error: string | null;
+}
+
+const trial = JSON.parse(process.argv[2] ?? '{}') as ArpTrial;
+const hold = new Hold();
+const abort = new AbortController();
+const { addresses } = parseTargets(trial.targets);
+const gate = createGate({
+  addresses,
+  scope: compileScope({ allow: ['0.0.0.0/0', '::/0'], deny: [] }),
+  rate: new RateLimiter({ rate: 100_000 }),
+  hold,
+  signal: abort.signal,
+});
+const published = new Map<string, unknown[]>();
+const outcome: ArpOutcome = {
+  hosts: [],
+  warnings: [],
+  sent: 0,
+  unsent: [],
+  sentAfter: null,
+  state: null,
+  error: null,
+};
+if (trial.unprivileged) process.setuid?.(65_534);
+
+let ask: () => unknown = () => null;
+const act = () => {
+  const before = gate.packetsSent;
+  outcome.state = ask();
+  if (trial.after?.what === 'cancel') abort.abort();
+  else if (trial.after?.what === 'hold') hold.hold();
+  else gate.narrow((set) => set.minus(set));
+  setTimeout(() => {
+    outcome.sentAfter = [before, gate.packetsSent];
+    hold.release();
+  }, 500);
+};
+if (trial.after) setTimeout(act, trial.after.ms);
+
+try {
+  const { warnings } = await tryModule(arp_discovery, {
+    ...(trial.config ? { config: trial.config } : {}),
+    inputs: { targets: [] },
+    gate,
+    published,
+    signal: abort.signal,
+    restored: trial.restored,
+    checkpoint: (state) => {
+      ask = state;
+    },
+  });
+  outcome.warnings = warnings;
+} catch (error) {
+  outcome.error = (error as Error).message;
+}
+outcome.hosts = (published.get('discovered_hosts') ?? []) as ArpOutcome['hosts'];
+outcome.sent = gate.packetsSent;
+outcome.unsent = [...gate.unsent];
+outcome.state ??= ask();
+process.once('beforeExit', () => process.stdout.write(`${JSON.stringify(outcome)}\n`));

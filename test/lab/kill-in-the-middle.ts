@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServerProcess } from '../program.ts';
+
+/**
+ * Runs one scan on a server of its own that is killed twice in the middle and started again, and prints when it was
+ * killed (epoch seconds) and what the scan counted. Argument: a submission as JSON.
+ */
+const [submission = '{}'] = process.argv.slice(2);
+// The namespace that it runs in leads nowhere else.
+const server = new ServerProcess({ env: { SERVICE_SCANNER__SCOPE__ALLOW: '10.82.0.0/16' } });
+
+interface Counted {
+  port_counts: Record<'open' | 'closed' | 'filtered' | 'not_tried', number> | null;
+}
+
+try {
+  await server.start();
+  const scanId = await server.submit(JSON.parse(submission) as Record<string, unknown>);
+  const killedAt: number[] = [];
+  for (const wait of [3000, 2500]) {
+    await sleep(wait);
+    killedAt.push(Date.now() / 1000);
+    await server.stop('SIGKILL');
+    await server.start();
+  }
+  await server.waitForEnd(scanId, 60_000);
+  const { body } = await server.request(`/api/v1/scans/${scanId}/results`);
+  const { results } = (body as { data: { results: Counted[] } }).data;
+  const sum = (name: keyof NonNullable<Counted['port_counts']>) =>
+    results.reduce((total, { port_counts }) => total + (port_counts?.[name] ?? 0), 0);
+  const counts = {
+    hosts: results.length,
+    open: sum('open'),
+    closed: sum('closed'),
+    filtered: sum('filtered'),
+    not_tried: sum('not_tried'),
+  };
+  console.log(JSON.stringify({ killedAt, counts }));
+} finally {
+  await server.dispose();
+}
