@@ -97,8 +97,8 @@ interface OwnScan {
   args?: string[];
 }
 
-/** Raw packets or nothing: a row must not show connections under their name. */
-const rawNode: GraphNode = { module: 'syn_scanner', config: { fallback: false } };
+/** Raw packets or nothing: a row must not show connections under their name. One host may get the whole rate. */
+const rawNode: GraphNode = { module: 'syn_scanner', config: { fallback: false, host_rate: 0 } };
 
 /** Portolan's sweeps of ports: raw packets where this build has them, else connections, enough for silent hosts. */
 export const sweep: GraphNode[][] = [

@@ -2,7 +2,7 @@ import type { ScanRequest } from '../domain/scan.ts';
 import type { Graph } from '../engine/graph.ts';
 
 /** Options that only raw packets have. */
-const rawOptions = ['interface', 'source_ip', 'fallback'];
+const rawOptions = ['interface', 'source_ip', 'host_rate', 'fallback'];
 
 /**
  * The graph with the TCP scanner that `scan_type` asks for: `connect` never sends raw packets, `syn` nothing else.

@@ -81,12 +81,10 @@ function addProbeOptions(scan: Command): void {
     .addOption(number('--top-ports <n>', 'the n most frequent ports', 1, 1000))
     .option('--exclude-ports <list>', 'ports that are never tried, written like --ports')
     .addOption(
-      new Option('--scan-type <type>', 'how ports are probed; this build has connect and udp').choices([
-        'syn',
-        'connect',
-        'udp',
-        'auto',
-      ]),
+      new Option(
+        '--scan-type <type>',
+        'how ports are probed: raw packets, connections, UDP, or as the profile says',
+      ).choices(['syn', 'connect', 'udp', 'auto']),
     )
     .addOption(number('-r, --rate <n>', 'packets per second', 1, maxRate))
     .option('--timeout <duration>', 'how long one probe waits, e.g. 3s')

@@ -261,7 +261,6 @@ describe('flags of scan', () => {
   it.each([
     ['--plugin', ['--plugin', 'x.wasm'], 1],
     ['--schedule without a server', ['--schedule', '0 2 * * *'], 4],
-    ['--scan-type syn', ['--scan-type', 'syn'], 1],
     ['--notify of an unknown kind', ['--notify', 'teams://x'], 2],
     ['--pool without a server', ['--pool', 'far'], 2],
     ['--compliance of an unknown kind', ['--compliance', 'cis,sox'], 2],

@@ -248,15 +248,6 @@ describe('submission', () => {
     expect(answers.filter(({ statusCode }) => statusCode === 503)).toHaveLength(17);
     expect(await readdir(join(small.workspace.dir, 'scans'))).toHaveLength(3);
   });
-
-  it.each([{ options: { scan_type: 'syn' } }])(
-    'refuses what this build has no scanner for: %j',
-    async (wish) => {
-      const answer = await post({ targets: ['127.0.0.1'], ...wish });
-      expect([answer.statusCode, answer.json().error.code]).toEqual([501, 'not_implemented']);
-      expect(answer.json().error.details.fields).toHaveLength(1);
-    },
-  );
 });
 
 describe('list', () => {

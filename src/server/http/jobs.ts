@@ -89,7 +89,7 @@ export function jobRoutes(app: App, context: RouteContext): void {
     config: {
       access: ['job:write', 'scan:write'],
       feature: 'jobs',
-      refusals: ['conflict', 'queue_full', 'not_implemented', 'license_required'],
+      refusals: ['conflict', 'queue_full', 'license_required'],
     },
     schema: {
       summary: 'Submit a job: a scan now, or again and again',

@@ -46,7 +46,7 @@ export function planRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/api/v1/scans/plan',
-    config: { access: ['scan:write', 'scan:execute'], refusals: ['not_implemented', 'license_required'] },
+    config: { access: ['scan:write', 'scan:execute'], refusals: ['license_required'] },
     schema: {
       summary: 'Show what a submission would do',
       description:

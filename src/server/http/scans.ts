@@ -57,7 +57,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/scans',
     config: {
       access: ['scan:write', 'scan:execute'],
-      refusals: ['conflict', 'queue_full', 'not_implemented', 'license_required'],
+      refusals: ['conflict', 'queue_full', 'license_required'],
     },
     schema: {
       summary: 'Submit a scan',
