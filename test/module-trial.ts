@@ -60,6 +60,7 @@ export async function tryModule(
     recorded: options.recorded ?? (() => false),
     progress: silent,
     method: silent,
+    cover: silent,
     warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
   } as unknown as ExecContext;
   await module.execute(ctx, dataOf(options.inputs ?? {}, trial.published));

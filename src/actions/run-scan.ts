@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import type { Coverage } from '../domain/host.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
@@ -67,6 +68,15 @@ export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
   } finally {
     release();
   }
+}
+
+/** The pairs of host and port of all scanners together. */
+function coverageOf(stages: readonly StageRecord[]): Pick<SummaryRow, 'coverage'> {
+  const counted = stages.flatMap(({ coverage }) => coverage ?? []);
+  if (counted.length === 0) return {};
+  const sum = (name: keyof Coverage) => counted.reduce((total, counts) => total + counts[name], 0);
+  const [open, closed, filtered, not_tried] = [sum('open'), sum('closed'), sum('filtered'), sum('not_tried')];
+  return { coverage: { planned: open + closed + filtered + not_tried, open, closed, filtered, not_tried } };
 }
 
 /** Raw packets that were asked for are not replaced by anything else. @throws PortolanError `permission` */
@@ -368,6 +378,7 @@ class ScanRun {
       severity_counts: counted.severity_counts,
       duration_seconds: this.#seconds(),
       catalogue_version: catalogueVersion,
+      ...coverageOf(this.#graph?.stages ?? []),
     };
   }
 

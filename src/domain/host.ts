@@ -37,6 +37,16 @@ export interface PortCounts {
   all_ports_open: boolean;
 }
 
+/** What became of pairs of host and port, also of hosts that are none. */
+export interface Coverage {
+  open: number;
+  closed: number;
+  /** Silent, or called unreachable. */
+  filtered: number;
+  /** Planned, and nothing was sent. */
+  not_tried: number;
+}
+
 /** A place on the network that a connection can be made to. */
 export interface Endpoint {
   host: string;

@@ -1,5 +1,5 @@
 import type { Finding, SeverityCounts } from './finding.ts';
-import type { PortCounts, Protocol } from './host.ts';
+import type { Coverage, PortCounts, Protocol } from './host.ts';
 import type { Fingerprint } from './service.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Fingerprint } from './service.ts';
  */
 export type ResultRow = HostRow | PortRow | VulnerabilityRow | ErrorRow | SummaryRow;
 
-export type PortFigures = Pick<PortCounts, 'open' | 'closed' | 'filtered' | 'not_tried'>;
+export type PortFigures = Coverage;
 
 /** How the sweeps of one host ended, as far as they did. */
 export interface CountsByProtocol {
@@ -119,6 +119,8 @@ export interface SummaryRow extends RowBase {
   severity_counts: SeverityCounts;
   duration_seconds: number;
   catalogue_version: string;
+  /** Every pair of host and port that was planned, by its outcome; absent where no scanner counts them. */
+  coverage?: (Coverage & { planned: number }) | undefined;
 }
 
 /** Text that is equal for two rows exactly when they speak of the same thing. */

@@ -1,5 +1,5 @@
 import type { Banner } from '../domain/banner.ts';
-import type { Host, Port } from '../domain/host.ts';
+import type { Coverage, Host, Port } from '../domain/host.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { Target } from '../domain/target.ts';
@@ -50,6 +50,8 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   progress(done: number, total?: number): void;
   /** A warning in the scan's detail; the same code and target are reported once. */
   warn(code: string, message: string, target?: string): void;
+  /** Adds pairs of host and port that are done: together they become the plan. Kept with the checkpoint. */
+  cover(counts: Coverage): void;
   /** How packets leave, and why so, where there is more than one way; stands in the record of the scan. */
   method(text: string): void;
   /** What the scan has found so far, merged and in address order; for reporters. */

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import type { Coverage } from '../domain/host.ts';
 import type { StageRecord } from '../domain/scan.ts';
 import { Channel, type Subscription } from './data-context.ts';
 import type { PlannedNode } from './plan.ts';
@@ -12,6 +13,8 @@ export interface SavedState {
   /** Last figure that the module gave to `progress`: it grows, so it tells a scan that gets on from one that does not. */
   done: number;
   state: unknown;
+  /** What the module had counted by then. */
+  coverage?: Coverage | undefined;
 }
 
 /** One node of a running graph: its streams, its record and its signs of life. */
@@ -83,6 +86,12 @@ export class Node {
     await Promise.all(required.map((input) => this.subscriptions.get(input.key)?.backlog.started()));
   }
 
+  cover(counts: Coverage): void {
+    const sum = this.stage.coverage ?? { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+    for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) sum[name] += counts[name];
+    this.stage.coverage = sum;
+  }
+
   begin(): void {
     this.stage.status = 'running';
     this.stage.started_at = new Date().toISOString();
@@ -113,7 +122,13 @@ export class Node {
   snapshot(): SavedState | null {
     if (this.checkpoint === null) return null;
     const completed = this.stage.status === 'completed';
-    return { completed, done: this.done, state: completed ? null : this.checkpoint() };
+    const { coverage } = this.stage;
+    return {
+      completed,
+      done: this.done,
+      state: completed ? null : this.checkpoint(),
+      ...(coverage && { coverage: { ...coverage } }),
+    };
   }
 }
 

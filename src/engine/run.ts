@@ -81,6 +81,10 @@ class Run {
     this.#slots = new Slots(Math.max(1, environment.maxParallelNodes));
     this.#nodes = plan.nodes.map((planned) => new Node(planned, environment.tap));
     for (const node of this.#nodes) this.#connect(node);
+    for (const node of this.#nodes) {
+      const coverage = environment.earlier?.states.get(node.id)?.coverage;
+      if (coverage) node.cover(coverage);
+    }
     if (environment.earlier) this.#chooseReplayers();
   }
 
@@ -249,6 +253,7 @@ class Run {
         node.alive();
         onProgress(instanceId, done, total);
       },
+      cover: (counts) => node.cover(counts),
       method: (text) => {
         node.stage.method = text.slice(0, maxMethodLength);
       },

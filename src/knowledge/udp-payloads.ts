@@ -179,9 +179,8 @@ function isakmpPayload(next: number, ...parts: Uint8Array[]): Buffer {
 
 /** Main mode, one proposal: AES-256, SHA-1, a shared key, group 2. RFC 2409 section 5. */
 function ike1(): Buffer {
-  const attributes = u16(
-    ...[0x8001, 7, 0x800e, 256, 0x8002, 2, 0x8003, 1, 0x8004, 2, 0x800b, 1, 0x800c, 28_800],
-  );
+  const algorithms = u16(0x8001, 7, 0x800e, 256, 0x8002, 2, 0x8003, 1, 0x8004, 2);
+  const attributes = Buffer.concat([algorithms, u16(0x800b, 1, 0x800c, 28_800)]);
   const transform = isakmpPayload(0, u8(1, 1, 0, 0), attributes);
   const proposal = isakmpPayload(0, u8(1, 1, 0, 1), transform);
   return isakmp(0x10, ikeSa, 2, 0, isakmpPayload(0, u32(1, 1), proposal));
@@ -445,8 +444,8 @@ const byPort = new Map(
   catalogue.flatMap(({ ports, payloads }) => ports.map((port) => [port, payloads] as const)),
 );
 
+/** Ports whose services stay silent to strangers, or have no harmless question. */
+const mutePorts = [67, 68, 138, 162, 514, 631, 1645, 1812, 1813, 5355, 47_808, 51_820];
+
 /** UDP ports that are worth a try in most networks, ascending: those with a payload, and a few that stay silent. */
-export const commonUdpPorts: readonly number[] = [
-  ...byPort.keys(),
-  ...[67, 68, 138, 162, 514, 631, 1645, 1812, 1813, 5355, 47_808, 51_820],
-].sort((a, b) => a - b);
+export const commonUdpPorts: readonly number[] = [...byPort.keys(), ...mutePorts].sort((a, b) => a - b);

@@ -1,5 +1,6 @@
 import type { AddressSet } from '../domain/address-set.ts';
 import type { Exchange, TlsObservation } from '../domain/banner.ts';
+import type { ConnectJob } from './connect-sweep.ts';
 import type { SynJob, SynOutcome } from './syn-sweep.ts';
 
 /**
@@ -33,6 +34,12 @@ export interface NetworkGate {
 
   /** Half-open attempts by raw packets, for the same ports of many hosts. @throws Error when the packet engine fails */
   sweepSyn(job: SynJob): Promise<SynOutcome[]>;
+
+  /** Why `sweepConnect` cannot be used here (`probeTcp` can), or null. */
+  connectObstacle(): Promise<string | null>;
+
+  /** Full connections that are reset at once, for the same ports of many hosts. @throws Error when a thread fails */
+  sweepConnect(job: ConnectJob): Promise<SynOutcome[]>;
 
   /** Addresses of this scan on links of this machine, of one link where a name is given: who can be asked for a MAC. */
   neighbourhood(interfaceName: string | null): Neighbourhood;

@@ -4,6 +4,7 @@ import type { AddressSet } from '../domain/address-set.ts';
 import type { Scope } from '../domain/scope.ts';
 import { onAbort } from './abort.ts';
 import { synPatienceMs } from './attempt.ts';
+import { type ConnectJob, ConnectSweeper } from './connect-sweep.ts';
 import { dial } from './dial.ts';
 import { notTried } from './failure.ts';
 import type {
@@ -64,7 +65,7 @@ export interface GateOptions {
 /** The gate of one scan. */
 export function createGate(options: GateOptions): ScanGate {
   const handles = openFilesLimit() - reservedHandles;
-  const slots = new Slots(Math.max(1, Math.min(options.maxConnections ?? defaultMaxConnections, handles)));
+  const mostConnections = Math.max(1, Math.min(options.maxConnections ?? defaultMaxConnections, handles));
   const door = options.hold ?? new Hold();
   closeDoor(door, options);
   const admission: Admission = {
@@ -74,11 +75,12 @@ export function createGate(options: GateOptions): ScanGate {
     isOwn: options.isOwn ?? (() => false),
     sent: 0,
     spared: 0,
-    slots,
+    slots: new Slots(mostConnections),
+    mostConnections,
     slow: new Set<string>(),
     unsent: new Map<string, number>(),
     door,
-    sweepers: new Set<SynSweeper>(),
+    sweepers: new Set<SynSweeper | ConnectSweeper>(),
   };
   return new ScopedGate(admission, options.rate);
 }
@@ -125,12 +127,13 @@ interface Admission {
   sent: number;
   spared: number;
   slots: Slots;
+  mostConnections: number;
   /** Hosts whose answers take long. */
   slow: Set<string>;
   unsent: Map<string, number>;
   door: Hold;
-  /** One for each rate that raw packets are sent at. */
-  sweepers: Set<SynSweeper>;
+  /** One for each way of sweeping and each rate. */
+  sweepers: Set<SynSweeper | ConnectSweeper>;
 }
 
 class ScopedGate implements ScanGate {
@@ -138,6 +141,7 @@ class ScopedGate implements ScanGate {
   #admission: Admission;
   #rate: RateLimiter;
   #sweeper: SynSweeper | null = null;
+  #connectSweeper: ConnectSweeper | null = null;
 
   constructor(admission: Admission, rate: RateLimiter) {
     this.addresses = admission.addresses;
@@ -194,6 +198,39 @@ class ScopedGate implements ScanGate {
     });
     admission.sweepers.add(this.#sweeper);
     return this.#sweeper;
+  }
+
+  connectObstacle(): Promise<string | null> {
+    return this.#connecting().obstacle();
+  }
+
+  async sweepConnect(job: ConnectJob): Promise<SynOutcome[]> {
+    return await this.#connecting().sweep(job);
+  }
+
+  #connecting(): ConnectSweeper {
+    if (this.#connectSweeper) return this.#connectSweeper;
+    const admission = this.#admission;
+    this.#connectSweeper = new ConnectSweeper({
+      rate: this.#rate,
+      slots: admission.slots,
+      mostConnections: admission.mostConnections,
+      door: admission.door,
+      admit: admission.admit,
+      isOwn: admission.isOwn,
+      slowAnswerMs,
+      isSlow: (host) => admission.slow.has(host),
+      onSlow: (host) => this.#noteLatency(host, Infinity),
+      onSent: (attempts) => {
+        admission.sent += attempts;
+      },
+      onUnsent: (reason, count) => this.#noteUnsent(reason, count),
+      onSpared: () => {
+        admission.spared += 1;
+      },
+    });
+    admission.sweepers.add(this.#connectSweeper);
+    return this.#connectSweeper;
   }
 
   async throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -345,9 +382,9 @@ class ScopedGate implements ScanGate {
     } else if (state !== 'filtered') this.#noteLatency(host, latencyMs);
   }
 
-  #noteUnsent(reason: string): void {
+  #noteUnsent(reason: string, count = 1): void {
     const { unsent } = this.#admission;
-    unsent.set(reason, (unsent.get(reason) ?? 0) + 1);
+    unsent.set(reason, (unsent.get(reason) ?? 0) + count);
   }
 
   #noteLatency(host: string, latencyMs: number): void {

@@ -30,25 +30,30 @@ export interface SynHost {
 }
 
 /** The same ports of some hosts. */
-export interface SynJob {
+export interface SweepJob {
   /** At most `maxChunkHosts`, and with the ports at most `maxChunkEndpoints` endpoints. */
   hosts: readonly SynHost[];
   ports: Uint16Array;
   /** Further tries for an endpoint that stays silent. */
   retries: number;
   timeoutMs: number;
+  signal: AbortSignal;
+  /** @param reason `syn-ack` when it is left out */
+  onOpen(host: string, port: number, reason?: string): void;
+  /** Told now and then; every open port in it was told before. */
+  onState(state: SynState): void;
+  /** Where an interrupted sweep of the same job was. */
+  restored: SynState | null;
+}
+
+/** A sweep by raw packets. */
+export interface SynJob extends SweepJob {
   /** Leave by this interface; empty = as the system routes. */
   interface: string;
   /** Send from this address; empty = as the system chooses. */
   sourceIp: string;
   /** Most packets per second to one host; 0 = only the rate counts. */
   hostRate: number;
-  signal: AbortSignal;
-  onOpen(host: string, port: number): void;
-  /** Told now and then; every open port in it was told before. */
-  onState(state: SynState): void;
-  /** Where an interrupted sweep of the same job was. */
-  restored: SynState | null;
 }
 
 /** How far a job is: what belongs together goes the same way. */

@@ -13,6 +13,10 @@ interface Counted {
   port_counts: Record<'open' | 'closed' | 'filtered' | 'not_tried', number> | null;
 }
 
+interface Answer {
+  data: { results: Counted[]; summary: { coverage: Counted['port_counts'] } };
+}
+
 try {
   await server.start();
   const scanId = await server.submit(JSON.parse(submission) as Record<string, unknown>);
@@ -25,7 +29,7 @@ try {
   }
   await server.waitForEnd(scanId, 60_000);
   const { body } = await server.request(`/api/v1/scans/${scanId}/results`);
-  const { results } = (body as { data: { results: Counted[] } }).data;
+  const { results, summary } = (body as Answer).data;
   const sum = (name: keyof NonNullable<Counted['port_counts']>) =>
     results.reduce((total, { port_counts }) => total + (port_counts?.[name] ?? 0), 0);
   const counts = {
@@ -35,7 +39,7 @@ try {
     filtered: sum('filtered'),
     not_tried: sum('not_tried'),
   };
-  console.log(JSON.stringify({ killedAt, counts }));
+  console.log(JSON.stringify({ killedAt, counts, coverage: summary.coverage }));
 } finally {
   await server.dispose();
 }

@@ -4,7 +4,7 @@ import { busiestSecond, type Packet, type Run, Wire } from './wire.ts';
 
 interface Result {
   status: string;
-  summary: { live_hosts: number; open_ports: number };
+  summary: { live_hosts: number; open_ports: number; coverage: Record<string, number> };
   warnings: { code: string; message: string }[];
   error: { code: string; message: string } | null;
   results: {
@@ -65,6 +65,14 @@ describe('a half-open sweep', () => {
     expect(new Set(tries.values())).toEqual(new Set([2]));
     const probes = run.packets.filter(({ kind }) => kind === 'syn');
     expect(busiestSecond(probes)).toBeLessThanOrEqual(525);
+    // Hosts that are none have no row, and are counted all the same.
+    expect(resultOf(run).summary.coverage).toEqual({
+      planned: 63 * 20,
+      open: 2,
+      closed: 18,
+      filtered: 62 * 20,
+      not_tried: 0,
+    });
     expect(resultOf(run).results.map(({ host, port_counts }) => [host, port_counts.open])).toEqual([
       ['10.82.1.1', 2],
     ]);
@@ -92,6 +100,7 @@ describe('a half-open sweep', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
     expect(result.warnings.map(({ message }) => message).join()).toContain('no route to 10.99.0.1');
     expect(result.results.map(({ host }) => host)).toEqual(['10.82.1.1']);
+    expect(result.summary.coverage).toEqual({ planned: 8, open: 2, closed: 2, filtered: 0, not_tried: 4 });
   });
 
   test('ends within seconds when the link goes down, and keeps what it found', async () => {
@@ -155,13 +164,21 @@ test('goes on after kill -9: no endpoint is probed again but those of the last s
   const script = fileURLToPath(new URL('kill-in-the-middle.ts', import.meta.url));
   const run = await wire.run(script, [JSON.stringify(submission)]);
   expect([run.exitCode, run.stderr]).toEqual([0, '']);
-  const { killedAt, counts } = JSON.parse(run.stdout) as {
+  const { killedAt, counts, coverage } = JSON.parse(run.stdout) as {
     killedAt: number[];
     counts: Record<string, number>;
+    coverage: Record<string, number>;
   };
   const tries = triesOf(run.packets);
   expect(tries.size).toBe(1022 * 40);
   expect(counts).toEqual({ hosts: 1022, open: 2 * 1022, closed: 38 * 1022, filtered: 0, not_tried: 0 });
+  expect(coverage).toEqual({
+    planned: 40 * 1022,
+    open: 2 * 1022,
+    closed: 38 * 1022,
+    filtered: 0,
+    not_tried: 0,
+  });
   const again = repeated(run.packets);
   const old = again.filter(
     ({ first }) => !killedAt.some((killed) => first > killed - 1.1 && first < killed + 0.1),

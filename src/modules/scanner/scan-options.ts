@@ -1,3 +1,4 @@
+import { highestRate } from '../../config/schema.ts';
 import type { OptionDefs } from '../../engine/options.ts';
 
 /** Options that all scanners share. */
@@ -12,7 +13,7 @@ export const scanOptions = {
     Description: 'Most packets per second that this module sends; the rate of the scan holds as well.',
     Default: 1000,
     Min: 1,
-    Max: 100_000,
+    Max: highestRate,
   },
   timeout: {
     Type: 'duration',

@@ -1,10 +1,9 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { Port, PortCounts } from '../../domain/host.ts';
+import type { Coverage, Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
-import type { NetworkGate } from '../../net/gate.ts';
 import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
 import type { WalkKey } from '../../net/packets/walk.ts';
-import type { SynHost, SynOutcome, SynState } from '../../net/syn-sweep.ts';
+import type { SweepJob, SynHost, SynOutcome, SynState } from '../../net/syn-sweep.ts';
 import type { WalkState } from '../address-walk.ts';
 import type { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
@@ -23,7 +22,7 @@ interface SynOptions {
 }
 
 export interface SynScanInput {
-  ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'warn'> & { options: SynOptions };
+  ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'warn' | 'cover'> & { options: SynOptions };
   data: DataContext;
   net: NetworkGate;
   ports: number[];
@@ -201,6 +200,7 @@ export class SynScan {
 
   async #finish(batch: Batch): Promise<void> {
     const { data, hosts, knownUp } = this.#input;
+    const covered: Coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
     for (const [host, [open, closed, filtered, tried]] of batch.counts) {
       const left = this.#ports.length - open - closed - filtered;
       const counts: PortCounts = {
@@ -213,12 +213,14 @@ export class SynScan {
         all_ports_open: false,
       };
       counts.all_ports_open = answersEverything(counts);
+      for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
       // Without discovery a host that never answered is no host.
       if (knownUp || open + closed > 0) await data.append('port_counts', counts).catch(() => undefined);
       hosts.walk?.settle(host);
     }
-    // Not before: what a checkpoint does not name any more must be in the record.
+    // Not before: what a checkpoint does not name any more must be in the record, and counted.
     this.#batches.delete(batch);
+    this.#input.ctx.cover(covered);
   }
 
   #advance(pairs: number): void {

@@ -28,6 +28,20 @@ export interface Sys {
    * @returns how many have events, -1 on failure
    */
   poll(descriptors: number, count: number, timeoutMs: number): number;
+  /** @param address of a socket address in memory */
+  connect(fd: number, address: number, length: number): number;
+  /** `length`: four bytes, the room before and the size after. */
+  getsockname(fd: number, address: Uint8Array, length: Uint8Array): number;
+  epollCreate(flags: number): number;
+  /** @param event address of a struct epoll_event */
+  epollCtl(epoll: number, operation: number, fd: number, event: number): number;
+  /** @param events address of `most` structures epoll_event @returns how many were written, -1 on failure */
+  epollWait(epoll: number, events: number, most: number, timeoutMs: number): number;
+  eventfd(initial: number, flags: number): number;
+  /** @returns bytes read, -1 on failure */
+  read(fd: number, bytes: Uint8Array, length: number): number;
+  /** @returns bytes written, -1 on failure */
+  write(fd: number, bytes: Uint8Array, length: number): number;
   /** errno of the last failed call. */
   errno(): number;
   /** Zeroed memory at a fixed address; lives as long as the process. */
@@ -61,7 +75,7 @@ function load(): Sys | Error {
     try {
       return declare(createRequire(import.meta.url)('koffi') as Koffi, library);
     } catch (error) {
-      cause = error;
+      cause ??= error;
     }
   }
   return new Error(`no C library could be loaded (tried ${libraries.join(', ')})`, { cause });
@@ -87,6 +101,14 @@ function declare(koffi: Koffi, library: string): Sys {
     sendto: libc.func('int sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     getsockopt: libc.func('int getsockopt(int, int, int, void *, void *)'),
     poll: libc.func('int poll(size_t, uint64_t, int)'),
+    connect: libc.func('int connect(int, size_t, uint32_t)'),
+    getsockname: libc.func('int getsockname(int, void *, void *)'),
+    epollCreate: libc.func('int epoll_create1(int)'),
+    epollCtl: libc.func('int epoll_ctl(int, int, int, size_t)'),
+    epollWait: libc.func('int epoll_wait(int, size_t, int, int)'),
+    eventfd: libc.func('int eventfd(uint32_t, int)'),
+    read: libc.func('int64_t read(int, void *, size_t)'),
+    write: libc.func('int64_t write(int, const void *, size_t)'),
     errno: () => koffi.errno(),
     memory: (bytes) => map(bytes, mapPrivateAnonymous, -1),
     mapped: (fd, bytes) => map(bytes, mapShared, fd),
@@ -102,7 +124,9 @@ const errnoNames: Record<number, string> = {
   13: 'EACCES',
   19: 'ENODEV',
   22: 'EINVAL',
+  23: 'ENFILE',
   24: 'EMFILE',
+  28: 'ENOSPC',
   38: 'ENOSYS',
   90: 'EMSGSIZE',
   93: 'EPROTONOSUPPORT',

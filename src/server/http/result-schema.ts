@@ -70,6 +70,9 @@ const resultSchema = Type.Object({
     severity_counts: severityCounts,
     duration_seconds: Type.Number({ minimum: 0 }),
     catalogue_version: Type.String(),
+    coverage: Type.Optional(
+      Type.Object({ planned: count, open: count, closed: count, filtered: count, not_tried: count }),
+    ),
   }),
   results: Type.Array(hostSchema),
   compliance: Type.Array(openObject),

@@ -72,6 +72,7 @@ const scanMembers = Type.Object({
       items_in: count,
       items_out: count,
       error: nullableText,
+      coverage: Type.Optional(Type.Object({ open: count, closed: count, filtered: count, not_tried: count })),
       method: Type.Optional(
         Type.String({ description: 'how packets left: raw frames, raw packets, connections ..., and why' }),
       ),

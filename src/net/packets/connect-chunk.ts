@@ -1,0 +1,232 @@
+import type { Family } from '../../domain/address.ts';
+import type { ChunkState } from './chunk.ts';
+import { mix, type WalkKey, walkShape } from './walk.ts';
+
+/** What became of an endpoint. */
+export const verdict = {
+  open: 0,
+  /** Accepted and reset before anybody looked. */
+  openThenReset: 1,
+  closed: 2,
+  /** An ICMP error said that it cannot be reached. */
+  rejected: 3,
+  silent: 4,
+  /** This machine could not send. */
+  unsent: 5,
+} as const;
+
+/** The same ports of some hosts of one family, for connections. */
+export interface ConnectPlan {
+  id: number;
+  family: Family;
+  /** 4 or 16 bytes a host. */
+  hosts: Uint8Array;
+  /** Interface index of each link-local IPv6 address, else 0. */
+  scopes: Uint32Array;
+  ports: Uint16Array;
+  /** Tries for an endpoint that does not answer, at least 1. */
+  tries: number;
+  key: WalkKey;
+  /** How long one try waits, milliseconds. */
+  patienceMs: number;
+  /** The same for hosts that are slow: long enough for the kernel to repeat the SYN. */
+  slowPatienceMs: number;
+  /** A host that was seen to take longer is slow. */
+  slowAnswerMs: number;
+  /** Numbers of the hosts that are slow. */
+  slow: readonly number[];
+  /** Endpoints that must not be probed: this server's own. */
+  spared: Uint32Array;
+  /** Where an interrupted sweep of the same chunk was. */
+  restored: ChunkState | null;
+}
+
+/** What the threads need to know of a chunk. */
+export interface ConnectShare {
+  plan: Omit<ConnectPlan, 'spared' | 'restored' | 'slow'>;
+  /** Two words, and a byte for each host. */
+  memory: SharedArrayBuffer;
+  /** One bit for each endpoint that needs no probe. */
+  passedOver: Int32Array;
+  /** Counters below this one were gone through before an interruption. */
+  triedBelow: number;
+}
+
+const place = { next: 0, stop: 1 } as const;
+const words = 2;
+const hostFlag = { dropped: 1, slow: 2 } as const;
+
+/** What the threads share of a chunk while it is swept: who takes which endpoint, and what holds for its hosts. */
+export class SharedWalk {
+  readonly #words: Int32Array;
+  readonly #flags: Uint8Array;
+  readonly #share: ConnectShare;
+  readonly #size: number;
+  readonly #mask: number;
+  readonly #shift: number;
+
+  constructor(share: ConnectShare) {
+    const { hosts, family, ports } = share.plan;
+    const hostCount = hosts.length / (family === 4 ? 4 : 16);
+    this.#share = share;
+    this.#words = new Int32Array(share.memory, 0, words);
+    this.#flags = new Uint8Array(share.memory, 4 * words, hostCount);
+    this.#size = hostCount * ports.length;
+    ({ mask: this.#mask, shift: this.#shift } = walkShape(this.#size));
+  }
+
+  static memory(hostCount: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(4 * words + hostCount);
+  }
+
+  /** Counters that were taken, by whichever thread. */
+  get counter(): number {
+    return Math.min(Atomics.load(this.#words, place.next), this.#mask + 1);
+  }
+
+  get exhausted(): boolean {
+    return Atomics.load(this.#words, place.next) > this.#mask;
+  }
+
+  /** The next endpoint that nobody has taken, with the number of its try; null at the end of the walk. */
+  take(): { endpoint: number; tryNumber: number } | null {
+    const { plan, passedOver, triedBelow } = this.#share;
+    while (!this.exhausted) {
+      const counter = Atomics.add(this.#words, place.next, 1);
+      if (counter > this.#mask) return null;
+      const endpoint = mix(counter, plan.key, this.#mask, this.#shift);
+      if (endpoint >= this.#size || isSet(passedOver, endpoint)) continue;
+      if (this.isDropped(Math.floor(endpoint / plan.ports.length))) continue;
+      // What was under way when a sweep was interrupted has had a try whose outcome nobody knows.
+      return { endpoint, tryNumber: counter < triedBelow ? Math.min(2, plan.tries) : 1 };
+    }
+    return null;
+  }
+
+  get stopped(): boolean {
+    return Atomics.load(this.#words, place.stop) === 1;
+  }
+
+  stop(): void {
+    Atomics.store(this.#words, place.stop, 1);
+  }
+
+  isDropped(host: number): boolean {
+    return (Atomics.load(this.#flags, host) & hostFlag.dropped) !== 0;
+  }
+
+  isSlow(host: number): boolean {
+    return (Atomics.load(this.#flags, host) & hostFlag.slow) !== 0;
+  }
+
+  drop(host: number): void {
+    Atomics.or(this.#flags, host, hostFlag.dropped);
+  }
+
+  /** @returns false when it was known */
+  markSlow(host: number): boolean {
+    return (Atomics.or(this.#flags, host, hostFlag.slow) & hostFlag.slow) === 0;
+  }
+}
+
+/** A chunk as the side that orders the work keeps it. */
+export class ConnectChunk {
+  readonly plan: ConnectPlan;
+  readonly share: ConnectShare;
+  readonly walk: SharedWalk;
+  readonly #settled: Int32Array;
+  readonly #open: Uint32Array;
+  readonly #closed: Uint32Array;
+  readonly #rejected: Uint32Array;
+  readonly #unsent: Uint32Array;
+  readonly #silent: Uint32Array;
+
+  constructor(plan: ConnectPlan) {
+    const { spared, restored, slow, ...rest } = plan;
+    const hostCount = plan.hosts.length / (plan.family === 4 ? 4 : 16);
+    const none = () => new Uint32Array(hostCount);
+    const counts = restored?.counts;
+    this.plan = plan;
+    this.#settled = new Int32Array(Math.ceil((hostCount * plan.ports.length) / 32));
+    if (restored) this.#settled.set(new Int32Array(Uint8Array.from(restored.settled).buffer));
+    this.#open = counts ? Uint32Array.from(counts.open) : none();
+    this.#closed = counts ? Uint32Array.from(counts.closed) : none();
+    this.#rejected = counts ? Uint32Array.from(counts.rejected) : none();
+    this.#unsent = counts ? Uint32Array.from(counts.unsent) : none();
+    this.#silent = this.#settledOf(hostCount);
+    for (const host of this.#silent.keys())
+      this.#silent[host] = Math.max(0, (this.#silent[host] as number) - this.#answered(host));
+    const passedOver = Int32Array.from(this.#settled);
+    for (const endpoint of spared) set(passedOver, endpoint);
+    const memory = SharedWalk.memory(hostCount);
+    this.share = { plan: rest, memory, passedOver, triedBelow: restored?.counter ?? 0 };
+    this.walk = new SharedWalk(this.share);
+    for (const host of slow) this.walk.markSlow(host);
+  }
+
+  /** @returns false when it was settled before */
+  settle(endpoint: number, outcome: number): boolean {
+    if (isSet(this.#settled, endpoint)) return false;
+    set(this.#settled, endpoint);
+    const host = Math.floor(endpoint / this.plan.ports.length);
+    const counts = this.#countsOf(outcome);
+    counts[host] = (counts[host] as number) + 1;
+    return true;
+  }
+
+  /** `probed` counts what is settled. */
+  state(): ChunkState {
+    const copy = (counts: Uint32Array) => Uint32Array.from(counts);
+    const probed = this.#silent.map((silent, host) => silent + this.#answered(host));
+    return {
+      counter: Math.max(this.walk.counter, this.share.triedBelow),
+      settled: new Uint8Array(Int32Array.from(this.#settled).buffer),
+      counts: {
+        probed,
+        open: copy(this.#open),
+        closed: copy(this.#closed),
+        rejected: copy(this.#rejected),
+        unsent: copy(this.#unsent),
+      },
+    };
+  }
+
+  #countsOf(outcome: number): Uint32Array {
+    switch (outcome) {
+      case verdict.open:
+      case verdict.openThenReset:
+        return this.#open;
+      case verdict.closed:
+        return this.#closed;
+      case verdict.rejected:
+        return this.#rejected;
+      case verdict.unsent:
+        return this.#unsent;
+      default:
+        return this.#silent;
+    }
+  }
+
+  #answered(host: number): number {
+    const lists = [this.#open, this.#closed, this.#rejected, this.#unsent];
+    return lists.reduce((sum, counts) => sum + (counts[host] as number), 0);
+  }
+
+  #settledOf(hostCount: number): Uint32Array {
+    const { ports } = this.plan;
+    return Uint32Array.from({ length: hostCount }, (_, host) => {
+      let count = 0;
+      for (let at = host * ports.length; at < (host + 1) * ports.length; at++)
+        if (isSet(this.#settled, at)) count += 1;
+      return count;
+    });
+  }
+}
+
+function isSet(bits: Int32Array, at: number): boolean {
+  return ((bits[at >>> 5] as number) & (1 << (at & 31))) !== 0;
+}
+
+function set(bits: Int32Array, at: number): void {
+  bits[at >>> 5] = (bits[at >>> 5] as number) | (1 << (at & 31));
+}

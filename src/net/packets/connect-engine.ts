@@ -1,0 +1,298 @@
+import { availableParallelism } from 'node:os';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { onAbort } from '../abort.ts';
+import type { RateLimiter } from '../rate.ts';
+import type { ChunkState } from './chunk.ts';
+import { ConnectChunk, type ConnectPlan, verdict } from './connect-chunk.ts';
+import {
+  type ConnectThreadStart,
+  connectControlWords,
+  connectControl as control,
+  type FromConnector,
+  type ToConnector,
+} from './connect-control.ts';
+import { errnoName, loadSys } from './sys.ts';
+
+/** More threads than this gain nothing: the kernel's part of a connection is most of its price. */
+const maxThreads = 2;
+/** Part of a second's attempts that is handed to the threads at a time; twice as much may lie there unused. */
+const creditShare = 0.005;
+/** How long the threads may take to start. */
+const startMs = 10_000;
+/** How far each chunk is, is told this often. */
+const stateMs = 400;
+/** How often attempts are counted. */
+const countMs = 100;
+/** eventfd(2): non-blocking, closed on exec. */
+const eventfdFlags = 0o4000 | 0o2000000;
+
+export interface ConnectRun {
+  plan: Omit<ConnectPlan, 'id'>;
+  signal: AbortSignal;
+  /** Endpoints that accepted: host number x ports + port number. */
+  onOpen(endpoint: number, thenReset: boolean): void;
+  /** How far it is; every open endpoint in it was told before. */
+  onState(state: ChunkState): void;
+  /** A host, by its number, was seen to answer late. */
+  onSlow(host: number): void;
+}
+
+/** What the engine tells, whatever chunk it is about. */
+export interface ConnectListener {
+  /** So many attempts were made since the last call. */
+  onSent(count: number): void;
+  /** The kernel repeated so many SYNs by itself. */
+  onRepeated(count: number): void;
+  /** So many endpoints could not be tried, for this reason (name of an errno). */
+  onTrouble(reason: string, count: number): void;
+}
+
+interface Running extends ConnectRun {
+  chunk: ConnectChunk;
+  /** Threads that are not done with it. */
+  threads: number;
+  resolve(state: ChunkState): void;
+  reject(error: Error): void;
+}
+
+interface Thread {
+  worker: Worker;
+  waker: number;
+}
+
+/**
+ * Connection attempts by threads of this process: chunks go in, open endpoints and counts come out. No more leave than
+ * the rate grants.
+ */
+export class ConnectEngine {
+  readonly #rate: RateLimiter;
+  readonly #listener: ConnectListener;
+  readonly #words = new Int32Array(new SharedArrayBuffer(4 * connectControlWords));
+  readonly #threads: Thread[] = [];
+  readonly #running = new Map<number, Running>();
+  readonly #ended = new AbortController();
+  readonly #one = Buffer.from(BigUint64Array.of(1n).buffer);
+  #told = { sent: 0, repeated: 0 };
+  #timers: NodeJS.Timeout[] = [];
+  #failure: string | null = null;
+  #nextId = 1;
+
+  private constructor(rate: RateLimiter, listener: ConnectListener) {
+    this.#rate = rate;
+    this.#listener = listener;
+  }
+
+  /**
+   * @param rate every attempt takes a token of it
+   * @throws Error that says why connections cannot be made in this way here
+   */
+  static async start(rate: RateLimiter, listener: ConnectListener): Promise<ConnectEngine> {
+    if (process.platform !== 'linux') throw new Error(`epoll does not exist on ${process.platform}`);
+    const engine = new ConnectEngine(rate, listener);
+    try {
+      await engine.#startThread();
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
+    // One thread is enough where there are no handles for another.
+    while (engine.#threads.length < Math.min(maxThreads, availableParallelism())) {
+      if (!(await engine.#startThread().catch(() => false))) break;
+    }
+    engine.#ref(false);
+    return engine;
+  }
+
+  /** Most sockets that may be open at the same time. */
+  set most(count: number) {
+    Atomics.store(this.#words, control.most, count);
+  }
+
+  /** While it is held nothing is sent; what is under way ends before the kernel repeats it. */
+  hold(held: boolean): void {
+    Atomics.store(this.#words, control.held, held ? 1 : 0);
+    if (held) Atomics.exchange(this.#words, control.credits, 0);
+    this.#wake();
+  }
+
+  /**
+   * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects when the engine itself fails.
+   * `drop` sends nothing more to hosts, named by their numbers.
+   */
+  run(run: ConnectRun): { outcome: Promise<ChunkState>; drop: (hosts: number[]) => void } {
+    const chunk = new ConnectChunk({ ...run.plan, id: this.#nextId++ });
+    const drop = (hosts: number[]) => {
+      for (const host of hosts) chunk.walk.drop(host);
+      this.#wake();
+    };
+    if (this.#failure !== null) return { outcome: Promise.reject(new Error(this.#failure)), drop };
+    const outcome = new Promise<ChunkState>((resolve, reject) => {
+      const stop = () => {
+        chunk.walk.stop();
+        this.#wake();
+      };
+      const forget = onAbort(run.signal, stop);
+      const settle = (then: () => void) => {
+        forget();
+        this.#running.delete(chunk.plan.id);
+        if (this.#running.size === 0) this.#rest();
+        then();
+      };
+      this.#running.set(chunk.plan.id, {
+        ...run,
+        chunk,
+        threads: this.#threads.length,
+        resolve: (state) => settle(() => resolve(state)),
+        reject: (error) => settle(() => reject(error)),
+      });
+      this.#begin();
+      if (run.signal.aborted) stop();
+      for (const { worker } of this.#threads)
+        worker.postMessage({ type: 'chunk', share: chunk.share } satisfies ToConnector);
+      this.#wake();
+    });
+    return { outcome, drop };
+  }
+
+  /** Ends the threads; chunks that run end as failed. */
+  async close(): Promise<void> {
+    this.#broken('the threads that connect were ended');
+    Atomics.store(this.#words, control.stop, 1);
+    this.#wake();
+    const threads = this.#threads.splice(0);
+    await Promise.all(threads.map((thread) => endThread(thread)));
+  }
+
+  async #startThread(): Promise<true> {
+    const sys = loadSys();
+    const waker = sys.eventfd(0, eventfdFlags);
+    if (waker < 0) throw new Error(`eventfd: ${errnoName(sys.errno())}`);
+    const workerData: ConnectThreadStart = { control: this.#words.buffer as SharedArrayBuffer, waker };
+    const file = new URL(`./connect.worker${extname(import.meta.url)}`, import.meta.url);
+    const worker = new Worker(file, { workerData });
+    try {
+      await firstMessage(worker);
+    } catch (error) {
+      await endThread({ worker, waker });
+      throw error;
+    }
+    worker.on('message', (message: FromConnector) => this.#take(message));
+    worker.once('error', ({ message }) => this.#broken(`a thread that connects failed: ${message}`));
+    worker.once('exit', () => this.#broken('a thread that connects ended'));
+    this.#threads.push({ worker, waker });
+    return true;
+  }
+
+  #take(message: FromConnector): void {
+    switch (message.type) {
+      case 'ready':
+        return;
+      case 'hungry':
+        return void this.#feed();
+      case 'settled':
+        return this.#settle(message);
+      case 'slow': {
+        const run = this.#running.get(message.id);
+        for (const host of message.hosts) run?.onSlow(host);
+        return;
+      }
+      case 'trouble':
+        return this.#listener.onTrouble(message.reason, message.count);
+      case 'done': {
+        const run = this.#running.get(message.id);
+        if (!run || --run.threads > 0) return;
+        this.#count();
+        run.resolve(run.chunk.state());
+      }
+    }
+  }
+
+  #settle({ id, endpoints, verdicts }: Extract<FromConnector, { type: 'settled' }>): void {
+    const run = this.#running.get(id);
+    if (!run) return;
+    for (const [at, endpoint] of endpoints.entries()) {
+      const outcome = verdicts[at] as number;
+      const isNews = run.chunk.settle(endpoint, outcome);
+      if (isNews && outcome <= verdict.openThenReset) run.onOpen(endpoint, outcome !== verdict.open);
+    }
+  }
+
+  /** Hands over as many attempts as the rate allows for some milliseconds. */
+  async #feed(): Promise<void> {
+    const most = Math.max(1, Math.floor(this.#rate.rate * creditShare));
+    const count = await this.#rate.takeUpTo(most, this.#ended.signal);
+    // Held in between: what was granted before is not used after.
+    const isHeld = Atomics.load(this.#words, control.held) === 1;
+    Atomics.store(this.#words, control.lowWater, Math.floor(most / 2));
+    if (!isHeld) Atomics.add(this.#words, control.credits, count);
+    Atomics.store(this.#words, control.hungry, 0);
+    this.#wake();
+  }
+
+  #wake(): void {
+    Atomics.add(this.#words, control.news, 1);
+    for (const { waker } of this.#threads) loadSys().write(waker, this.#one, this.#one.length);
+  }
+
+  #begin(): void {
+    if (this.#timers.length > 0) return;
+    this.#ref(true);
+    const tellStates = () => {
+      for (const { chunk, onState } of this.#running.values()) onState(chunk.state());
+    };
+    this.#timers = [setInterval(tellStates, stateMs), setInterval(() => this.#count(), countMs)];
+  }
+
+  #rest(): void {
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    this.#ref(false);
+  }
+
+  /** Threads that have nothing to do must not keep the program from ending. */
+  #ref(busy: boolean): void {
+    for (const { worker } of this.#threads) {
+      if (busy) worker.ref();
+      else worker.unref();
+    }
+  }
+
+  #count(): void {
+    const sent = Atomics.load(this.#words, control.sent);
+    const repeated = Atomics.load(this.#words, control.repeated);
+    const more = { sent: (sent - this.#told.sent) >>> 0, repeated: (repeated - this.#told.repeated) >>> 0 };
+    this.#told = { sent, repeated };
+    if (more.sent > 0) this.#listener.onSent(more.sent);
+    if (more.repeated > 0) this.#listener.onRepeated(more.repeated);
+  }
+
+  #broken(reason: string): void {
+    this.#failure ??= reason;
+    this.#count();
+    for (const run of [...this.#running.values()]) run.reject(new Error(reason));
+    this.#ended.abort();
+  }
+}
+
+function firstMessage(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => fail(new Error(`no start within ${startMs / 1000} s`)), startMs);
+    const fail = (error: Error) => {
+      clearTimeout(late);
+      reject(new Error(`a thread that connects cannot run: ${error.message}`));
+    };
+    worker.once('error', fail);
+    worker.once('exit', () => fail(new Error('it ended')));
+    worker.once('message', () => {
+      clearTimeout(late);
+      worker.off('error', fail);
+      resolve();
+    });
+  });
+}
+
+async function endThread({ worker, waker }: Thread): Promise<void> {
+  worker.on('error', () => undefined);
+  await worker.terminate();
+  loadSys().close(waker);
+}

@@ -1,0 +1,379 @@
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type ConnectShare, SharedWalk, verdict } from './connect-chunk.ts';
+import {
+  type ConnectThreadStart,
+  connectControl as control,
+  type FromConnector,
+  type ToConnector,
+} from './connect-control.ts';
+import { ConnectSockets } from './connect-socket.ts';
+
+/** Longest wait of an idle thread. */
+const idleMs = 50;
+/** Longest wait of a thread with work: attempts are looked through for those that waited long enough. */
+const expiryMs = 10;
+/** Wait while another thread holds all places for sockets. */
+const placeMs = 5;
+/** Attempts that begin before their results are looked at. */
+const attemptsAtOnce = 128;
+/** Results are handed over when there are so many, or so much time has passed. */
+const resultsAtOnce = 1024;
+const resultsMs = 4;
+/** A shortage of this machine (file handles, source ports) is waited out so long; then endpoints count as unsent. */
+const shortagePatienceMs = 5000;
+/** Time between tries while there is a shortage; it doubles. */
+const shortestShortageMs = 5;
+const longestShortageMs = 200;
+/** A self-connection is tried again this often; each time the kernel picks another source port. */
+const selfConnectionTries = 3;
+/** The kernel repeats a SYN that was not answered after each second (RFC 6298 section 2). */
+const kernelRepeatMs = 1000;
+
+const port = parentPort as NonNullable<typeof parentPort>;
+const { control: shared, waker } = workerData as ConnectThreadStart;
+const words = new Int32Array(shared);
+const sockets = new ConnectSockets(waker);
+
+const post = (message: FromConnector) => port.postMessage(message);
+
+interface Task {
+  endpoint: number;
+  tryNumber: number;
+}
+
+interface Attempt extends Task {
+  fd: number;
+  host: number;
+  port: number;
+  startedAt: number;
+  /** How often the kernel has repeated the SYN. */
+  repeats: number;
+  sweep: Sweep;
+}
+
+/** This machine has no room for a further attempt. */
+interface Shortage {
+  since: number;
+  waitMs: number;
+  until: number;
+}
+
+/** What this thread does of a chunk. */
+class Sweep {
+  readonly id: number;
+  readonly walk: SharedWalk;
+  readonly #share: ConnectShare;
+  readonly #addressBytes: number;
+  /** Under way, oldest first. */
+  readonly #quick = new Set<Attempt>();
+  readonly #slow = new Set<Attempt>();
+  /** To be tried again. */
+  #again: Task[] = [];
+  readonly #selfConnections = new Map<number, number>();
+  #endpoints: number[] = [];
+  #verdicts: number[] = [];
+  #slowHosts: number[] = [];
+  #toldAt = performance.now();
+
+  constructor(share: ConnectShare) {
+    this.#share = share;
+    this.id = share.plan.id;
+    this.walk = new SharedWalk(share);
+    this.#addressBytes = share.plan.family === 4 ? 4 : 16;
+  }
+
+  get hasTask(): boolean {
+    return !this.walk.exhausted || this.#again.length > 0;
+  }
+
+  get underWay(): number {
+    return this.#quick.size + this.#slow.size;
+  }
+
+  get isDone(): boolean {
+    return this.walk.stopped || (!this.hasTask && this.underWay === 0);
+  }
+
+  nextTask(): Task | null {
+    const fresh = this.walk.take();
+    if (fresh) return fresh;
+    for (;;) {
+      const task = this.#again.pop();
+      if (!task) return null;
+      if (!this.walk.isDropped(this.#hostOf(task.endpoint))) return task;
+    }
+  }
+
+  putBack(task: Task): void {
+    this.#again.push(task);
+  }
+
+  /** @returns the name of the errno of a shortage, and nothing was sent, or null */
+  begin(task: Task): string | null {
+    const { ports, family, scopes } = this.#share.plan;
+    const host = this.#hostOf(task.endpoint);
+    const to = ports[task.endpoint - host * ports.length] as number;
+    const begun = sockets.begin(family, this.#address(host), scopes[host] as number, to);
+    if ('shortage' in begun) return begun.shortage;
+    if ('trouble' in begun) {
+      this.#unsent(task.endpoint, begun.trouble);
+      releasePlace();
+      giveBack();
+      return null;
+    }
+    Atomics.add(words, control.sent, 1);
+    if ('verdict' in begun) {
+      this.#settle(task.endpoint, begun.verdict);
+      releasePlace();
+      return null;
+    }
+    const startedAt = performance.now();
+    const attempt = { ...task, fd: begun.fd, host, port: to, startedAt, repeats: 0, sweep: this };
+    attempts.set(begun.fd, attempt);
+    (this.walk.isSlow(host) ? this.#slow : this.#quick).add(attempt);
+    return null;
+  }
+
+  /** Something has happened to an attempt. */
+  end(attempt: Attempt): void {
+    const { endpoint, fd, host } = attempt;
+    const { family } = this.#share.plan;
+    this.#forget(attempt);
+    const ended = sockets.end(fd, family, this.#address(host), attempt.port);
+    if ('trouble' in ended) return this.#unsent(endpoint, ended.trouble);
+    if (ended.verdict === verdict.silent) return this.#silent(attempt);
+    if (ended.itself) return this.#selfConnected(attempt);
+    this.#settle(endpoint, ended.verdict);
+    if (ended.verdict === verdict.rejected) return;
+    const isLate = performance.now() - attempt.startedAt > this.#share.plan.slowAnswerMs;
+    if (isLate && this.walk.markSlow(host)) this.#slowHosts.push(host);
+  }
+
+  /** Ends attempts that have waited long enough. */
+  expire(now: number): void {
+    const { patienceMs, slowPatienceMs } = this.#share.plan;
+    for (const attempt of this.#quick) {
+      if (now - attempt.startedAt < patienceMs) break;
+      this.#giveUp(attempt);
+    }
+    for (const attempt of this.#slow) {
+      if (now - attempt.startedAt >= slowPatienceMs) this.#giveUp(attempt);
+      else if (now - attempt.startedAt >= (attempt.repeats + 1) * kernelRepeatMs) {
+        attempt.repeats += 1;
+        Atomics.add(words, control.repeated, 1);
+      }
+    }
+  }
+
+  /** Ends what the kernel would go on with by itself; it is done anew later. */
+  hold(): void {
+    for (const attempt of this.#slow) {
+      this.#abandon(attempt);
+      this.#again.push({ endpoint: attempt.endpoint, tryNumber: attempt.tryNumber });
+    }
+  }
+
+  /** Ends what is under way to hosts that must not be touched any more. */
+  leaveDropped(): void {
+    for (const attempt of [...this.#quick, ...this.#slow])
+      if (this.walk.isDropped(attempt.host)) this.#abandon(attempt);
+  }
+
+  abandonAll(): void {
+    for (const attempt of [...this.#quick, ...this.#slow]) this.#abandon(attempt);
+  }
+
+  unsent(endpoint: number, reason: string): void {
+    this.#unsent(endpoint, reason);
+  }
+
+  /** Hands results over, now and then or at once. */
+  tell(now: number, atOnce: boolean): void {
+    const count = this.#endpoints.length;
+    const isDue = atOnce || count >= resultsAtOnce || now - this.#toldAt >= resultsMs;
+    if (!isDue) return;
+    this.#toldAt = now;
+    if (count > 0) {
+      const [endpoints, verdicts] = [Uint32Array.from(this.#endpoints), Uint8Array.from(this.#verdicts)];
+      post({ type: 'settled', id: this.id, endpoints, verdicts });
+      this.#endpoints = [];
+      this.#verdicts = [];
+    }
+    if (this.#slowHosts.length > 0) post({ type: 'slow', id: this.id, hosts: this.#slowHosts.splice(0) });
+  }
+
+  get hasResults(): boolean {
+    return this.#endpoints.length > 0;
+  }
+
+  #hostOf(endpoint: number): number {
+    return Math.floor(endpoint / this.#share.plan.ports.length);
+  }
+
+  #address(host: number): Uint8Array {
+    const size = this.#addressBytes;
+    return this.#share.plan.hosts.subarray(host * size, (host + 1) * size);
+  }
+
+  #giveUp(attempt: Attempt): void {
+    this.#abandon(attempt);
+    this.#silent(attempt);
+  }
+
+  #silent({ endpoint, tryNumber }: Attempt): void {
+    if (tryNumber < this.#share.plan.tries) this.#again.push({ endpoint, tryNumber: tryNumber + 1 });
+    else this.#settle(endpoint, verdict.silent);
+  }
+
+  #selfConnected({ endpoint, tryNumber }: Attempt): void {
+    const times = (this.#selfConnections.get(endpoint) ?? 0) + 1;
+    this.#selfConnections.set(endpoint, times);
+    // Our own socket holds the port, so nobody listens there.
+    if (times >= selfConnectionTries) this.#settle(endpoint, verdict.closed);
+    else this.#again.push({ endpoint, tryNumber });
+  }
+
+  #unsent(endpoint: number, reason: string): void {
+    this.#settle(endpoint, verdict.unsent);
+    troubles.set(reason, (troubles.get(reason) ?? 0) + 1);
+  }
+
+  #settle(endpoint: number, outcome: number): void {
+    this.#endpoints.push(endpoint);
+    this.#verdicts.push(outcome);
+  }
+
+  #abandon(attempt: Attempt): void {
+    this.#forget(attempt);
+    sockets.close(attempt.fd, false);
+  }
+
+  #forget(attempt: Attempt): void {
+    this.#quick.delete(attempt);
+    this.#slow.delete(attempt);
+    attempts.delete(attempt.fd);
+    releasePlace();
+  }
+}
+
+const sweeps: Sweep[] = [];
+/** Under way, by their descriptors. */
+const attempts = new Map<number, Attempt>();
+/** Attempts that could not be sent, by the name of the errno, since they were told last. */
+const troubles = new Map<string, number>();
+let shortage: Shortage | null = null;
+let lookedAt = performance.now();
+let wasHeld = false;
+
+function takePlace(): boolean {
+  if (Atomics.add(words, control.open, 1) < Atomics.load(words, control.most)) return true;
+  releasePlace();
+  return false;
+}
+
+function releasePlace(): void {
+  Atomics.sub(words, control.open, 1);
+}
+
+function takeCredit(): boolean {
+  const there = Atomics.sub(words, control.credits, 1);
+  if (there <= 0) giveBack();
+  const isLow = there - 1 <= Atomics.load(words, control.lowWater);
+  if (isLow && Atomics.exchange(words, control.hungry, 1) === 0) post({ type: 'hungry' });
+  return there > 0;
+}
+
+function giveBack(): void {
+  Atomics.add(words, control.credits, 1);
+}
+
+/** Begins attempts. @returns how long there is nothing further to begin, milliseconds */
+function begin(): number {
+  for (let count = 0; count < attemptsAtOnce; count++) {
+    const now = shortage ? performance.now() : 0;
+    if (shortage && now < shortage.until) return shortage.until - now;
+    const sweep = sweeps.find((each) => each.hasTask);
+    if (!sweep || Atomics.load(words, control.held) === 1) return idleMs;
+    if (!takePlace()) return attempts.size > 0 ? idleMs : placeMs;
+    if (!takeCredit()) {
+      releasePlace();
+      return idleMs;
+    }
+    const task = sweep.nextTask();
+    const lacking = task ? sweep.begin(task) : null;
+    if (!task || lacking !== null) {
+      releasePlace();
+      giveBack();
+    }
+    if (task && lacking !== null) waitOut(sweep, task, lacking);
+    else if (task) shortage = null;
+  }
+  return 0;
+}
+
+/** What lacks now may be there soon. */
+function waitOut(sweep: Sweep, task: Task, lacking: string): void {
+  const now = performance.now();
+  const { since, waitMs } = shortage ?? { since: now, waitMs: shortestShortageMs };
+  shortage = { since, waitMs: Math.min(longestShortageMs, 2 * waitMs), until: now + waitMs };
+  if (now - since > shortagePatienceMs) sweep.unsent(task.endpoint, lacking);
+  else sweep.putBack(task);
+}
+
+function receive(): void {
+  for (;;) {
+    const received = receiveMessageOnPort(port);
+    if (!received) return;
+    sweeps.push(new Sweep((received.message as ToConnector).share));
+  }
+}
+
+/** Ends attempts whose time has come, and chunks that are done. */
+function tend(): void {
+  const now = performance.now();
+  const isHeld = Atomics.load(words, control.held) === 1;
+  if (isHeld && !wasHeld) for (const sweep of sweeps) sweep.hold();
+  wasHeld = isHeld;
+  if (now - lookedAt >= expiryMs) {
+    for (const sweep of sweeps) sweep.expire(now);
+    lookedAt = now;
+  }
+  for (const sweep of [...sweeps]) {
+    const { isDone } = sweep;
+    if (isDone) sweep.abandonAll();
+    sweep.tell(now, isDone);
+    if (isDone) finish(sweep);
+  }
+}
+
+function finish(sweep: Sweep): void {
+  sweeps.splice(sweeps.indexOf(sweep), 1);
+  for (const [reason, count] of troubles) post({ type: 'trouble', reason, count });
+  troubles.clear();
+  post({ type: 'done', id: sweep.id });
+}
+
+function waitMs(restMs: number): number {
+  if (sweeps.some((sweep) => sweep.hasResults)) return Math.min(restMs, resultsMs);
+  return Math.min(restMs, attempts.size > 0 ? expiryMs : idleMs);
+}
+
+post({ type: 'ready' });
+let news = 0;
+while (Atomics.load(words, control.stop) === 0) {
+  const seen = Atomics.load(words, control.news);
+  if (seen !== news) {
+    news = seen;
+    receive();
+    for (const sweep of sweeps) sweep.leaveDropped();
+  }
+  const restMs = begin();
+  for (const fd of sockets.wait(Math.ceil(waitMs(restMs)))) {
+    const attempt = attempts.get(fd);
+    attempt?.sweep.end(attempt);
+  }
+  tend();
+}
+for (const sweep of sweeps) sweep.abandonAll();
+sockets.shut();
+process.exit(0);
