@@ -69,7 +69,7 @@ async function vocabulary(): Promise<Vocabulary> {
     rate: { good: [1000, 100_000], bad: [0, 1e9] },
     timeout: { good: ['1s', '200ms'], bad: ['1', 'x'] },
     max_duration: { good: ['1s', '1h30m'], bad: ['-1s'] },
-    scan_type: { good: ['connect', 'udp', 'auto'], bad: ['syn', 'x'] },
+    scan_type: { good: ['syn', 'connect', 'udp', 'auto'], bad: ['x'] },
     concurrency: { good: [10, 100] },
     status: { good: ['pending', 'queued', 'running', 'completed', 'failed'], bad: ['done'] },
     since: { good: ['2026-01-01', '2026-10-06T14:30:22.118Z'], bad: ['yesterday', '275761-01-01'] },

@@ -192,7 +192,7 @@ class HostSweep implements UdpTask {
 }
 
 class UdpSweep {
-  #ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded'>;
+  #ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>;
   #data: DataContext;
   #plan: SweepPlan;
   readonly #key: WalkKey;
@@ -204,7 +204,7 @@ class UdpSweep {
   #pairsDone: number;
 
   constructor(
-    ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded'>,
+    ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>,
     data: DataContext,
     saved: SweepState | null,
     plan: SweepPlan,
@@ -307,6 +307,8 @@ class UdpSweep {
       counts.all_ports_open = answersEverything(counts);
       await this.#data.append('port_counts', counts);
     }
+    const { open, closed, filtered, not_tried } = counts;
+    this.#ctx.cover({ open, closed, filtered, not_tried });
     this.#unfinished.delete(host.host);
     this.#plan.walk?.settle(host.host);
   }

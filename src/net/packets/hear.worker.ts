@@ -29,7 +29,7 @@ class Listening {
   readonly #addressBytes: number;
   /** Host number + 1 by the hash of the address: open addressing, at most half full. */
   readonly #table: Int32Array;
-  readonly #hashes: Uint32Array;
+  readonly #hashes: Int32Array;
   /** Port number + 1 by port. */
   readonly #ports = new Uint16Array(65_536);
   #news = new Uint32Array(maxNews);
@@ -40,7 +40,7 @@ class Listening {
   constructor({ plan, memory }: ChunkMessage) {
     this.chunk = new Chunk(plan, memory);
     this.#addressBytes = plan.family === 4 ? 4 : 16;
-    this.#hashes = new Uint32Array(this.chunk.hostCount);
+    this.#hashes = new Int32Array(this.chunk.hostCount);
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(2 * this.chunk.hostCount + 1)));
     for (let host = 0; host < this.chunk.hostCount; host++) {
       const hash = halfSipHash(key, plan.hosts, host * this.#addressBytes, this.#addressBytes);

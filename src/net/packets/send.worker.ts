@@ -24,7 +24,7 @@ class Sweep {
   readonly chunk: Chunk;
   readonly #plan: ChunkPlan;
   readonly #batch: SynBatch;
-  readonly #hashes: Uint32Array;
+  readonly #hashes: Int32Array;
   readonly #mask: number;
   readonly #shift: number;
   #counter: number;
@@ -40,7 +40,7 @@ class Sweep {
     this.#plan = plan;
     this.#batch = new SynBatch(plan, ownPort);
     const addressBytes = plan.family === 4 ? 4 : 16;
-    this.#hashes = Uint32Array.from({ length: this.chunk.hostCount }, (_, host) =>
+    this.#hashes = Int32Array.from({ length: this.chunk.hostCount }, (_, host) =>
       halfSipHash(key, plan.hosts, host * addressBytes, addressBytes),
     );
     ({ mask: this.#mask, shift: this.#shift } = walkShape(this.chunk.endpoints));
@@ -107,7 +107,7 @@ class Sweep {
       const number = endpoint - host * ports;
       const to = this.#plan.ports[number] as number;
       const hash = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
-      this.#batch.put(count++, endpoint, host, number, hash + slot);
+      this.#batch.put(count++, endpoint, host, number, (hash + slot) | 0);
       if (this.#try === 1) (chunk.counts.probed[host] as number)++;
     }
     this.#counter = counter;

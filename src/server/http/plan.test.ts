@@ -45,8 +45,8 @@ describe('POST /api/v1/scans/plan', () => {
     });
     // 80 is left out of the four ports of the probe, too.
     expect(node('tcp_probe_discovery').options).toMatchObject({ ports: '22,25,443', retry: 1 });
-    // Per host: ICMP twice, three ports twice, one port once.
-    expect(data.packets_estimate).toBe(123 * (2 + 6 + 1));
+    // Per host: ICMP and ARP twice, three ports twice, one port once.
+    expect(data.packets_estimate).toBe(123 * (2 + 2 + 6 + 1));
     expect(data.duration_estimate_seconds).toBeGreaterThanOrEqual(Math.floor(data.packets_estimate / 100));
 
     expect((await service.app.inject('/api/v1/scans')).json().data.total).toBe(0);
@@ -85,7 +85,6 @@ describe('POST /api/v1/scans/plan', () => {
       { targets: ['10.0.0.1'], options: { discovery_timeout: '3' } },
       { targets: ['10.0.0.1'], options: { timeout: '1h', discovery_timeout: '1ms' } },
       { targets: ['10.0.0.1'], options: { discover_profile: 'loud' } },
-      { targets: ['10.0.0.1'], options: { scan_type: 'syn' } },
       { targets: ['10.0.0.0/8'] },
     ]) {
       const [planned, submitted] = [await post(body), await post(body, '/api/v1/scans')];
