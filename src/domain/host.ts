@@ -2,7 +2,7 @@
 export interface Host {
   ip: string;
   hostname?: string | undefined;
-  /** Milliseconds from probe to answer; null when only another host's word is known. */
+  /** Milliseconds from probe to answer; null when that was not measured, or only another host's word is known. */
   latency_ms: number | null;
   mac?: string | undefined;
   vendor?: string | undefined;

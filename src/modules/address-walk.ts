@@ -51,6 +51,11 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
     return value;
   }
 
+  /** Whether it was taken and its outcome is not known. */
+  isOpen(address: string): boolean {
+    return this.#open.has(address);
+  }
+
   settle(address: string): void {
     if (this.#open.delete(address)) this.#settled += 1;
   }

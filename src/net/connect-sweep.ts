@@ -1,4 +1,5 @@
 import { type Address, parseAddress } from '../domain/address.ts';
+import { untilAborted } from './abort.ts';
 import { synPatienceMs } from './attempt.ts';
 import { localTrouble } from './failure.ts';
 import type { Hold } from './hold.ts';
@@ -11,8 +12,8 @@ import type { RateLimiter } from './rate.ts';
 import type { Slots } from './slots.ts';
 import type { SweepJob, SynOutcome } from './syn-sweep.ts';
 
-/** Part of the places for connections that sweeps may hold: who talks to the ports they find needs some too. */
-const placeShare = 0.75;
+/** Places for connections that sweeps leave to those who talk to the ports they find; a quarter where there are few. */
+const placesLeft = 16;
 /** Places that others have given back are taken after this time. */
 const placesMs = 100;
 
@@ -62,11 +63,12 @@ export class ConnectSweeper {
   }
 
   /** Why connections cannot be made in this way here, or null. */
-  async obstacle(): Promise<string | null> {
+  async obstacle(signal: AbortSignal): Promise<string | null> {
     try {
-      await this.#started();
+      await untilAborted(this.#started(), signal);
       return null;
     } catch (error) {
+      signal.throwIfAborted();
       return (error as Error).message;
     }
   }
@@ -145,7 +147,8 @@ export class ConnectSweeper {
   #takePlaces(engine: ConnectEngine): void {
     const { slots, mostConnections } = this.#input;
     const wanted = Math.max(0, ...[...this.#jobs].map(({ concurrency }) => concurrency));
-    const most = Math.min(wanted, Math.max(1, Math.floor(mostConnections * placeShare)));
+    const left = Math.min(placesLeft, Math.floor(mostConnections / 4));
+    const most = Math.min(wanted, mostConnections - left);
     while (this.#places < most && slots.tryAcquire()) this.#places += 1;
     engine.most = Math.min(this.#places, most);
   }

@@ -1,6 +1,7 @@
 import type { AddressSet } from '../domain/address-set.ts';
 import type { Exchange, TlsObservation } from '../domain/banner.ts';
 import type { ConnectJob } from './connect-sweep.ts';
+import type { PingType } from './packets/echo.ts';
 import type { SynJob, SynOutcome } from './syn-sweep.ts';
 
 /**
@@ -17,7 +18,7 @@ export interface NetworkGate {
   /** One TCP connection attempt kept open for a dialogue. */
   connect(host: string, port: number, options: DialOptions): Promise<DialResult>;
 
-  /** ICMP or ICMPv6 echo; yields the hosts that answered. `method` names the socket that was used. */
+  /** ICMP or ICMPv6 echo, and ICMP timestamps; yields the hosts that answered, and to what. */
   ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingAnswer>;
 
   /**
@@ -36,7 +37,7 @@ export interface NetworkGate {
   sweepSyn(job: SynJob): Promise<SynOutcome[]>;
 
   /** Why `sweepConnect` cannot be used here (`probeTcp` can), or null. */
-  connectObstacle(): Promise<string | null>;
+  connectObstacle(signal: AbortSignal): Promise<string | null>;
 
   /** Full connections that are reset at once, for the same ports of many hosts. @throws Error when a thread fails */
   sweepConnect(job: ConnectJob): Promise<SynOutcome[]>;
@@ -162,6 +163,11 @@ export interface PingOptions {
   /** Further tries for a host that stays silent. */
   retries: number;
   signal: AbortSignal;
+  /**
+   * Each host is asked with them in turn until it answers; by default with `echo` alone. `timestamp` is for IPv4 and
+   * `raw` only: it is left out where it cannot be sent.
+   */
+  types?: readonly PingType[];
   /** Called for each host that stayed silent, or could not be asked. */
   onSilent?: (host: string) => void;
 }
@@ -169,6 +175,7 @@ export interface PingOptions {
 export interface PingAnswer {
   host: string;
   latencyMs: number;
+  type: PingType;
 }
 
 export interface Neighbourhood {
@@ -180,12 +187,12 @@ export interface Neighbourhood {
   dead: string[];
 }
 
-export interface NeighbourSweepOptions extends PingOptions {
+export interface NeighbourSweepOptions extends Omit<PingOptions, 'types'> {
   /** Ask on this interface only; null: on every one. */
   interface: string | null;
 }
 
-export interface NeighbourAnswer extends PingAnswer {
+export interface NeighbourAnswer extends Omit<PingAnswer, 'type'> {
   /** `52:54:00:12:34:56` */
   mac: string;
   method: 'arp' | 'ndp';

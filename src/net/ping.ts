@@ -3,7 +3,15 @@ import { type Address, type Family, parseAddress } from '../domain/address.ts';
 import { onAbort } from './abort.ts';
 import { localTrouble } from './failure.ts';
 import type { PingAnswer, PingOptions } from './gate.ts';
-import { batchSize, type EchoReply, type EchoRequest, EchoSocket, randomNonce } from './packets/echo.ts';
+import {
+  batchSize,
+  type EchoReply,
+  type EchoRequest,
+  EchoSocket,
+  expectedNonce,
+  type PingType,
+  randomNonce,
+} from './packets/echo.ts';
 import type { RateLimiter } from './rate.ts';
 
 /** Most hosts that are waited for at the same time; the memory of a sweep is bounded by it. */
@@ -25,6 +33,8 @@ interface PingRun extends PingOptions {
 
 type Method = { method: 'raw' | 'datagram' | 'none'; reason: string };
 
+const echoOnly: readonly PingType[] = ['echo'];
+
 /** How echo requests of a family leave this machine. Opens a socket for the answer and closes it. */
 export function choosePingMethod(family: Family): Method {
   const socket = EchoSocket.open(family);
@@ -35,8 +45,9 @@ export function choosePingMethod(family: Family): Method {
 }
 
 /**
- * Echo requests to every host, at the rate of the gate, with a window of hosts that are waited for. A silent host is
- * asked again, and dropped one timeout after the last try. Hosts of a family without a socket are passed over.
+ * Echo or timestamp requests to every host, at the rate of the gate, with a window of hosts that are waited for. A silent host is
+ * asked again, with the next type where there are several, and dropped one timeout after the last try. Hosts of a family
+ * without a socket are passed over, and those that none of the types is for: timestamps need IPv4 and a raw socket.
  */
 export async function* ping(
   hosts: AsyncIterable<string> | Iterable<string>,
@@ -62,6 +73,8 @@ export async function* ping(
 interface Outstanding extends EchoRequest {
   host: string;
   family: Family;
+  /** What it is asked by, in turn; each retry begins anew. */
+  types: readonly PingType[];
   /** performance.now() of each request. */
   sentAt: number[];
   /** performance.now() at which it is asked again or dropped; Infinity while it waits to be sent. */
@@ -79,13 +92,10 @@ class EchoSweep {
   #wake: (() => void) | null = null;
   #lastActivity = 0;
   #lastExpiry = 0;
-  /** Time between the tries for one host; the last one is waited for a full timeout. */
-  #spacing: number;
   #closed = false;
 
   constructor(hosts: AsyncIterable<string> | Iterable<string>, options: PingRun) {
     this.#options = options;
-    this.#spacing = Math.max(1, options.timeoutMs / (options.retries + 1));
     this.#source = new ItemSource(hosts, () => this.#wake?.());
   }
 
@@ -110,7 +120,7 @@ class EchoSweep {
     this.#lastExpiry = now;
     for (const host of this.#waiting.values()) {
       if (host.due > now) continue;
-      if (host.attempt <= this.#options.retries) this.#enqueue(host);
+      if (host.attempt < this.#tries(host)) this.#enqueue(host);
       else {
         this.#forget(host);
         this.#options.onSilent?.(host.host);
@@ -166,11 +176,17 @@ class EchoSweep {
   #prepare(text: string): Outstanding | null {
     const canonical = this.#options.admit(text);
     const address = canonical === null ? null : parseAddress(canonical);
-    if (canonical === null || !address || !this.#socket(address.family)) return null;
+    const socket = address && this.#socket(address.family);
+    if (canonical === null || !address || !socket) return null;
+    const types = typesOn(socket, this.#options.types ?? echoOnly);
+    const [type] = types;
+    if (!type) return null;
     const sequence = this.#freeSequences.pop() as number;
     const host: Outstanding = {
       host: canonical,
       family: address.family,
+      types,
+      type,
       address: addressBytes(address),
       scopeId: scopeIdOf(address.zone),
       sequence,
@@ -226,30 +242,42 @@ class EchoSweep {
     this.#options.onSent(sent);
     for (const code of refusals) this.#options.onUnsent(localTrouble(code));
     for (const host of group.slice(0, done)) {
-      host.sentAt.push(now);
-      host.attempt += 1;
-      host.due = now + (host.attempt > this.#options.retries ? this.#options.timeoutMs : this.#spacing);
+      this.#asked(host, now);
+      if (host.attempt === this.#tries(host)) host.due = now + this.#options.timeoutMs;
     }
     // The kernel had no room: the rest goes with the next tokens; each try costs one, so this ends.
-    for (const host of group.slice(done)) this.#defer(host, now);
+    for (const host of group.slice(done)) this.#asked(host, now);
   }
 
-  #defer(host: Outstanding, now: number): void {
+  #asked(host: Outstanding, now: number): void {
     host.sentAt.push(now);
     host.attempt += 1;
-    host.due = now + this.#spacing;
+    host.type = host.types[host.attempt % host.types.length] as PingType;
+    // Between the tries for one host; the last one is waited for a full timeout.
+    host.due = now + Math.max(1, this.#options.timeoutMs / this.#tries(host));
+  }
+
+  #tries({ types }: Outstanding): number {
+    return types.length * (this.#options.retries + 1);
   }
 
   #accept(reply: EchoReply, family: Family): PingAnswer | null {
     const host = this.#waiting.get(reply.sequence);
     if (!host || host.family !== family) return null;
     const sentAt = host.sentAt[reply.attempt];
-    if (sentAt === undefined || !equal(host.nonce, reply.nonce) || !equal(host.address, reply.address))
-      return null;
+    if (sentAt === undefined || reply.type !== host.types[reply.attempt % host.types.length]) return null;
+    const { type, nonce } = reply;
+    if (!equal(expectedNonce({ type, nonce: host.nonce }), nonce)) return null;
+    if (!equal(host.address, reply.address)) return null;
     this.#forget(host);
     this.#lastActivity = performance.now();
-    return { host: host.host, latencyMs: performance.now() - sentAt };
+    return { host: host.host, latencyMs: performance.now() - sentAt, type };
   }
+}
+
+/** The types that can leave by a socket. */
+function typesOn({ family, method }: EchoSocket, types: readonly PingType[]): readonly PingType[] {
+  return family === 4 && method === 'raw' ? types : types.filter((type) => type === 'echo');
 }
 
 /** Items one by one without waiting: an asynchronous source is read one item ahead. */

@@ -200,8 +200,8 @@ class ScopedGate implements ScanGate {
     return this.#sweeper;
   }
 
-  connectObstacle(): Promise<string | null> {
-    return this.#connecting().obstacle();
+  connectObstacle(signal: AbortSignal): Promise<string | null> {
+    return this.#connecting().obstacle(signal);
   }
 
   async sweepConnect(job: ConnectJob): Promise<SynOutcome[]> {

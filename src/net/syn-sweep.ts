@@ -54,7 +54,14 @@ export interface SynJob extends SweepJob {
   sourceIp: string;
   /** Most packets per second to one host; 0 = only the rate counts. */
   hostRate: number;
+  /**
+   * Only which hosts live is asked. Told once for each host with its first answer, also for one that had answered
+   * before an interruption; a host that has answered gets no further probe.
+   */
+  onAlive?(host: string, reason: SignOfLife): void;
 }
+
+export type SignOfLife = 'syn-ack' | 'rst';
 
 /** How far a job is: what belongs together goes the same way. */
 export interface SynState {
@@ -167,6 +174,7 @@ export class SynSweeper {
     onState: (state: ChunkState) => void,
   ): Promise<SynOutcome[]> {
     const { ports } = job;
+    const alive = new Alive(job, part.hosts);
     const { outcome, drop } = engine.run({
       plan: this.#planOf(job, part),
       signal: job.signal,
@@ -174,15 +182,21 @@ export class SynSweeper {
         for (const endpoint of endpoints) {
           const host = Math.floor(endpoint / ports.length);
           job.onOpen(part.hosts[host] as string, ports[endpoint % ports.length] as number);
+          alive.tell(host, 'syn-ack');
         }
       },
-      onState,
+      onState: (state) => {
+        onState(state);
+        alive.tellIn(state);
+      },
     });
+    if (part.restored) alive.tellIn(part.restored);
     const running = { hosts: part.hosts, drop };
     this.#running.add(running);
     // The scope may have changed while the way was looked for.
     this.narrowed();
     const { state, failure } = await outcome.finally(() => this.#running.delete(running));
+    alive.tellIn(state);
     const stopped = job.signal.aborted || failure !== null;
     return part.hosts.map((host, at) =>
       outcomeOf(host, at, state, { planned: ports.length, stopped, failure }),
@@ -204,6 +218,7 @@ export class SynSweeper {
       macs,
       tries: job.retries + 1,
       hostRate: job.hostRate,
+      untilAnswer: job.onAlive !== undefined,
       key,
       waits: {
         between: Math.max(betweenMs, slowest),
@@ -234,9 +249,11 @@ export class SynSweeper {
     const parts: Part[] = [];
     for (const { hosts, key, state } of job.restored?.parts ?? []) {
       const group = hosts.flatMap((ip) => known.get(ip) ?? []);
+      // Where the way to some of them is another one now, all of them begin anew.
+      const [part] = group.length === hosts.length ? await this.#grouped(group, job, [], key) : [];
+      if (part?.hosts.length !== hosts.length) continue;
       for (const { ip } of group) known.delete(ip);
-      const [part] = group.length === hosts.length ? await this.#grouped(group, job, outcomes, key) : [];
-      if (part && part.hosts.length === hosts.length) parts.push({ ...part, restored: state });
+      parts.push({ ...part, restored: state });
     }
     return [...parts, ...(await this.#grouped([...known.values()], job, outcomes, null))];
   }
@@ -369,6 +386,34 @@ export class SynSweeper {
       this.#routes = { table: RouteTable.read(), readAt: now };
     }
     return this.#routes.table;
+  }
+}
+
+/** The hosts of a part that have answered. */
+class Alive {
+  readonly #job: SynJob;
+  readonly #hosts: readonly string[];
+  readonly #told: Uint8Array;
+
+  constructor(job: SynJob, hosts: readonly string[]) {
+    this.#job = job;
+    this.#hosts = hosts;
+    this.#told = new Uint8Array(hosts.length);
+  }
+
+  /** Unless that was done before, or nobody asks. */
+  tell(host: number, reason: SignOfLife): void {
+    if (!this.#job.onAlive || this.#told[host] === 1) return;
+    this.#told[host] = 1;
+    this.#job.onAlive(this.#hosts[host] as string, reason);
+  }
+
+  tellIn({ counts: { open, closed } }: ChunkState): void {
+    if (!this.#job.onAlive) return;
+    for (const host of this.#hosts.keys()) {
+      if (open[host] !== 0) this.tell(host, 'syn-ack');
+      else if (closed[host] !== 0) this.tell(host, 'rst');
+    }
   }
 }
 

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ArpOutcome, ArpTrial } from '../../../test/arp-trial.ts';
+import type { DiscoveryOutcome, DiscoveryTrial } from '../../../test/discovery-trial.ts';
 import { tryModule } from '../../../test/module-trial.ts';
 import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
 import arp_discovery from './arp_discovery.ts';
 
-const arpTrial = fileURLToPath(new URL('../../../test/arp-trial.ts', import.meta.url));
+const script = fileURLToPath(new URL('../../../test/discovery-trial.ts', import.meta.url));
 
 describe('arp_discovery', () => {
   it('passes loopback over in silence: it is no link', async () => {
@@ -45,7 +45,8 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     peer?.close();
   });
 
-  const run = (trial: ArpTrial) => own.run<ArpOutcome>(arpTrial, trial);
+  const run = (trial: Omit<DiscoveryTrial, 'module'>) =>
+    own.run<DiscoveryOutcome>(script, { module: 'arp_discovery', ...trial });
   const quick = { timeout: '200ms', retry: 1, rate: 100_000 };
 
   it('finds the hosts of attached networks with MAC and vendor, and sends nothing beyond them', async () => {

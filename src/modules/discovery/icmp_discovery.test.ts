@@ -1,7 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DiscoveryOutcome, DiscoveryTrial } from '../../../test/discovery-trial.ts';
 import { tryModule } from '../../../test/module-trial.ts';
 import type { Host } from '../../domain/host.ts';
+import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
 import icmp_discovery from './icmp_discovery.ts';
+
+const script = fileURLToPath(new URL('../../../test/discovery-trial.ts', import.meta.url));
 
 const hosts = (trial: { published: Map<string, unknown[]> }) =>
   (trial.published.get('discovered_hosts') ?? []) as Host[];
@@ -22,5 +27,84 @@ describe('icmp_discovery', () => {
     expect(hosts(trial)).toHaveLength(255);
     expect(hosts(trial).find(({ ip }) => ip === '::1')).toMatchObject({ method: 'icmp-echo' });
     for (const { latency_ms } of hosts(trial)) expect(latency_ms).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
+  let own: Namespace;
+  let peer: Namespace;
+
+  beforeAll(() => {
+    own = new Namespace();
+    peer = new Namespace();
+    own.join('eth0', peer);
+    own.ip('addr add 10.9.0.1/24 dev eth0');
+    own.ip('addr add fd09::1/64 dev eth0 nodad');
+    for (const at of [2, 3]) peer.ip(`addr add 10.9.0.${at}/24 dev eth0`);
+    peer.ip('addr add fd09::5/64 dev eth0 nodad');
+    for (const key of ['icmp_ratelimit=0', 'icmp_msgs_per_sec=100000'])
+      peer.exec('sysctl', '-qw', `net.ipv4.${key}`);
+  });
+
+  afterAll(() => {
+    own?.close();
+    peer?.close();
+  });
+
+  const run = (trial: Partial<DiscoveryTrial> & { types: string }) =>
+    own.run<DiscoveryOutcome>(script, {
+      module: 'icmp_discovery',
+      targets: ['10.9.0.2', '10.9.0.3', '10.9.0.9', 'fd09::5'],
+      config: { timeout: '300ms', retry: 1, rate: 100_000, types: trial.types },
+      ...trial,
+    });
+  const found = ({ hosts }: DiscoveryOutcome) => hosts.map(({ ip, method }) => `${ip} ${method}`).sort();
+
+  it('takes a timestamp for a sign of life; IPv6 has none, which is said', async () => {
+    const outcome = await run({ types: 'timestamp' });
+    expect(found(outcome)).toEqual(['10.9.0.2 icmp-timestamp', '10.9.0.3 icmp-timestamp']);
+    for (const { latency_ms } of outcome.hosts) expect(latency_ms).toBeGreaterThan(0);
+    expect(outcome.warnings).toEqual([
+      'timestamp_unavailable: IPv6 addresses are not asked: ICMPv6 has no timestamps',
+    ]);
+    // The silent one twice.
+    expect(outcome.sent).toBe(4);
+  });
+
+  it('asks by the other message when the first stays without answer', async () => {
+    expect(found(await run({ types: 'echo,timestamp' }))).toEqual([
+      '10.9.0.2 icmp-echo',
+      '10.9.0.3 icmp-echo',
+      'fd09::5 icmp-echo',
+    ]);
+    peer.exec('sysctl', '-qw', 'net.ipv4.icmp_echo_ignore_all=1');
+    try {
+      const outcome = await run({ types: 'echo,timestamp' });
+      expect(found(outcome)).toEqual([
+        '10.9.0.2 icmp-timestamp',
+        '10.9.0.3 icmp-timestamp',
+        'fd09::5 icmp-echo',
+      ]);
+      // Two and two, one for IPv6, and both messages twice for the silent one.
+      expect(outcome.sent).toBe(2 + 2 + 1 + 4);
+      expect(outcome.warnings).toEqual([
+        'timestamp_unavailable: IPv6 addresses are asked by echo alone: ICMPv6 has no timestamps',
+      ]);
+    } finally {
+      peer.exec('sysctl', '-qw', 'net.ipv4.icmp_echo_ignore_all=0');
+    }
+  });
+
+  it('T-071 says that datagram sockets cannot ask for timestamps', async () => {
+    own.exec('sysctl', '-qw', 'net.ipv4.ping_group_range=0 2147483647');
+    const targets = ['10.9.0.2'];
+    const both = await run({ types: 'echo,timestamp', targets, unprivileged: true });
+    expect(found(both)).toEqual(['10.9.0.2 icmp-echo']);
+    expect(both.warnings).toEqual([
+      expect.stringMatching(/^timestamp_unavailable: IPv4 addresses are asked by echo alone: .*CAP_NET_RAW/),
+    ]);
+    const alone = await run({ types: 'timestamp', targets, unprivileged: true });
+    expect(alone.warnings).toEqual([expect.stringMatching(/IPv4 addresses are not asked/)]);
+    expect([alone.hosts, alone.sent]).toEqual([[], 0]);
   });
 });

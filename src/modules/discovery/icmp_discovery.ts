@@ -1,21 +1,26 @@
 import type { Host } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
-import { defineModule } from '../../engine/module.ts';
+import { defineModule, type ExecContext } from '../../engine/module.ts';
+import type { NetworkGate, PingAnswer } from '../../net/gate.ts';
 import { AddressWalk } from '../address-walk.ts';
 import { discoveryOptions } from './discovery-options.ts';
+
+type PingType = PingAnswer['type'];
 
 export default defineModule({
   name: 'icmp_discovery',
   type: 'discovery',
   version: '1.0.0',
-  description: 'Finds live hosts by ICMP and ICMPv6 echo, through a raw or a datagram socket.',
+  description:
+    'Finds live hosts by ICMP and ICMPv6 echo, through a raw or a datagram socket, and by ICMP timestamps.',
   options: {
     ...discoveryOptions,
     types: {
       Type: 'string',
-      Description: 'ICMP messages to send; this build knows echo only.',
+      Description:
+        'ICMP messages to send, in turn until one is answered; timestamp is for IPv4 only and needs CAP_NET_RAW.',
       Default: 'echo',
-      Enum: ['echo'],
+      Enum: ['echo', 'timestamp', 'echo,timestamp'],
     },
   },
   requires: ['targets'],
@@ -27,6 +32,8 @@ export default defineModule({
       ctx.warn('icmp_unavailable', `ICMP discovery was skipped: ${reason}`);
       return;
     }
+    const types = ctx.options.types.split(',') as PingType[];
+    if (types.includes('timestamp')) warnOfTimestamps(net, method, types, ctx);
     const hosts = new AddressWalk(net.addresses, ctx.restored);
     const total = Number(net.addresses.size);
     ctx.checkpoint(() => hosts.state());
@@ -38,13 +45,32 @@ export default defineModule({
       timeoutMs: ctx.options.timeout,
       retries: ctx.options.retry,
       signal: ctx.signal,
+      types,
       onSilent: settle,
     });
-    await forEachItem(ctx, answers, { concurrency: 1 }, async ({ host, latencyMs }) => {
+    await forEachItem(ctx, answers, { concurrency: 1 }, async ({ host, latencyMs, type }) => {
       const latency = Math.round(latencyMs * 1000) / 1000;
-      await data.append<Host>('discovered_hosts', { ip: host, latency_ms: latency, method: 'icmp-echo' });
+      await data.append<Host>('discovered_hosts', { ip: host, latency_ms: latency, method: `icmp-${type}` });
       settle(host);
     });
     ctx.progress(total, total);
   },
 });
+
+/** Says which addresses get no timestamp request, and why. */
+function warnOfTimestamps(
+  net: NetworkGate,
+  method: string,
+  types: readonly PingType[],
+  ctx: Pick<ExecContext, 'warn'>,
+): void {
+  const instead = types.includes('echo') ? 'asked by echo alone' : 'not asked';
+  const has = (family: 4 | 6) => net.addresses.intervals.some((interval) => interval.family === family);
+  if (has(4) && method !== 'raw') {
+    const reason = 'ICMP timestamps need a raw socket; grant CAP_NET_RAW';
+    ctx.warn('timestamp_unavailable', `IPv4 addresses are ${instead}: ${reason}`, 'IPv4');
+  }
+  if (has(6)) {
+    ctx.warn('timestamp_unavailable', `IPv6 addresses are ${instead}: ICMPv6 has no timestamps`, 'IPv6');
+  }
+}

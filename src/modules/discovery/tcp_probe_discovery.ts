@@ -1,11 +1,13 @@
+import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
 import { type DataContext, defineModule, type ExecContext } from '../../engine/module.ts';
 import { portCatalogue } from '../../knowledge/ports.ts';
 import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate } from '../../net/gate.ts';
-import { AddressWalk } from '../address-walk.ts';
+import { AddressWalk, type WalkState } from '../address-walk.ts';
 import { discoveryOptions } from './discovery-options.ts';
+import { SynProbe, type SynProbeState } from './syn-probe.ts';
 
 /** Hosts that are waited for at the same time. */
 const hostsAtOnce = 256;
@@ -13,6 +15,9 @@ const hostsAtOnce = 256;
 const staggerMs = 50;
 /** Reason of the abort that ends the other probes of a host; a shared one, because each own one would cost a stack. */
 const answered = new Error('the host has answered');
+
+/** Whichever way was taken before an interruption is taken again. */
+type Saved = { way: 'syn'; state: SynProbeState } | { way: 'connect'; walk: WalkState };
 
 export default defineModule({
   name: 'tcp_probe_discovery',
@@ -28,7 +33,9 @@ export default defineModule({
     },
     method: {
       Type: 'string',
-      Description: 'auto and connect make full connections; syn is not in this build.',
+      Description:
+        'syn sends raw SYN packets, which needs CAP_NET_RAW and a process of its own; connect makes full connections; ' +
+        'auto makes connections unless scan_type asks for raw packets.',
       Default: 'auto',
       Enum: ['auto', 'syn', 'connect'],
     },
@@ -36,29 +43,68 @@ export default defineModule({
   requires: ['targets'],
   provides: ['discovered_hosts'],
   async execute(ctx, data) {
-    if (ctx.options.method === 'syn') {
-      throw new Error('tcp_probe_discovery: the method syn is not in this build yet; use auto or connect');
-    }
     const ports = parsePorts(ctx.options.ports, portCatalogue).tcp;
     const net = ctx.net.limitedTo(ctx.options.rate);
-    const total = Number(net.addresses.size);
-    const hosts = new AddressWalk(net.addresses, ctx.restored);
-    ctx.checkpoint(() => hosts.state());
-    const knock = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
-    // The lanes share one iterator: each takes the next host when it is done with one.
-    const lane = async () => {
-      for (const host of hosts) {
-        if (ctx.signal.aborted) return;
-        await knockOn(host, knock, ctx, data);
-        // A host that the abort cut short has no outcome.
-        if (!ctx.signal.aborted) hosts.settle(host);
-        ctx.progress(hosts.settled, total);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(hostsAtOnce, total) }, lane));
-    ctx.signal.throwIfAborted();
+    const saved = ctx.restored as Saved | null;
+    const way = saved ? begunWay(saved, ctx) : await chooseWay(ctx.options.method, net, ctx);
+    if (way === 'connect') {
+      const walk = saved?.way === 'connect' ? saved.walk : null;
+      return await knockOnAll(new AddressWalk(net.addresses, walk), { net, ports }, ctx, data);
+    }
+    const before = saved?.way === 'syn' ? saved.state : null;
+    const probe = new SynProbe({ ctx, data, net, ports, before });
+    ctx.checkpoint(() => ({ way: 'syn', state: probe.state() }) satisfies Saved);
+    await probe.run();
   },
 });
+
+function begunWay({ way }: Saved, ctx: Pick<ExecContext, 'method'>): Saved['way'] {
+  ctx.method(`${way === 'syn' ? 'raw packets' : 'connections'}: the scan began with them`);
+  return way;
+}
+
+/** @throws PortolanError `permission` when raw packets were asked for and cannot be had */
+async function chooseWay(
+  method: string,
+  net: NetworkGate,
+  ctx: Pick<ExecContext, 'signal' | 'method'>,
+): Promise<Saved['way']> {
+  if (method !== 'syn') {
+    ctx.method(method === 'auto' ? 'connections: nobody asked for raw packets' : 'connections: asked for');
+    return 'connect';
+  }
+  const obstacle = await net.synObstacle(ctx.signal);
+  if (obstacle === null) {
+    ctx.method('raw packets: CAP_NET_RAW is there');
+    return 'syn';
+  }
+  throw new PortolanError('permission', `no raw packets: ${obstacle}`);
+}
+
+async function knockOnAll(
+  hosts: AddressWalk,
+  { net, ports }: { net: NetworkGate; ports: number[] },
+  ctx: Pick<ExecContext, 'signal' | 'progress' | 'checkpoint'> & {
+    options: { timeout: number; retry: number };
+  },
+  data: DataContext,
+): Promise<void> {
+  const total = Number(net.addresses.size);
+  ctx.checkpoint(() => ({ way: 'connect', walk: hosts.state() }) satisfies Saved);
+  const knock = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
+  // The lanes share one iterator: each takes the next host when it is done with one.
+  const lane = async () => {
+    for (const host of hosts) {
+      if (ctx.signal.aborted) return;
+      await knockOn(host, knock, ctx, data);
+      // A host that the abort cut short has no outcome.
+      if (!ctx.signal.aborted) hosts.settle(host);
+      ctx.progress(hosts.settled, total);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(hostsAtOnce, total) }, lane));
+  ctx.signal.throwIfAborted();
+}
 
 interface Knock {
   net: NetworkGate;

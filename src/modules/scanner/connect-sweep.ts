@@ -4,10 +4,13 @@ import type { OptionValues } from '../../engine/options.ts';
 import { onAbort } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate.ts';
 import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
+import type { SweepJob } from '../../net/syn-sweep.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
+import { SynScan, type SynScanState } from './syn-scan.ts';
 
 /** Hosts that are swept side by side, so that no single host gets all probes at once. */
 const hostWindow = 64;
@@ -17,17 +20,64 @@ const progressStep = 50;
 
 type SweepContext = Omit<ExecContext, 'options'> & { options: OptionValues<typeof scanOptions> };
 
-/** Sweeps the planned TCP ports of the hosts by full connections. @param restored of an interrupted run, or null */
+/** A sweep goes on in the way in which it began. */
+export type ConnectState = { pieces: SynScanState } | { pairs: SweepState };
+
+/**
+ * Sweeps the planned TCP ports of the hosts by full connections.
+ * @param restored of an interrupted run, or null
+ * @param onWay told how the connections are made, and why so
+ */
 export async function sweepByConnect(
   ctx: SweepContext,
   data: DataContext,
+  restored: ConnectState | null,
+  keep: (state: () => ConnectState) => void,
+  onWay: (way: string) => void = () => undefined,
+): Promise<void> {
+  const net = ctx.net.limitedTo(ctx.options.rate);
+  const before = restored && 'pieces' in restored ? restored.pieces : null;
+  const inPairs = restored !== null && 'pairs' in restored;
+  const obstacle = inPairs ? 'the scan began without' : await net.connectObstacle(ctx.signal);
+  if (obstacle === null) {
+    onWay('connections by threads: epoll is there');
+    return await sweepPieces(ctx, data, net, before, keep);
+  }
+  onWay(`connections by socket objects: ${obstacle}`);
+  await sweepPairs(ctx, data, net, inPairs ? restored.pairs : null, keep);
+}
+
+/** By threads that make thousands of connections. */
+async function sweepPieces(
+  ctx: SweepContext,
+  data: DataContext,
+  net: NetworkGate,
+  before: SynScanState | null,
+  keep: (state: () => ConnectState) => void,
+): Promise<void> {
+  const { concurrency } = ctx.options;
+  const knownUp = data.has('discovered_hosts');
+  const ports = plannedTcpPorts(ctx.options);
+  const hosts = knownUp
+    ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
+    : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
+  const sweep = (job: SweepJob) => net.sweepConnect({ ...job, concurrency });
+  const scan = new SynScan({ ctx, data, sweep, ports, hosts, knownUp, before });
+  keep(() => ({ pieces: scan.state() }));
+  await scan.run();
+}
+
+/** By sockets of Node.js: everywhere. */
+async function sweepPairs(
+  ctx: SweepContext,
+  data: DataContext,
+  net: NetworkGate,
   restored: SweepState | null,
-  keep: (state: () => SweepState) => void,
+  keep: (state: () => ConnectState) => void,
 ): Promise<void> {
   const discovered = data.has('discovered_hosts');
-  const saved = restored;
-  const walk = discovered ? null : new AddressWalk(ctx.net.addresses, saved?.walk);
-  const sweep = new Sweep(ctx, data, saved, {
+  const walk = discovered ? null : new AddressWalk(ctx.net.addresses, restored?.walk);
+  const sweep = new Sweep(ctx, data, restored, {
     ports: plannedTcpPorts(ctx.options),
     hosts: walk ?? hostTexts(data.stream<Host>('discovered_hosts')),
     walk,
@@ -35,9 +85,9 @@ export async function sweepByConnect(
     hostsTotal: discovered ? undefined : Number(ctx.net.addresses.size),
     retries: ctx.options.retries,
     timeoutMs: ctx.options.timeout,
-    net: ctx.net.limitedTo(ctx.options.rate),
+    net,
   });
-  keep(() => sweep.state());
+  keep(() => ({ pairs: sweep.state() }));
   await sweep.run(ctx.options.concurrency);
 }
 
@@ -74,7 +124,7 @@ interface HostSweep {
 }
 
 /** How far a sweep is, as a checkpoint keeps it: a pair that was done is not tried again. */
-export interface SweepState {
+interface SweepState {
   /** Key of the order of the ports. */
   key: WalkKey;
   walk: WalkState | null;
@@ -83,7 +133,7 @@ export interface SweepState {
 
 /** Sweeps hosts x ports with a window of hosts; memory does not grow with the number of hosts. */
 class Sweep {
-  #ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded'>;
+  #ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>;
   #data: DataContext;
   #plan: SweepPlan;
   /** The planned ports in random order. */
@@ -101,7 +151,7 @@ class Sweep {
   #pairsDone: number;
 
   constructor(
-    ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded'>,
+    ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>,
     data: DataContext,
     saved: SweepState | null,
     plan: SweepPlan,
@@ -194,6 +244,8 @@ class Sweep {
     }
     this.#unfinished.delete(host.ip);
     this.#plan.walk?.settle(host.ip);
+    const { open, closed, filtered, not_tried } = counts;
+    this.#ctx.cover({ open, closed, filtered, not_tried });
   }
 
   /** The next pair of the hosts in the window in turn, or null when the window has none. */

@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
-import type { NetworkGate } from '../../net/gate.ts';
+import { compileScope } from '../../domain/scope.ts';
+import { parseTargets } from '../../domain/target.ts';
+import type { NetworkGate, ScanGate } from '../../net/gate.ts';
+import { RateLimiter } from '../../net/rate.ts';
+import { createGate } from '../../net/scoped-gate.ts';
 import connect_scanner from './connect_scanner.ts';
 import { answersEverything } from './liar.ts';
 
@@ -114,6 +118,77 @@ describe('connect_scanner', () => {
     expect(counts(trial)).toHaveLength(1022);
   });
 
+  it('sweeps all ports of a host completely and exactly', async () => {
+    const ports = await Promise.all(Array.from({ length: 40 }, () => listen(() => undefined, '127.66.9.9')));
+    const trial = await tryModule(connect_scanner, {
+      config: { ports: 'all', rate: 100_000 },
+      inputs: { targets: [] },
+      targets: ['127.66.9.9'],
+    });
+    const found = openPorts(trial).map(({ port }) => port);
+    expect(found).toEqual(expect.arrayContaining(ports));
+    expect(new Set(found).size).toBe(found.length);
+    const open = found.length;
+    expect(counts(trial)).toMatchObject([{ open, closed: 65_535 - open, filtered: 0, not_tried: 0 }]);
+  });
+
+  it('sweeps 100 ports of 100 hosts completely', async () => {
+    const port = await listen(() => undefined, '127.66.10.50');
+    const trial = await tryModule(connect_scanner, {
+      config: { ports: `${port},1-99`, rate: 100_000 },
+      inputs: { targets: [] },
+      targets: ['127.66.10.1-127.66.10.100'],
+    });
+    expect(openPorts(trial).map(({ host, port }) => [host, port])).toEqual([['127.66.10.50', port]]);
+    const expected = { closed: 100, filtered: 0, not_tried: 0 };
+    expect(counts(trial)).toHaveLength(100);
+    for (const each of counts(trial))
+      expect(each).toMatchObject(each.host === '127.66.10.50' ? { ...expected, closed: 99 } : expected);
+  });
+
+  it('tells a service that resets what it accepts from a closed port', async () => {
+    const port = await listen((socket) => socket.resetAndDestroy());
+    const trial = await tryModule(connect_scanner, {
+      config: { ports: `${port},1` },
+      inputs: { targets: [] },
+    });
+    expect(openPorts(trial).map(({ port }) => port)).toEqual([port]);
+  });
+
+  it('never touches endpoints of this server', async () => {
+    const [own, other] = [await listen(() => undefined), await listen(() => undefined)];
+    const gate = createGate({
+      addresses: parseTargets(['127.0.0.1']).addresses,
+      scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
+      rate: new RateLimiter({ rate: 1000 }),
+      isOwn: (_, port) => port === own,
+    });
+    const config = { ports: `${own},${other},1` };
+    const trial = await tryModule(connect_scanner, { config, inputs: { targets: [] }, gate });
+    expect(openPorts(trial).map(({ port }) => port)).toEqual([other]);
+    expect(counts(trial)).toMatchObject([{ open: 1, closed: 1, not_tried: 1 }]);
+    expect([gate.packetsSent, gate.spared]).toEqual([2, 1]);
+    await gate.close();
+  });
+
+  it('leaves places for those who talk to the ports it finds', async () => {
+    const gate = loopbackGate(['127.0.0.1'], 8);
+    const port = await listen(() => undefined);
+    const running = tryModule(connect_scanner, {
+      config: { ports: 'all', rate: 2000, concurrency: 1000 },
+      inputs: { targets: [] },
+      gate,
+      signal: AbortSignal.timeout(1000),
+    }).catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const begun = performance.now();
+    const signal = new AbortController().signal;
+    const { state } = await gate.probeTcp('127.0.0.1', port, { timeoutMs: 1000, signal });
+    expect(state).toBe('open');
+    expect(performance.now() - begun).toBeLessThan(300);
+    await running;
+  });
+
   it('refuses UDP with the name of the module for it', async () => {
     await expect(tryModule(connect_scanner, { config: { protocol: 'udp' } })).rejects.toThrow(/udp_scanner/);
   });
@@ -127,6 +202,106 @@ it('a host counts as answering everything only on clear evidence', () => {
   expect(verdict(90, 10)).toBe(false);
   expect(verdict(65, 0)).toBe(true);
   expect(verdict(64, 0)).toBe(false);
+});
+
+describe('a sweep by threads', () => {
+  it.each(['discovered_hosts', 'targets'])(
+    'goes on after a kill without losing or repeating what was settled (from %s)',
+    async (source) => {
+      const hosts = Array.from({ length: 200 }, (_, at) => `127.69.0.${at + 1}`);
+      const shared = {
+        config: { ports: '1-100', rate: 20_000 },
+        inputs: {
+          targets: [],
+          ...(source === 'targets' ? {} : { discovered_hosts: hosts.map((ip) => ({ ip, method: 'test' })) }),
+        },
+        targets: ['127.69.0.1-127.69.0.200'],
+      };
+      const first = loopbackGate(shared.targets) as ScanGate;
+      const before = new Map<string, unknown[]>();
+      let ask: () => unknown = () => null;
+      const abort = new AbortController();
+      const running = tryModule(connect_scanner, {
+        ...shared,
+        gate: first,
+        published: before,
+        signal: abort.signal,
+        checkpoint: (state) => {
+          ask = state;
+        },
+      }).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 900));
+      const restored = JSON.parse(JSON.stringify(ask()));
+      const kept = [...((before.get('port_counts') ?? []) as PortCounts[])];
+      abort.abort(new Error('killed'));
+      await running;
+      expect(first.packetsSent).toBeGreaterThan(1000);
+      await first.close();
+
+      const second = loopbackGate(shared.targets) as ScanGate;
+      const after = new Map<string, unknown[]>();
+      const swept = new Set(kept.map(({ host }) => host));
+      await tryModule(connect_scanner, {
+        ...shared,
+        gate: second,
+        published: after,
+        restored,
+        recorded: (key, record) => key === 'port_counts' && swept.has((record as { host: string }).host),
+      });
+      const all = [...kept, ...((after.get('port_counts') ?? []) as PortCounts[])];
+      expect(all).toHaveLength(hosts.length);
+      for (const each of all) expect(each).toMatchObject({ open: 0, closed: 100, filtered: 0, not_tried: 0 });
+      // The second run need not do what the first one had done, but for its last half second.
+      expect(second.packetsSent).toBeLessThan(20_000);
+      expect(first.packetsSent + second.packetsSent).toBeLessThan(20_000 + 12_000);
+      await second.close();
+    },
+    20_000,
+  );
+
+  it('attempts nothing any more once it is canceled, and accounts for what was left', async () => {
+    const gate = loopbackGate(['127.69.1.0/24']) as ScanGate;
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(new Error('canceled')), 600);
+    const published = new Map<string, unknown[]>();
+    const running = tryModule(connect_scanner, {
+      config: { ports: '1-1000', rate: 5000 },
+      inputs: { targets: [] },
+      targets: ['127.69.1.0/24'],
+      gate,
+      published,
+      signal: abort.signal,
+    });
+    await expect(running).rejects.toThrow('canceled');
+    const sent = gate.packetsSent;
+    const all = (published.get('port_counts') ?? []) as PortCounts[];
+    const sum = all.reduce((total, { closed }) => total + closed, 0);
+    expect(sum).toBeGreaterThan(sent - 200);
+    for (const { closed, not_tried } of all) expect(closed + not_tried).toBe(1000);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(gate.packetsSent).toBe(sent);
+    await gate.close();
+  });
+
+  it('goes on by socket objects where it began with them', async () => {
+    const port = await listen(() => undefined);
+    const host = { ip: '127.0.0.1', next: 1, first: 0, finished: 1, again: [] };
+    const counted = { host: '127.0.0.1', protocol: 'tcp', open: 0, closed: 1, filtered: 0, not_tried: 0 };
+    const key = [1, 2, 3, 4, 5, 6, 7, 8];
+    let ask: () => unknown = () => null;
+    const trial = await tryModule(connect_scanner, {
+      config: { ports: `${port}` },
+      inputs: { targets: [], discovered_hosts: [] },
+      restored: {
+        pairs: { key, walk: null, hosts: [{ ...host, counts: { ...counted, all_ports_open: false } }] },
+      },
+      checkpoint: (state) => {
+        ask = state;
+      },
+    });
+    expect(counts(trial)).toMatchObject([{ closed: 1 }]);
+    expect(ask()).toMatchObject({ pairs: { hosts: [] } });
+  });
 });
 
 describe('an interrupted sweep', () => {
@@ -176,6 +351,8 @@ function countingGate(targets: string[], onProbe: (count: number) => void) {
     throughPauses: (work) => work(),
     synObstacle: (signal) => real.synObstacle(signal),
     sweepSyn: (job) => real.sweepSyn(job),
+    connectObstacle: async () => 'every pair is counted',
+    sweepConnect: (job) => real.sweepConnect(job),
     addresses: real.addresses,
     packetsSent: 0,
     unsent: new Map(),
@@ -203,8 +380,10 @@ async function runUntil(probes: number, options: Parameters<typeof tryModule>[1]
   let left: { state: unknown; counts: PortCounts[]; done: Set<string> } | null = null;
   const counting = countingGate(options.targets, (count) => {
     if (count !== probes) return;
-    const state = JSON.parse(JSON.stringify(ask())) as { hosts: { ip: string; again: number[] }[] };
-    const open = new Set(state.hosts.flatMap(({ ip, again }) => again.map((port) => `${ip}:${port}`)));
+    const state = JSON.parse(JSON.stringify(ask())) as {
+      pairs: { hosts: { ip: string; again: number[] }[] };
+    };
+    const open = new Set(state.pairs.hosts.flatMap(({ ip, again }) => again.map((port) => `${ip}:${port}`)));
     left = {
       state,
       counts: [...((published.get('port_counts') ?? []) as PortCounts[])],

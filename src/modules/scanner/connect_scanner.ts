@@ -1,5 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
-import { type SweepState, sweepByConnect } from './connect-sweep.ts';
+import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { scanOptions } from './scan-options.ts';
 
 export default defineModule({
@@ -15,6 +15,8 @@ export default defineModule({
     if (ctx.options.protocol === 'udp') {
       throw new Error('connect_scanner scans TCP; UDP needs udp_scanner');
     }
-    await sweepByConnect(ctx, data, ctx.restored as SweepState | null, (state) => ctx.checkpoint(state));
+    const restored = ctx.restored as ConnectState | null;
+    const keep = (state: () => ConnectState) => ctx.checkpoint(state);
+    await sweepByConnect(ctx, data, restored, keep, (way) => ctx.method(way));
   },
 });

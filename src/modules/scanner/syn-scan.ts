@@ -13,18 +13,16 @@ const jobsAtOnce = 3;
 /** Open ports that wait for whoever takes them; beyond, no further job begins. */
 const maxWaiting = 20_000;
 
-interface SynOptions {
+interface SweepOptions {
   retries: number;
   timeout: number;
-  interface: string;
-  source_ip: string;
-  host_rate: number;
 }
 
 export interface SynScanInput {
-  ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'warn' | 'cover'> & { options: SynOptions };
+  ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'warn' | 'cover'> & { options: SweepOptions };
   data: DataContext;
-  net: NetworkGate;
+  /** How the ports of some hosts are swept. @param side how many jobs may have the same hosts at the same time */
+  sweep(job: SweepJob, side: number): Promise<SynOutcome[]>;
   ports: number[];
   hosts: HostBatches;
   /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
@@ -38,7 +36,7 @@ export interface SynScanState {
   batches: { hosts: SynHost[]; counts: number[][]; slices: SliceState[] }[];
 }
 
-interface SliceState {
+export interface SliceState {
   /** Which ports: number of the slice. */
   slice: number;
   parts: { hosts: string[]; key: WalkKey; counter: number; settled: string; counts: string }[];
@@ -55,7 +53,7 @@ interface Batch {
   running: number;
 }
 
-/** Sweeps hosts x ports by raw packets, in pieces that the packet engine takes at once. */
+/** Sweeps hosts x ports in pieces that an engine takes at once. */
 export class SynScan {
   readonly #input: SynScanInput;
   readonly #ports: Uint16Array;
@@ -147,37 +145,41 @@ export class SynScan {
   }
 
   async #job(batch: Batch, slice: number, restored: SynState | null): Promise<void> {
-    const { ctx, net } = this.#input;
+    const { ctx } = this.#input;
     const size = this.#sliceSize(batch.hosts.length);
     const ports = this.#ports.slice(slice * size, (slice + 1) * size);
-    const outcomes = await net.sweepSyn({
+    const pairs = batch.hosts.length * ports.length;
+    let told = 0;
+    const job: SweepJob = {
       hosts: batch.hosts,
       ports,
       retries: ctx.options.retries,
       timeoutMs: ctx.options.timeout,
-      interface: ctx.options.interface,
-      sourceIp: ctx.options.source_ip,
-      hostRate: this.#hostRate(batch),
       signal: ctx.signal,
-      onOpen: (host, port) => this.#publish(host, port),
-      onState: (state) => batch.left.set(slice, state),
+      onOpen: (host, port, reason = 'syn-ack') => this.#publish(host, port, reason),
+      onState: (state) => {
+        batch.left.set(slice, state);
+        const done = Math.min(pairs, pairsOf(state));
+        this.#advance(done - told);
+        told = done;
+      },
       restored,
-    });
+    };
+    const outcomes = await this.#input.sweep(job, this.#sideBySide(batch));
     for (const outcome of outcomes) this.#add(batch, outcome);
     batch.left.delete(slice);
     batch.running -= 1;
-    this.#advance(batch.hosts.length * ports.length);
+    this.#advance(pairs - told);
     if (batch.left.size === 0 || (ctx.signal.aborted && batch.running === 0)) await this.#finish(batch);
   }
 
   /** Jobs with ports of the same hosts run side by side. */
-  #hostRate({ hosts }: Batch): number {
-    const slices = Math.ceil(this.#ports.length / this.#sliceSize(hosts.length));
-    return this.#input.ctx.options.host_rate / Math.min(jobsAtOnce, slices);
+  #sideBySide({ hosts }: Batch): number {
+    return Math.min(jobsAtOnce, Math.ceil(this.#ports.length / this.#sliceSize(hosts.length)));
   }
 
-  #publish(host: string, port: number): void {
-    const open: Port = { host, port, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
+  #publish(host: string, port: number, reason: string): void {
+    const open: Port = { host, port, protocol: 'tcp', state: 'open', reason };
     this.#waiting += 1;
     this.#input.data
       .append('open_ports', open)
@@ -230,7 +232,13 @@ export class SynScan {
   }
 }
 
-function packed({ hosts, key, state }: SynState['parts'][number]): SliceState['parts'][number] {
+/** Endpoints that were probed. */
+function pairsOf({ parts }: SynState): number {
+  return parts.flatMap(({ state }) => [...state.counts.probed]).reduce((sum, count) => sum + count, 0);
+}
+
+/** A part as a checkpoint keeps it. */
+export function packed({ hosts, key, state }: SynState['parts'][number]): SliceState['parts'][number] {
   const { open, closed, rejected, unsent } = state.counts;
   const lists = [open, closed, rejected, unsent];
   // What came from another process may be a part of a larger buffer.
@@ -246,7 +254,8 @@ function packed({ hosts, key, state }: SynState['parts'][number]): SliceState['p
   };
 }
 
-function unpacked({
+/** @throws Error when it is not what `packed` made */
+export function unpacked({
   hosts,
   key,
   counter,

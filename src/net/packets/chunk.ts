@@ -32,6 +32,8 @@ export interface ChunkPlan {
   hostRate: number;
   key: WalkKey;
   waits: ChunkWaits;
+  /** Only which hosts live is asked: one that has answered gets no further probe. */
+  untilAnswer?: boolean;
   /** Endpoints that must not be probed: this server's own. */
   spared: Uint32Array;
   /** Where an interrupted sweep of the same chunk was. */
@@ -158,6 +160,10 @@ export class Chunk {
         this.counts[name].set(restored.counts[name]);
       this.control[word.counter] = restored.counter;
       this.#countProbed(restored.counter);
+    }
+    if (this.plan.untilAnswer) {
+      for (let host = 0; host < this.hostCount; host++)
+        if (this.counts.open[host] !== 0 || this.counts.closed[host] !== 0) this.dropped[host] = 1;
     }
     let settled = 0;
     for (const bits of this.settled) settled += ones(bits);

@@ -20,6 +20,8 @@ const maxThreads = 2;
 const creditShare = 0.005;
 /** How long the threads may take to start. */
 const startMs = 10_000;
+/** How long they may take to end. */
+const endMs = 1000;
 /** How far each chunk is, is told this often. */
 const stateMs = 400;
 /** How often attempts are counted. */
@@ -90,15 +92,12 @@ export class ConnectEngine {
   static async start(rate: RateLimiter, listener: ConnectListener): Promise<ConnectEngine> {
     if (process.platform !== 'linux') throw new Error(`epoll does not exist on ${process.platform}`);
     const engine = new ConnectEngine(rate, listener);
-    try {
-      await engine.#startThread();
-    } catch (error) {
-      await engine.close();
-      throw error;
-    }
+    const wanted = Math.min(maxThreads, availableParallelism());
+    const starts = await Promise.allSettled(Array.from({ length: wanted }, () => engine.#startThread()));
     // One thread is enough where there are no handles for another.
-    while (engine.#threads.length < Math.min(maxThreads, availableParallelism())) {
-      if (!(await engine.#startThread().catch(() => false))) break;
+    if (engine.#threads.length === 0) {
+      await engine.close();
+      throw starts.find((start) => start.status === 'rejected')?.reason;
     }
     engine.#ref(false);
     return engine;
@@ -164,7 +163,7 @@ export class ConnectEngine {
     await Promise.all(threads.map((thread) => endThread(thread)));
   }
 
-  async #startThread(): Promise<true> {
+  async #startThread(): Promise<void> {
     const sys = loadSys();
     const waker = sys.eventfd(0, eventfdFlags);
     if (waker < 0) throw new Error(`eventfd: ${errnoName(sys.errno())}`);
@@ -181,7 +180,6 @@ export class ConnectEngine {
     worker.once('error', ({ message }) => this.#broken(`a thread that connects failed: ${message}`));
     worker.once('exit', () => this.#broken('a thread that connects ended'));
     this.#threads.push({ worker, waker });
-    return true;
   }
 
   #take(message: FromConnector): void {
@@ -269,7 +267,7 @@ export class ConnectEngine {
   #broken(reason: string): void {
     this.#failure ??= reason;
     this.#count();
-    for (const run of [...this.#running.values()]) run.reject(new Error(reason));
+    for (const run of this.#running.values()) run.reject(new Error(reason));
     this.#ended.abort();
   }
 }
@@ -293,6 +291,16 @@ function firstMessage(worker: Worker): Promise<void> {
 
 async function endThread({ worker, waker }: Thread): Promise<void> {
   worker.on('error', () => undefined);
-  await worker.terminate();
+  if (worker.threadId !== -1) await exitOf(worker);
   loadSys().close(waker);
+}
+
+/** The thread closes what it has opened; one that does not end by itself is ended. */
+async function exitOf(worker: Worker): Promise<void> {
+  let late: NodeJS.Timeout | undefined;
+  await new Promise((resolve) => {
+    worker.once('exit', resolve);
+    late = setTimeout(() => worker.terminate().then(resolve, resolve), endMs);
+  });
+  clearTimeout(late);
 }

@@ -83,15 +83,11 @@ class Sweep {
   }
 
   get hasTask(): boolean {
-    return !this.walk.exhausted || this.#again.length > 0;
-  }
-
-  get underWay(): number {
-    return this.#quick.size + this.#slow.size;
+    return !this.walk.stopped && (!this.walk.exhausted || this.#again.length > 0);
   }
 
   get isDone(): boolean {
-    return this.walk.stopped || (!this.hasTask && this.underWay === 0);
+    return this.walk.stopped || (!this.hasTask && this.#quick.size + this.#slow.size === 0);
   }
 
   nextTask(): Task | null {
@@ -116,7 +112,7 @@ class Sweep {
     const begun = sockets.begin(family, this.#address(host), scopes[host] as number, to);
     if ('shortage' in begun) return begun.shortage;
     if ('trouble' in begun) {
-      this.#unsent(task.endpoint, begun.trouble);
+      this.unsent(task.endpoint, begun.trouble);
       releasePlace();
       giveBack();
       return null;
@@ -140,7 +136,7 @@ class Sweep {
     const { family } = this.#share.plan;
     this.#forget(attempt);
     const ended = sockets.end(fd, family, this.#address(host), attempt.port);
-    if ('trouble' in ended) return this.#unsent(endpoint, ended.trouble);
+    if ('trouble' in ended) return this.unsent(endpoint, ended.trouble);
     if (ended.verdict === verdict.silent) return this.#silent(attempt);
     if (ended.itself) return this.#selfConnected(attempt);
     this.#settle(endpoint, ended.verdict);
@@ -181,10 +177,6 @@ class Sweep {
 
   abandonAll(): void {
     for (const attempt of [...this.#quick, ...this.#slow]) this.#abandon(attempt);
-  }
-
-  unsent(endpoint: number, reason: string): void {
-    this.#unsent(endpoint, reason);
   }
 
   /** Hands results over, now and then or at once. */
@@ -233,7 +225,7 @@ class Sweep {
     else this.#again.push({ endpoint, tryNumber });
   }
 
-  #unsent(endpoint: number, reason: string): void {
+  unsent(endpoint: number, reason: string): void {
     this.#settle(endpoint, verdict.unsent);
     troubles.set(reason, (troubles.get(reason) ?? 0) + 1);
   }
@@ -338,15 +330,13 @@ function tend(): void {
     for (const sweep of sweeps) sweep.expire(now);
     lookedAt = now;
   }
-  for (const sweep of [...sweeps]) {
-    const { isDone } = sweep;
-    if (isDone) sweep.abandonAll();
-    sweep.tell(now, isDone);
-    if (isDone) finish(sweep);
-  }
+  for (const sweep of sweeps) sweep.tell(now, false);
+  for (const sweep of sweeps.filter(({ isDone }) => isDone)) finish(sweep, now);
 }
 
-function finish(sweep: Sweep): void {
+function finish(sweep: Sweep, now: number): void {
+  sweep.abandonAll();
+  sweep.tell(now, true);
   sweeps.splice(sweeps.indexOf(sweep), 1);
   for (const [reason, count] of troubles) post({ type: 'trouble', reason, count });
   troubles.clear();

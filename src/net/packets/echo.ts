@@ -20,28 +20,52 @@ const msgDontwait = 0x40;
 const eagain = 11;
 const enobufs = 105;
 
+/** ICMP messages that ask whether a host lives. */
+export type PingType = 'echo' | 'timestamp';
+
 const icmp = {
   4: { domain: afInet, protocol: 1, request: 8, reply: 0, nameLength: 16 },
   6: { domain: afInet6, protocol: 58, request: 128, reply: 129, nameLength: 28 },
 } as const;
 
+/** Timestamp and Timestamp Reply (RFC 792): header 8, originate, receive and transmit time of 4 bytes each. */
+const stamp = { request: 13, reply: 14, bytes: 20 } as const;
+/** The high bit marks a time that is none (RFC 792): what we send says nothing of this machine's clock. */
+const noTime = 0x80000000;
+/** The low bits of the originate time say which try it is; those between are of the nonce. */
+const attemptBits = 0x1f;
+
 export interface EchoRequest {
+  type: PingType;
   /** 4 or 16 bytes. */
   address: Uint8Array;
   /** Interface index of a link-local IPv6 address, else 0. */
   scopeId: number;
   /** 16 bits. */
   sequence: number;
+  /** Below 32 where a timestamp is asked for. */
   attempt: number;
   /** 8 random bytes that only the true receiver can send back. */
   nonce: Uint8Array;
 }
 
-export type EchoReply = EchoRequest;
+export interface EchoReply extends EchoRequest {
+  /** As much of it as this type of answer sends back. */
+  nonce: Uint8Array;
+}
+
+/** What the answer to a request carries of its nonce. */
+export function expectedNonce({ type, nonce }: Pick<EchoRequest, 'type' | 'nonce'>): Uint8Array {
+  if (type === 'echo') return nonce;
+  const part = Buffer.from(nonce.subarray(0, 4));
+  part.writeUInt32BE((part.readUInt32BE(0) & ~attemptBits & ~noTime) >>> 0);
+  return part;
+}
 
 /**
- * A non-blocking socket for echo requests of one family, raw where the process may, else an ICMP datagram socket
- * (Linux: `net.ipv4.ping_group_range`). RFC 792, RFC 4443 section 4.
+ * A non-blocking socket for echo and timestamp requests of one family, raw where the process may, else an ICMP datagram socket
+ * (Linux: `net.ipv4.ping_group_range`), which can send echo requests only. Timestamps exist in IPv4 only. RFC 792, RFC
+ * 4443 section 4.
  */
 export class EchoSocket {
   readonly method: 'raw' | 'datagram';
@@ -131,21 +155,26 @@ export class EchoSocket {
   }
 
   #write(at: number, request: EchoRequest): void {
-    const { domain, request: type } = icmp[this.family];
+    const { domain } = icmp[this.family];
     const name = this.#arena.sendName(at);
     name.fill(0);
     name.writeUInt16LE(domain, 0);
     name.set(request.address, this.family === 4 ? 4 : 8);
     if (this.family === 6) name.writeUInt32LE(request.scopeId, 24);
-    const packet = this.#arena.packet(at);
-    packet.fill(0x20);
-    packet.writeUInt8(type, 0);
+    const packet = this.#arena.packet(at, request.type === 'echo' ? packetBytes : stamp.bytes);
+    packet.fill(request.type === 'echo' ? 0x20 : 0);
+    packet.writeUInt8(request.type === 'echo' ? icmp[this.family].request : stamp.request, 0);
     packet.writeUInt8(0, 1);
     packet.writeUInt16BE(0, 2);
     packet.writeUInt16BE(this.#id, 4);
     packet.writeUInt16BE(request.sequence, 6);
-    packet.writeUInt32BE(request.attempt, 8);
-    packet.set(request.nonce, 12);
+    if (request.type === 'echo') {
+      packet.writeUInt32BE(request.attempt, 8);
+      packet.set(request.nonce, 12);
+    } else {
+      const part = Buffer.from(expectedNonce(request)).readUInt32BE(0);
+      packet.writeUInt32BE((noTime | part | (request.attempt & attemptBits)) >>> 0, 8);
+    }
     // For ICMPv6 the kernel fills the checksum in.
     if (this.family === 4) packet.writeUInt16BE(checksum(packet), 2);
   }
@@ -154,22 +183,32 @@ export class EchoSocket {
     const { data, name } = this.#arena.received(at);
     const withIpHeader = this.family === 4 && this.method === 'raw';
     const start = withIpHeader ? ((data[0] ?? 0) & 15) * 4 : 0;
-    if (data.length < start + 20 || data[start] !== icmp[this.family].reply) return null;
+    if (data.length < start + 20) return null;
+    const type = this.#typeOf(data[start] as number);
+    if (type === null) return null;
     // The kernel sorts the answers of datagram sockets by id and gives each socket its own.
     if (this.method === 'raw' && data.readUInt16BE(start + 4) !== this.#id) return null;
+    const originate = data.readUInt32BE(start + 8);
+    const carried = { type, nonce: data.subarray(start + 8, start + 12) };
     return {
+      type,
       address: this.family === 4 ? name.subarray(4, 8) : name.subarray(8, 24),
       scopeId: this.family === 6 ? name.readUInt32LE(24) : 0,
       sequence: data.readUInt16BE(start + 6),
-      attempt: data.readUInt32BE(start + 8),
-      nonce: data.subarray(start + 12, start + 20),
+      attempt: type === 'echo' ? originate : originate & attemptBits,
+      nonce: type === 'echo' ? data.subarray(start + 12, start + 20) : expectedNonce(carried),
     };
   }
 
-  /** A raw socket sees all ICMP of the machine; let the kernel pass echo replies only. */
+  #typeOf(message: number): PingType | null {
+    if (message === icmp[this.family].reply) return 'echo';
+    return this.family === 4 && message === stamp.reply ? 'timestamp' : null;
+  }
+
+  /** A raw socket sees all ICMP of the machine; let the kernel pass replies to such requests only. */
   #filterReplies(): void {
     if (this.family === 4) {
-      this.#setOption(255, 1, u32(~1 >>> 0)); // SOL_RAW, ICMP_FILTER: a set bit blocks a type
+      this.#setOption(255, 1, u32(~(1 | (1 << stamp.reply)) >>> 0)); // SOL_RAW, ICMP_FILTER: a set bit blocks a type
       return;
     }
     const blocked = Buffer.alloc(32, 0xff);
@@ -268,8 +307,11 @@ class Arena {
     return this.#slice(this.#sendNames + at * nameBytes, nameBytes);
   }
 
-  packet(at: number): Buffer {
-    return this.#slice(this.#packets + at * packetBytes, packetBytes);
+  /** Room for a packet of this length, which is then sent with this place. */
+  packet(at: number, length: number): Buffer {
+    const vector = batchSize * headerBytes + at * vectorBytes;
+    this.#memory.writeBigUInt64LE(BigInt(length), vector + 8);
+    return this.#slice(this.#packets + at * packetBytes, length);
   }
 
   received(at: number): { data: Buffer; name: Buffer } {

@@ -164,6 +164,7 @@ function readTcp(bytes: Buffer, at: number, { at: from, addressBytes, hops }: Se
     const { counts, plan } = listening.chunk;
     if (!listening.heard(host, number, isOpen ? counts.open : counts.closed)) return void repeated++;
     valid += 1;
+    if (plan.untilAnswer) listening.chunk.dropped[host] = 1;
     if (isOpen) listening.tell(host * plan.ports.length + number, hops);
     return;
   }

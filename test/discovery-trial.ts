@@ -1,13 +1,18 @@
 import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import arp_discovery from '../src/modules/discovery/arp_discovery.ts';
+import icmp_discovery from '../src/modules/discovery/icmp_discovery.ts';
+import tcp_probe_discovery from '../src/modules/discovery/tcp_probe_discovery.ts';
 import { Hold } from '../src/net/hold.ts';
 import { RateLimiter } from '../src/net/rate.ts';
 import { createGate } from '../src/net/scoped-gate.ts';
 import { tryModule } from './module-trial.ts';
 
-/** A run of arp_discovery in the network namespace that this is started in. Argument: JSON. Prints `ArpOutcome`. */
-export interface ArpTrial {
+const modules = { arp_discovery, icmp_discovery, tcp_probe_discovery };
+
+/** A run of a discovery module in the network namespace that this is started in. Argument: JSON. Prints `DiscoveryOutcome`. */
+export interface DiscoveryTrial {
+  module: keyof typeof modules;
   targets: string[];
   config?: Record<string, unknown>;
   /** As a user without rights. */
@@ -18,8 +23,8 @@ export interface ArpTrial {
   after?: { ms: number; what: 'cancel' | 'hold' | 'narrow' };
 }
 
-export interface ArpOutcome {
-  hosts: { ip: string; mac: string; vendor?: string; latency_ms: number; method: string }[];
+export interface DiscoveryOutcome {
+  hosts: { ip: string; mac?: string; vendor?: string; latency_ms: number | null; method: string }[];
   warnings: string[];
   sent: number;
   unsent: [string, number][];
@@ -30,7 +35,7 @@ export interface ArpOutcome {
   error: string | null;
 }
 
-const trial = JSON.parse(process.argv[2] ?? '{}') as ArpTrial;
+const trial = JSON.parse(process.argv[2] ?? '{}') as DiscoveryTrial;
 const hold = new Hold();
 const abort = new AbortController();
 const { addresses } = parseTargets(trial.targets);
@@ -42,7 +47,7 @@ const gate = createGate({
   signal: abort.signal,
 });
 const published = new Map<string, unknown[]>();
-const outcome: ArpOutcome = {
+const outcome: DiscoveryOutcome = {
   hosts: [],
   warnings: [],
   sent: 0,
@@ -68,7 +73,7 @@ const act = () => {
 if (trial.after) setTimeout(act, trial.after.ms);
 
 try {
-  const { warnings } = await tryModule(arp_discovery, {
+  const { warnings } = await tryModule(modules[trial.module], {
     ...(trial.config ? { config: trial.config } : {}),
     inputs: { targets: [] },
     gate,
@@ -83,8 +88,9 @@ try {
 } catch (error) {
   outcome.error = (error as Error).message;
 }
-outcome.hosts = (published.get('discovered_hosts') ?? []) as ArpOutcome['hosts'];
+outcome.hosts = (published.get('discovered_hosts') ?? []) as DiscoveryOutcome['hosts'];
 outcome.sent = gate.packetsSent;
+await gate.close();
 outcome.unsent = [...gate.unsent];
 outcome.state ??= ask();
 process.once('beforeExit', () => process.stdout.write(`${JSON.stringify(outcome)}\n`));

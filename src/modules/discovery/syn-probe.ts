@@ -1,0 +1,150 @@
+import type { Host } from '../../domain/host.ts';
+import type { DataContext, ExecContext } from '../../engine/module.ts';
+import type { NetworkGate } from '../../net/gate.ts';
+import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
+import type { SignOfLife, SynState } from '../../net/syn-sweep.ts';
+import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { packed, type SliceState, unpacked } from '../scanner/syn-scan.ts';
+
+/** Jobs that run side by side: while one waits for late answers, the next one sends. */
+const jobsAtOnce = 3;
+
+const methods: Record<SignOfLife, string> = { 'syn-ack': 'tcp-syn-ack', rst: 'tcp-rst' };
+
+export interface SynProbeInput {
+  ctx: Pick<ExecContext, 'signal' | 'progress' | 'warn'> & { options: { timeout: number; retry: number } };
+  data: DataContext;
+  net: NetworkGate;
+  ports: number[];
+  before: SynProbeState | null;
+}
+
+/** How far it is, as a checkpoint keeps it. */
+export interface SynProbeState {
+  walk: WalkState;
+  /** Jobs under way, each by what the packet engine has of it. */
+  jobs: SliceState['parts'][];
+}
+
+/** Hosts that are asked together. */
+interface Job {
+  hosts: string[];
+  state: SynState | null;
+}
+
+/** Finds live hosts by raw SYN packets: whoever accepts or refuses lives, and is published at once. */
+export class SynProbe {
+  readonly #input: SynProbeInput;
+  readonly #walk: AddressWalk;
+  readonly #total: number;
+  readonly #ports: Uint16Array;
+  readonly #jobs = new Set<Job>();
+  /** Addresses that nothing could be sent to, and why the first of them. */
+  readonly #unreached = { count: 0, problem: '' };
+  #failure: unknown = null;
+
+  constructor(input: SynProbeInput) {
+    const { addresses } = input.net;
+    this.#input = input;
+    this.#walk = new AddressWalk(addresses, input.before?.walk ?? null);
+    this.#total = Number(addresses.size);
+    this.#ports = Uint16Array.from(input.ports);
+  }
+
+  state(): SynProbeState {
+    const jobs = [...this.#jobs].flatMap(({ state }) => (state ? [state.parts.map(packed)] : []));
+    return { walk: this.#walk.state(), jobs };
+  }
+
+  /** @throws Error when the packet engine fails; what was found until then is published */
+  async run(): Promise<void> {
+    const { ctx } = this.#input;
+    if (this.#ports.length === 0) return;
+    // The lanes share one iterator; one that ends early ends it for all.
+    const jobs = this.#planned();
+    const lane = async () => {
+      for (const job of jobs) {
+        if (ctx.signal.aborted || this.#failure) return;
+        await this.#sweep(job);
+      }
+    };
+    const ends = await Promise.allSettled(Array.from({ length: jobsAtOnce }, lane));
+    ctx.signal.throwIfAborted();
+    const { count, problem } = this.#unreached;
+    if (count > 0) ctx.warn('not_tried', `TCP discovery could not ask ${count} addresses: ${problem}`);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    if (this.#failure) throw this.#failure;
+  }
+
+  /** First what an interrupted run had under way, then the rest of the walk. */
+  *#planned(): Generator<Job, void, undefined> {
+    const { before } = this.#input;
+    const open = new Set(before?.walk.open);
+    // What is open is what the walk begins with; taken from it at once, it can be settled.
+    for (let left = open.size; left > 0; left--) this.#walk.next();
+    for (const parts of before?.jobs ?? []) {
+      const hosts = parts.flatMap((part) => part.hosts);
+      for (const host of hosts) open.delete(host);
+      yield { hosts, state: { parts: parts.map(unpacked) } };
+    }
+    yield* this.#fresh(open);
+    yield* this.#fresh(this.#walk);
+  }
+
+  *#fresh(addresses: Iterable<string>): Generator<Job, void, undefined> {
+    const most = Math.min(maxChunkHosts, Math.floor(maxChunkEndpoints / Math.max(1, this.#ports.length)));
+    let hosts: string[] = [];
+    for (const address of addresses) {
+      if (hosts.push(address) < most) continue;
+      yield { hosts, state: null };
+      hosts = [];
+    }
+    if (hosts.length > 0) yield { hosts, state: null };
+  }
+
+  async #sweep(job: Job): Promise<void> {
+    const { ctx, net } = this.#input;
+    const publications: Promise<void>[] = [];
+    this.#jobs.add(job);
+    const outcomes = await net.sweepSyn({
+      hosts: job.hosts.map((ip) => ({ ip })),
+      ports: this.#ports,
+      retries: ctx.options.retry,
+      timeoutMs: ctx.options.timeout,
+      interface: '',
+      sourceIp: '',
+      hostRate: 0,
+      signal: ctx.signal,
+      onOpen: () => undefined,
+      onAlive: (host, reason) => publications.push(this.#publish(host, reason)),
+      onState: (state) => {
+        job.state = state;
+      },
+      restored: job.state,
+    });
+    await Promise.all(publications);
+    // Silence that an abort cut short is no outcome.
+    if (ctx.signal.aborted) return;
+    for (const { host, problem } of outcomes) {
+      if (problem !== null && this.#unreached.count++ === 0) this.#unreached.problem = problem;
+      this.#walk.settle(host);
+    }
+    this.#jobs.delete(job);
+    ctx.progress(this.#walk.settled, this.#total);
+  }
+
+  /** Who was settled before an interruption was published then. */
+  async #publish(host: string, reason: SignOfLife): Promise<void> {
+    if (!this.#walk.isOpen(host)) return;
+    try {
+      await this.#input.data.append<Host>('discovered_hosts', {
+        ip: host,
+        latency_ms: null,
+        method: methods[reason],
+      });
+      this.#walk.settle(host);
+    } catch (error) {
+      this.#failure ??= error;
+    }
+  }
+}
