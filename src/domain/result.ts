@@ -1,5 +1,5 @@
 import type { Finding, SeverityCounts } from './finding.ts';
-import type { Coverage, PortCounts, Protocol } from './host.ts';
+import type { Coverage, Protocol } from './host.ts';
 import type { Fingerprint } from './service.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { AddressSet } from '../domain/address-set.ts';
 import type { Scope } from '../domain/scope.ts';
 import { onAbort } from './abort.ts';
 import { synPatienceMs } from './attempt.ts';
-import { type ConnectJob, ConnectSweeper } from './connect-sweep.ts';
+import type { ConnectJob, ConnectSweeper } from './connect-sweep.ts';
 import { dial } from './dial.ts';
 import { notTried } from './failure.ts';
 import type {
@@ -28,7 +28,7 @@ import { neighbourhood, sweepNeighbours } from './neighbour-sweep.ts';
 import { choosePingMethod, ping } from './ping.ts';
 import { RateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
-import { type SynJob, type SynOutcome, SynSweeper } from './syn-sweep.ts';
+import type { SynJob, SynOutcome, SynSweeper } from './syn-sweep.ts';
 import { probeTcp } from './tcp-probe.ts';
 import { sweepUdp } from './udp-sweep.ts';
 
@@ -140,8 +140,9 @@ class ScopedGate implements ScanGate {
   readonly addresses: AddressSet;
   #admission: Admission;
   #rate: RateLimiter;
-  #sweeper: SynSweeper | null = null;
-  #connectSweeper: ConnectSweeper | null = null;
+  /** Loaded when they are wanted: most scans do without them. */
+  #sweeper: Promise<SynSweeper> | null = null;
+  #connectSweeper: Promise<ConnectSweeper> | null = null;
 
   constructor(admission: Admission, rate: RateLimiter) {
     this.addresses = admission.addresses;
@@ -173,19 +174,23 @@ class ScopedGate implements ScanGate {
   }
 
   synObstacle(signal: AbortSignal): Promise<string | null> {
-    return this.#syn().obstacle(signal);
+    return this.#syn().then((sweeper) => sweeper.obstacle(signal));
   }
 
   async sweepSyn(job: SynJob): Promise<SynOutcome[]> {
-    const sweeper = this.#syn();
-    return await sweeper.sweep(job);
+    return await (await this.#syn()).sweep(job);
   }
 
   /** A packet engine is a process of its own, so it is started only when it is wanted. */
-  #syn(): SynSweeper {
-    if (this.#sweeper) return this.#sweeper;
+  #syn(): Promise<SynSweeper> {
+    this.#sweeper ??= this.#newSynSweeper();
+    return this.#sweeper;
+  }
+
+  async #newSynSweeper(): Promise<SynSweeper> {
+    const { SynSweeper: Sweeper } = await import('./syn-sweep.ts');
     const admission = this.#admission;
-    this.#sweeper = new SynSweeper({
+    const sweeper = new Sweeper({
       rate: this.#rate,
       admit: admission.admit,
       isOwn: admission.isOwn,
@@ -196,22 +201,27 @@ class ScopedGate implements ScanGate {
         admission.spared += 1;
       },
     });
-    admission.sweepers.add(this.#sweeper);
-    return this.#sweeper;
+    admission.sweepers.add(sweeper);
+    return sweeper;
   }
 
   connectObstacle(signal: AbortSignal): Promise<string | null> {
-    return this.#connecting().obstacle(signal);
+    return this.#connecting().then((sweeper) => sweeper.obstacle(signal));
   }
 
   async sweepConnect(job: ConnectJob): Promise<SynOutcome[]> {
-    return await this.#connecting().sweep(job);
+    return await (await this.#connecting()).sweep(job);
   }
 
-  #connecting(): ConnectSweeper {
-    if (this.#connectSweeper) return this.#connectSweeper;
+  #connecting(): Promise<ConnectSweeper> {
+    this.#connectSweeper ??= this.#newConnectSweeper();
+    return this.#connectSweeper;
+  }
+
+  async #newConnectSweeper(): Promise<ConnectSweeper> {
+    const { ConnectSweeper: Sweeper } = await import('./connect-sweep.ts');
     const admission = this.#admission;
-    this.#connectSweeper = new ConnectSweeper({
+    const sweeper = new Sweeper({
       rate: this.#rate,
       slots: admission.slots,
       mostConnections: admission.mostConnections,
@@ -229,8 +239,8 @@ class ScopedGate implements ScanGate {
         admission.spared += 1;
       },
     });
-    admission.sweepers.add(this.#connectSweeper);
-    return this.#connectSweeper;
+    admission.sweepers.add(sweeper);
+    return sweeper;
   }
 
   async throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -175,7 +175,7 @@ describe('connect_scanner', () => {
     const gate = loopbackGate(['127.0.0.1'], 8);
     const port = await listen(() => undefined);
     const running = tryModule(connect_scanner, {
-      config: { ports: 'all', rate: 2000, concurrency: 1000 },
+      config: { ports: 'all', rate: 25_000, concurrency: 1000 },
       inputs: { targets: [] },
       gate,
       signal: AbortSignal.timeout(1000),

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../abort.ts';
 import type { RateLimiter } from '../rate.ts';
 import type { ChunkState } from './chunk.ts';
@@ -13,9 +12,12 @@ import {
   type ToConnector,
 } from './connect-control.ts';
 import { errnoName, loadSys } from './sys.ts';
+import { startThread } from './thread.ts';
 
 /** More threads than this gain nothing: the kernel's part of a connection is most of its price. */
 const maxThreads = 2;
+/** What one thread can do at the least, attempts per second; a further one takes some 25 MB. */
+const oneThreadRate = 25_000;
 /** Part of a second's attempts that is handed to the threads at a time; twice as much may lie there unused. */
 const creditShare = 0.005;
 /** How long the threads may take to start. */
@@ -92,7 +94,7 @@ export class ConnectEngine {
   static async start(rate: RateLimiter, listener: ConnectListener): Promise<ConnectEngine> {
     if (process.platform !== 'linux') throw new Error(`epoll does not exist on ${process.platform}`);
     const engine = new ConnectEngine(rate, listener);
-    const wanted = Math.min(maxThreads, availableParallelism());
+    const wanted = rate.ceiling <= oneThreadRate ? 1 : Math.min(maxThreads, availableParallelism());
     const starts = await Promise.allSettled(Array.from({ length: wanted }, () => engine.#startThread()));
     // One thread is enough where there are no handles for another.
     if (engine.#threads.length === 0) {
@@ -168,8 +170,7 @@ export class ConnectEngine {
     const waker = sys.eventfd(0, eventfdFlags);
     if (waker < 0) throw new Error(`eventfd: ${errnoName(sys.errno())}`);
     const workerData: ConnectThreadStart = { control: this.#words.buffer as SharedArrayBuffer, waker };
-    const file = new URL(`./connect.worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(file, { workerData });
+    const worker = startThread('connect', workerData);
     try {
       await firstMessage(worker);
     } catch (error) {

@@ -1,5 +1,5 @@
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { flushCompileCache } from 'node:module';
+import type { Worker } from 'node:worker_threads';
 import { Chunk, type ChunkPlan, type ChunkState, word } from './chunk.ts';
 import { type CookieKey, randomCookieKey } from './cookie.ts';
 import {
@@ -16,6 +16,7 @@ import {
   type ToSender,
 } from './engine-control.ts';
 import { freeSourcePort } from './source-port.ts';
+import { startThread } from './thread.ts';
 
 /** How far each chunk is, is told this often. */
 const stateMs = 400;
@@ -66,9 +67,7 @@ class EngineProcess {
   }
 
   #thread(name: 'send' | 'hear', workerData: ThreadStart): Worker {
-    const worker = new Worker(new URL(`./${name}.worker${extname(import.meta.url)}`, import.meta.url), {
-      workerData,
-    });
+    const worker = startThread(name, workerData);
     worker.once('error', ({ message }) => this.#broken(`the ${name}ing thread failed: ${message}`));
     return worker;
   }
@@ -155,3 +154,5 @@ process.once('disconnect', () => process.exit(0));
 process.on('SIGINT', () => undefined);
 const engine = new EngineProcess(randomCookieKey(), freeSourcePort());
 process.on('message', (order: ToEngine) => engine.take(order));
+// It is ended by force: what was compiled would not be kept.
+flushCompileCache();

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Chunk, clockMs, word } from './chunk.ts';
 import { cookie, halfSipHash } from './cookie.ts';
@@ -243,6 +244,8 @@ function listen(): void {
   }
 }
 
+// The process is ended by force: what was compiled would not be kept.
+flushCompileCache();
 try {
   listen();
 } catch (error) {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Chunk, type ChunkPlan, clockMs, word } from './chunk.ts';
 import { cookie, halfSipHash } from './cookie.ts';
@@ -191,6 +192,8 @@ function end(sweep: Sweep, message: FromSender): void {
   post(message);
 }
 
+// The process is ended by force: what was compiled would not be kept.
+flushCompileCache();
 while (Atomics.load(words, control.stop) === 0) {
   const seen = Atomics.load(words, control.wake);
   receive();
