@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { formatDuration, parseDuration } from '../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
@@ -99,6 +100,9 @@ async function releasePages(store: Store): Promise<void> {
 
 /** Scans deleted together, by one transaction of the store. */
 const scansAtOnce = 64;
+/** Tries to store on a disk that is full, and the time between them, in which others may give room back. */
+const triesForRoom = 4;
+const roomMs = 100;
 /** Folders worked on side by side. */
 const foldersAtOnce = 16;
 
@@ -226,16 +230,24 @@ class Batch {
         for (const { scan_id } of doomed) await scans.delete(scan_id);
       });
     try {
-      await forget().catch(async (error: unknown) => {
-        if (!isFull(error)) throw error;
-        // Who collects on a full disk wants it to be so no longer.
-        await store.emptyLog();
-        await forget();
-      });
+      await this.#withRoom(forget);
       return doomed;
     } catch (error) {
       for (const { scan_id } of doomed) this.#fail(scan_id, error);
       return [];
+    }
+  }
+
+  /** Who collects on a full disk wants it to be so no longer: the log of the store may give the room that is missing. */
+  async #withRoom(change: () => Promise<void>): Promise<void> {
+    for (let left = triesForRoom; ; left--) {
+      try {
+        return await change();
+      } catch (error) {
+        if (left === 1) throw error;
+        await this.#context.store.emptyLog().catch(() => undefined);
+        await sleep(roomMs);
+      }
     }
   }
 
@@ -259,10 +271,6 @@ class Batch {
   #fail(scanId: string, error: unknown): void {
     this.#report.errors.push({ scan_id: scanId, message: failureText(error) });
   }
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof PortolanError && error.code === 'insufficient_storage';
 }
 
 /** Texts of the system name paths, so only its code is told. */

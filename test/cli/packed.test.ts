@@ -50,7 +50,7 @@ describe.runIf(wanted)('the packed program', { timeout: 180_000 }, () => {
     expect(existsSync(join(app, 'dist/main.js'))).toBe(true);
     expect(existsSync(join(app, 'profiles/standard.yaml'))).toBe(true);
     expect(existsSync(join(app, 'src'))).toBe(false);
-    expect(readdirSync(join(app, 'dist/cli')).filter((name) => name.includes('test'))).toEqual([]);
+    expect(readdirSync(join(app, 'dist/cli')).filter((name) => name.includes('.test.'))).toEqual([]);
   });
 
   it('runs on the Node.js of its own, whatever started it', async () => {

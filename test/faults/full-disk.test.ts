@@ -117,6 +117,7 @@ interface Answer {
     error: { code: string } | null;
     total: number;
     deleted_count: number;
+    errors: { message: string }[];
     results: unknown[];
   };
   error: { code: string };
@@ -167,7 +168,7 @@ it.runIf(canMount())(
     await fill();
     const collected = await call('POST', '/api/v1/workspace/gc', { keep_last: 1 });
     expect(collected.status).toBe(200);
-    expect(collected.body.data.deleted_count).toBeGreaterThan(0);
+    expect([collected.body.data.errors, collected.body.data.deleted_count > 0]).toEqual([[], true]);
     await empty();
     expect((await call('POST', '/api/v1/workspace/gc', { keep_last: 1 })).status).toBe(200);
     expect((await call('GET', '/api/v1/scans')).body.data.total).toBe(1);
