@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,7 +134,9 @@ describe('criteria', () => {
 });
 
 describe('a full disk', () => {
-  it('is given the room of the write-ahead log, and the scans that go are gone', async () => {
+  it('is given the reserve and the room of the write-ahead log, and the scans that go are gone', async () => {
+    await workspace.keepReserve();
+    const reserve = join(workspace.dir, 'cache/reserve');
     await scanOf(3);
     const kept = await scanOf(1);
     const wal = `${workspace.storeFile}-wal`;
@@ -141,7 +144,8 @@ describe('a full disk', () => {
     // As on a disk where the log cannot grow: nothing is stored until it is empty.
     const full: Store = Object.assign(Object.create(store), {
       transaction: async (work: Parameters<Store['transaction']>[0]) => {
-        if ((await stat(wal)).size > 0) throw new PortolanError('insufficient_storage', 'full');
+        const isFull = (await stat(wal)).size > 0 || existsSync(reserve);
+        if (isFull) throw new PortolanError('insufficient_storage', 'full');
         return await store.transaction(work);
       },
       emptyLog: () => store.emptyLog(),
@@ -150,6 +154,8 @@ describe('a full disk', () => {
     const report = await collectGarbage({ store: full, workspace, retention: off }, { keep_last: 1 });
     expect(report).toMatchObject({ deleted_count: 1, errors: [] });
     expect(await left()).toEqual([kept]);
+    // Kept again for the next time.
+    expect(existsSync(reserve)).toBe(true);
   });
 });
 

@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { formatDuration, parseDuration } from '../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
@@ -87,7 +86,10 @@ export async function collectGarbage(
     if (isFinal(scan.status) && (await rule(scan, freeBytes))) await batch.add(scan);
   }
   await batch.dispose();
-  if (!report.dry_run && report.deleted_count > 0) await releasePages(store);
+  if (!report.dry_run && report.deleted_count > 0) {
+    await releasePages(store);
+    await workspace.keepReserve();
+  }
   return report;
 }
 
@@ -100,9 +102,6 @@ async function releasePages(store: Store): Promise<void> {
 
 /** Scans deleted together, by one transaction of the store. */
 const scansAtOnce = 64;
-/** Tries to store on a disk that is full, and the time between them, in which others may give room back. */
-const triesForRoom = 4;
-const roomMs = 100;
 /** Folders worked on side by side. */
 const foldersAtOnce = 16;
 
@@ -238,16 +237,16 @@ class Batch {
     }
   }
 
-  /** Who collects on a full disk wants it to be so no longer: the log of the store may give the room that is missing. */
+  /** Who collects on a full disk wants it to be so no longer, and the store needs room to forget. */
   async #withRoom(change: () => Promise<void>): Promise<void> {
-    for (let left = triesForRoom; ; left--) {
-      try {
-        return await change();
-      } catch (error) {
-        if (left === 1) throw error;
-        await this.#context.store.emptyLog().catch(() => undefined);
-        await sleep(roomMs);
-      }
+    const { store, workspace } = this.#context;
+    try {
+      await change();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      await workspace.giveUpReserve();
+      await store.emptyLog();
+      await change();
     }
   }
 
@@ -271,6 +270,10 @@ class Batch {
   #fail(scanId: string, error: unknown): void {
     this.#report.errors.push({ scan_id: scanId, message: failureText(error) });
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'insufficient_storage';
 }
 
 /** Texts of the system name paths, so only its code is told. */

@@ -6,6 +6,7 @@ import { scanIdPattern } from '../domain/scan.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 import { folderMode, isMissing } from './atomic-file.ts';
 import { layoutVersion, readLayoutVersion, upgradeLayout, writeLayoutVersion } from './layout.ts';
+import { giveUpReserve, keepReserve } from './reserve.ts';
 import { deletedPrefix, ScanFolder } from './scan-folder.ts';
 import { findLockHolder, type LockHolder, WorkspaceLock } from './workspace-lock.ts';
 
@@ -62,7 +63,17 @@ export class Workspace {
   async lock(info: { url: string }): Promise<WorkspaceLock> {
     const lock = await WorkspaceLock.acquire(this.#root, info.url);
     await this.#sweepDeletedScans();
+    await this.keepReserve();
     return lock;
+  }
+
+  /** Room that a collection on a full disk can have; without a server nobody keeps it. */
+  keepReserve(): Promise<void> {
+    return keepReserve(this.#root);
+  }
+
+  giveUpReserve(): Promise<void> {
+    return giveUpReserve(this.#root);
   }
 
   async #sweepDeletedScans(): Promise<void> {

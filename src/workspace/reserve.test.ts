@@ -1,0 +1,30 @@
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { giveUpReserve, keepReserve } from './reserve.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-reserve-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+it('takes real room for its owner only, completes what was cut off, and gives it back', async () => {
+  const file = join(dir, 'cache/reserve');
+  await mkdir(join(dir, 'cache'));
+  await writeFile(file, 'cut off');
+  await keepReserve(dir);
+  const { size, blocks, mtimeMs } = await stat(file);
+  expect([size, blocks * 512 >= size]).toEqual([1024 * 1024, true]);
+  await keepReserve(dir);
+  expect((await stat(file)).mtimeMs).toBe(mtimeMs);
+  await giveUpReserve(dir);
+  await giveUpReserve(dir);
+  expect(await readdir(join(dir, 'cache'))).toEqual([]);
+});
+
+it('does without where it cannot be kept', async () => {
+  await keepReserve(dir);
+  expect(await readdir(dir)).toEqual([]);
+});
