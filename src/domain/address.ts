@@ -155,3 +155,8 @@ export function compareAddresses(a: string, b: string): number {
 function compare<T extends bigint | string>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
+
+/** The 4 or 16 bytes of an address, network order. */
+export function addressBytes({ family, value }: Address): Uint8Array {
+  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
+}

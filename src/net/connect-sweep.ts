@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from '../domain/address.ts';
+import { type Address, addressBytes, parseAddress } from '../domain/address.ts';
 import { untilAborted } from './abort.ts';
 import { synPatienceMs } from './attempt.ts';
 import { localTrouble } from './failure.ts';
@@ -7,7 +7,7 @@ import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from './packets/chu
 import type { ConnectPlan } from './packets/connect-chunk.ts';
 import { ConnectEngine } from './packets/connect-engine.ts';
 import { randomWalkKey, type WalkKey } from './packets/walk.ts';
-import { addressBytes, scopeIdOf } from './ping.ts';
+import { scopeIdOf } from './ping.ts';
 import type { RateLimiter } from './rate.ts';
 import type { Slots } from './slots.ts';
 import type { SweepJob, SynOutcome } from './syn-sweep.ts';

@@ -1,10 +1,10 @@
-import { parseAddress } from '../domain/address.ts';
+import { addressBytes, parseAddress } from '../domain/address.ts';
 import { AddressSet } from '../domain/address-set.ts';
 import { localTrouble } from './failure.ts';
 import type { NeighbourAnswer, Neighbourhood, NeighbourSweepOptions } from './gate.ts';
 import { askNeighbours, type NeighbourQuestion } from './packets/neighbour.ts';
 import { packetSocketRefusal } from './packets/neighbour-socket.ts';
-import { addressBytes, RouteTable } from './packets/route.ts';
+import { RouteTable } from './packets/route.ts';
 import type { RateLimiter } from './rate.ts';
 
 interface NeighbourRun extends NeighbourSweepOptions {

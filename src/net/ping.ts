@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Address, type Family, parseAddress } from '../domain/address.ts';
+import { addressBytes, type Family, parseAddress } from '../domain/address.ts';
 import { onAbort } from './abort.ts';
 import { localTrouble } from './failure.ts';
 import type { PingAnswer, PingOptions } from './gate.ts';
@@ -334,11 +334,6 @@ export class ItemSource<T> {
       },
     );
   }
-}
-
-/** 4 or 16 bytes, network order. */
-export function addressBytes({ family, value }: Address): Uint8Array {
-  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
 }
 
 /** Index of an interface; 0 when there is none of that name. */

@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from '../domain/address.ts';
+import { type Address, addressBytes, parseAddress } from '../domain/address.ts';
 import { invalidRequest } from '../domain/errors.ts';
 import type { PortCounts } from '../domain/host.ts';
 import { untilAborted } from './abort.ts';
@@ -461,10 +461,6 @@ function unreached(host: string, planned: number, problem: string): SynOutcome {
 /** It is on the link and does not say where: nothing can be sent to it, and the kernel says as much of such a host. */
 function silentNeighbour(host: string, planned: number): SynOutcome {
   return { host, open: 0, closed: 0, filtered: planned, not_tried: 0, problem: null };
-}
-
-function addressBytes({ family, value }: Address): Uint8Array {
-  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
 }
 
 function macBytes(text: string): Uint8Array | null {

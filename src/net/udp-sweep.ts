@@ -1,4 +1,4 @@
-import { type Family, parseAddress } from '../domain/address.ts';
+import { addressBytes, type Family, parseAddress } from '../domain/address.ts';
 import { onAbort } from './abort.ts';
 import { localTrouble } from './failure.ts';
 import type { UdpOutcome, UdpPayload, UdpSweepOptions, UdpTask } from './gate.ts';
@@ -10,7 +10,7 @@ import {
   type UdpPath,
   UdpSocket,
 } from './packets/udp-socket.ts';
-import { addressBytes, ItemSource, scopeIdOf } from './ping.ts';
+import { ItemSource, scopeIdOf } from './ping.ts';
 import type { RateLimiter } from './rate.ts';
 import { ConnectedUdp } from './udp-connected.ts';
 import { HostPace } from './udp-pace.ts';

@@ -234,7 +234,9 @@ export class SynScan {
 
 /** Endpoints that were probed. */
 function pairsOf({ parts }: SynState): number {
-  return parts.flatMap(({ state }) => [...state.counts.probed]).reduce((sum, count) => sum + count, 0);
+  let pairs = 0;
+  for (const { state } of parts) for (const count of state.counts.probed) pairs += count;
+  return pairs;
 }
 
 /** A part as a checkpoint keeps it. */

@@ -79,8 +79,6 @@ export const word = {
   settled: 1,
   /** Counters of the first pass that were gone through. */
   counter: 2,
-  /** Milliseconds of the monotonic clock, low 31 bits, when the last answer came. */
-  heardAt: 3,
 } as const;
 const words = 8;
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Family } from '../../domain/address.ts';
-import { errnoName, loadSys, type Sys } from './sys.ts';
+import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
 
 /** Messages per system call. */
 export const batchSize = 64;
@@ -239,12 +239,6 @@ export function checksum(bytes: Buffer): number {
   for (let at = 0; at + 1 < bytes.length; at += 2) sum += bytes.readUInt16BE(at);
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
   return ~sum & 0xffff;
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
 }
 
 /** Arenas of closed sockets, for the next ones. */

@@ -53,8 +53,8 @@ export type FromHearer =
   /** Answers for the chunk are understood from now on. */
   | { type: 'added'; id: number }
   | { type: 'failed'; reason: string }
-  /** Endpoints of a chunk that are open, with the hop limit of the answer. */
-  | { type: 'open'; id: number; endpoints: Uint32Array; hops: Uint8Array }
+  /** Endpoints of a chunk that are open. */
+  | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; last: boolean; state: ChunkState }
   | { type: 'figures'; figures: HearerFigures };
 
@@ -82,7 +82,7 @@ export type FromEngine =
   | { type: 'ready' }
   | { type: 'broken'; reason: string }
   | { type: 'hungry' }
-  | { type: 'open'; id: number; endpoints: Uint32Array; hops: Uint8Array }
+  | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; state: ChunkState }
   | { type: 'done'; id: number; state: ChunkState; failure: string | null }
   | { type: 'figures'; figures: HearerFigures & { sent: number } };

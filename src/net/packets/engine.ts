@@ -20,8 +20,8 @@ const startMs = 10_000;
 export interface ChunkRun {
   plan: Omit<ChunkPlan, 'id'>;
   signal: AbortSignal;
-  /** Endpoints that answered SYN and ACK: host number x ports + port number, with the hop limit of the answer. */
-  onOpen(endpoints: Uint32Array, hops: Uint8Array): void;
+  /** Endpoints that answered SYN and ACK: host number x ports + port number. */
+  onOpen(endpoints: Uint32Array): void;
   /** How far it is; every open endpoint in it was told before. */
   onState(state: ChunkState): void;
 }
@@ -160,7 +160,7 @@ export class PacketEngine {
         return;
       }
       case 'open':
-        return this.#running.get(message.id)?.onOpen(message.endpoints, message.hops);
+        return this.#running.get(message.id)?.onOpen(message.endpoints);
       case 'state':
         return this.#running.get(message.id)?.onState(message.state);
       case 'done': {

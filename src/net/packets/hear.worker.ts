@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { Chunk, clockMs, word } from './chunk.ts';
+import { Chunk, clockMs } from './chunk.ts';
 import { cookie, halfSipHash } from './cookie.ts';
 import {
   type ChunkMessage,
@@ -34,7 +34,6 @@ class Listening {
   /** Port number + 1 by port. */
   readonly #ports = new Uint16Array(65_536);
   #news = new Uint32Array(maxNews);
-  #hops = new Uint8Array(maxNews);
   #newsCount = 0;
   #newsSince = 0;
 
@@ -71,30 +70,27 @@ class Listening {
 
   heard(host: number, portNumber: number, counts: Uint32Array): boolean {
     const endpoint = host * this.chunk.plan.ports.length + portNumber;
-    Atomics.store(this.chunk.control, word.heardAt, clockMs());
     if (!this.chunk.settle(endpoint)) return false;
     (counts[host] as number)++;
     return true;
   }
 
-  tell(endpoint: number, hops: number): void {
-    if (this.#newsCount === 0) this.#newsSince = clockMs();
+  tell(endpoint: number): void {
+    if (this.#newsCount === 0) this.#newsSince = now;
     this.#news[this.#newsCount] = endpoint;
-    this.#hops[this.#newsCount] = hops;
     this.#newsCount += 1;
     if (this.#newsCount === maxNews) this.flush();
   }
 
-  flushOld(now: number): void {
+  flushOld(): void {
     if (this.#newsCount > 0 && ((now - this.#newsSince) & 0x7fffffff) >= tellMs) this.flush();
   }
 
   flush(): void {
     if (this.#newsCount === 0) return;
     const endpoints = this.#news.slice(0, this.#newsCount);
-    const hops = this.#hops.slice(0, this.#newsCount);
     this.#newsCount = 0;
-    post({ type: 'open', id: this.chunk.plan.id, endpoints, hops });
+    post({ type: 'open', id: this.chunk.plan.id, endpoints });
   }
 
   #isHost(host: number, bytes: Buffer, at: number): boolean {
@@ -109,6 +105,8 @@ class Listening {
 const chunks = new Map<number, Listening>();
 let valid = 0;
 let repeated = 0;
+/** Read once for each block of packets: the clock takes longer than an answer. */
+let now = clockMs();
 
 const flags = { reset: 0x04, synAck: 0x12 };
 
@@ -125,7 +123,7 @@ function readIpv4(bytes: Buffer, start: number, length: number): void {
   const protocol = bytes[start + 9];
   const rest = length - header;
   if (protocol === 6 && rest >= 20) {
-    readTcp(bytes, start + header, { at: start + 12, addressBytes: 4, hops: bytes[start + 8] as number });
+    readTcp(bytes, start + header, { at: start + 12, addressBytes: 4 });
   } else if (protocol === 1) {
     readError(bytes, start + header + 8, rest - 8, 4);
   }
@@ -135,7 +133,7 @@ function readIpv6(bytes: Buffer, start: number, length: number): void {
   if (length < 48) return;
   const next = bytes[start + 6];
   if (next === 6 && length >= 60) {
-    readTcp(bytes, start + 40, { at: start + 8, addressBytes: 16, hops: bytes[start + 7] as number });
+    readTcp(bytes, start + 40, { at: start + 8, addressBytes: 16 });
   } else if (next === 58) {
     readError(bytes, start + 48, length - 48, 16);
   }
@@ -144,10 +142,9 @@ function readIpv6(bytes: Buffer, start: number, length: number): void {
 interface Sender {
   at: number;
   addressBytes: number;
-  hops: number;
 }
 
-function readTcp(bytes: Buffer, at: number, { at: from, addressBytes, hops }: Sender): void {
+function readTcp(bytes: Buffer, at: number, { at: from, addressBytes }: Sender): void {
   const flag = bytes[at + 13] as number;
   const isOpen = (flag & (flags.synAck | flags.reset)) === flags.synAck;
   // A reset that acknowledges nothing proves nothing.
@@ -166,7 +163,7 @@ function readTcp(bytes: Buffer, at: number, { at: from, addressBytes, hops }: Se
     if (!listening.heard(host, number, isOpen ? counts.open : counts.closed)) return void repeated++;
     valid += 1;
     if (plan.untilAnswer) listening.chunk.dropped[host] = 1;
-    if (isOpen) listening.tell(host * plan.ports.length + number, hops);
+    if (isOpen) listening.tell(host * plan.ports.length + number);
     return;
   }
 }
@@ -201,7 +198,7 @@ function slotOf(sequence: number, expected: number): number {
 }
 
 function noteRoundTrip(slot: number): void {
-  const ms = (((clockMs() >>> 3) - slot) & 0xff) * 8;
+  const ms = (((now >>> 3) - slot) & 0xff) * 8;
   if (ms > Atomics.load(words, control.roundTrip)) Atomics.store(words, control.roundTrip, ms);
 }
 
@@ -238,9 +235,9 @@ function listen(): void {
   const reader = (start: number, length: number) => read(ring.bytes, start, length);
   while (Atomics.load(words, control.stop) === 0) {
     receive(socket);
+    now = clockMs();
     if (!ring.readBlock(reader)) socket.wait(pollMs);
-    const now = clockMs();
-    for (const listening of chunks.values()) listening.flushOld(now);
+    for (const listening of chunks.values()) listening.flushOld();
   }
 }
 

@@ -1,6 +1,6 @@
 import { answerFilter } from './filter.ts';
 import { Ring, type RingShape, ringRequest } from './ring.ts';
-import { errnoName, loadSys, type Sys } from './sys.ts';
+import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
 
 const afPacket = 17;
 /** Without the header of the link, so that every interface looks the same. */
@@ -93,10 +93,4 @@ export class HearingSocket {
   #failure(what: string): Error {
     return new Error(`${what}: ${errnoName(this.#sys.errno())}`);
   }
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
 }

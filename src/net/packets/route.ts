@@ -1,4 +1,4 @@
-import { type Address, type Family, formatAddress } from '../../domain/address.ts';
+import { type Address, addressBytes, type Family, formatAddress } from '../../domain/address.ts';
 import type { AddressSet } from '../../domain/address-set.ts';
 import { type Link, readLinks } from './links.ts';
 import {
@@ -265,9 +265,4 @@ function routeMtu(attributes: Attributes): number | null {
   const metrics = attributes.get(routeAttribute.metrics);
   const mtu = metrics && attributesOf(metrics).get(mtuMetric)?.readUInt32LE(0);
   return mtu || null;
-}
-
-/** The 4 or 16 bytes of an address, network order. */
-export function addressBytes({ family, value }: Address): Uint8Array {
-  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
 }

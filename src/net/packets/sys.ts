@@ -142,3 +142,10 @@ const errnoNames: Record<number, string> = {
 export function errnoName(errno: number): string {
   return errnoNames[errno] ?? `errno ${errno}`;
 }
+
+/** An option of a socket that is one number. */
+export function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

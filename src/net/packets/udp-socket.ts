@@ -1,5 +1,5 @@
 import type { Family } from '../../domain/address.ts';
-import { errnoName, loadSys, type Sys } from './sys.ts';
+import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
 
 /** Datagrams per system call. */
 export const datagramBatch = 64;
@@ -261,12 +261,6 @@ export class UdpSocket implements UdpPath {
     const bytes = u32(value);
     this.#sys.setsockopt(this.#fd, level, name, bytes, bytes.length);
   }
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
 }
 
 /** Arenas of closed sockets, for the next ones. */
