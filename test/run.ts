@@ -153,14 +153,22 @@ function countTests(report: Report): Outcome {
     const unrun = file.assertionResults.filter(
       (test) => test.status !== 'failed' && test.status !== 'passed',
     );
+    const second = file.assertionResults.filter(
+      (test) => test.status === 'passed' && (test.failureMessages?.length ?? 0) > 0,
+    );
+    const name = relative(root, file.name);
     if (file.status === 'failed' && failed.length === 0) {
       // the file did not load or its setup failed: its tests are not skipped, they failed with it
       outcome.failed += Math.max(1, unrun.length);
+      outcome.notes.push(`failed: ${name}: ${firstLine(file.message)}`);
       continue;
     }
     outcome.failed += failed.length;
     outcome.skipped += unrun.length;
-    const name = relative(root, file.name);
+    outcome.notes.push(...failed.map((test) => `failed: ${name}: ${test.fullName}${cause(test)}`));
+    outcome.notes.push(
+      ...second.map((test) => `passed only when tried again: ${name}: ${test.fullName}${cause(test)}`),
+    );
     if (unrun.length > 1 && unrun.length === file.assertionResults.length) {
       outcome.notes.push(`skipped: ${name}: all ${unrun.length} tests`);
     } else {
@@ -168,6 +176,15 @@ function countTests(report: Report): Outcome {
     }
   }
   return outcome;
+}
+
+/** The first line of what a test said when it failed. */
+function cause(test: { failureMessages: string[] | null }): string {
+  return `: ${firstLine(test.failureMessages?.[0] ?? 'no reason given')}`;
+}
+
+function firstLine(message: string): string {
+  return message.split('\n', 1)[0]?.slice(0, 300) ?? '';
 }
 
 /** A test file that skips tests prints why, in a line that begins with `skipped: `. */

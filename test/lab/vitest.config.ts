@@ -10,5 +10,6 @@ export default defineConfig({
     teardownTimeout: 30_000,
     pool: 'forks',
     disableConsoleIntercept: true,
+    retry: process.env.CI === 'true' ? 1 : 0,
   },
 });
