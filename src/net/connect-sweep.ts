@@ -10,7 +10,7 @@ import { randomWalkKey, type WalkKey } from './packets/walk.ts';
 import { scopeIdOf } from './ping.ts';
 import type { RateLimiter } from './rate.ts';
 import type { Slots } from './slots.ts';
-import type { SweepJob, SynOutcome } from './syn-sweep.ts';
+import type { SweepJob, SweepOutcome } from './sweep-job.ts';
 
 /** Places for connections that sweeps leave to those who talk to the ports they find; a quarter where there are few. */
 const placesLeft = 16;
@@ -74,7 +74,7 @@ export class ConnectSweeper {
   }
 
   /** @throws Error when the engine fails; what was found until then was told */
-  async sweep(job: ConnectJob): Promise<SynOutcome[]> {
+  async sweep(job: ConnectJob): Promise<SweepOutcome[]> {
     if (job.hosts.length > maxChunkHosts || job.hosts.length * job.ports.length > maxChunkEndpoints) {
       throw new RangeError('the job is larger than one chunk');
     }
@@ -246,7 +246,7 @@ export class ConnectSweeper {
   }
 }
 
-function outcomeOf(host: string, at: number, { counts }: ChunkState, planned: number): SynOutcome {
+function outcomeOf(host: string, at: number, { counts }: ChunkState, planned: number): SweepOutcome {
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed] = [of('open'), of('closed')];
   const filtered = of('probed') - open - closed - of('unsent');

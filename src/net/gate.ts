@@ -2,7 +2,8 @@ import type { AddressSet } from '../domain/address-set.ts';
 import type { Exchange, TlsObservation } from '../domain/banner.ts';
 import type { ConnectJob } from './connect-sweep.ts';
 import type { PingType } from './packets/echo.ts';
-import type { SynJob, SynOutcome } from './syn-sweep.ts';
+import type { SweepOutcome } from './sweep-job.ts';
+import type { SynJob } from './syn-sweep.ts';
 
 /**
  * The one door to the network. Everything that a module sends to a target goes through a gate, which applies the
@@ -34,13 +35,13 @@ export interface NetworkGate {
   synObstacle(signal: AbortSignal): Promise<string | null>;
 
   /** Half-open attempts by raw packets, for the same ports of many hosts. @throws Error when the packet engine fails */
-  sweepSyn(job: SynJob): Promise<SynOutcome[]>;
+  sweepSyn(job: SynJob): Promise<SweepOutcome[]>;
 
   /** Why `sweepConnect` cannot be used here (`probeTcp` can), or null. */
   connectObstacle(signal: AbortSignal): Promise<string | null>;
 
   /** Full connections that are reset at once, for the same ports of many hosts. @throws Error when a thread fails */
-  sweepConnect(job: ConnectJob): Promise<SynOutcome[]>;
+  sweepConnect(job: ConnectJob): Promise<SweepOutcome[]>;
 
   /** Addresses of this scan on links of this machine, of one link where a name is given: who can be asked for a MAC. */
   neighbourhood(interfaceName: string | null): Neighbourhood;

@@ -28,7 +28,8 @@ import { neighbourhood, sweepNeighbours } from './neighbour-sweep.ts';
 import { choosePingMethod, ping } from './ping.ts';
 import { RateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
-import type { SynJob, SynOutcome, SynSweeper } from './syn-sweep.ts';
+import type { SweepOutcome } from './sweep-job.ts';
+import type { SynJob, SynSweeper } from './syn-sweep.ts';
 import { probeTcp } from './tcp-probe.ts';
 import { sweepUdp } from './udp-sweep.ts';
 
@@ -177,7 +178,7 @@ class ScopedGate implements ScanGate {
     return this.#syn().then((sweeper) => sweeper.obstacle(signal));
   }
 
-  async sweepSyn(job: SynJob): Promise<SynOutcome[]> {
+  async sweepSyn(job: SynJob): Promise<SweepOutcome[]> {
     return await (await this.#syn()).sweep(job);
   }
 
@@ -209,7 +210,7 @@ class ScopedGate implements ScanGate {
     return this.#connecting().then((sweeper) => sweeper.obstacle(signal));
   }
 
-  async sweepConnect(job: ConnectJob): Promise<SynOutcome[]> {
+  async sweepConnect(job: ConnectJob): Promise<SweepOutcome[]> {
     return await (await this.#connecting()).sweep(job);
   }
 

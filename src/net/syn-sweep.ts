@@ -1,15 +1,14 @@
 import { type Address, addressBytes, parseAddress } from '../domain/address.ts';
 import { invalidRequest } from '../domain/errors.ts';
-import type { PortCounts } from '../domain/host.ts';
 import { untilAborted } from './abort.ts';
 import { type ChunkPlan, type ChunkState, maxChunkEndpoints, maxChunkHosts } from './packets/chunk.ts';
 import { PacketEngine } from './packets/engine.ts';
 import { type NeighbourOptions, resolveNeighbours, resolveNextHop } from './packets/neighbour.ts';
 import { rawObstacle } from './packets/rights.ts';
-
 import { type Route, type RouteForce, RouteTable } from './packets/route.ts';
 import { randomWalkKey, type WalkKey } from './packets/walk.ts';
 import type { RateLimiter } from './rate.ts';
+import type { SweepHost, SweepJob, SweepOutcome } from './sweep-job.ts';
 
 /** Routes are read anew after this time: links come and go. */
 const routesAgeMs = 5000;
@@ -21,30 +20,6 @@ const silentMs = 1000;
 /** A host on the link has this long after the last of its tries to say its MAC, and as long before. */
 const neighbourMs = 250;
 const neighbourRetries = 2;
-
-export interface SynHost {
-  ip: string;
-  /** Where discovery has seen it. */
-  mac?: string | undefined;
-  latencyMs?: number | null | undefined;
-}
-
-/** The same ports of some hosts. */
-export interface SweepJob {
-  /** At most `maxChunkHosts`, and with the ports at most `maxChunkEndpoints` endpoints. */
-  hosts: readonly SynHost[];
-  ports: Uint16Array;
-  /** Further tries for an endpoint that stays silent. */
-  retries: number;
-  timeoutMs: number;
-  signal: AbortSignal;
-  /** @param reason `syn-ack` when it is left out */
-  onOpen(host: string, port: number, reason?: string): void;
-  /** Told now and then; every open port in it was told before. */
-  onState(state: SynState): void;
-  /** Where an interrupted sweep of the same job was. */
-  restored: SynState | null;
-}
 
 /** A sweep by raw packets. */
 export interface SynJob extends SweepJob {
@@ -62,17 +37,6 @@ export interface SynJob extends SweepJob {
 }
 
 export type SignOfLife = 'syn-ack' | 'rst';
-
-/** How far a job is: what belongs together goes the same way. */
-export interface SynState {
-  parts: { hosts: string[]; key: WalkKey; state: ChunkState }[];
-}
-
-/** How the sweep of one host ended. */
-export interface SynOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_open'> {
-  /** Why nothing could be sent to it, or null. */
-  problem: string | null;
-}
 
 interface SweeperInput {
   rate: RateLimiter;
@@ -120,12 +84,12 @@ export class SynSweeper {
   }
 
   /** @throws Error when the engine fails; what was found until then was told */
-  async sweep(job: SynJob): Promise<SynOutcome[]> {
+  async sweep(job: SynJob): Promise<SweepOutcome[]> {
     if (job.hosts.length > maxChunkHosts || job.hosts.length * job.ports.length > maxChunkEndpoints) {
       throw new RangeError('the job is larger than one chunk');
     }
     const engine = await untilAborted(this.#started(), job.signal);
-    const outcomes: SynOutcome[] = [];
+    const outcomes: SweepOutcome[] = [];
     const parts = await this.#parts(job, outcomes);
     const states = parts.map(({ restored }) => restored);
     const tell = () =>
@@ -172,7 +136,7 @@ export class SynSweeper {
     job: SynJob,
     part: Part,
     onState: (state: ChunkState) => void,
-  ): Promise<SynOutcome[]> {
+  ): Promise<SweepOutcome[]> {
     const { ports } = job;
     const alive = new Alive(job, part.hosts);
     const { outcome, drop } = engine.run({
@@ -244,7 +208,7 @@ export class SynSweeper {
   }
 
   /** What belongs together, and the outcome of hosts that cannot be reached at all. */
-  async #parts(job: SynJob, outcomes: SynOutcome[]): Promise<Part[]> {
+  async #parts(job: SynJob, outcomes: SweepOutcome[]): Promise<Part[]> {
     const known = new Map(job.hosts.map((host) => [host.ip, host]));
     const parts: Part[] = [];
     for (const { hosts, key, state } of job.restored?.parts ?? []) {
@@ -259,15 +223,15 @@ export class SynSweeper {
   }
 
   async #grouped(
-    hosts: readonly SynHost[],
+    hosts: readonly SweepHost[],
     job: SynJob,
-    outcomes: SynOutcome[],
+    outcomes: SweepOutcome[],
     key: WalkKey | null,
   ): Promise<Part[]> {
     const planned = job.ports.length;
     const table = this.#table();
     const force = forceOf(job);
-    const groups = new Map<string, { route: Route; members: { host: SynHost; address: Address }[] }>();
+    const groups = new Map<string, { route: Route; members: { host: SweepHost; address: Address }[] }>();
     for (const host of hosts) {
       const address = parseAddress(host.ip);
       if (!address || this.#input.admit(host.ip) === null) {
@@ -304,7 +268,7 @@ export class SynSweeper {
     return (await Promise.all(parts)).filter(({ hosts: some }) => some.length > 0);
   }
 
-  async #reached(route: Route, members: { host: SynHost; address: Address }[], job: SynJob) {
+  async #reached(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
     if (route.link === 'ip') return { members, macs: null };
     try {
       return await this.#neighbours(route, members, job);
@@ -314,7 +278,7 @@ export class SynSweeper {
   }
 
   /** The MACs of the next hops; a host on the link that is silent is left out. */
-  async #neighbours(route: Route, members: { host: SynHost; address: Address }[], job: SynJob) {
+  async #neighbours(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
     const found = route.gateway
       ? await this.#viaGateway(route, members, job.signal)
       : await this.#onLink(route, members, job.signal);
@@ -325,7 +289,7 @@ export class SynSweeper {
   }
 
   /** @throws Error when the gateway is silent */
-  async #viaGateway(route: Route, members: { host: SynHost }[], signal: AbortSignal) {
+  async #viaGateway(route: Route, members: { host: SweepHost }[], signal: AbortSignal) {
     const gateway = route.gateway as Uint8Array;
     const name = `${route.index} ${gateway.join('.')}`;
     let mac = this.#gateways.get(name);
@@ -340,7 +304,7 @@ export class SynSweeper {
     return new Map(members.map(({ host }) => [host.ip, next]));
   }
 
-  async #onLink(route: Route, members: { host: SynHost; address: Address }[], signal: AbortSignal) {
+  async #onLink(route: Route, members: { host: SweepHost; address: Address }[], signal: AbortSignal) {
     const found = new Map<string, Uint8Array>();
     const unknown = new Map<string, string>();
     const wanted: Uint8Array[] = [];
@@ -429,7 +393,7 @@ function forceOf({ interface: link, sourceIp }: SynJob): RouteForce {
 
 function partOf(
   route: Route,
-  members: readonly { host: SynHost; address: Address }[],
+  members: readonly { host: SweepHost; address: Address }[],
   macs: Uint8Array | null,
   key: WalkKey,
 ): Part {
@@ -444,7 +408,7 @@ function outcomeOf(
   at: number,
   { counts }: ChunkState,
   end: { planned: number; stopped: boolean; failure: string | null },
-): SynOutcome {
+): SweepOutcome {
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed, rejected] = [of('open'), of('closed'), of('rejected')];
   // What was sent and is not answered is silent, unless nobody waited for the answer.
@@ -454,12 +418,12 @@ function outcomeOf(
   return { host, open, closed, filtered, not_tried, problem: end.failure };
 }
 
-function unreached(host: string, planned: number, problem: string): SynOutcome {
+function unreached(host: string, planned: number, problem: string): SweepOutcome {
   return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
 }
 
 /** It is on the link and does not say where: nothing can be sent to it, and the kernel says as much of such a host. */
-function silentNeighbour(host: string, planned: number): SynOutcome {
+function silentNeighbour(host: string, planned: number): SweepOutcome {
   return { host, open: 0, closed: 0, filtered: planned, not_tried: 0, problem: null };
 }
 

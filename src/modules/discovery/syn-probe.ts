@@ -2,9 +2,10 @@ import type { Host } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { NetworkGate } from '../../net/gate.ts';
 import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
-import type { SignOfLife, SynState } from '../../net/syn-sweep.ts';
+import type { SweepProgress } from '../../net/sweep-job.ts';
+import type { SignOfLife } from '../../net/syn-sweep.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
-import { packed, type SliceState, unpacked } from '../scanner/syn-scan.ts';
+import { packed, type SliceState, unpacked } from '../scanner/sliced-scan.ts';
 
 /** Jobs that run side by side: while one waits for late answers, the next one sends. */
 const jobsAtOnce = 3;
@@ -29,7 +30,7 @@ export interface SynProbeState {
 /** Hosts that are asked together. */
 interface Job {
   hosts: string[];
-  state: SynState | null;
+  state: SweepProgress | null;
 }
 
 /** Finds live hosts by raw SYN packets: whoever accepts or refuses lives, and is published at once. */

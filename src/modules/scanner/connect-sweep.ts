@@ -4,13 +4,13 @@ import type { OptionValues } from '../../engine/options.ts';
 import { onAbort } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate.ts';
 import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
-import type { SweepJob } from '../../net/syn-sweep.ts';
+import type { SweepJob } from '../../net/sweep-job.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
 import { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
-import { SynScan, type SynScanState } from './syn-scan.ts';
+import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 
 /** Hosts that are swept side by side, so that no single host gets all probes at once. */
 const hostWindow = 64;
@@ -24,7 +24,7 @@ const progressStep = 50;
 type SweepContext = Omit<ExecContext, 'options'> & { options: OptionValues<typeof scanOptions> };
 
 /** A sweep goes on in the way in which it began. */
-export type ConnectState = { pieces: SynScanState } | { pairs: SweepState };
+export type ConnectState = { pieces: SlicedScanState } | { pairs: SweepState };
 
 /**
  * Sweeps the planned TCP ports of the hosts by full connections.
@@ -61,7 +61,7 @@ async function sweepPieces(
   ctx: SweepContext,
   data: DataContext,
   net: NetworkGate,
-  before: SynScanState | null,
+  before: SlicedScanState | null,
   keep: (state: () => ConnectState) => void,
 ): Promise<void> {
   const { concurrency } = ctx.options;
@@ -71,7 +71,7 @@ async function sweepPieces(
     ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
     : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
   const sweep = (job: SweepJob) => net.sweepConnect({ ...job, concurrency });
-  const scan = new SynScan({ ctx, data, sweep, ports, hosts, knownUp, before });
+  const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp, before });
   keep(() => ({ pieces: scan.state() }));
   await scan.run();
 }

@@ -1,7 +1,7 @@
 import type { AddressSet } from '../../domain/address-set.ts';
 import type { Host } from '../../domain/host.ts';
 import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
-import type { SynHost } from '../../net/syn-sweep.ts';
+import type { SweepHost } from '../../net/sweep-job.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
 
 /** Fewer hosts would get too many probes each at the same time; their ports are taken in turns instead. */
@@ -10,16 +10,16 @@ const leastHosts = 64;
 const gatherMs = 50;
 
 /** The hosts of a sweep in groups that are swept together, each when enough are known or time has passed. */
-export class HostBatches implements AsyncIterable<SynHost[]> {
+export class HostBatches implements AsyncIterable<SweepHost[]> {
   /** Where the hosts come from when nothing discovers them. */
   readonly walk: AddressWalk | null;
   /** How many there are, where that is known. */
   readonly total: number | undefined;
-  readonly #hosts: AsyncIterator<SynHost> | Iterator<SynHost>;
+  readonly #hosts: AsyncIterator<SweepHost> | Iterator<SweepHost>;
   readonly #most: number;
 
   private constructor(
-    hosts: AsyncIterator<SynHost> | Iterator<SynHost>,
+    hosts: AsyncIterator<SweepHost> | Iterator<SweepHost>,
     walk: AddressWalk | null,
     ports: number,
     total?: number,
@@ -43,10 +43,10 @@ export class HostBatches implements AsyncIterable<SynHost[]> {
     return new HostBatches(found(hosts), null, ports);
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<SynHost[], void, undefined> {
-    let waiting: Promise<IteratorResult<SynHost>> | null = null;
+  async *[Symbol.asyncIterator](): AsyncGenerator<SweepHost[], void, undefined> {
+    let waiting: Promise<IteratorResult<SweepHost>> | null = null;
     for (let ended = false; !ended; ) {
-      const batch: SynHost[] = [];
+      const batch: SweepHost[] = [];
       let until = Number.POSITIVE_INFINITY;
       while (batch.length < this.#most) {
         waiting ??= Promise.resolve(this.#hosts.next());
@@ -65,11 +65,11 @@ export class HostBatches implements AsyncIterable<SynHost[]> {
   }
 }
 
-function* plain(walk: AddressWalk): Generator<SynHost, void, undefined> {
+function* plain(walk: AddressWalk): Generator<SweepHost, void, undefined> {
   for (const ip of walk) yield { ip };
 }
 
-async function* found(hosts: AsyncIterable<Host>): AsyncGenerator<SynHost, void, undefined> {
+async function* found(hosts: AsyncIterable<Host>): AsyncGenerator<SweepHost, void, undefined> {
   for await (const { ip, mac, latency_ms } of hosts) yield { ip, mac, latencyMs: latency_ms };
 }
 

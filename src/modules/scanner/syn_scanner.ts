@@ -1,15 +1,15 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
 import { defineModule } from '../../engine/module.ts';
-import type { SweepJob } from '../../net/syn-sweep.ts';
+import type { SweepJob } from '../../net/sweep-job.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { HostBatches } from './host-batches.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import { scanOptions } from './scan-options.ts';
-import { SynScan, type SynScanState } from './syn-scan.ts';
+import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 
 /** Whichever way was taken before an interruption is taken again. */
-type Saved = { way: 'syn'; state: SynScanState } | { way: 'connect'; state: ConnectState };
+type Saved = { way: 'syn'; state: SlicedScanState } | { way: 'connect'; state: ConnectState };
 
 export default defineModule({
   name: 'syn_scanner',
@@ -70,7 +70,7 @@ export default defineModule({
     const { interface: link, source_ip: sourceIp, host_rate } = ctx.options;
     const sweep = (job: SweepJob, side: number) =>
       net.sweepSyn({ ...job, interface: link, sourceIp, hostRate: host_rate / side });
-    const scan = new SynScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
+    const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
     ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
     await scan.run();
   },

@@ -3,7 +3,7 @@ import type { Coverage, Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
 import type { WalkKey } from '../../net/packets/walk.ts';
-import type { SweepJob, SynHost, SynOutcome, SynState } from '../../net/syn-sweep.ts';
+import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/sweep-job.ts';
 import type { WalkState } from '../address-walk.ts';
 import type { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
@@ -18,22 +18,22 @@ interface SweepOptions {
   timeout: number;
 }
 
-export interface SynScanInput {
+export interface SlicedScanInput {
   ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'warn' | 'cover'> & { options: SweepOptions };
   data: DataContext;
   /** How the ports of some hosts are swept. @param side how many jobs may have the same hosts at the same time */
-  sweep(job: SweepJob, side: number): Promise<SynOutcome[]>;
+  sweep(job: SweepJob, side: number): Promise<SweepOutcome[]>;
   ports: number[];
   hosts: HostBatches;
   /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
   knownUp: boolean;
-  before: SynScanState | null;
+  before: SlicedScanState | null;
 }
 
 /** How far a scan is, as a checkpoint keeps it. */
-export interface SynScanState {
+export interface SlicedScanState {
   walk: WalkState | null;
-  batches: { hosts: SynHost[]; counts: number[][]; slices: SliceState[] }[];
+  batches: { hosts: SweepHost[]; counts: number[][]; slices: SliceState[] }[];
 }
 
 export interface SliceState {
@@ -44,18 +44,18 @@ export interface SliceState {
 
 /** Hosts that are swept together, and what is known of them so far. */
 interface Batch {
-  hosts: SynHost[];
+  hosts: SweepHost[];
   /** By host: open, closed, filtered, not tried. */
   counts: Map<string, [number, number, number, number]>;
   /** Slices of the ports that are not done, with what an interrupted run had of them. */
-  left: Map<number, SynState | null>;
+  left: Map<number, SweepProgress | null>;
   /** Slices that run now. */
   running: number;
 }
 
 /** Sweeps hosts x ports in pieces that an engine takes at once. */
-export class SynScan {
-  readonly #input: SynScanInput;
+export class SlicedScan {
+  readonly #input: SlicedScanInput;
   readonly #ports: Uint16Array;
   readonly #batches = new Set<Batch>();
   #waiting = 0;
@@ -64,12 +64,12 @@ export class SynScan {
   #wake: (() => void) | null = null;
   #active = 0;
 
-  constructor(input: SynScanInput) {
+  constructor(input: SlicedScanInput) {
     this.#input = input;
     this.#ports = Uint16Array.from(input.ports);
   }
 
-  state(): SynScanState {
+  state(): SlicedScanState {
     const batches = [...this.#batches].map(({ hosts, counts, left }) => ({
       hosts,
       counts: hosts.map(({ ip }) => counts.get(ip) as number[]),
@@ -103,7 +103,7 @@ export class SynScan {
     return true;
   }
 
-  #newBatch(hosts: SynHost[]): Batch {
+  #newBatch(hosts: SweepHost[]): Batch {
     const slices = Math.ceil(this.#ports.length / this.#sliceSize(hosts.length));
     return {
       hosts,
@@ -144,7 +144,7 @@ export class SynScan {
     });
   }
 
-  async #job(batch: Batch, slice: number, restored: SynState | null): Promise<void> {
+  async #job(batch: Batch, slice: number, restored: SweepProgress | null): Promise<void> {
     const { ctx } = this.#input;
     const size = this.#sliceSize(batch.hosts.length);
     const ports = this.#ports.slice(slice * size, (slice + 1) * size);
@@ -192,7 +192,7 @@ export class SynScan {
       });
   }
 
-  #add(batch: Batch, { host, open, closed, filtered, not_tried, problem }: SynOutcome): void {
+  #add(batch: Batch, { host, open, closed, filtered, not_tried, problem }: SweepOutcome): void {
     const counts = batch.counts.get(host);
     if (!counts) return;
     for (const [at, more] of [open, closed, filtered, not_tried].entries())
@@ -233,14 +233,14 @@ export class SynScan {
 }
 
 /** Endpoints that were probed. */
-function pairsOf({ parts }: SynState): number {
+function pairsOf({ parts }: SweepProgress): number {
   let pairs = 0;
   for (const { state } of parts) for (const count of state.counts.probed) pairs += count;
   return pairs;
 }
 
 /** A part as a checkpoint keeps it. */
-export function packed({ hosts, key, state }: SynState['parts'][number]): SliceState['parts'][number] {
+export function packed({ hosts, key, state }: SweepProgress['parts'][number]): SliceState['parts'][number] {
   const { open, closed, rejected, unsent } = state.counts;
   const lists = [open, closed, rejected, unsent];
   // What came from another process may be a part of a larger buffer.
@@ -263,7 +263,7 @@ export function unpacked({
   counter,
   settled,
   counts,
-}: SliceState['parts'][number]): SynState['parts'][number] {
+}: SliceState['parts'][number]): SweepProgress['parts'][number] {
   const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
   const words = new Uint32Array(Uint8Array.from(bytes).buffer);
   const list = (at: number) => words.slice(at * hosts.length, (at + 1) * hosts.length);
@@ -283,7 +283,7 @@ export function unpacked({
   return { hosts, key, state };
 }
 
-function restoredBatch({ hosts, counts, slices }: SynScanState['batches'][number]): Batch {
+function restoredBatch({ hosts, counts, slices }: SlicedScanState['batches'][number]): Batch {
   return {
     hosts,
     counts: new Map(hosts.map(({ ip }, at) => [ip, counts[at] as [number, number, number, number]])),
