@@ -11,6 +11,8 @@ import { createGate } from '../src/net/scoped-gate.ts';
 export interface Trial {
   published: Map<string, unknown[]>;
   warnings: string[];
+  /** How it said that it works. */
+  methods: string[];
   gate: NetworkGate;
 }
 
@@ -41,7 +43,7 @@ export async function tryModule(
   },
 ): Promise<Trial> {
   const gate = options.gate ?? loopbackGate(options.targets ?? ['127.0.0.1'], options.maxConnections);
-  const trial: Trial = { published: options.published ?? new Map(), warnings: [], gate };
+  const trial: Trial = { published: options.published ?? new Map(), warnings: [], methods: [], gate };
   const module = definition.create();
   await module.initialize();
   await module.configure(options.config ?? {});
@@ -59,7 +61,7 @@ export async function tryModule(
     checkpoint: options.checkpoint ?? silent,
     recorded: options.recorded ?? (() => false),
     progress: silent,
-    method: silent,
+    method: (text: string) => trial.methods.push(text),
     cover: silent,
     warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
   } as unknown as ExecContext;

@@ -113,7 +113,7 @@ describe('a custom profile', () => {
     expect(decide(asked)).toMatchObject({ ports: '22', rate: 77, vuln: false, notifications: [] });
     const nodes = await planned(asked);
     expect(nodes['tcp_probe_discovery']).toMatchObject({ ports: '22,443', timeout: '3s', retry: 1 });
-    expect(nodes['connect_scanner']).toMatchObject({ ports: '22', timeout: '5s' });
+    expect(nodes['syn_scanner']).toMatchObject({ ports: '22', timeout: '5s' });
     expect(nodes['banner_grabber']).toMatchObject({ timeout: '5s' });
     expect(nodes).not.toHaveProperty('fingerprint_coordinator');
     expect(nodes).toHaveProperty('http_parser');

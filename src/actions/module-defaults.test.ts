@@ -52,21 +52,21 @@ async function optionsOf(
 
 describe('a default of a module option', () => {
   it('holds where neither the graph nor the submission says it, and before the settings of the scanner', async () => {
-    const text = 'modules: {connect_scanner: {timeout: 7s, concurrency: 9}}\nscanner: {timeout: 1s}';
-    expect(await optionsOf('connect_scanner', text)).toMatchObject({ timeout: '7s', concurrency: 9 });
-    expect(await optionsOf('connect_scanner', text, { timeout: '2s' })).toMatchObject({ timeout: '2s' });
+    const text = 'modules: {syn_scanner: {timeout: 7s, concurrency: 9}}\nscanner: {timeout: 1s}';
+    expect(await optionsOf('syn_scanner', text)).toMatchObject({ timeout: '7s', concurrency: 9 });
+    expect(await optionsOf('syn_scanner', text, { timeout: '2s' })).toMatchObject({ timeout: '2s' });
     expect(await optionsOf('banner_grabber', text)).toMatchObject({ timeout: '1s' });
   });
 
   it('gives way to what the graph says', async () => {
-    const text = 'modules: {icmp_discovery: {timeout: 9s, retry: 4}, connect_scanner: {ports: "1-9"}}';
+    const text = 'modules: {icmp_discovery: {timeout: 9s, retry: 4}, syn_scanner: {ports: "1-9"}}';
     expect(await optionsOf('icmp_discovery', text)).toMatchObject({ timeout: '1s', retry: 1 });
-    expect(await optionsOf('connect_scanner', text)).toMatchObject({ ports: 'common' });
+    expect(await optionsOf('syn_scanner', text)).toMatchObject({ ports: 'common' });
   });
 
   it('is read from the environment as the option wants it', async () => {
-    const env = { SERVICE_MODULES__CONNECT_SCANNER__CONCURRENCY: '12' };
-    expect(await optionsOf('connect_scanner', '{}', {}, env)).toMatchObject({ concurrency: 12 });
+    const env = { SERVICE_MODULES__SYN_SCANNER__CONCURRENCY: '12' };
+    expect(await optionsOf('syn_scanner', '{}', {}, env)).toMatchObject({ concurrency: 12 });
   });
 });
 

@@ -1,5 +1,6 @@
-import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
+import { AddressSet } from '../domain/address-set.ts';
+import { ownAddresses } from './own-addresses.ts';
 import { ownListeners } from './own-listeners.ts';
 
 it('knows a listener by its address and port', () => {
@@ -12,9 +13,8 @@ it('knows a listener by its address and port', () => {
 
 it.each(['0.0.0.0', '::', 'localhost'])('takes %s for every address of this machine', (host) => {
   const isOwn = ownListeners([{ host, port: 8080 }]);
-  const own = Object.values(networkInterfaces()).flatMap(
-    (entries) => entries?.map(({ address }) => address) ?? [],
-  );
+  const single = ownAddresses().intervals.filter(({ first, last }) => first === last);
+  const own = single.map((interval) => AddressSet.of([interval]).at(0n));
   for (const address of [...own, '127.4.5.6', '::1'])
     expect([address, isOwn(address, 8080)]).toEqual([address, true]);
   expect(isOwn('192.0.2.1', 8080)).toBe(false);

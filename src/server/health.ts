@@ -17,6 +17,8 @@ export interface Health {
   workers: { active: number; idle: number; total: number };
   queue: { pending: number; running: number; failed: number };
   workspace: { scans: number; size_mb: number; free_space_mb: number };
+  /** How scans reach their targets here, and why so. */
+  scanning: { method: 'raw packets' | 'connections'; reason: string };
   /** Only what is not in order. */
   checks: HealthCheck[];
 }
@@ -42,7 +44,8 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
   if (!context.workers.alive) {
     checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker takes scans' });
   }
-  checks.push(...writingFaults(context), ...(await rawRights()), ...licenceHealth(context));
+  const scanning = await readScanning();
+  checks.push(...writingFaults(context), ...rawRights(scanning), ...licenceHealth(context));
   checks.push(...notificationHealth(context));
   return {
     status: worst(checks),
@@ -51,6 +54,7 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
     workers,
     queue,
     workspace,
+    scanning,
     checks,
   };
 }
@@ -123,17 +127,22 @@ function writingFaults({ audit, logOutput }: RouteContext): HealthCheck[] {
 }
 
 /** Rights do not change while a process runs, so they are read once. */
-let rawRightsRead: Promise<HealthCheck[]> | null = null;
+let scanningRead: Promise<Health['scanning']> | null = null;
 
-function rawRights(): Promise<HealthCheck[]> {
-  rawRightsRead ??= readRawRights();
-  return rawRightsRead;
+function readScanning(): Promise<Health['scanning']> {
+  scanningRead ??= readFile('/proc/self/status', 'utf8')
+    .catch(() => '')
+    .then((status): Health['scanning'] => {
+      const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+      return effective !== undefined && (BigInt(`0x${effective}`) & rawCapability) !== 0n
+        ? { method: 'raw packets', reason: 'CAP_NET_RAW is there' }
+        : { method: 'connections', reason: 'CAP_NET_RAW is missing' };
+    });
+  return scanningRead;
 }
 
-async function readRawRights(): Promise<HealthCheck[]> {
-  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
-  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
-  if (effective !== undefined && (BigInt(`0x${effective}`) & rawCapability) !== 0n) return [];
+function rawRights({ method }: Health['scanning']): HealthCheck[] {
+  if (method === 'raw packets') return [];
   const message = 'raw sockets are not permitted (CAP_NET_RAW); scans fall back to sockets that are';
   return [{ name: 'raw_rights', status: 'degraded', message }];
 }

@@ -27,7 +27,7 @@ describe('the metrics of a server', () => {
     expect(found.get('service_scan_duration_seconds_sum')).toBeGreaterThan(0);
     expect(found.get('service_packets_sent_total')).toBeGreaterThanOrEqual(40);
     expect(found.get('service_packets_sent_total')).toBeLessThan(200);
-    expect(found.get('service_node_duration_seconds_count{module_type="connect_scanner"}')).toBe(1);
+    expect(found.get('service_node_duration_seconds_count{module_type="syn_scanner"}')).toBe(1);
     expect(found.get('service_queue_length')).toBe(0);
     expect(found.get('service_worker_utilization')).toBe(0);
     expect(found.get('service_workspace_bytes')).toBeGreaterThan(0);

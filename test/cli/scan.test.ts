@@ -207,7 +207,7 @@ describe('--dry-run', () => {
     const text = await scan('--ports', String(port), '--dry-run');
     expect(text.code).toBe(0);
     expect(text.stdout).toMatch(/addresses +1\n/);
-    expect(text.stdout).toContain('connect_scanner');
+    expect(text.stdout).toContain('syn_scanner');
     const facts = JSON.parse((await scan('--ports', `${port},1-10`, '--dry-run', '--format', 'json')).stdout);
     expect(facts).toMatchObject({ addresses: 1, ports: { udp: 0 } });
     expect(facts.packets_estimate).toBeGreaterThan(10);

@@ -1,6 +1,8 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
 import { defineModule } from '../../engine/module.ts';
+import type { NetworkGate } from '../../net/gate.ts';
+import { ownAddresses } from '../../net/own-addresses.ts';
 import type { SweepJob } from '../../net/sweep-job.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { HostBatches } from './host-batches.ts';
@@ -11,13 +13,20 @@ import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 /** Whichever way was taken before an interruption is taken again. */
 type Saved = { way: 'syn'; state: SlicedScanState } | { way: 'connect'; state: ConnectState };
 
+/** Why connections do as well here, or null. */
+function whyConnections({ addresses }: NetworkGate, saved: Saved | null): string | null {
+  if (saved) return saved.way === 'connect' ? 'the scan began with them' : null;
+  const elsewhere = addresses.minus(ownAddresses());
+  return elsewhere.size === 0n ? 'every target is this machine' : null;
+}
+
 export default defineModule({
   name: 'syn_scanner',
   type: 'scanner',
   version: '1.0.0',
   description:
     'Finds open TCP ports by half-open connections: raw SYN packets, keyed so that only true answers count. Needs ' +
-    'CAP_NET_RAW; without it connections are made instead, with a warning.',
+    'CAP_NET_RAW; without it connections are made instead, with a warning. They are made to this machine itself too.',
   options: {
     ...scanOptions,
     interface: {
@@ -39,7 +48,8 @@ export default defineModule({
     },
     fallback: {
       Type: 'bool',
-      Description: 'Scan by connections where raw packets are not allowed; off = the node fails.',
+      Description:
+        'Scan by connections where raw packets are not allowed, and this machine itself; off = raw packets or nothing.',
       Default: true,
     },
   },
@@ -49,12 +59,13 @@ export default defineModule({
     if (ctx.options.protocol === 'udp') throw new Error('syn_scanner scans TCP; UDP needs udp_scanner');
     const saved = ctx.restored as Saved | null;
     const net = ctx.net.limitedTo(ctx.options.rate);
-    const obstacle =
-      saved?.way === 'connect' ? 'the scan began with them' : await net.synObstacle(ctx.signal);
-    if (obstacle !== null) {
+    const connections = ctx.options.fallback ? whyConnections(ctx.net, saved) : null;
+    const obstacle = connections === null ? await net.synObstacle(ctx.signal) : null;
+    if (connections !== null || obstacle !== null) {
       if (!ctx.options.fallback) throw new PortolanError('permission', `no raw packets: ${obstacle}`);
-      ctx.method(`connections: ${obstacle}`);
-      ctx.warn('syn_fallback', `ports are scanned by connections instead of raw packets: ${obstacle}`);
+      ctx.method(`connections: ${connections ?? obstacle}`);
+      if (obstacle !== null)
+        ctx.warn('syn_fallback', `ports are scanned by connections instead of raw packets: ${obstacle}`);
       const state = saved?.way === 'connect' ? saved.state : null;
       return await sweepByConnect(ctx, data, state, (now) =>
         ctx.checkpoint(() => ({ way: 'connect', state: now() }) satisfies Saved),

@@ -1,13 +1,13 @@
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import type { CookieKey } from './cookie.ts';
 
-/** Places in the control words that both threads of the engine and its process share. */
+/** Places in the control words that all threads of the engine and its process share. */
 export const control = {
   /** 1 = the threads end. */
   stop: 0,
   /** Packets that may still be sent. */
   credits: 1,
-  /** Counts whatever the sending thread should look at: credits, chunks, an end. */
+  /** Counts whatever the sending threads should look at: credits, chunks, an end. */
   wake: 2,
   /** Longest round trip that was seen, milliseconds; -1 before the first answer. */
   roundTrip: 3,

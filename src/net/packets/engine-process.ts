@@ -22,24 +22,34 @@ import { startThread } from './thread.ts';
 const stateMs = 400;
 const figuresMs = 100;
 
+/** A sending thread, and how many chunks it has. */
+interface Sender {
+  thread: Worker;
+  chunks: number;
+}
+
 /**
- * The process of the packet engine: two threads send and hear, and this one stands between them and whoever ordered the
+ * The process of the packet engine: one thread hears, one or more send, and this one stands between them and whoever ordered the
  * work. A fault in the foreign calls ends this process and nothing else; when the other side goes away it ends too.
  */
 class EngineProcess {
   readonly #words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
-  readonly #chunks = new Map<number, { chunk: Chunk; failure: string | null }>();
-  readonly #sender: Worker;
+  readonly #chunks = new Map<number, { chunk: Chunk; failure: string | null; sender: Sender | null }>();
+  readonly #senders: Sender[];
   readonly #hearer: Worker;
   #figures: HearerFigures = { received: 0, dropped: 0, valid: 0, repeated: 0 };
 
-  constructor(key: CookieKey, ownPort: number) {
+  constructor(key: CookieKey, ownPort: number, senders: number) {
     this.#words[control.roundTrip] = -1;
     const start: ThreadStart = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
     this.#hearer = this.#thread('hear', start);
-    this.#sender = this.#thread('send', start);
+    this.#senders = Array.from({ length: senders }, () => ({
+      thread: this.#thread('send', start),
+      chunks: 0,
+    }));
     this.#hearer.on('message', (message: FromHearer) => this.#heard(message));
-    this.#sender.on('message', (message: FromSender) => this.#sent(message));
+    for (const { thread } of this.#senders)
+      thread.on('message', (message: FromSender) => this.#sent(message));
     setInterval(() => this.#askStates(), stateMs).unref();
     setInterval(() => this.#askHearer({ type: 'figures' }), figuresMs).unref();
   }
@@ -52,7 +62,7 @@ class EngineProcess {
         Atomics.store(this.#words, control.lowWater, order.lowWater);
         Atomics.add(this.#words, control.credits, order.count);
         Atomics.store(this.#words, control.hungry, 0);
-        return this.#wakeSender();
+        return this.#wakeSenders();
       case 'drop': {
         const chunk = this.#chunks.get(order.id)?.chunk;
         for (const host of order.hosts) if (chunk) chunk.dropped[host] = 1;
@@ -61,7 +71,7 @@ class EngineProcess {
       case 'stop': {
         const chunk = this.#chunks.get(order.id)?.chunk;
         if (chunk) Atomics.store(chunk.control, word.stop, 1);
-        return this.#wakeSender();
+        return this.#wakeSenders();
       }
     }
   }
@@ -74,7 +84,7 @@ class EngineProcess {
 
   #begin(plan: ChunkPlan): void {
     const chunk = new Chunk(plan);
-    this.#chunks.set(plan.id, { chunk, failure: null });
+    this.#chunks.set(plan.id, { chunk, failure: null, sender: null });
     this.#askHearer({ type: 'chunk', plan, memory: chunk.memory });
   }
 
@@ -103,14 +113,21 @@ class EngineProcess {
     const entry = this.#chunks.get(id);
     if (!entry) return;
     const order: ChunkMessage = { type: 'chunk', plan: entry.chunk.plan, memory: entry.chunk.memory };
-    this.#sender.postMessage(order satisfies ToSender);
-    this.#wakeSender();
+    entry.sender = this.#leastBusy();
+    entry.sender.chunks += 1;
+    entry.sender.thread.postMessage(order satisfies ToSender);
+    this.#wakeSenders();
+  }
+
+  #leastBusy(): Sender {
+    return this.#senders.reduce((least, sender) => (sender.chunks < least.chunks ? sender : least));
   }
 
   #sent(message: FromSender): void {
     if (message.type === 'hungry') return tell(message);
     const entry = this.#chunks.get(message.id);
     if (!entry) return;
+    if (entry.sender) entry.sender.chunks -= 1;
     if (message.type === 'failed') entry.failure = message.reason;
     this.#askHearer({ type: 'state', id: message.id, last: true });
   }
@@ -130,7 +147,7 @@ class EngineProcess {
     this.#hearer.postMessage(message);
   }
 
-  #wakeSender(): void {
+  #wakeSenders(): void {
     Atomics.add(this.#words, control.wake, 1);
     Atomics.notify(this.#words, control.wake);
   }
@@ -152,7 +169,7 @@ function tell(message: FromEngine): void {
 process.once('disconnect', () => process.exit(0));
 // A terminal's interrupt is for the program that started this; it ends the work in order.
 process.on('SIGINT', () => undefined);
-const engine = new EngineProcess(randomCookieKey(), freeSourcePort());
+const engine = new EngineProcess(randomCookieKey(), freeSourcePort(), Number(process.argv[2]));
 process.on('message', (order: ToEngine) => engine.take(order));
 // It is ended by force: what was compiled would not be kept.
 flushCompileCache();

@@ -28,11 +28,13 @@ afterEach(async () => {
   for (const engine of engines.splice(0)) await engine.close();
 });
 
-async function start(rate: number): Promise<PacketEngine> {
-  const engine = await PacketEngine.start(new RateLimiter({ rate }));
+async function start(rate: number, senders?: number): Promise<PacketEngine> {
+  const engine = await PacketEngine.start(new RateLimiter({ rate }), senders);
   engines.push(engine);
   return engine;
 }
+
+const ports20k = Uint16Array.from({ length: 20_000 }, (_, at) => at + 20_000);
 
 function plan(more: Partial<Omit<ChunkPlan, 'id'>> = {}): Omit<ChunkPlan, 'id'> {
   return {
@@ -93,6 +95,23 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     expect(failure).toBeNull();
     expect(engine.figures.sent).toBe(80_000);
   }, 30_000);
+
+  it('shares the rate among two senders, and sends nothing twice', async () => {
+    const engine = await start(50_000, 2);
+    const begun = performance.now();
+    const chunks = await Promise.all(
+      [1, 2, 3, 4].map((host) =>
+        sweep(engine, plan({ hosts: Uint8Array.from([127, 91, 0, host]), ports: ports20k })),
+      ),
+    );
+    const seconds = (performance.now() - begun) / 1000;
+    expect(engine.figures.sent).toBe(80_000);
+    expect(80_000 / seconds).toBeLessThan(50_000 * 1.05);
+    for (const { state, open } of chunks) {
+      const { probed, closed } = state.counts;
+      expect([probed[0], (closed[0] as number) + open.length]).toEqual([20_000, 20_000]);
+    }
+  });
 
   it('works over IPv6', async () => {
     const port = await listen('::1');

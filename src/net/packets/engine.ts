@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onAbort } from '../abort.ts';
@@ -13,6 +14,9 @@ const creditShare = 0.005;
 const leastRate = 100;
 /** Without loss for so long, it may be a tenth faster, milliseconds. */
 const steadyMs = 1000;
+
+/** Threads that send, at the most; more than two were not measured. */
+const mostSenders = 2;
 
 /** How long the process of the engine may take until it listens. */
 const startMs = 10_000;
@@ -69,11 +73,12 @@ export class PacketEngine {
 
   /**
    * @param rate every packet takes a token of it
+   * @param senders threads that send, each one its own chunks
    * @throws Error that says why raw packets cannot be sent or heard here
    */
-  static async start(rate: RateLimiter): Promise<PacketEngine> {
+  static async start(rate: RateLimiter, senders = usefulSenders()): Promise<PacketEngine> {
     const file = fileURLToPath(new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url));
-    const child = fork(file, [], {
+    const child = fork(file, [String(senders)], {
       execArgv: ['--max-semi-space-size=2'],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -203,4 +208,9 @@ export class PacketEngine {
     this.#running.clear();
     this.#ended.abort();
   }
+}
+
+/** One processor is left for the thread that hears. */
+function usefulSenders(): number {
+  return Math.max(1, Math.min(mostSenders, availableParallelism() - 1));
 }

@@ -142,10 +142,15 @@ class Sweep {
 }
 
 function takeCredits(most: number): number {
-  const there = Atomics.load(words, control.credits);
-  const taken = Math.min(most, Math.max(0, there));
-  // This thread alone takes them.
-  if (taken > 0) Atomics.sub(words, control.credits, taken);
+  let there = Atomics.load(words, control.credits);
+  let taken = 0;
+  // Another sending thread may take some of them in between.
+  for (;;) {
+    taken = Math.min(most, Math.max(0, there));
+    const before = Atomics.compareExchange(words, control.credits, there, there - taken);
+    if (before === there) break;
+    there = before;
+  }
   const isLow = there - taken <= Atomics.load(words, control.lowWater);
   if (isLow && Atomics.exchange(words, control.hungry, 1) === 0) post({ type: 'hungry' });
   return taken;

@@ -27,6 +27,16 @@ describe('walk', () => {
     expect(neighbours.length).toBeLessThan(600);
   });
 
+  it.each([1, 2, 3, 7])('is shared by %i shards without a gap or an overlap, from any position on', (of) => {
+    const key = randomWalkKey();
+    for (const start of [0, 1, 5, 700]) {
+      const shards = Array.from({ length: of }, (_, index) => [...walk(1000, key, start, { index, of })]);
+      expect(shards.flat().toSorted((a, b) => a - b)).toEqual(
+        [...walk(1000, key, start)].toSorted((a, b) => a - b),
+      );
+    }
+  });
+
   it('walks up to 2^31 and refuses more', () => {
     const first = walk(2 ** 31).next().value as number;
     expect(first).toBeGreaterThanOrEqual(0);

@@ -12,21 +12,30 @@ export const maxWalk = 2 ** 31;
  * xor with a key, multiplication by an odd number and a right shift folded in; results outside the range are skipped,
  * fewer than one for each that is kept.
  *
+ * @param shard only each `of`-th position, from the `index`-th on: `of` walks with one key share the numbers among them
  * @throws RangeError when size is above 2^31
  */
 export function* walk(
   size: number,
   key: WalkKey = randomWalkKey(),
   start = 0,
+  shard: WalkShard = { index: 0, of: 1 },
 ): Generator<number, void, undefined> {
   if (!Number.isInteger(size) || size < 0 || size > maxWalk)
     throw new RangeError(`cannot walk ${size} items`);
   if (size === 0) return;
   const { mask, shift } = walkShape(size);
-  for (let index = start; index <= mask; index++) {
+  const first = start + ((((shard.index - start) % shard.of) + shard.of) % shard.of);
+  for (let index = first; index <= mask; index += shard.of) {
     const mixed = mix(index, key, mask, shift);
     if (mixed < size) yield mixed;
   }
+}
+
+/** A part of a walk: positions `index`, `index + of`, `index + 2 of`, ... */
+export interface WalkShard {
+  index: number;
+  of: number;
 }
 
 /** Counters of a walk go from 0 to `mask`; what `mix` makes of them is left out where it is `size` or more. */

@@ -19,6 +19,10 @@ const healthMembers = {
   workers: Type.Object({ active: count, idle: count, total: count }),
   queue: Type.Object({ pending: count, running: count, failed: count }),
   workspace: Type.Object({ scans: count, size_mb: count, free_space_mb: count }),
+  scanning: Type.Object(
+    { method: Type.Enum(['raw packets', 'connections']), reason: Type.String() },
+    { description: 'how scans reach their targets here, and why so' },
+  ),
   checks: Type.Array(
     Type.Object({
       name: Type.String(),

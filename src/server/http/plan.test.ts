@@ -39,7 +39,7 @@ describe('POST /api/v1/scans/plan', () => {
     expect(data.warnings).toContainEqual({ code: 'out_of_scope', message: expect.stringContaining('127') });
     const node = (type: string) =>
       data.nodes.find(({ module_type }: { module_type: string }) => module_type === type);
-    expect(node('connect_scanner')).toMatchObject({
+    expect(node('syn_scanner')).toMatchObject({
       skipped: null,
       options: { ports: '22,80', exclude_ports: '80', retries: 0, rate: 100, timeout: '3s' },
     });
@@ -62,7 +62,7 @@ describe('POST /api/v1/scans/plan', () => {
     ]);
     expect(states).toEqual([
       ['tcp_probe_discovery', null],
-      ['connect_scanner', null],
+      ['syn_scanner', null],
       ['banner_grabber', null],
       ['fingerprint_coordinator', 'fingerprinting is off'],
       ['asset_profiler', 'no running node provides service_fingerprints'],

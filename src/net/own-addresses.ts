@@ -1,0 +1,18 @@
+import { networkInterfaces } from 'node:os';
+import { type Address, parseAddress } from '../domain/address.ts';
+import { AddressSet, type Interval } from '../domain/address-set.ts';
+
+/** The whole of 127.0.0.0/8 is this machine, whatever its interfaces list (RFC 1122, 3.2.1.3). */
+const loopback4: Interval = { family: 4, first: 0x7f00_0000n, last: 0x7fff_ffffn };
+const loopback6: Interval = { family: 6, first: 1n, last: 1n };
+
+/** The addresses that lead to this machine, on whatever interface: read anew with each call. */
+export function ownAddresses(): AddressSet {
+  const found = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+  const addresses = found.flatMap(({ address }) => parseAddress(address) ?? []);
+  return AddressSet.of([loopback4, loopback6, ...addresses.map(alone)]);
+}
+
+function alone({ family, value }: Address): Interval {
+  return { family, first: value, last: value };
+}
