@@ -136,7 +136,7 @@ describe('criteria', () => {
 describe('a full disk', () => {
   it('is given the reserve and the room of the write-ahead log, and the scans that go are gone', async () => {
     await workspace.keepReserve();
-    const reserve = join(workspace.dir, 'cache/reserve');
+    const reserve = join(workspace.dir, 'reserve');
     await scanOf(3);
     const kept = await scanOf(1);
     const wal = `${workspace.storeFile}-wal`;

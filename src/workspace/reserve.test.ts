@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -11,8 +11,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 it('takes real room for its owner only, completes what was cut off, and gives it back', async () => {
-  const file = join(dir, 'cache/reserve');
-  await mkdir(join(dir, 'cache'));
+  const file = join(dir, 'reserve');
   await writeFile(file, 'cut off');
   await keepReserve(dir);
   const { size, blocks, mtimeMs } = await stat(file);
@@ -21,10 +20,10 @@ it('takes real room for its owner only, completes what was cut off, and gives it
   expect((await stat(file)).mtimeMs).toBe(mtimeMs);
   await giveUpReserve(dir);
   await giveUpReserve(dir);
-  expect(await readdir(join(dir, 'cache'))).toEqual([]);
+  expect(await readdir(dir)).toEqual([]);
 });
 
 it('does without where it cannot be kept', async () => {
-  await keepReserve(dir);
+  await keepReserve(join(dir, 'gone'));
   expect(await readdir(dir)).toEqual([]);
 });

@@ -27,5 +27,5 @@ export async function giveUpReserve(workspaceDir: string): Promise<void> {
 }
 
 function fileOf(workspaceDir: string): string {
-  return join(workspaceDir, 'cache', 'reserve');
+  return join(workspaceDir, 'reserve');
 }

@@ -92,9 +92,10 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
     for (const refusal of refusals)
       expect(refusal).toEqual({ status: 503, code: 'unavailable', retryAfter: '5' });
     await server.start();
-    const states = await Promise.all(acknowledged.map((id) => server.detail(id)));
-    for (const { status } of states) expect(['pending', 'running', 'completed']).toContain(status);
-    expect(states.some(({ progress }) => progress.resumes > 0)).toBe(true);
+    const states = () => Promise.all(acknowledged.map((id) => server.detail(id)));
+    for (const { status } of await states()) expect(['pending', 'running', 'completed']).toContain(status);
+    const resumed = async () => (await states()).some(({ progress }) => progress.resumes > 0);
+    await expect.poll(resumed, { timeout: 10_000 }).toBe(true);
     expect((await server.detail(scanId)).status).toBe('completed');
   }, 60_000);
 
