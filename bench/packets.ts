@@ -112,7 +112,7 @@ function jobsOf(bench: Bench): Job[] {
       truth: openPairs(hosts.refusing),
       ours: ownSweep(sweeper, ranges.refusing, everyPort, fast),
       peers: [nmap([...fullRange, ranges.refusing])],
-      bars: [timeAgainst('nmap', 0.9), complete],
+      bars: [...timeAgainst('nmap', 0.9), complete],
     },
     {
       id: 'A2',
@@ -120,7 +120,7 @@ function jobsOf(bench: Bench): Job[] {
       truth: openPairs(hosts.silent),
       ours: ownSweep(sweeper, ranges.silent, everyPort, fast),
       peers: [masscan(['-p', everyPort, '--rate', '1000000', ranges.silent], 65_535)],
-      bars: [...timeAgainstMasscan(0.5), complete],
+      bars: [...timeAgainst('masscan', 0.5), complete],
     },
     {
       id: 'A3',
@@ -136,7 +136,7 @@ function jobsOf(bench: Bench): Job[] {
       truth: openPairs(hosts.near),
       ours: ownSweep(sweeper, ranges.near, hundred, fast),
       peers: [nmap(['-sS', ...wideSweep, '-p', hundred, ranges.near])],
-      bars: [timeAgainst('nmap', 0.6), complete],
+      bars: [...timeAgainst('nmap', 0.6), complete],
     },
     {
       id: 'B2',
@@ -147,7 +147,7 @@ function jobsOf(bench: Bench): Job[] {
         masscan(['-p', hundred, '--rate', '100000', '--retries', '1', ranges.far], 204_800),
         nmap(['-sS', ...wideSweep, '-p', hundred, ranges.far]),
       ],
-      bars: [...timeAgainstMasscan(0.4), complete],
+      bars: [...timeAgainst('masscan', 0.4), complete],
     },
     {
       id: 'C',
@@ -155,7 +155,7 @@ function jobsOf(bench: Bench): Job[] {
       truth: openPairs(hosts.web, [80]),
       ours: ownSweep(sweeper, ranges.web, '80', fast),
       peers: [nmap(['-sS', ...wideSweep, '-p', '80', ranges.web])],
-      bars: [timeAgainst('nmap', 1), complete],
+      bars: [...timeAgainst('nmap', 1), complete],
     },
     ...discoveryJobs(bench),
     ...transmitJobs(),
@@ -169,7 +169,7 @@ function jobsOf(bench: Bench): Job[] {
         masscan(['-p', '1-1000', '--rate', '100000', ranges.field], 256_000),
       ],
       bars: [
-        timeAgainst('nmap', 0.6),
+        ...timeAgainst('nmap', 0.6),
         {
           measure: 'packets / masscan',
           of: ({ ours, peers }) => ratio(ours, peers[1], 'packets'),
@@ -214,7 +214,12 @@ function jobsOf(bench: Bench): Job[] {
       peers: [nmap(['-Pn', '-sT', '-T5', '-p', '1-1000', '10.88.128.1-64'])],
       bars: [
         {
-          measure: 'speed / nmap -sT',
+          measure: 'speed of the scan / nmap -sT',
+          of: ({ ours, peers }) => (peers[0]?.seconds ?? Number.NaN) / (ours.scanSeconds ?? Number.NaN),
+          atLeast: 1.4,
+        },
+        {
+          measure: 'speed of the command / nmap -sT',
           of: ({ ours, peers }) => 1 / ratio(ours, peers[0], 'seconds'),
           atLeast: 1.4,
         },
@@ -236,7 +241,7 @@ function discoveryJobs(bench: Bench): Job[] {
       truth: addressesOf(hosts.near),
       ours: discover(onLink, ranges.near, linkDiscovery),
       peers: [nmap(['-sn', ...wideSweep, ranges.near])],
-      bars: [timeAgainst('nmap', 1), complete],
+      bars: [...timeAgainst('nmap', 1), complete],
     },
     {
       id: 'D2',
@@ -246,7 +251,8 @@ function discoveryJobs(bench: Bench): Job[] {
       peers: [nmap(['-sn', ...wideSweep, ranges.far])],
       bars: [
         { measure: 'hosts', of: ({ ours }) => ours.found, atLeast: 300 },
-        { measure: 'seconds', of: ({ ours }) => ours.seconds, atMost: 1 },
+        { measure: 'seconds of the scan', of: ({ ours }) => ours.scanSeconds ?? Number.NaN, atMost: 1 },
+        { measure: 'seconds of the command', of: ({ ours }) => ours.seconds, atMost: 1 },
       ],
     },
     {
@@ -255,7 +261,7 @@ function discoveryJobs(bench: Bench): Job[] {
       truth: addressesOf(hosts.wide),
       ours: discover(onLink, ranges.wide, linkDiscovery),
       peers: [arpScan(ranges.wide)],
-      bars: [timeAgainst('arp-scan', 1), complete],
+      bars: [...timeAgainst('arp-scan', 1), complete],
     },
   ];
 }
@@ -326,19 +332,16 @@ const complete: Bar = {
   atLeast: 1,
 };
 
-function timeAgainst(peer: string, atMost: number): Bar {
-  return { measure: `time / ${peer}`, of: ({ ours, peers }) => ratio(ours, peers[0], 'seconds'), atMost };
-}
-
-/** The whole of our process against the moment of masscan's last packet; and against masscan until it ended. */
-function timeAgainstMasscan(atMost: number): Bar[] {
+/**
+ * The scan as its record has it, which is what it takes in a server; and the whole command, which starts Node.js and
+ * reads the program first.
+ */
+function timeAgainst(peer: string, atMost: number): Bar[] {
+  const against = (ours: number | null, { peers }: Rows) =>
+    (ours ?? Number.NaN) / (peers[0]?.seconds ?? Number.NaN);
   return [
-    {
-      measure: 'time / last packet of masscan',
-      of: ({ ours, peers }) => ours.seconds / (peers[0]?.lastPacketSeconds ?? Number.NaN),
-      atMost,
-    },
-    { measure: 'time / masscan, with its hang cut to 2 s', of: timeAgainst('masscan', atMost).of },
+    { measure: `scan / ${peer}`, of: (rows) => against(rows.ours.scanSeconds, rows), atMost },
+    { measure: `command / ${peer}`, of: (rows) => against(rows.ours.seconds, rows), atMost },
   ];
 }
 

@@ -115,10 +115,10 @@ export const connectSweep: GraphNode[][] = [
 ];
 
 /** The links of the lab have no delay: what has not answered by now is not there. */
-const quick = { timeout: '150ms', retry: 1 };
+const quick = { timeout: '80ms', retry: 1 };
 const pings: GraphNode[] = [
   { module: 'icmp_discovery', config: quick },
-  { module: 'tcp_probe_discovery', config: { ...quick, ports: 'top-20' } },
+  { module: 'tcp_probe_discovery', config: { ...quick, method: 'syn', ports: 'top-20' } },
 ];
 export const discovery: GraphNode[][] = [pings];
 export const linkDiscovery: GraphNode[][] = [[{ module: 'arp_discovery', config: quick }], pings];

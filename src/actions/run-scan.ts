@@ -98,6 +98,8 @@ class ScanRun {
   #recorder!: ResultRecorder;
   #prepared: PreparedTargets | null = null;
   #gate: ScanGate | null = null;
+  /** The end of what the gate has started. */
+  #closing: Promise<void> | null = null;
   #meter: ProgressMeter | null = null;
   #graph: GraphRun | null = null;
   /** What an interrupted run left behind. */
@@ -132,7 +134,7 @@ class ScanRun {
     } finally {
       this.#reportPackets();
       this.#stop.release();
-      await this.#gate?.close();
+      await (this.#closing ?? this.#gate?.close());
       await this.#record.close();
     }
   }
@@ -234,6 +236,7 @@ class ScanRun {
       await this.#graph.finished;
     } finally {
       clearInterval(live);
+      this.#closing = gate.close();
       await stopCheckpoints();
     }
   }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { decideRequest, type Submission } from '../actions/decide-request.ts';
 import { checkModuleDefaults } from '../actions/module-defaults.ts';
 import { type Catalogue, planScan } from '../actions/plan-scan.ts';
+import { prepareModules } from '../actions/prepare-modules.ts';
 import { runScan } from '../actions/run-scan.ts';
 import { ScanAbort } from '../actions/scan-failure.ts';
 import type { LiveScan, ScanOutcome } from '../actions/scan-messages.ts';
@@ -31,8 +32,9 @@ import type { CliWiring } from './wiring.ts';
 export async function scanHere(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
   const { catalogue, request } = await decide(order, settings, wiring);
   // What cannot be planned is refused before anything is stored or sent.
-  await planScan(request, settings.config, catalogue);
+  const plan = await planScan(request, settings.config, catalogue);
   await checkRules(request);
+  prepareModules(plan, request);
   const place = await openPlace(settings.config);
   try {
     if (order.flags.compareWith !== undefined) await findBaseline(place, order.flags.compareWith);

@@ -52,9 +52,21 @@ function parseIpv6(text: string): Address | null {
   return { family: 6, value, zone };
 }
 
-/** Of a text that is known to be a dotted quad. */
+const dot = 46;
+const zero = 48;
+
+/** Of a text that is known to be a dotted quad. Sweeps read millions of them. */
 function ipv4Value(text: string): number {
-  return text.split('.').reduce((value, octet) => value * 256 + Number(octet), 0);
+  let value = 0;
+  let octet = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === dot) {
+      value = value * 256 + octet;
+      octet = 0;
+    } else octet = octet * 10 + code - zero;
+  }
+  return value * 256 + octet;
 }
 
 /** Of a text that is known to be IPv6 without zone. */

@@ -1,3 +1,4 @@
+import type { AddressSet } from '../domain/address-set.ts';
 import type { Banner } from '../domain/banner.ts';
 import type { Coverage, Host, Port } from '../domain/host.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
@@ -117,6 +118,11 @@ export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
   provides: string[];
   /** Further keys it reads when its ancestry produces them. */
   reads: string[];
+  /**
+   * Told as soon as a scan is planned, so that what takes long begins while the rest is made ready. Nothing is sent.
+   * @param addresses of the targets that are addresses
+   */
+  prepare?(config: Readonly<Record<string, unknown>>, addresses: AddressSet): void;
   create(): Module;
 }
 
@@ -129,6 +135,7 @@ interface ModuleSource<O extends OptionDefs> {
   requires: string[];
   provides: string[];
   reads?: string[];
+  prepare?(config: Readonly<Record<string, unknown>>, addresses: AddressSet): void;
   execute(ctx: ExecContext<O>, data: DataContext): Promise<void>;
   initialize?(): void | Promise<void>;
   cleanup?(): void | Promise<void>;
@@ -148,6 +155,7 @@ export function defineModule<const O extends OptionDefs>(source: ModuleSource<O>
     requires: source.requires,
     provides: source.provides,
     reads: source.reads ?? [],
+    ...(source.prepare && { prepare: source.prepare }),
     create: () => instantiate(source),
   };
 }

@@ -13,6 +13,11 @@ export function ownAddresses(): AddressSet {
   return AddressSet.of([loopback4, loopback6, ...addresses.map(alone)]);
 }
 
+/** Whether all of some addresses lead to this machine. */
+export function areThisMachine(addresses: AddressSet): boolean {
+  return addresses.minus(ownAddresses()).size === 0n;
+}
+
 function alone({ family, value }: Address): Interval {
   return { family, first: value, last: value };
 }

@@ -1,6 +1,7 @@
-import { type Address, addressBytes, parseAddress } from '../domain/address.ts';
-import { invalidRequest } from '../domain/errors.ts';
+import { type Address, addressBytes, formatAddress, parseAddress } from '../domain/address.ts';
+import { invalidRequest, type PortolanError } from '../domain/errors.ts';
 import { untilAborted } from './abort.ts';
+import { ownAddresses } from './own-addresses.ts';
 import { type ChunkPlan, type ChunkState, maxChunkEndpoints, maxChunkHosts } from './packets/chunk.ts';
 import { PacketEngine } from './packets/engine.ts';
 import { type NeighbourOptions, resolveNeighbours, resolveNextHop } from './packets/neighbour.ts';
@@ -63,6 +64,8 @@ export class SynSweeper {
   #engine: Promise<PacketEngine> | null = null;
   #routes: { table: RouteTable; readAt: number } | null = null;
   readonly #gateways = new Map<string, Uint8Array>();
+  /** Orders of interface and source that could be followed when they were first given; later is a matter of routes. */
+  readonly #knownForces = new Set<string>();
   /** Parts under way. */
   readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
 
@@ -230,7 +233,7 @@ export class SynSweeper {
   ): Promise<Part[]> {
     const planned = job.ports.length;
     const table = this.#table();
-    const force = forceOf(job);
+    const force = this.#forceOf(job, table);
     const groups = new Map<string, { route: Route; members: { host: SweepHost; address: Address }[] }>();
     for (const host of hosts) {
       const address = parseAddress(host.ip);
@@ -344,6 +347,19 @@ export class SynSweeper {
     return { signal, take };
   }
 
+  /** @throws PortolanError `invalid_request` for what this machine does not have */
+  #forceOf({ interface: link, sourceIp }: SynJob, table: RouteTable): RouteForce {
+    const source = sourceIp === '' ? null : parseAddress(sourceIp);
+    const name = `${link} ${sourceIp}`;
+    if (!this.#knownForces.has(name)) {
+      if (link !== '' && !table.link(link)) throw impossible('interface', `there is no interface ${link}`);
+      if (sourceIp !== '' && !(source && isOwn(source)))
+        throw impossible('source_ip', `${sourceIp} is not an address of this machine`);
+      this.#knownForces.add(name);
+    }
+    return { ...(link !== '' && { interface: link }), ...(source && { source }) };
+  }
+
   #table(): RouteTable {
     const now = performance.now();
     if (!this.#routes || now - this.#routes.readAt > routesAgeMs) {
@@ -381,14 +397,13 @@ class Alive {
   }
 }
 
-/** @throws PortolanError `invalid_request` */
-function forceOf({ interface: link, sourceIp }: SynJob): RouteForce {
-  const source = sourceIp === '' ? null : parseAddress(sourceIp);
-  if (sourceIp !== '' && !source) {
-    const reason = 'must be an address of this machine';
-    throw invalidRequest(`source_ip ${reason}`, [{ field: 'source_ip', reason }]);
-  }
-  return { ...(link !== '' && { interface: link }), ...(source && { source }) };
+function isOwn(address: Address): boolean {
+  return ownAddresses().has(formatAddress({ ...address, zone: null }));
+}
+
+/** An option of the scan that cannot be followed here. */
+function impossible(field: string, reason: string): PortolanError {
+  return invalidRequest(`${field}: ${reason}`, [{ field, reason }]);
 }
 
 function partOf(

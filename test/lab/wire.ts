@@ -105,9 +105,9 @@ export class Wire {
     return { exitCode, stdout, stderr, packets: await capture() };
   }
 
-  /** Runs a program of this project on the scanner's host and captures what leaves it. */
-  async run(file: string, args: string[]): Promise<Run> {
-    const capture = await this.#capture();
+  /** Runs a program of this project on the scanner's host and captures what leaves it, unless that is too much. */
+  async run(file: string, args: string[], options: { captured?: boolean } = {}): Promise<Run> {
+    const capture = options.captured === false ? async () => [] : await this.#capture();
     const child = spawn('ip', ['netns', 'exec', this.#scanner, process.execPath, file, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 120_000,
@@ -121,10 +121,41 @@ export class Wire {
     return { exitCode, stdout, stderr, packets: await capture() };
   }
 
+  /** A network behind a gateway on the link that may or may not be there. */
+  addRoute(network: string, gateway: string): void {
+    ip('-n', this.#scanner, 'route', 'add', network, 'via', gateway);
+  }
+
   setLink(state: 'up' | 'down'): void {
     ip('-n', this.#scanner, 'link', 'set', 'eth0', state);
     // Taking a link down took its route along.
     if (state === 'up') ip('-n', this.#scanner, 'route', 'replace', ...routeToTargets);
+  }
+
+  /** Takes the other end of the link down: the scanner's interface is up, and has no carrier. */
+  setCarrier(state: 'up' | 'down'): void {
+    ip('-n', this.#target, 'link', 'set', 'eth0', state);
+  }
+
+  /** Lets everybody on the scanner's host ping, as many distributions do. */
+  allowPing(): void {
+    this.#on(this.#scanner, ['sysctl', '-qw', 'net.ipv4.ping_group_range=0 2147483647']);
+  }
+
+  /** Rules of nftables on the other host, in place of those before; empty = none. */
+  filter(rules: string): void {
+    const input = `flush ruleset\n${rules}\n`;
+    execFileSync('ip', ['netns', 'exec', this.#target, 'nft', '-f', '-'], { input });
+  }
+
+  /** Starts a program of this project on the other host; it ends with the hosts. Resolves once it has printed something. */
+  async answer(file: string, args: string[]): Promise<ChildProcess> {
+    const child = spawn('ip', ['netns', 'exec', this.#target, process.execPath, file, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#listeners.push(child);
+    await once(child.stdout, 'data');
+    return child;
   }
 
   down(): void {

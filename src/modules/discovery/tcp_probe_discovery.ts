@@ -5,6 +5,8 @@ import { type DataContext, defineModule, type ExecContext } from '../../engine/m
 import { portCatalogue } from '../../knowledge/ports.ts';
 import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate } from '../../net/gate.ts';
+import { areThisMachine } from '../../net/own-addresses.ts';
+import { warmEngine } from '../../net/packets/engine.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
 import { discoveryOptions } from './discovery-options.ts';
 import { SynProbe, type SynProbeState } from './syn-probe.ts';
@@ -35,13 +37,16 @@ export default defineModule({
       Type: 'string',
       Description:
         'syn sends raw SYN packets, which needs CAP_NET_RAW and a process of its own; connect makes full connections; ' +
-        'auto makes connections unless scan_type asks for raw packets.',
+        'auto sends raw packets where that is allowed, and connects to this machine itself.',
       Default: 'auto',
       Enum: ['auto', 'syn', 'connect'],
     },
   },
   requires: ['targets'],
   provides: ['discovered_hosts'],
+  prepare({ method = 'auto' }, addresses) {
+    if (method === 'syn' || (method === 'auto' && !areThisMachine(addresses))) warmEngine();
+  },
   async execute(ctx, data) {
     const ports = parsePorts(ctx.options.ports, portCatalogue).tcp;
     const net = ctx.net.limitedTo(ctx.options.rate);
@@ -69,16 +74,19 @@ async function chooseWay(
   net: NetworkGate,
   ctx: Pick<ExecContext, 'signal' | 'method'>,
 ): Promise<Saved['way']> {
-  if (method !== 'syn') {
-    ctx.method(method === 'auto' ? 'connections: nobody asked for raw packets' : 'connections: asked for');
-    return 'connect';
-  }
-  const obstacle = await net.synObstacle(ctx.signal);
-  if (obstacle === null) {
-    ctx.method('raw packets: CAP_NET_RAW is there');
-    return 'syn';
-  }
-  throw new PortolanError('permission', `no raw packets: ${obstacle}`);
+  const connections = whyConnections(method, net);
+  const obstacle = connections === null ? await net.synObstacle(ctx.signal) : null;
+  if (obstacle !== null && method === 'syn')
+    throw new PortolanError('permission', `no raw packets: ${obstacle}`);
+  const why = connections ?? obstacle;
+  ctx.method(why === null ? 'raw packets: CAP_NET_RAW is there' : `connections: ${why}`);
+  return why === null ? 'syn' : 'connect';
+}
+
+/** Why connections are made before anybody has looked for the right to raw packets, or null. */
+function whyConnections(method: string, { addresses }: NetworkGate): string | null {
+  if (method === 'connect') return 'asked for';
+  return method === 'auto' && areThisMachine(addresses) ? 'every target is this machine' : null;
 }
 
 async function knockOnAll(

@@ -8,8 +8,8 @@ import type { WalkState } from '../address-walk.ts';
 import type { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
 
-/** Jobs that run side by side: while one waits for late answers, the next one sends. */
-const jobsAtOnce = 3;
+/** Jobs that run side by side: while some wait for late answers, the next one sends. */
+const jobsAtOnce = 8;
 /** Open ports that wait for whoever takes them; beyond, no further job begins. */
 const maxWaiting = 20_000;
 

@@ -2,7 +2,8 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
 import { defineModule } from '../../engine/module.ts';
 import type { NetworkGate } from '../../net/gate.ts';
-import { ownAddresses } from '../../net/own-addresses.ts';
+import { areThisMachine } from '../../net/own-addresses.ts';
+import { warmEngine } from '../../net/packets/engine.ts';
 import type { SweepJob } from '../../net/sweep-job.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { HostBatches } from './host-batches.ts';
@@ -16,8 +17,7 @@ type Saved = { way: 'syn'; state: SlicedScanState } | { way: 'connect'; state: C
 /** Why connections do as well here, or null. */
 function whyConnections({ addresses }: NetworkGate, saved: Saved | null): string | null {
   if (saved) return saved.way === 'connect' ? 'the scan began with them' : null;
-  const elsewhere = addresses.minus(ownAddresses());
-  return elsewhere.size === 0n ? 'every target is this machine' : null;
+  return areThisMachine(addresses) ? 'every target is this machine' : null;
 }
 
 export default defineModule({
@@ -55,6 +55,9 @@ export default defineModule({
   },
   requires: ['discovered_hosts|targets'],
   provides: ['open_ports', 'port_counts'],
+  prepare({ fallback }, addresses) {
+    if (fallback === false || !areThisMachine(addresses)) warmEngine();
+  },
   async execute(ctx, data) {
     if (ctx.options.protocol === 'udp') throw new Error('syn_scanner scans TCP; UDP needs udp_scanner');
     const saved = ctx.restored as Saved | null;

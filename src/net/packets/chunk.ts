@@ -94,6 +94,8 @@ export class Chunk {
   readonly counts: ChunkCounts;
   /** 1 = nothing more is sent to this host. */
   readonly dropped: Uint8Array;
+  /** When the last probe of each endpoint was sent, as `sentTick` tells it. */
+  readonly sentAt: Uint8Array;
 
   constructor(plan: ChunkPlan, memory?: SharedArrayBuffer) {
     const addressBytes = plan.family === 4 ? 4 : 16;
@@ -101,7 +103,7 @@ export class Chunk {
     this.hostCount = plan.hosts.length / addressBytes;
     this.endpoints = this.hostCount * plan.ports.length;
     const bitWords = Math.ceil(this.endpoints / 32);
-    const size = 4 * (words + bitWords + 5 * this.hostCount) + this.hostCount;
+    const size = 4 * (words + bitWords + 5 * this.hostCount) + this.hostCount + this.endpoints;
     this.memory = memory ?? new SharedArrayBuffer(size);
     let at = 0;
     const ints = (length: number) => new Int32Array(this.memory, (at += 4 * length) - 4 * length, length);
@@ -117,6 +119,7 @@ export class Chunk {
       unsent: counts(),
     };
     this.dropped = new Uint8Array(this.memory, at, this.hostCount);
+    this.sentAt = new Uint8Array(this.memory, at + this.hostCount, this.endpoints);
     if (!memory) this.#restore();
   }
 
@@ -130,6 +133,11 @@ export class Chunk {
     if ((Atomics.or(this.settled, endpoint >>> 5, bit) & bit) !== 0) return false;
     Atomics.add(this.control, word.settled, 1);
     return true;
+  }
+
+  /** Milliseconds, modulo 2048, from the last probe of an endpoint to a time of `clockMs`. */
+  sinceSent(endpoint: number, now: number): number {
+    return ((sentTick(now) - (this.sentAt[endpoint] as number)) & 0xff) * 8;
   }
 
   state(): ChunkState {
@@ -186,6 +194,11 @@ function ones(bits: number): number {
   let count = 0;
   for (let rest = bits; rest !== 0; rest &= rest - 1) count += 1;
   return count;
+}
+
+/** A time of `clockMs` in one byte: units of 8 ms, modulo 256. */
+export function sentTick(ms: number): number {
+  return (ms >>> 3) & 0xff;
 }
 
 /** Milliseconds of the monotonic clock that all threads of the machine share, low 31 bits. */

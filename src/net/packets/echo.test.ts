@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type EchoReply, type EchoRequest, EchoSocket, expectedNonce, randomNonce } from './echo.ts';
+import {
+  type EchoReply,
+  type EchoRequest,
+  EchoSocket,
+  expectedNonce,
+  randomNonce,
+  readEchoReply,
+} from './echo.ts';
 import { rawObstacle } from './rights.ts';
 
 const request = (more: Partial<EchoRequest>): EchoRequest => ({
@@ -60,5 +67,76 @@ describe.runIf(rawObstacle() === null)('EchoSocket', () => {
       ['timestamp', 0, 9],
     ]);
     socket.close();
+  });
+});
+
+describe('messages', () => {
+  const id = 0xbeef;
+  const header = Buffer.from(`4500005400000000400100007f0000017f000001`, 'hex');
+  const nonce = Buffer.from('0102030405060708', 'hex');
+  /** A reply to the third try with sequence number 7. */
+  const reply = (type: number, first = '00000003') =>
+    Buffer.concat([Buffer.from(`${type.toString(16).padStart(2, '0')}000000beef0007${first}`, 'hex'), nonce]);
+  const echo = { type: 'echo', sequence: 7, attempt: 3, nonce };
+  const timestamp = { type: 'timestamp', sequence: 7, attempt: 3, nonce: Buffer.from('01020300', 'hex') };
+  const kinds = [
+    { family: 4, method: 'raw', data: Buffer.concat([header, reply(0)]), says: echo },
+    { family: 4, method: 'raw', data: Buffer.concat([header, reply(14, '81020303')]), says: timestamp },
+    { family: 4, method: 'datagram', data: reply(0), says: echo },
+    { family: 6, method: 'raw', data: reply(129), says: echo },
+    { family: 6, method: 'datagram', data: reply(129), says: echo },
+  ] as const;
+
+  it.each(kinds)(
+    'reads a $says.type reply of IPv$family from a $method socket, whole or not at all',
+    (kind) => {
+      expect(readEchoReply(kind.data, { ...kind, id })).toEqual(kind.says);
+      for (let length = 0; length < kind.data.length; length++)
+        expect(readEchoReply(kind.data.subarray(0, length), { ...kind, id })).toBeNull();
+    },
+  );
+
+  it.each(kinds)('drops what has another type or identifier: IPv$family, $method', (kind) => {
+    const start = kind.data.length - 20;
+    const withByte = (at: number, byte: number) => {
+      const data = Buffer.from(kind.data);
+      data[start + at] = byte;
+      return readEchoReply(data, { ...kind, id });
+    };
+    // Requests, and an unreachable.
+    for (const type of [8, 13, 3, 128, 1]) expect(withByte(0, type)).toBeNull();
+    expect(withByte(4, 0)).toEqual(kind.method === 'raw' ? null : kind.says);
+  });
+
+  it.each([0, 1, 4, 6, 15])('drops an IPv4 header that says %i words and has 5', (words) => {
+    const data = Buffer.from(kinds[0].data);
+    data[0] = 0x40 | words;
+    expect(readEchoReply(data, { ...kinds[0], id })).toBeNull();
+  });
+
+  it('drops an IPv4 header of 4 words, although a reply follows', () => {
+    const data = Buffer.concat([header.subarray(0, 16), reply(0)]);
+    data[0] = 0x44;
+    expect(readEchoReply(data, { ...kinds[0], id })).toBeNull();
+  });
+
+  it.each(kinds)('T-015 reads 100,000 mutated messages: IPv$family, $method, $says.type', (kind) => {
+    let state = 0x5eed;
+    const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8;
+    const taken = { read: 0, dropped: 0 };
+    for (let round = 0; round < 100_000; round++) {
+      const whole = Buffer.concat([kind.data, Buffer.alloc(random() % 60)]);
+      const data = random() % 2 === 0 ? whole : whole.subarray(0, random() % (whole.length + 1));
+      for (let left = random() % 5; left > 0 && data.length > 0; left--)
+        data[random() % data.length] = random();
+      const read = readEchoReply(data, { ...kind, id });
+      taken[read ? 'read' : 'dropped'] += 1;
+      if (!read) continue;
+      const { type, sequence, attempt, nonce } = read;
+      const isWhole = nonce.length === (type === 'echo' ? 8 : 4) && attempt >= 0 && sequence <= 0xffff;
+      const isKnown = type === 'echo' || (type === 'timestamp' && kind.family === 4 && attempt < 32);
+      if (!isWhole || !isKnown) throw new Error(`round ${round}: ${data.toString('hex')}`);
+    }
+    expect(Math.min(taken.read, taken.dropped)).toBeGreaterThan(5000);
   });
 });

@@ -28,6 +28,9 @@ const icmp = {
   6: { domain: afInet6, protocol: 58, request: 128, reply: 129, nameLength: 28 },
 } as const;
 
+/** The shortest header, which raw sockets of IPv4 show in front of a message. */
+const ipv4Bytes = 20;
+
 /** Timestamp and Timestamp Reply (RFC 792): header 8, originate, receive and transmit time of 4 bytes each. */
 const stamp = { request: 13, reply: 14, bytes: 20 } as const;
 /** The high bit marks a time that is none (RFC 792): what we send says nothing of this machine's clock. */
@@ -181,28 +184,14 @@ export class EchoSocket {
 
   #parse(at: number): EchoReply | null {
     const { data, name } = this.#arena.received(at);
-    const withIpHeader = this.family === 4 && this.method === 'raw';
-    const start = withIpHeader ? ((data[0] ?? 0) & 15) * 4 : 0;
-    if (data.length < start + 20) return null;
-    const type = this.#typeOf(data[start] as number);
-    if (type === null) return null;
-    // The kernel sorts the answers of datagram sockets by id and gives each socket its own.
-    if (this.method === 'raw' && data.readUInt16BE(start + 4) !== this.#id) return null;
-    const originate = data.readUInt32BE(start + 8);
-    const carried = { type, nonce: data.subarray(start + 8, start + 12) };
-    return {
-      type,
-      address: this.family === 4 ? name.subarray(4, 8) : name.subarray(8, 24),
-      scopeId: this.family === 6 ? name.readUInt32LE(24) : 0,
-      sequence: data.readUInt16BE(start + 6),
-      attempt: type === 'echo' ? originate : originate & attemptBits,
-      nonce: type === 'echo' ? data.subarray(start + 12, start + 20) : expectedNonce(carried),
-    };
-  }
-
-  #typeOf(message: number): PingType | null {
-    if (message === icmp[this.family].reply) return 'echo';
-    return this.family === 4 && message === stamp.reply ? 'timestamp' : null;
+    const reply = readEchoReply(data, { family: this.family, method: this.method, id: this.#id });
+    return (
+      reply && {
+        ...reply,
+        address: this.family === 4 ? name.subarray(4, 8) : name.subarray(8, 24),
+        scopeId: this.family === 6 ? name.readUInt32LE(24) : 0,
+      }
+    );
   }
 
   /** A raw socket sees all ICMP of the machine; let the kernel pass replies to such requests only. */
@@ -220,6 +209,36 @@ export class EchoSocket {
   #setOption(level: number, name: number, value: Buffer): void {
     this.#sys.setsockopt(this.#fd, level, name, value, value.length);
   }
+}
+
+/**
+ * What a message says that came to a socket; null when it answers nothing that was sent with this identifier. The nonce
+ * is a part of the message.
+ */
+export function readEchoReply(
+  data: Buffer,
+  { family, method, id }: Pick<EchoSocket, 'family' | 'method'> & { id: number },
+): Omit<EchoReply, 'address' | 'scopeId'> | null {
+  const withIpHeader = family === 4 && method === 'raw';
+  const start = withIpHeader ? ((data[0] ?? 0) & 15) * 4 : 0;
+  if ((withIpHeader && start < ipv4Bytes) || data.length < start + stamp.bytes) return null;
+  const type = typeOf(family, data[start] as number);
+  if (type === null) return null;
+  // The kernel sorts the answers of datagram sockets by id and gives each socket its own.
+  if (method === 'raw' && data.readUInt16BE(start + 4) !== id) return null;
+  const originate = data.readUInt32BE(start + 8);
+  const carried = { type, nonce: data.subarray(start + 8, start + 12) };
+  return {
+    type,
+    sequence: data.readUInt16BE(start + 6),
+    attempt: type === 'echo' ? originate : originate & attemptBits,
+    nonce: type === 'echo' ? data.subarray(start + 12, start + 20) : expectedNonce(carried),
+  };
+}
+
+function typeOf(family: Family, message: number): PingType | null {
+  if (message === icmp[family].reply) return 'echo';
+  return family === 4 && message === stamp.reply ? 'timestamp' : null;
 }
 
 function refusal(raw: string, datagram: string): string {

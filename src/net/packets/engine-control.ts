@@ -58,16 +58,22 @@ export type FromHearer =
   | { type: 'state'; id: number; last: boolean; state: ChunkState }
   | { type: 'figures'; figures: HearerFigures };
 
-/** What the kernel and the hearing thread counted since the engine began. */
-export interface HearerFigures {
-  /** Packets that passed the filter. */
-  received: number;
-  /** Of these, packets that found no room in the ring. */
-  dropped: number;
+/** Packets that were read, each one in one of these. */
+export interface AnswerCounts {
   /** Answers to probes. */
   valid: number;
   /** Further answers of endpoints that were settled before. */
   repeated: number;
+  /** No answer to anything that is asked: forged, cut off, too late, or meant for others on this machine. */
+  foreign: number;
+}
+
+/** What the kernel and the hearing thread counted since the engine began. */
+export interface HearerFigures extends AnswerCounts {
+  /** Packets that passed the filter. */
+  received: number;
+  /** Of these, packets that found no room in the ring. */
+  dropped: number;
 }
 
 /** Work for the process of the engine. */

@@ -37,7 +37,7 @@ class EngineProcess {
   readonly #chunks = new Map<number, { chunk: Chunk; failure: string | null; sender: Sender | null }>();
   readonly #senders: Sender[];
   readonly #hearer: Worker;
-  #figures: HearerFigures = { received: 0, dropped: 0, valid: 0, repeated: 0 };
+  #figures: HearerFigures = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
 
   constructor(key: CookieKey, ownPort: number, senders: number) {
     this.#words[control.roundTrip] = -1;

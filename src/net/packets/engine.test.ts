@@ -1,5 +1,6 @@
+import { createSocket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RateLimiter } from '../rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { type ChunkOutcome, PacketEngine } from './engine.ts';
@@ -74,6 +75,16 @@ async function sweep(engine: PacketEngine, of: Omit<ChunkPlan, 'id'>, signal?: A
   return { ...(await outcome), open, states };
 }
 
+/** Sends UDP to a closed port, until the ICMP error about it has come. */
+async function refusedDatagram(host: string): Promise<void> {
+  const socket = createSocket('udp4');
+  await new Promise<void>((resolve) => {
+    socket.once('error', () => resolve());
+    socket.connect(1, host, () => socket.send('x'));
+  });
+  socket.close();
+}
+
 describe.runIf(obstacle === null)('the packet engine on loopback', () => {
   it('finds every open port once, tells closed ones, and sends no packet twice without need', async () => {
     const engine = await start(500_000);
@@ -96,6 +107,19 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     expect(engine.figures.sent).toBe(80_000);
   }, 30_000);
 
+  it('counts what it hears: answers, and errors about packets of others, which settle nothing', async () => {
+    const engine = await start(500_000);
+    const ports = Uint16Array.from({ length: 100 }, (_, at) => at + 1);
+    const { state } = await sweep(engine, plan({ ports }));
+    const { open, closed, rejected } = state.counts;
+    await refusedDatagram('127.91.0.1');
+    await vi.waitFor(() => expect(engine.figures.foreign).toBeGreaterThan(0), 5000);
+    const { received, dropped, valid, repeated, foreign } = engine.figures;
+    const settled = [...open, ...closed, ...rejected].reduce((sum, count) => sum + count);
+    expect([settled, valid]).toEqual([200, 200]);
+    expect(valid + repeated + foreign).toBeLessThanOrEqual(received - dropped);
+  });
+
   it('shares the rate among two senders, and sends nothing twice', async () => {
     const engine = await start(50_000, 2);
     const begun = performance.now();
@@ -111,6 +135,25 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
       const { probed, closed } = state.counts;
       expect([probed[0], (closed[0] as number) + open.length]).toEqual([20_000, 20_000]);
     }
+  });
+
+  it('hears for a chunk what another one that is still under way has heard before', async () => {
+    const engine = await start(100_000);
+    const ports = Uint16Array.from([...listening, ...ports20k.subarray(0, 300)]);
+    const stop = new AbortController();
+    const slow = plan({ hosts: Uint8Array.from([127, 91, 0, 1]), ports, hostRate: 200 });
+    const found = Promise.withResolvers<number>();
+    const { outcome } = engine.run({
+      plan: slow,
+      signal: stop.signal,
+      onOpen: ([endpoint]) => found.resolve(ports[endpoint as number] as number),
+      onState: () => undefined,
+    });
+    const again = Uint16Array.from([await found.promise]);
+    const { open } = await sweep(engine, { ...slow, ports: again, tries: 1 });
+    expect(open).toEqual([0]);
+    stop.abort();
+    await outcome;
   });
 
   it('works over IPv6', async () => {

@@ -30,6 +30,51 @@ export interface ChunkRun {
   onState(state: ChunkState): void;
 }
 
+/** A process of the engine, and the first thing that it says: that it is ready, or why it cannot be. */
+interface Launched {
+  child: ChildProcess;
+  first: Promise<FromEngine>;
+}
+
+/** Started before anybody needed it. */
+let spare: Launched | null = null;
+
+/** Starts the process of an engine ahead, for whoever starts an engine next. Unused it ends with this process. */
+export function warmEngine(): void {
+  if (spare !== null) return;
+  spare = launch(usefulSenders());
+  spare.child.unref();
+  spare.child.channel?.unref();
+}
+
+function takeSpare(): Launched | null {
+  const taken = spare;
+  spare = null;
+  if (!taken?.child.connected) return null;
+  taken.child.ref();
+  taken.child.channel?.ref();
+  return taken;
+}
+
+function launch(senders: number): Launched {
+  const file = fileURLToPath(new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url));
+  const child = fork(file, [String(senders)], {
+    execArgv: ['--max-semi-space-size=2'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const first = new Promise<FromEngine>((resolve) => {
+    child.once('message', resolve);
+    child.once('exit', (code, signal) => resolve(broken(`the packet engine ended with ${signal ?? code}`)));
+    child.once('error', ({ message }) => resolve(broken(`the packet engine cannot run: ${message}`)));
+  });
+  return { child, first };
+}
+
+function broken(reason: string): FromEngine {
+  return { type: 'broken', reason };
+}
+
 interface Running extends ChunkRun {
   resolve(outcome: ChunkOutcome): void;
   reject(error: Error): void;
@@ -56,7 +101,7 @@ export class PacketEngine {
   #steadySince = performance.now();
   readonly #running = new Map<number, Running>();
   readonly #ended = new AbortController();
-  #figures: EngineFigures = { received: 0, dropped: 0, valid: 0, repeated: 0, sent: 0 };
+  #figures: EngineFigures = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0, sent: 0 };
   #failure: string | null = null;
   #nextId = 1;
   /** Told whenever the number of packets has grown, by how many. */
@@ -76,15 +121,10 @@ export class PacketEngine {
    * @param senders threads that send, each one its own chunks
    * @throws Error that says why raw packets cannot be sent or heard here
    */
-  static async start(rate: RateLimiter, senders = usefulSenders()): Promise<PacketEngine> {
-    const file = fileURLToPath(new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url));
-    const child = fork(file, [String(senders)], {
-      execArgv: ['--max-semi-space-size=2'],
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    const engine = new PacketEngine(child, rate);
-    await engine.#ready();
+  static async start(rate: RateLimiter, senders?: number): Promise<PacketEngine> {
+    const launched = (senders === undefined ? takeSpare() : null) ?? launch(senders ?? usefulSenders());
+    const engine = new PacketEngine(launched.child, rate);
+    await engine.#ready(launched.first);
     return engine;
   }
 
@@ -128,25 +168,18 @@ export class PacketEngine {
     await gone;
   }
 
-  #ready(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        void this.close();
-        reject(new Error(`the packet engine did not start in ${startMs / 1000} s`));
-      }, startMs);
-      const first = (message: FromEngine) => {
-        if (message.type !== 'ready') return;
-        clearTimeout(late);
-        resolve();
-      };
-      this.#child.on('message', first);
-      const fail = () => {
-        clearTimeout(late);
-        void this.close();
-        reject(new Error(this.#failure ?? 'the packet engine ended'));
-      };
-      this.#ended.signal.addEventListener('abort', fail, { once: true });
+  async #ready(first: Promise<FromEngine>): Promise<void> {
+    let late: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<FromEngine>((resolve) => {
+      const reason = `the packet engine did not start in ${startMs / 1000} s`;
+      late = setTimeout(() => resolve(broken(reason)), startMs);
     });
+    const message = await Promise.race([first, tooLate]);
+    clearTimeout(late);
+    if (message.type !== 'broken') return;
+    this.#broken(message.reason);
+    await this.close();
+    throw new Error(message.reason);
   }
 
   #take(message: FromEngine): void {

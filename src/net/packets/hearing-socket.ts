@@ -17,6 +17,33 @@ const blockBytes = 256 * 1024;
 const mostBlocks = 32;
 const leastBlocks = 4;
 
+/**
+ * The largest ring of a packet socket that the kernel gives and that this process may map.
+ * @throws Error when not even the least can be had
+ */
+export function makeRing(sys: Pick<Sys, 'setsockopt' | 'mapped' | 'errno'>, fd: number): Ring {
+  const request = (shape: RingShape) => {
+    const bytes = ringRequest(shape);
+    return sys.setsockopt(fd, solPacket, option.rxRing, bytes, bytes.length) === 0;
+  };
+  let reason = '';
+  for (let blocks = mostBlocks; blocks >= leastBlocks; blocks /= 2) {
+    const shape = { blockBytes, blocks };
+    if (!request(shape)) {
+      reason = errnoName(sys.errno());
+      continue;
+    }
+    try {
+      return new Ring(sys.mapped(fd, blockBytes * blocks).buffer, shape);
+    } catch (error) {
+      reason = (error as Error).message;
+      // A ring of another size is refused while there is one.
+      request({ blockBytes, blocks: 0 });
+    }
+  }
+  throw new Error(`there is no memory for a packet ring: ${reason}`);
+}
+
 /** Hears the answers to probes on every interface of this machine, through a filter in the kernel. */
 export class HearingSocket {
   readonly ring: Ring;
@@ -34,8 +61,7 @@ export class HearingSocket {
     this.#set(option.version, u32(tpacketV3));
     this.#set(option.ignoreOutgoing, u32(1));
     this.#attach(answerFilter(ownPort));
-    const shape = this.#makeRing();
-    this.ring = new Ring(this.#sys.mapped(this.#fd, shape.blockBytes * shape.blocks).buffer, shape);
+    this.ring = makeRing(this.#sys, this.#fd);
     this.#descriptor = this.#sys.memory(4096);
     this.#descriptor.buffer.writeInt32LE(this.#fd, 0);
     this.#descriptor.buffer.writeInt16LE(pollIn, 4);
@@ -65,16 +91,6 @@ export class HearingSocket {
     const value = memory.buffer.subarray(0, 16);
     if (this.#sys.setsockopt(this.#fd, solSocket, option.attachFilter, value, value.length) !== 0)
       throw this.#failure('the filter of a packet socket is refused');
-  }
-
-  #makeRing(): RingShape {
-    for (let blocks = mostBlocks; blocks >= leastBlocks; blocks /= 2) {
-      const shape = { blockBytes, blocks };
-      const request = ringRequest(shape);
-      if (this.#sys.setsockopt(this.#fd, solPacket, option.rxRing, request, request.length) === 0)
-        return shape;
-    }
-    throw this.#failure('there is no memory for a packet ring');
   }
 
   #bind(): void {

@@ -37,6 +37,15 @@ export function readLinks(): Link[] {
   });
 }
 
+/** One interface by its index. @throws Error where the kernel does not tell, or has none */
+export function readLink(index: number): Link {
+  const header = Buffer.alloc(headerBytes);
+  header.writeInt32LE(index, 4);
+  const link = linkOf(askKernel(getLink, header));
+  if (!link) throw new Error(`there is no interface number ${index}`);
+  return link;
+}
+
 function linkOf(body: Buffer): Link | null {
   if (body.length < headerBytes) return null;
   const attributes = attributesOf(body, headerBytes);

@@ -13,6 +13,9 @@ const frameBytes = 2048;
 /** A block that is not full is handed over after this time. */
 const retireMs = 8;
 
+/** Bytes of struct tpacket3_hdr, which is in front of every packet. */
+const packetHeaderBytes = 48;
+
 /** Bit of the status word: the block belongs to the reader. */
 const statusUser = 1;
 
@@ -51,12 +54,13 @@ export class Ring {
     const end = block + this.#shape.blockBytes;
     const packets = bytes.readUInt32LE(block + 12);
     let at = block + bytes.readUInt32LE(block + 16);
-    for (let left = packets; left > 0 && at + 28 <= end; left--) {
+    // Whatever the numbers in the block say, nothing outside of it is read, and it comes to an end.
+    for (let left = packets; left > 0 && at + packetHeaderBytes <= end; left--) {
       const start = at + bytes.readUInt16LE(at + 26);
       const length = Math.min(bytes.readUInt32LE(at + 12), end - start);
       if (length > 0) reader(start, length);
       const step = bytes.readUInt32LE(at);
-      if (step === 0) break;
+      if (step < packetHeaderBytes) break;
       at += step;
     }
     Atomics.store(this.#words, status, 0);

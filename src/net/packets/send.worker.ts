@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { Chunk, type ChunkPlan, clockMs, word } from './chunk.ts';
+import { Carrier } from './carrier.ts';
+import { Chunk, type ChunkPlan, clockMs, sentTick, word } from './chunk.ts';
 import { cookie, halfSipHash } from './cookie.ts';
 import { control, type FromSender, type ThreadStart, type ToSender } from './engine-control.ts';
 import { SynBatch, synsAtOnce } from './syn-batch.ts';
@@ -25,7 +26,9 @@ class Sweep {
   readonly chunk: Chunk;
   readonly #plan: ChunkPlan;
   readonly #batch: SynBatch;
+  readonly #carrier: Carrier | null;
   readonly #hashes: Int32Array;
+  readonly #spared: ReadonlySet<number>;
   readonly #mask: number;
   readonly #shift: number;
   #counter: number;
@@ -40,10 +43,12 @@ class Sweep {
     this.chunk = new Chunk(plan, memory);
     this.#plan = plan;
     this.#batch = new SynBatch(plan, ownPort);
+    this.#carrier = plan.rung === 'frame' ? Carrier.of(plan.link) : null;
     const addressBytes = plan.family === 4 ? 4 : 16;
     this.#hashes = Int32Array.from({ length: this.chunk.hostCount }, (_, host) =>
       halfSipHash(key, plan.hosts, host * addressBytes, addressBytes),
     );
+    this.#spared = new Set(plan.spared);
     ({ mask: this.#mask, shift: this.#shift } = walkShape(this.chunk.endpoints));
     this.#counter = this.chunk.control[word.counter] as number;
   }
@@ -51,6 +56,8 @@ class Sweep {
   /** @returns what to do about the chunk, or how many milliseconds there is nothing to do */
   turn(): 'again' | 'done' | number {
     if (this.#isOver()) return 'done';
+    // No answer comes either: what is silent now is not yet silent.
+    if (this.#carrier?.isThere() === false) return idleMs;
     if (this.#counter <= this.#mask) return this.#send();
     return this.#wait();
   }
@@ -97,18 +104,25 @@ class Sweep {
     const { chunk } = this;
     const ports = this.#plan.ports.length;
     const last = Math.min(this.#mask, this.#counter + countersAtOnce);
-    const slot = (clockMs() >>> 3) & 0xff;
+    const tick = sentTick(clockMs());
     let count = 0;
     let counter = this.#counter;
     for (; counter <= last && count < most; counter++) {
       const endpoint = mix(counter, this.#plan.key, this.#mask, this.#shift);
-      if (endpoint >= chunk.endpoints || chunk.isSettled(endpoint)) continue;
+      if (endpoint >= chunk.endpoints) continue;
       const host = Math.floor(endpoint / ports);
+      if (chunk.isSettled(endpoint)) {
+        // Another chunk asked it too, and its answer came first.
+        if (this.#try === 1 && !this.#spared.has(endpoint)) (chunk.counts.probed[host] as number)++;
+        continue;
+      }
       if (chunk.dropped[host] === 1) continue;
       const number = endpoint - host * ports;
       const to = this.#plan.ports[number] as number;
-      const hash = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
-      this.#batch.put(count++, endpoint, host, number, (hash + slot) | 0);
+      // The same number at each try: a host that has half a connection already answers another one with a reset.
+      const sequence = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
+      this.#batch.put(count++, endpoint, host, number, sequence);
+      chunk.sentAt[endpoint] = tick;
       if (this.#try === 1) (chunk.counts.probed[host] as number)++;
     }
     this.#counter = counter;
@@ -131,12 +145,15 @@ class Sweep {
     return 'again';
   }
 
-  /** Twice the longest round trip that was seen, and some time for a busy machine. */
+  /**
+   * Twice the longest round trip that was seen, and some time for a busy machine. Between tries the least wait doubles:
+   * a host repeats an answer that was lost twice a second at the most.
+   */
   #waitMs(): number {
     const { between, final, most } = this.#plan.waits;
     const roundTrip = Atomics.load(words, control.roundTrip);
     if (roundTrip < 0) return most;
-    const least = this.#try >= this.#plan.tries ? final : between;
+    const least = this.#try >= this.#plan.tries ? final : between * 2 ** (this.#try - 1);
     return Math.min(most, Math.max(least, 2 * roundTrip + 50));
   }
 }
@@ -175,13 +192,19 @@ function receive(): void {
   }
 }
 
-/** @returns how long there is nothing to do, milliseconds */
+/**
+ * Gives the first chunk that can send its turn: while the others wait for answers it sends, and so they do not all wait
+ * at the same time.
+ *
+ * @returns how long there is nothing to do, milliseconds
+ */
 function round(): number {
   let rest = idleMs;
   for (const sweep of sweeps.slice()) {
     const { id } = sweep.chunk.plan;
     try {
       const next = sweep.turn();
+      if (next === 'again') return 0;
       if (next === 'done') end(sweep, { type: 'done', id });
       rest = Math.min(rest, typeof next === 'number' ? next : 0);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type UdpEndpoint, UdpSocket } from './udp-socket.ts';
+import { readIcmpError, type UdpEndpoint, UdpSocket } from './udp-socket.ts';
 
 const services: Socket[] = [];
 const opened: UdpSocket[] = [];
@@ -99,5 +99,50 @@ it('names what keeps a datagram from leaving', () => {
   expect(open(4).send([somewhere, nowhere, somewhere])).toEqual({
     done: 3,
     refused: new Map([[1, 'EINVAL']]),
+  });
+});
+
+describe.each([
+  { family: 4, level: 0, name: 11, origin: 2, type: 3, code: 3 },
+  { family: 6, level: 41, name: 25, origin: 3, type: 1, code: 4 },
+] as const)('control data of an error about IPv$family', ({ family, level, name, origin, type, code }) => {
+  const control = Buffer.alloc(60);
+  control.writeUInt32LE(60, 0);
+  control.writeUInt32LE(level, 8);
+  control.writeUInt32LE(name, 12);
+  control.set([111, 0, 0, 0, origin, type, code], 16);
+
+  it('is read whole or not at all', () => {
+    for (let length = 0; length <= control.length; length++)
+      expect(readIcmpError(control.subarray(0, length), family)).toEqual(length < 32 ? null : { type, code });
+  });
+
+  it.each([
+    ['another level', 8, 1],
+    ['another kind', 12, 8],
+    ['an error of this machine', 20, 1],
+    ['an error of nobody', 20, 0],
+  ])('tells of no ICMP error with %s', (_name, at, byte) => {
+    const other = Buffer.from(control);
+    other[at] = byte;
+    expect(readIcmpError(other, family)).toBeNull();
+  });
+
+  it('T-015 is read 100,000 times with any faults', () => {
+    let state = 0x5eed;
+    const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8;
+    let errors = 0;
+    for (let round = 0; round < 100_000; round++) {
+      const data = Buffer.from(control).subarray(0, random() % 2 === 0 ? 60 : random() % 61);
+      for (let left = random() % 3; left > 0 && data.length > 0; left--)
+        data[random() % data.length] = random();
+      const error = readIcmpError(data, family);
+      if (!error) continue;
+      errors += 1;
+      if (data.length < 32 || error.type !== data[21] || error.code !== data[22])
+        throw new Error(`round ${round}: ${data.toString('hex')}`);
+    }
+    expect(errors).toBeGreaterThan(5000);
+    expect(errors).toBeLessThan(95_000);
   });
 });

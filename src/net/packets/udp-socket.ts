@@ -24,6 +24,9 @@ const vectorBytes = 16; // struct iovec
 const nameBytes = 32; // struct sockaddr_in (16) or sockaddr_in6 (28)
 const controlBytes = 128; // cmsghdr 16 + sock_extended_err 16 + address of the sender 28
 const controlHeaderBytes = 16;
+const extendedErrorBytes = 16;
+/** Who says so; 1 would be this machine itself. */
+const origins = { icmp: 2, icmp6: 3 } as const;
 
 const sockDgram = 2;
 const sockNonblockCloexec = 0o4000 | 0o2000000;
@@ -236,16 +239,8 @@ export class UdpSocket implements UdpPath {
 
   #error(at: number): IcmpError | null {
     const { name, control } = this.#arena.received(at);
-    const { level, receiveErrors } = families[this.family];
-    if (control.length < controlHeaderBytes + 16) return null;
-    if (control.readInt32LE(8) !== level || control.readInt32LE(12) !== receiveErrors) return null;
-    const origin = control.readUInt8(controlHeaderBytes + 4); // 2: ICMP, 3: ICMPv6, 1: this machine
-    if (origin !== 2 && origin !== 3) return null;
-    return {
-      ...this.#endpoint(name),
-      type: control.readUInt8(controlHeaderBytes + 5),
-      code: control.readUInt8(controlHeaderBytes + 6),
-    };
+    const error = readIcmpError(control, this.family);
+    return error && { ...this.#endpoint(name), ...error };
   }
 
   #endpoint(name: Buffer): UdpEndpoint {
@@ -261,6 +256,22 @@ export class UdpSocket implements UdpPath {
     const bytes = u32(value);
     this.#sys.setsockopt(this.#fd, level, name, bytes, bytes.length);
   }
+}
+
+/**
+ * The ICMP error that control data of the error queue tells of (struct sock_extended_err, ip(7)); null when it is of
+ * another kind.
+ */
+export function readIcmpError(control: Buffer, family: Family): Pick<IcmpError, 'type' | 'code'> | null {
+  const { level, receiveErrors } = families[family];
+  if (control.length < controlHeaderBytes + extendedErrorBytes) return null;
+  if (control.readInt32LE(8) !== level || control.readInt32LE(12) !== receiveErrors) return null;
+  const origin = control.readUInt8(controlHeaderBytes + 4);
+  if (origin !== origins.icmp && origin !== origins.icmp6) return null;
+  return {
+    type: control.readUInt8(controlHeaderBytes + 5),
+    code: control.readUInt8(controlHeaderBytes + 6),
+  };
 }
 
 /** Arenas of closed sockets, for the next ones. */

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf, ServerProcess } from '../program.ts';
+
+/**
+ * Runs one great scan on a server of its own for some seconds and cancels it. Prints what was seen meanwhile. Arguments:
+ * a submission as JSON, milliseconds until the cancel, and the interface whose packets are counted.
+ */
+const [submission = '{}', runMs = '6000', link = 'eth0'] = process.argv.slice(2);
+// The namespace that it runs in leads nowhere else.
+const server = new ServerProcess({ env: { SERVICE_SCANNER__SCOPE__ALLOW: '10.83.0.0/16' } });
+
+export interface GreatScan {
+  /** The most that the process of the packet engine had, bytes. */
+  engineBytes: number;
+  /** Percent, as they were told one after the other. */
+  percents: number[];
+  /** Packets that left: until the cancel was answered, a second later, and two more seconds later. */
+  sent: [number, number, number];
+  status: string;
+}
+
+function sentPackets(): number {
+  const line = readFileSync('/proc/net/dev', 'utf8')
+    .split('\n')
+    .find((each) => each.trimStart().startsWith(`${link}:`));
+  return Number(line?.split(':')[1]?.trim().split(/\s+/)[9]);
+}
+
+function enginesUnder(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => {
+    const isEngine = readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('/engine-process.');
+    return [...(isEngine ? [child] : []), ...enginesUnder(child)];
+  });
+}
+
+/** Most resident memory that a process has had, bytes. */
+function mostResident(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+try {
+  await server.start();
+  const scanId = await server.submit(JSON.parse(submission) as Record<string, unknown>);
+  const percents: number[] = [];
+  let engineBytes = 0;
+  for (const until = performance.now() + Number(runMs); performance.now() < until; await sleep(500)) {
+    percents.push((await server.detail(scanId)).progress.percent);
+    engineBytes = Math.max(engineBytes, ...enginesUnder(server.pid).map(mostResident));
+  }
+  const { status } = await server.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
+  if (status !== 200) throw new Error(`cancel: ${status}`);
+  const canceled = sentPackets();
+  await sleep(1000);
+  const later = sentPackets();
+  await sleep(2000);
+  const seen: GreatScan = {
+    engineBytes,
+    percents,
+    sent: [canceled, later, sentPackets()],
+    status: (await server.detail(scanId)).status,
+  };
+  console.log(JSON.stringify(seen));
+} finally {
+  await server.dispose();
+}
