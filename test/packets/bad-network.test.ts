@@ -162,9 +162,9 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
     const run = await wire.scan([...targets, ...syn, '--ports', '8001-8010', '--rate', '2000']);
     expect(performance.now() - begun).toBeLessThan(10_000);
     const { warnings, summary } = recordOf(run);
-    expect([...new Set(warnings.map(({ message }) => message))].toSorted()).toEqual([
+    expect(warnings.map(({ message }) => message).toSorted()).toEqual([
       'no route to 10.99.0.1',
-      'the gateway of interface eth0 does not answer',
+      'the gateway of interface eth0 does not answer; the same for 13 more',
     ]);
     expect(summary.coverage).toEqual({ planned: 160, open: 8, closed: 2, filtered: 0, not_tried: 150 });
   });

@@ -4,6 +4,10 @@ import { defineModule, type ExecContext } from '../../engine/module.ts';
 import type { NetworkGate, PingAnswer } from '../../net/gate.ts';
 import { AddressWalk } from '../address-walk.ts';
 import { discoveryOptions } from './discovery-options.ts';
+import { knockOnAll } from './knock.ts';
+
+/** Tried where no ICMP can be sent: who accepts or refuses one of them lives. */
+const portsInstead = [443, 80];
 
 type PingType = PingAnswer['type'];
 
@@ -28,15 +32,15 @@ export default defineModule({
   async execute(ctx, data) {
     const net = ctx.net.limitedTo(ctx.options.rate);
     const { method, reason } = net.pingMethod();
-    if (method === 'none') {
-      ctx.warn('icmp_unavailable', `ICMP discovery was skipped: ${reason}`);
-      return;
-    }
-    const types = ctx.options.types.split(',') as PingType[];
-    if (types.includes('timestamp')) warnOfTimestamps(net, method, types, ctx);
     const hosts = new AddressWalk(net.addresses, ctx.restored);
     const total = Number(net.addresses.size);
     ctx.checkpoint(() => hosts.state());
+    if (method === 'none') {
+      ctx.warn('icmp_unavailable', `hosts are looked for by TCP connections instead of ICMP: ${reason}`);
+      return await knockOnAll(hosts, { net, ports: portsInstead }, ctx, data);
+    }
+    const types = ctx.options.types.split(',') as PingType[];
+    if (types.includes('timestamp')) warnOfTimestamps(net, method, types, ctx);
     const settle = (host: string) => {
       hosts.settle(host);
       if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);

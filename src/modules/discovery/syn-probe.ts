@@ -6,6 +6,7 @@ import type { SweepProgress } from '../../net/sweep-job.ts';
 import type { SignOfLife } from '../../net/syn-sweep.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
 import { packed, type SliceState, unpacked } from '../scanner/sliced-scan.ts';
+import { UntriedHosts } from '../untried-hosts.ts';
 
 /** Jobs that run side by side: while one waits for late answers, the next one sends. */
 const jobsAtOnce = 3;
@@ -40,8 +41,7 @@ export class SynProbe {
   readonly #total: number;
   readonly #ports: Uint16Array;
   readonly #jobs = new Set<Job>();
-  /** Addresses that nothing could be sent to, and why the first of them. */
-  readonly #unreached = { count: 0, problem: '' };
+  readonly #untried = new UntriedHosts();
   #failure: unknown = null;
 
   constructor(input: SynProbeInput) {
@@ -71,8 +71,7 @@ export class SynProbe {
     };
     const ends = await Promise.allSettled(Array.from({ length: jobsAtOnce }, lane));
     ctx.signal.throwIfAborted();
-    const { count, problem } = this.#unreached;
-    if (count > 0) ctx.warn('not_tried', `TCP discovery could not ask ${count} addresses: ${problem}`);
+    this.#untried.warn(ctx);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     if (this.#failure) throw this.#failure;
   }
@@ -127,7 +126,7 @@ export class SynProbe {
     // Silence that an abort cut short is no outcome.
     if (ctx.signal.aborted) return;
     for (const { host, problem } of outcomes) {
-      if (problem !== null && this.#unreached.count++ === 0) this.#unreached.problem = problem;
+      if (problem !== null) this.#untried.note(host, problem);
       this.#walk.settle(host);
     }
     this.#jobs.delete(job);

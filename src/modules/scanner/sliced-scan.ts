@@ -5,6 +5,7 @@ import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
 import type { WalkKey } from '../../net/packets/walk.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/sweep-job.ts';
 import type { WalkState } from '../address-walk.ts';
+import { UntriedHosts } from '../untried-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
 
@@ -58,6 +59,7 @@ export class SlicedScan {
   readonly #input: SlicedScanInput;
   readonly #ports: Uint16Array;
   readonly #batches = new Set<Batch>();
+  readonly #untried = new UntriedHosts();
   #waiting = 0;
   #failure: unknown = null;
   #pairsDone = 0;
@@ -92,6 +94,7 @@ export class SlicedScan {
       if (ctx.signal.aborted || this.#failure) break;
     }
     while (this.#active > 0) await this.#event();
+    this.#untried.warn(ctx);
     ctx.signal.throwIfAborted();
     if (this.#failure) throw this.#failure;
   }
@@ -197,7 +200,7 @@ export class SlicedScan {
     if (!counts) return;
     for (const [at, more] of [open, closed, filtered, not_tried].entries())
       counts[at] = (counts[at] as number) + more;
-    if (problem !== null) this.#input.ctx.warn('not_tried', problem, host);
+    if (problem !== null) this.#untried.note(host, problem);
   }
 
   async #finish(batch: Batch): Promise<void> {

@@ -76,6 +76,8 @@ function answer(message: ToHearer, socket: HearingSocket): void {
     const { id, last } = message;
     const news = chunks.get(id);
     if (!news) return;
+    // What has arrived must not count as silence because nobody had the time to read it.
+    if (last) for (let left = socket.ring.blocks; left > 0 && readBlock(socket); left--);
     // First the open ports: whoever has the state has them too.
     news.flush();
     post({ type: 'state', id, last, state: news.chunk.state() });
@@ -95,15 +97,17 @@ function remove(id: number): void {
   answers.remove(id);
 }
 
+function readBlock({ ring }: HearingSocket): boolean {
+  answers.now = clockMs();
+  return ring.readBlock((start, length) => answers.read(ring.bytes, start, length));
+}
+
 function listen(): void {
   const socket = new HearingSocket(own.ownPort);
   post({ type: 'listening' });
-  const { ring } = socket;
-  const reader = (start: number, length: number) => answers.read(ring.bytes, start, length);
   while (Atomics.load(words, control.stop) === 0) {
     receive(socket);
-    answers.now = clockMs();
-    if (!ring.readBlock(reader)) socket.wait(pollMs);
+    if (!readBlock(socket)) socket.wait(pollMs);
     for (const news of chunks.values()) news.flushOld();
   }
 }

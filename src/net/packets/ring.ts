@@ -44,6 +44,10 @@ export class Ring {
     this.#words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   }
 
+  get blocks(): number {
+    return this.#shape.blocks;
+  }
+
   /** Reads the next block and gives it back to the kernel. @returns false when none is ready */
   readBlock(reader: PacketReader): boolean {
     const block = this.#next * this.#shape.blockBytes;
