@@ -28,6 +28,7 @@ import {
   nmap,
   openBench,
   ownScan,
+  profileScan,
   type Run,
   rawSweep,
   sweep,
@@ -101,6 +102,7 @@ const fullRange = ['-Pn', '-sS', '-T5', '-p', everyPort];
 const wideSweep = ['-T5', '--min-rate', '20000', '--max-retries', '1', '--min-hostgroup', '1024'];
 const thousandPorts = 1000;
 const sinkHosts = 1024;
+const inFirst16 = /^10\.88\.4\.(?:[1-9]|1[0-4])$/;
 
 function jobsOf(bench: Bench): Job[] {
   const { hosts } = bench.lab;
@@ -199,6 +201,14 @@ function jobsOf(bench: Bench): Job[] {
           atMost: 1.1,
         },
       ],
+    },
+    {
+      id: 'P',
+      title: '14 addresses x 100 with services, which all stay silent',
+      truth: openPairs(hosts.near.filter(({ ip }) => inFirst16.test(ip))),
+      ours: profileScan('standard', '10.88.4.1-10.88.4.14', hundred, 100_000),
+      peers: [nmap(['-sS', '-sV', '-T5', '-p', hundred, '10.88.4.1-14'])],
+      bars: [...timeAgainst('nmap', 1), complete],
     },
     ...[1000, 10_000, 100_000].map(rateJob),
     {

@@ -100,6 +100,12 @@ interface OwnScan {
 /** Raw packets or nothing: a row must not show connections under their name. One host may get the whole rate. */
 const rawNode: GraphNode = { module: 'syn_scanner', config: { fallback: false, host_rate: 0 } };
 
+/** A builtin profile with all that it does. */
+export function profileScan(profile: string, target: string, ports: string, rate: number): Contestant {
+  const args = ['--ports', ports];
+  return scanBy(`portolan --profile ${profile}`, ['--profile', profile], { targets: [target], rate, args });
+}
+
 /** Portolan's sweeps of ports: raw packets where this build has them, else connections, enough for silent hosts. */
 export const sweep: GraphNode[][] = [
   [rawNode],
@@ -129,9 +135,18 @@ export function ownScan(name: string, scan: OwnScan): Contestant {
     async run(bench) {
       const graph = scan.graphs.find((nodes) => nodes.every(({ module }) => bench.modules.has(module)));
       if (!graph) throw new Error(`this build has none of the modules of ${name}`);
-      const file = writeGraph(bench, graph);
+      return await scanBy(name, ['--dag', writeGraph(bench, graph)], scan).run(bench);
+    },
+  };
+}
+
+/** One process for each list of targets, side by side. */
+function scanBy(name: string, graph: string[], scan: Omit<OwnScan, 'graphs'>): Contestant {
+  return {
+    name,
+    async run(bench) {
       const workspaces = scan.targets.map(() => join(bench.folder, `workspace-${bench.runs++}`));
-      const options = ['--dag', file, '--rate', String(scan.rate), '--format', 'json', '--quiet'];
+      const options = [...graph, '--rate', String(scan.rate), '--format', 'json', '--quiet'];
       const commands = scan.targets.map((targets, i) => {
         const place = ['--workspace-dir', workspaces[i] as string];
         return [process.execPath, portolan, 'scan', targets, ...options, ...place, ...(scan.args ?? [])];

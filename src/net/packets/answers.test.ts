@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Answers } from './answers.ts';
-import { Chunk, type ChunkPlan } from './chunk.ts';
+import { Chunk, type ChunkPlan, word } from './chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
 import { control, controlWords } from './engine-control.ts';
 import { synTemplate } from './frame.ts';
@@ -229,6 +229,10 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     trial.read(tcp(family, flags.synAck));
     trial.answers.now += 1000;
     trial.read(icmp(family, unreachable[family], 1, { port: 22 }));
+    expect(trial.words[control.roundTrip]).toBe(24);
+    trial.answers.now += 100;
+    Atomics.store(trial.chunks[family].control, word.try, 2);
+    trial.read(tcp(family, flags.synAck, { port: 80 }));
     expect(trial.words[control.roundTrip]).toBe(24);
     const far = new Trial();
     far.answers.now += 1000;

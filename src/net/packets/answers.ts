@@ -1,4 +1,4 @@
-import type { Chunk } from './chunk.ts';
+import { type Chunk, word } from './chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
 import { type AnswerCounts, control, type ThreadStart } from './engine-control.ts';
 
@@ -159,15 +159,18 @@ export class Answers {
       const endpoint = host * asked.chunk.plan.ports.length + number;
       if (!asked.settle(endpoint, host, outcome)) continue;
       this.counts.valid += 1;
-      this.#noteRoundTrip(asked.chunk.sinceSent(endpoint, this.now));
+      this.#noteRoundTrip(asked.chunk, endpoint);
       return true;
     }
     if (isAsked) this.counts.repeated += 1;
     return isAsked;
   }
 
-  #noteRoundTrip(ms: number): void {
+  /** Of first tries only, unless nothing is known: later, nobody can say which try was answered (RFC 6298, 3). */
+  #noteRoundTrip(chunk: Chunk, endpoint: number): void {
     const known = Atomics.load(this.#control, control.roundTrip);
+    if (known >= 0 && Atomics.load(chunk.control, word.try) > 1) return;
+    const ms = chunk.sinceSent(endpoint, this.now);
     const isRepeated = ms >= repeatMs && known >= 0 && known < repeatMs / 2;
     if (ms > known && !isRepeated) Atomics.store(this.#control, control.roundTrip, ms);
   }

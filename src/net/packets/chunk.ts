@@ -79,6 +79,8 @@ export const word = {
   settled: 1,
   /** Counters of the first pass that were gone through. */
   counter: 2,
+  /** Which try is under way, from 1 on. */
+  try: 3,
 } as const;
 const words = 8;
 

@@ -140,6 +140,7 @@ class Sweep {
     if (left > 0) return left;
     if (this.#try >= this.#plan.tries) return 'done';
     this.#try += 1;
+    Atomics.store(this.chunk.control, word.try, this.#try);
     this.#counter = 0;
     this.#waitsSince = null;
     return 'again';
