@@ -86,6 +86,8 @@ interface Job {
   ours: Contestant;
   peers: Contestant[];
   bars: Bar[];
+  /** Fewer rounds, where a peer takes minutes. */
+  rounds?: number;
 }
 
 interface Outcome {
@@ -208,6 +210,7 @@ function jobsOf(bench: Bench): Job[] {
       truth: openPairs(hosts.near.filter(({ ip }) => inFirst16.test(ip))),
       ours: profileScan('standard', '10.88.4.1-10.88.4.14', hundred, 100_000),
       peers: [nmap(['-sS', '-sV', '-T5', '-p', hundred, '10.88.4.1-14'])],
+      rounds: 1,
       bars: [...timeAgainst('nmap', 1), complete],
     },
     ...[1000, 10_000, 100_000].map(rateJob),
@@ -374,7 +377,7 @@ async function play(bench: Bench, job: Job, rounds: number): Promise<Outcome> {
   const contestants = [job.ours, ...job.peers];
   const runs: Run[][] = contestants.map(() => []);
   const failures: (string | null)[] = contestants.map(() => null);
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < Math.min(rounds, job.rounds ?? rounds); round++) {
     for (const [i, contestant] of contestants.entries()) {
       if (failures[i]) continue;
       try {
