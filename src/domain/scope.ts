@@ -1,11 +1,11 @@
-import { parseAddress, parseNetwork } from './address.ts';
+import { type Address, parseAddress, parseNetwork } from './address.ts';
 import { AddressSet, type Interval, unicastAddresses } from './address-set.ts';
 import { PortolanError } from './errors.ts';
 
 /** Which addresses packets may go to. */
 export interface Scope {
-  /** False for everything that is not an address, too. */
-  permits(address: string): boolean;
+  /** False for every text that is not an address, too. */
+  permits(address: string | Address): boolean;
   split(addresses: AddressSet): { inside: AddressSet; outside: AddressSet };
 }
 
@@ -26,7 +26,8 @@ export function compileScope(rules: { allow: readonly string[]; deny: readonly s
   const allowed = rules.allow.length === 0 ? unicastAddresses : allow.addresses.intersect(unicastAddresses);
   const permitted = allowed.minus(deny.addresses);
   return {
-    permits: (address) => permitted.has(address),
+    permits: (address) =>
+      typeof address === 'string' ? permitted.has(address) : permitted.hasAddress(address),
     split: (addresses) => ({ inside: addresses.intersect(permitted), outside: addresses.minus(permitted) }),
   };
 }

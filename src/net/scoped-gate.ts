@@ -113,8 +113,7 @@ function admittedAddress(host: string, admitted: AddressSet, options: GateOption
   const address: Address | null = parseAddress(host);
   if (!address || !admitted.hasAddress(address)) return null;
   if (options.blocklist?.hasAddress(address)) return null;
-  const canonical = formatAddress(address);
-  return options.scope.permits(canonical) ? canonical : null;
+  return options.scope.permits(address) ? formatAddress(address) : null;
 }
 
 /** What all views of one scan's gate share. */
