@@ -6,7 +6,7 @@ import {
   type FromConnector,
   type ToConnector,
 } from './connect-control.ts';
-import { ConnectSockets } from './connect-socket.ts';
+import { ConnectSockets, type Peer } from './connect-socket.ts';
 
 /** Longest wait of an idle thread. */
 const idleMs = 50;
@@ -106,10 +106,10 @@ class Sweep {
 
   /** @returns the name of the errno of a shortage, and nothing was sent, or null */
   begin(task: Task): string | null {
-    const { ports, family, scopes } = this.#share.plan;
+    const { ports } = this.#share.plan;
     const host = this.#hostOf(task.endpoint);
     const to = ports[task.endpoint - host * ports.length] as number;
-    const begun = sockets.begin(family, this.#address(host), scopes[host] as number, to);
+    const begun = sockets.begin(this.#peer(host, to));
     if ('shortage' in begun) return begun.shortage;
     if ('trouble' in begun) {
       this.unsent(task.endpoint, begun.trouble);
@@ -133,9 +133,9 @@ class Sweep {
   /** Something has happened to an attempt. */
   end(attempt: Attempt): void {
     const { endpoint, fd, host } = attempt;
-    const { family } = this.#share.plan;
+    const ended = sockets.end(fd, this.#peer(host, attempt.port));
+    if (ended === null) return;
     this.#forget(attempt);
-    const ended = sockets.end(fd, family, this.#address(host), attempt.port);
     if ('trouble' in ended) return this.unsent(endpoint, ended.trouble);
     if (ended.verdict === verdict.silent) return this.#silent(attempt);
     if (ended.itself) return this.#selfConnected(attempt);
@@ -202,9 +202,11 @@ class Sweep {
     return Math.floor(endpoint / this.#share.plan.ports.length);
   }
 
-  #address(host: number): Uint8Array {
+  #peer(host: number, to: number): Peer {
+    const { family, hosts, scopes } = this.#share.plan;
     const size = this.#addressBytes;
-    return this.#share.plan.hosts.subarray(host * size, (host + 1) * size);
+    const address = hosts.subarray(host * size, (host + 1) * size);
+    return { family, address, scope: scopes[host] as number, port: to };
   }
 
   #giveUp(attempt: Attempt): void {
@@ -338,6 +340,7 @@ function finish(sweep: Sweep, now: number): void {
   sweep.abandonAll();
   sweep.tell(now, true);
   sweeps.splice(sweeps.indexOf(sweep), 1);
+  if (sweeps.length === 0) sockets.release();
   for (const [reason, count] of troubles) post({ type: 'trouble', reason, count });
   troubles.clear();
   post({ type: 'done', id: sweep.id });
