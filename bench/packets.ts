@@ -291,17 +291,18 @@ function transmitJobs(): Job[] {
   return [
     {
       id: 'T1',
-      title: 'transmit to a sink, one process',
+      title: 'transmit to a sink, one sending thread',
       truth: null,
-      ours: blast([`${sink.ip}/22`]),
+      // As much as one piece of a sweep has, which one thread sends.
+      ours: blast([`${sink.ip}/24`]),
       peers: [peer(), zmapToSink(packets)],
       bars: [perSecond(1.6)],
     },
     {
       id: 'T2',
-      title: 'transmit to a sink, two processes',
+      title: 'transmit to a sink, two sending threads',
       truth: null,
-      ours: blast([`${sink.ip}/22`, '10.96.4.0/22']),
+      ours: blast([`${sink.ip}/22`]),
       peers: [peer()],
       bars: [perSecond(3)],
     },

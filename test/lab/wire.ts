@@ -138,6 +138,13 @@ export class Wire {
   }
 
   /** Lets everybody on the scanner's host ping, as many distributions do. */
+  /** Waits until so many more frames have left the scanner. */
+  async sent(frames: number): Promise<void> {
+    const count = () => Number(this.#on(this.#scanner, ['cat', '/sys/class/net/eth0/statistics/tx_packets']));
+    const before = count();
+    while (count() < before + frames) await sleep(50);
+  }
+
   allowPing(): void {
     this.#on(this.#scanner, ['sysctl', '-qw', 'net.ipv4.ping_group_range=0 2147483647']);
   }

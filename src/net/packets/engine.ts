@@ -243,7 +243,7 @@ export class PacketEngine {
   }
 }
 
-/** One processor is left for the thread that hears. */
+/** The thread that hears has little to do beside them: most of the time of a packet is that of its sending. */
 function usefulSenders(): number {
-  return Math.max(1, Math.min(mostSenders, availableParallelism() - 1));
+  return Math.min(mostSenders, availableParallelism());
 }
