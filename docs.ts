@@ -15,12 +15,18 @@ import {
 import { formatDuration } from './src/domain/duration.ts';
 import { errorCatalogue } from './src/domain/errors.ts';
 import { failureCodes } from './src/domain/scan.ts';
+import { checkFamilies } from './src/knowledge/checks/all.ts';
+import type { Check } from './src/knowledge/checks/check.ts';
+import { versionDisclosure } from './src/knowledge/checks/version-disclosure.ts';
+import type { Control } from './src/knowledge/compliance/control.ts';
+import { controls, unseenOf } from './src/knowledge/compliance/judge.ts';
 
 /** File -> its text. */
 export function renderPages(): Map<string, string> {
   return new Map([
     ['docs/errors.md', errorsPage()],
     ['docs/config.md', configPage()],
+    ['docs/checks.md', checksPage()],
     ['config.example.yaml', renderExample()],
   ]);
 }
@@ -58,6 +64,56 @@ ${table(['Exit', 'Errors'], byExit)}
 \`error.code\` of a scan with the status \`failed\`; \`portolan scan\` then ends with 7 (\`permission\`: with 5).
 
 ${table(['Code', 'Meaning'], failures)}`;
+}
+
+function checksPage(): string {
+  const families = Object.entries(checkFamilies).map(
+    ([name, checks]) => `## ${name}\n${table(checkTitles, checks.map(checkRow))}`,
+  );
+  return `${title('Checks', 'src/knowledge/checks/all.ts')}
+\`misconfig_checker\` looks for services that are open to anyone, talk in clear text, or are set up carelessly. It sends
+nothing: it reads what \`banner_grabber\` heard. Each finding has an id that stays the same, the very text or fact that
+proves it, what to do, and how sure it is. What could not be looked at is no finding.
+
+The option \`checks\` names the ids to look for, as a comma list (default \`all\`). Anonymous FTP needs a login, so it is
+tried only with \`intrusive\`. SNMP, NTP and DNS over UDP are asked only where the graph hands open UDP ports to
+\`banner_grabber\`. Whether a certificate is for the right name is judged only where the target was given by name.
+Versions, suites and keys of TLS and SSH are judged by \`weak_cipher_checker\`.
+
+${families.join('\n')}
+## What fingerprints tell
+${table(checkTitles, [checkRow(versionDisclosure)])}
+# Compliance
+
+\`compliance_evaluator\` (\`scan --compliance cis,pci,nist\`, option \`frameworks\`) judges each host by controls of CIS
+Controls 8, PCI DSS 4.0, NIST SP 800-53 revision 5 and SP 800-52 revision 2, as far as they show on the network; the
+titles are words of our own. In the results (\`compliance\`, and lines of the type \`compliance\`):
+
+| Status | When |
+| --- | --- |
+| \`fail\` | a finding with a confidence of 0.5 or more breaks it, or a service that has no place anywhere; one entry a port, with \`finding_ids\` |
+| \`pass\` | services that it is about were seen, every module that it needs looked at them in full, and nothing that breaks it was found |
+| \`not_assessed\` | the host has nothing that it is about, a module did not run or was told to leave something out, only one TLS handshake was made, anonymous FTP was not tried, or what would break it is uncertain; the reason stands in \`description\`. \`host\` is null where it holds for every host |
+
+A control that is kept here may be broken elsewhere: a scan sees the network, not people and papers. \`CVE\` stands for
+every known flaw that is rated high or critical, or is known to be exploited.
+
+${table(['Framework', 'Control', 'What it asks', 'Broken by'], controls.map(controlRow))}
+${table(
+  ['Framework', 'Control', 'What it asks', 'Why no scan can tell'],
+  unseenOf('pci').map(({ framework, control, title: asks, reason }) => [framework, control, asks, reason]),
+)}`;
+}
+
+const checkTitles = ['Id', 'Severity', 'Finding', 'What to do'];
+
+function checkRow({ id, severity, title: name, remediation }: Omit<Check, 'prove' | 'confidence'>): string[] {
+  return [mono(id), severity, name, remediation];
+}
+
+function controlRow({ framework, control, title: asks, findings, forbidden = [] }: Control): string[] {
+  const services = forbidden.length > 0 ? [`the services ${forbidden.join(', ')}`] : [];
+  return [framework, control, asks, [...findings.map(mono), ...services].join(', ')];
 }
 
 function configPage(): string {

@@ -40,8 +40,11 @@ const expected = [
   'asset_profiler',
   'banner_fingerprinter',
   'banner_grabber',
+  'compliance_evaluator',
   'connect_scanner',
   'csv_reporter',
+  'cve_matcher',
+  'device_classifier',
   'fingerprint_coordinator',
   'ftp_parser',
   'html_reporter',
@@ -50,6 +53,8 @@ const expected = [
   'icmp_discovery',
   'json_reporter',
   'jsonl_reporter',
+  'misconfig_checker',
+  'os_classifier',
   'smtp_parser',
   'ssh_parser',
   'syn_scanner',
@@ -57,6 +62,7 @@ const expected = [
   'tls_fingerprinter',
   'tls_parser',
   'udp_scanner',
+  'weak_cipher_checker',
 ];
 
 describe('every module', () => {

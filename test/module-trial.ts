@@ -3,6 +3,10 @@ import { type Banner, describeBytes } from '../src/domain/banner.ts';
 import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
+import { builtinCatalogue } from '../src/knowledge/catalogue.ts';
+import { withRulesFile } from '../src/knowledge/signature-file.ts';
+import { builtinCves } from '../src/knowledge/vulndb/builtin.ts';
+import type { CveSource } from '../src/knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../src/net/gate.ts';
 import { RateLimiter } from '../src/net/rate.ts';
 import { createGate } from '../src/net/scoped-gate.ts';
@@ -37,8 +41,11 @@ export async function tryModule(
     gate?: NetworkGate;
     published?: Map<string, unknown[]>;
     recorded?: ExecContext['recorded'];
+    /** Options of the modules that ran before. */
+    upstream?: Record<string, Record<string, unknown>>;
     targets?: string[];
     signal?: AbortSignal;
+    vulnerabilities?: CveSource;
     maxConnections?: number;
   },
 ): Promise<Trial> {
@@ -57,9 +64,13 @@ export async function tryModule(
     net: gate,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     results: options.results,
+    fingerprints: async (file: string) =>
+      file === '' ? builtinCatalogue : withRulesFile(builtinCatalogue, file),
+    vulnerabilities: async () => options.vulnerabilities ?? builtinCves,
     restored: options.restored ?? null,
     checkpoint: options.checkpoint ?? silent,
     recorded: options.recorded ?? (() => false),
+    upstream: () => new Map(Object.entries(options.upstream ?? {})),
     progress: silent,
     method: (text: string) => trial.methods.push(text),
     cover: silent,

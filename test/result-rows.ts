@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import { type Finding, noFindings, type Severity } from '../src/domain/finding.ts';
-import type { HostRow, PortRow, ResultRow, SummaryRow, VulnerabilityRow } from '../src/domain/result.ts';
+import type {
+  ComplianceRow,
+  HostRow,
+  PortRow,
+  ResultRow,
+  SummaryRow,
+  VulnerabilityRow,
+} from '../src/domain/result.ts';
 import { type ResultHead, resultHead } from '../src/workspace/render/result-head.ts';
 
 export const timestamp = '2026-10-06T14:31:40.520Z';
@@ -67,6 +74,24 @@ export function finding(
     ...more,
   };
   return { type: 'vulnerability', timestamp, host: host.host, port: number, protocol, vulnerability };
+}
+
+/** A control that the host breaks, of the framework CIS. */
+export function compliance(control: string, more: Partial<ComplianceRow> = {}): ComplianceRow {
+  return {
+    type: 'compliance',
+    timestamp,
+    host: host.host,
+    port: 80,
+    framework: 'cis',
+    control,
+    title: `Title of ${control}`,
+    status: 'fail',
+    description: '',
+    severity: 'medium',
+    finding_ids: [],
+    ...more,
+  };
 }
 
 /** A scan whose target says the same text everywhere where a target can say something. */

@@ -235,6 +235,46 @@ describe('compareScans', () => {
     });
   });
 
+  it('knows hosts again that moved to another address, and says what they took along', async () => {
+    const key = (value: string) => [{ kind: 'ssh_host_key' as const, value: `ssh-ed25519 ${value}` }];
+    const card = { kind: 'mac' as const, value: '00:0c:29:00:00:01' };
+    const before = await scanned({
+      rows: [
+        host('10.0.0.1', { identity: [...key('moved'), card] }),
+        host('10.0.0.2', { identity: key('clone') }),
+        host('10.0.0.3', { identity: key('clone') }),
+        host('10.0.0.4', { identity: key('stays') }),
+        host('10.0.0.5'),
+      ],
+    });
+    const after = await scanned({
+      rows: [
+        host('10.0.0.4', { identity: key('stays') }),
+        host('10.0.0.20', { identity: key('clone') }),
+        host('10.0.0.30', { identity: [...key('moved'), card] }),
+        host('10.0.0.40'),
+      ],
+    });
+    const { hosts } = await diff(after, before);
+    expect(hosts.moved).toEqual([{ before: '10.0.0.1', after: '10.0.0.30', by: [...key('moved'), card] }]);
+    // They are still among those that went and came.
+    expect(hosts.removed).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.5']);
+    expect(hosts.added).toEqual(['10.0.0.20', '10.0.0.30', '10.0.0.40']);
+  });
+
+  it('says of no host that it moved when its marks point at two', async () => {
+    const [one, two] = [
+      { kind: 'mac' as const, value: 'a' },
+      { kind: 'name' as const, value: 'b' },
+    ];
+    const before = await scanned({ rows: [host('10.0.0.1', { identity: [one, two] })] });
+    const split = await scanned({
+      rows: [host('10.0.0.2', { identity: [one] }), host('10.0.0.3', { identity: [two] })],
+    });
+    expect((await diff(split, before)).hosts).not.toHaveProperty('moved');
+    expect((await diff(before, split)).hosts).not.toHaveProperty('moved');
+  });
+
   it('finds no difference between a scan and itself', async () => {
     const one = await scanned({
       evaluated: true,

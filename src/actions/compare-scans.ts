@@ -10,6 +10,7 @@ import { jsonText } from '../workspace/row-line.ts';
 import { compareRows } from '../workspace/row-order.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import { type MovedHost, MovedHosts } from './moved-hosts.ts';
 import type { Catalogue } from './plan-scan.ts';
 import { type Blindness, Coverage } from './scan-coverage.ts';
 import { showScan } from './show-scan.ts';
@@ -48,6 +49,8 @@ export interface NotComparable {
 export interface ChangeLists {
   'hosts.added': string;
   'hosts.removed': string;
+  /** Those of the removed hosts that are there again under an added address. */
+  'hosts.moved': MovedHost;
   'ports.added': ListedPort;
   'ports.removed': ListedPort;
   'ports.changed': ChangedPort;
@@ -85,8 +88,10 @@ export async function compareScans(
   const after = await openSide(context, scanId);
   const before = await openSide(context, against);
   const held = new HeldChanges();
-  const walk = () => walkChanges(after, before, signal);
-  for await (const change of walk()) held.add(change);
+  const moves = new MovedHosts();
+  const walk = (seen?: MovedHosts) => walkChanges(after, before, signal, seen);
+  for await (const change of walk(moves)) held.add(change);
+  for (const item of moves.hosts()) held.add({ list: 'hosts.moved', item });
   return {
     scan_id: scanId,
     against,
@@ -163,6 +168,7 @@ async function* walkChanges(
   after: Side,
   before: Side,
   signal?: AbortSignal,
+  moves?: MovedHosts,
 ): AsyncGenerator<Change | 'unchanged'> {
   let host: HostComparison | null = null;
   for await (const pair of pairRows(after.rows(), before.rows())) {
@@ -170,6 +176,7 @@ async function* walkChanges(
     const address = pair.after?.host ?? pair.before?.host ?? '';
     if (host?.address !== address) {
       host = new HostComparison(address, after.coverage, before.coverage, pair);
+      host.tell(moves);
       yield* host.itself();
     }
     yield* host.compare(pair);
@@ -202,7 +209,9 @@ async function* pairRows(
 }
 
 async function* withoutErrors(rows: AsyncIterable<ResultRow>): AsyncGenerator<ResultRow> {
-  for await (const row of rows) if (row.type !== 'error' && row.type !== 'summary') yield row;
+  for await (const row of rows) {
+    if (row.type !== 'error' && row.type !== 'compliance' && row.type !== 'summary') yield row;
+  }
 }
 
 async function nextRow(rows: AsyncGenerator<ResultRow>): Promise<ResultRow | null> {
@@ -236,6 +245,11 @@ class HostComparison {
     const reason = silent.blindToHost(after ?? before, this.address);
     if (reason === null) return null;
     return { host: this.address, port: null, protocol: null, reason, missing_in: silent.scanId };
+  }
+
+  /** Tells what identifies the host, so that it is known again under another address. */
+  tell(moves: MovedHosts | undefined): void {
+    moves?.see(this.#rows, this.#blind === null);
   }
 
   /** What is to be said of the host as a whole. */
@@ -323,6 +337,8 @@ export async function* renderComparison(comparison: Comparison): AsyncGenerator<
   yield* list('hosts.added');
   yield ',"removed":';
   yield* list('hosts.removed');
+  const moved = await Array.fromAsync(comparison.list('hosts.moved'));
+  if (moved.length > 0) yield `,"moved":${jsonText(moved)}`;
   yield '},"ports":{"added":';
   yield* list('ports.added');
   yield ',"removed":';

@@ -63,14 +63,17 @@ function withAskedDiscovery(graph: Graph, { options }: ScanRequest, registry: Re
 
 /** What a submission asks for and its graph cannot do, to be said before and after the scan. */
 export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
-  if (plan.nodes.some((node) => node.definition.type === 'evaluation')) return [];
+  const provided = (key: string) =>
+    plan.nodes.some(({ skipped, definition }) => skipped === null && definition.provides.includes(key));
   const lack = (code: string, consequence: string): ScanWarning => ({
     code,
-    message: `the graph ${plan.name} has no evaluation module, so ${consequence}`,
+    message: `no evaluation module of the graph ${plan.name} runs for that, so ${consequence}`,
   });
   return [
-    ...(request.vuln ? [lack('vuln_unavailable', 'no vulnerabilities are looked for')] : []),
-    ...(request.options.compliance?.length
+    ...(request.vuln && !provided('vulnerabilities')
+      ? [lack('vuln_unavailable', 'no vulnerabilities are looked for')]
+      : []),
+    ...(request.options.compliance?.length && !provided('compliance_violations')
       ? [lack('compliance_unavailable', 'compliance is not judged')]
       : []),
   ];
@@ -179,6 +182,7 @@ function overlay(
   put('exclude_ports', excludedFor(definition, nodeConfig['exclude_ports'], request));
   put('max_protocols', options.max_protocols);
   put('min_severity', options.min_severity);
+  if (options.compliance?.length) put('frameworks', options.compliance.join(','));
   // Only the command line names files.
   if (request.user === 'cli') put('rules', options.fingerprint_rules);
   return result;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Finding } from '../domain/finding.ts';
 import type { ResultRow } from '../domain/result.ts';
 import { writeCheckpoint } from '../workspace/checkpoint.ts';
 import { openRecord } from '../workspace/record-writer.ts';
@@ -17,6 +18,23 @@ const port = {
   state: 'open',
   reason: 'syn-ack',
 } as const;
+const finding: Finding = {
+  id: 'redis-no-auth',
+  title: 'x',
+  severity: 'high',
+  cvss: null,
+  kev: false,
+  epss: null,
+  cpe: null,
+  affected: null,
+  detected: null,
+  confidence: 0.9,
+  backport_note: null,
+  evidence: 'x',
+  remediation: '',
+  references: [],
+  plugin: 'misconfig_checker',
+};
 const claim = {
   match: 'ssh',
   product: 'OpenSSH',
@@ -45,7 +63,15 @@ async function all(items: AsyncIterable<unknown>): Promise<unknown[]> {
 
 it('turns rows back into the items they were made from', async () => {
   const folder = await folderWith([
-    { type: 'host', timestamp, host: '127.0.0.1', state: 'up', latency_ms: 0.1, method: 'icmp-echo' },
+    {
+      type: 'host',
+      timestamp,
+      host: '127.0.0.1',
+      state: 'up',
+      latency_ms: 0.1,
+      method: 'arp',
+      mac: '00:0c:29:00:00:01',
+    },
     {
       type: 'host',
       timestamp,
@@ -69,7 +95,16 @@ it('turns rows back into the items they were made from', async () => {
       port_counts: { open: 0, closed: 2, filtered: 0, not_tried: 0 },
       udp_port_counts: { open: 0, closed: 2, filtered: 0, not_tried: 0 },
     },
-    { ...port, port: 22, banner: 'SSH-2.0-x', fingerprints: [claim], service: { name: 'ssh', ...claim } },
+    {
+      ...port,
+      port: 22,
+      banner: 'SSH-2.0-x',
+      fingerprints: [claim],
+      service: { name: 'ssh', ...claim },
+      attributes: { ssh: { software: 'x' } },
+      tls: { version: 'TLSv1.3' },
+    },
+    { type: 'vulnerability', timestamp, host: port.host, port: 22, protocol: 'tcp', vulnerability: finding },
     { ...port, port: 23, banner: '' },
     { ...port, port: 24, banner: 'what is this' },
     { ...port, port: 25 },
@@ -80,7 +115,7 @@ it('turns rows back into the items they were made from', async () => {
 
   expect(earlier.states.get('icmp')).toEqual({ completed: true, done: 2, state: null });
   expect(await all(earlier.items('discovered_hosts'))).toMatchObject([
-    { ip: '127.0.0.1' },
+    { ip: '127.0.0.1', mac: '00:0c:29:00:00:01' },
     { ip: '127.0.0.2' },
     { ip: '127.0.0.3' },
     { ip: '127.0.0.4' },
@@ -95,7 +130,14 @@ it('turns rows back into the items they were made from', async () => {
   expect(await all(earlier.items('service_fingerprints'))).toEqual([
     { host: '127.0.0.1', port: 22, protocol: 'tcp', ...claim, alternatives: [] },
   ]);
+  expect(await all(earlier.items('vulnerabilities'))).toEqual([
+    { host: port.host, port: 22, protocol: 'tcp', ...finding },
+  ]);
   expect(await all(earlier.items('banners'))).toEqual([]);
+  expect(await all(earlier.items('parsed_services'))).toMatchObject([
+    { port: 22, service: 'ssh', parser: 'ssh_parser', attributes: { ssh: { software: 'x' } } },
+    { port: 22, service: 'tls', parser: 'tls_parser', attributes: { tls: { version: 'TLSv1.3' } } },
+  ]);
 
   expect(earlier.has('port_counts', { host: '127.0.0.2' })).toBe(true);
   expect(earlier.has('port_counts', { host: '127.0.0.1' })).toBe(false);

@@ -1,6 +1,13 @@
+import type { HostFinding } from '../domain/finding.ts';
 import type { Host, Port, PortCounts } from '../domain/host.ts';
-import { countsByProtocol, type HostRow, type PortRow, type ResultRow } from '../domain/result.ts';
-import type { Fingerprint } from '../domain/service.ts';
+import {
+  countsByProtocol,
+  type HostRow,
+  type PortRow,
+  type ResultRow,
+  type VulnerabilityRow,
+} from '../domain/result.ts';
+import type { Fingerprint, ParsedService } from '../domain/service.ts';
 import type { SavedState } from '../engine/node.ts';
 import type { EarlierRun } from '../engine/run.ts';
 import { readCheckpoint } from '../workspace/checkpoint.ts';
@@ -53,11 +60,19 @@ const readers: Record<string, (row: ResultRow) => object[]> = {
   discovered_hosts: (row) => (row.type === 'host' ? [hostOf(row)] : []),
   port_counts: (row) => (row.type === 'host' ? countsOf(row) : []),
   open_ports: (row) => (row.type === 'port' ? [portOf(row)] : []),
+  parsed_services: (row) => (row.type === 'port' ? parsedOf(row) : []),
   service_fingerprints: (row) => (row.type === 'port' ? fingerprintsOf(row) : []),
+  vulnerabilities: (row) => (row.type === 'vulnerability' ? [findingOf(row)] : []),
 };
 
-function hostOf({ host, latency_ms, method }: HostRow): Host {
-  return { ip: host, latency_ms: latency_ms ?? null, method: method ?? 'recorded' };
+function hostOf({ host, latency_ms, method, mac, vendor }: HostRow): Host {
+  return {
+    ip: host,
+    latency_ms: latency_ms ?? null,
+    method: method ?? 'recorded',
+    ...(mac ? { mac } : {}),
+    ...(vendor ? { vendor } : {}),
+  };
 }
 
 function countsOf(row: HostRow): PortCounts[] {
@@ -71,6 +86,26 @@ function countsOf(row: HostRow): PortCounts[] {
 
 function portOf({ host, port, protocol, state, reason }: PortRow): Port {
   return { host, port, protocol, state: state as Port['state'], reason };
+}
+
+/** What each parser read, as far as the row tells them apart: by the protocol that its facts are named after. */
+function parsedOf({ host, port, protocol, attributes, tls, truncated = false }: PortRow): ParsedService[] {
+  const facts = Object.entries({ ...attributes, ...(tls ? { tls } : {}) });
+  return facts.map(([service, own]) => {
+    return {
+      host,
+      port,
+      protocol,
+      service,
+      parser: `${service}_parser`,
+      attributes: { [service]: own },
+      truncated,
+    };
+  });
+}
+
+function findingOf({ host, port, protocol, vulnerability }: VulnerabilityRow): HostFinding {
+  return { host, port, protocol, ...vulnerability };
 }
 
 function fingerprintsOf({ host, port, protocol, fingerprints }: PortRow): Fingerprint[] {

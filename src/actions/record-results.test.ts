@@ -54,6 +54,54 @@ describe('ResultRecorder', () => {
     ]);
   });
 
+  it('counts a finding of an interrupted run once, though it is told again', () => {
+    const { recorder } = record();
+    const finding = { ...endpoint, id: 'redis-no-auth', severity: 'high' };
+    const row = { type: 'vulnerability', timestamp: '', ...endpoint, vulnerability: finding };
+    void recorder.recall(row as unknown as ResultRow);
+    void recorder.take('vulnerabilities', finding);
+    void recorder.take('vulnerabilities', { ...finding, id: 'vnc-no-auth' });
+    expect(recorder.counts.vulnerabilities).toBe(2);
+    expect(recorder.severityCounts.high).toBe(2);
+  });
+
+  it('keeps what frameworks were judged, and what parsers of one protocol add', async () => {
+    const { rows, recorder } = record();
+    const control = { framework: 'cis', control: '3.10', title: 't' };
+    void recorder.take('compliance_violations', {
+      ...control,
+      host: '127.0.0.1',
+      port: 23,
+      description: 'd',
+      severity: 'high',
+      finding_ids: ['telnet-cleartext'],
+    });
+    void recorder.take('compliance_controls', {
+      ...control,
+      host: null,
+      status: 'not_assessed',
+      reason: 'r',
+    });
+    expect(rows).toMatchObject([
+      { type: 'compliance', host: '127.0.0.1', port: 23, status: 'fail', finding_ids: ['telnet-cleartext'] },
+      {
+        type: 'compliance',
+        host: null,
+        port: null,
+        status: 'not_assessed',
+        description: 'r',
+        severity: null,
+      },
+    ]);
+    const parsed = { ...endpoint, service: 'ftp', parser: 'ftp_parser', truncated: false };
+    void recorder.take('parsed_services', { ...parsed, attributes: { ftp: { code: 220, system: 'UNIX' } } });
+    void recorder.take('parsed_services', { ...parsed, attributes: { ftp: { code: 220, anonymous: true } } });
+    await recorder.flush();
+    expect(rows.at(-1)).toMatchObject({
+      attributes: { ftp: { code: 220, system: 'UNIX', anonymous: true } },
+    });
+  });
+
   it('goes on with the counts of an interrupted run', () => {
     const { rows, recorder } = record();
     const host = '127.0.0.1';
@@ -64,6 +112,31 @@ describe('ResultRecorder', () => {
     void recorder.take('port_counts', { host, protocol: 'tcp', ...tcp, all_ports_open: false });
     expect(merged(rows)).toMatchObject([
       { port_counts: { open: 3, closed: 12, filtered: 5, not_tried: 0 }, udp_port_counts: udp },
+    ]);
+  });
+
+  it('puts the parts of a profile together; one that says nothing of a field takes nothing back', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const os = { family: 'linux', distribution: 'debian', version: '12', confidence: 0.9 };
+    const identity = [{ kind: 'ssh_host_key', value: 'ssh-ed25519 abc' }];
+    void recorder.take('discovered_hosts', { ip: host, latency_ms: 1, method: 'icmp-echo' });
+    void recorder.take('asset_profiles', {
+      host,
+      hostnames: ['b.example'],
+      functions: ['web server'],
+      identity,
+    });
+    void recorder.take('asset_profiles', { host, os, os_evidence: [] });
+    void recorder.take('asset_profiles', { host, device_type: 'server' });
+    expect(merged(rows)).toMatchObject([
+      {
+        hostnames: ['a.example', 'b.example'],
+        functions: ['web server'],
+        identity,
+        os,
+        device_type: 'server',
+      },
     ]);
   });
 

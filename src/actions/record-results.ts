@@ -1,5 +1,6 @@
-import type { AssetProfile } from '../domain/asset.ts';
+import type { ProfilePart } from '../domain/asset.ts';
 import type { Banner } from '../domain/banner.ts';
+import type { ComplianceControl, ComplianceViolation } from '../domain/compliance.ts';
 import { type HostFinding, noFindings, type SeverityCounts } from '../domain/finding.ts';
 import type { Host, Port, PortCounts } from '../domain/host.ts';
 import {
@@ -37,6 +38,8 @@ export class ResultRecorder {
   readonly #counts = new Map<string, CountsByProtocol>();
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
+  /** Findings of an interrupted run: told again, they are counted already. */
+  readonly #recalled = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   readonly #onFailure: (error: unknown) => void;
   #failure: unknown = null;
@@ -70,7 +73,10 @@ export class ResultRecorder {
   /** Takes up a row of an interrupted run: it is counted and can be enriched, and is not written again. */
   recall(row: ResultRow): Promise<void> | undefined {
     if (row.type === 'host') this.#recallHost(row);
-    if (row.type === 'vulnerability') this.#countFinding(row.vulnerability);
+    if (row.type === 'vulnerability') {
+      this.#recalled.add(rowIdentity(row));
+      this.#countFinding(row.vulnerability);
+    }
     if (row.type !== 'port') return undefined;
     this.#countPort(row);
     return this.#keep(row);
@@ -113,9 +119,13 @@ export class ResultRecorder {
       case 'service_fingerprints':
         return this.#fingerprint(item as Fingerprint);
       case 'asset_profiles':
-        return this.#profile(item as AssetProfile);
+        return this.#profile(item as ProfilePart);
       case 'vulnerabilities':
         return this.#finding(item as HostFinding);
+      case 'compliance_violations':
+        return this.#violation(item as ComplianceViolation);
+      case 'compliance_controls':
+        return this.#control(item as ComplianceControl);
       default:
         return undefined;
     }
@@ -176,7 +186,11 @@ export class ResultRecorder {
     return this.#enrich(service, (row) => {
       const { tls, ...others } = service.attributes;
       if (tls && typeof tls === 'object') row.tls = { ...row.tls, ...(tls as Record<string, unknown>) };
-      if (Object.keys(others).length > 0) row.attributes = { ...row.attributes, ...others };
+      for (const [name, facts] of Object.entries(others)) {
+        const known = row.attributes?.[name];
+        const both = isObject(known) && isObject(facts) ? { ...known, ...facts } : facts;
+        row.attributes = { ...row.attributes, [name]: both };
+      }
     });
   }
 
@@ -189,21 +203,44 @@ export class ResultRecorder {
     });
   }
 
-  #profile(profile: AssetProfile): Promise<void> | undefined {
-    const row = this.#hostRow(profile.host);
-    row.os = profile.os;
-    row.device_type = profile.device_type;
-    row.applications = profile.applications;
-    row.functions = profile.functions;
-    if (profile.hostnames.length > 0)
-      row.hostnames = [...new Set([...(row.hostnames ?? []), ...profile.hostnames])];
+  /** Profilers tell parts of a profile: a part that says nothing of a field takes nothing back. */
+  #profile({ host, hostnames, mac, ...part }: ProfilePart): Promise<void> | undefined {
+    const { os, os_evidence, device_type, device_evidence, applications, functions, identity } = part;
+    const row = this.#hostRow(host);
+    Object.assign(
+      row,
+      ...Object.entries({
+        os,
+        os_evidence,
+        device_type,
+        device_evidence,
+        applications,
+        functions,
+        identity,
+      }).map(([name, value]) => (value === undefined ? {} : { [name]: value })),
+    );
+    if (mac !== undefined) row.mac = mac;
+    // The names of an earlier row stay: the later row of a host replaces whole lists.
+    if (hostnames === undefined) delete row.hostnames;
+    else if (hostnames.length > 0) row.hostnames = [...new Set([...(row.hostnames ?? []), ...hostnames])];
     return this.#write(row);
   }
 
   #finding(item: HostFinding): Promise<void> | undefined {
     const { host, port, protocol, ...vulnerability } = item;
-    this.#countFinding(vulnerability);
-    return this.#write({ type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability });
+    const row = { type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability } as const;
+    if (!this.#recalled.has(rowIdentity(row))) this.#countFinding(vulnerability);
+    return this.#write(row);
+  }
+
+  #violation({ port, ...violation }: ComplianceViolation): Promise<void> | undefined {
+    const judged = { type: 'compliance', timestamp: now(), status: 'fail' } as const;
+    return this.#write({ ...judged, port: port ?? null, ...violation });
+  }
+
+  #control({ reason, ...control }: ComplianceControl): Promise<void> | undefined {
+    const judged = { type: 'compliance', timestamp: now(), port: null, severity: null } as const;
+    return this.#write({ ...judged, ...control, description: reason, finding_ids: [] });
   }
 
   #hostRow(host: string): HostRow {
@@ -265,6 +302,10 @@ export class ResultRecorder {
     this.#failure = error;
     this.#onFailure(error);
   }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function now(): string {

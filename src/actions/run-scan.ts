@@ -8,7 +8,6 @@ import type { Logger, ResultSource } from '../engine/module.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
 import { catchStrays } from '../engine/strays.ts';
-import { catalogueVersion } from '../knowledge/catalogue.ts';
 import type { ScanGate } from '../net/gate.ts';
 import { ownListeners } from '../net/own-listeners.ts';
 import { rawObstacle } from '../net/packets/rights.ts';
@@ -19,6 +18,7 @@ import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { openRecord, type RecordWriter } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { keepCheckpoint } from './keep-checkpoint.ts';
+import { ScanFingerprints } from './load-fingerprints.ts';
 import { type Catalogue, looksForVulnerabilities, planScan, unavailable } from './plan-scan.ts';
 import { narrowing, type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import { recallResults } from './recall-results.ts';
@@ -28,6 +28,7 @@ import { failureFrom, type ScanFailure, ScanStop } from './scan-failure.ts';
 import type { LiveScan, ScanOutcome } from './scan-messages.ts';
 import { ProgressMeter } from './scan-progress.ts';
 import { scanStatus } from './scan-status.ts';
+import { ScanVulnerabilities } from './scan-vulnerabilities.ts';
 import { settleRecord } from './settle-record.ts';
 import { countRows } from './stream-results.ts';
 
@@ -94,6 +95,8 @@ class ScanRun {
   readonly #control: ScanControl;
   readonly #stop: ScanStop;
   readonly #resolver: NameResolver;
+  readonly #fingerprints: ScanFingerprints;
+  readonly #vulnerabilities: ScanVulnerabilities;
   #record!: RecordWriter;
   #recorder!: ResultRecorder;
   #prepared: PreparedTargets | null = null;
@@ -119,6 +122,12 @@ class ScanRun {
     );
     const { servers, timeout } = input.config.scanner.dns;
     this.#resolver = new NameResolver({ servers, timeoutMs: timeout, door: hold });
+    this.#fingerprints = new ScanFingerprints(input.config, (message) =>
+      this.#warnings.push({ code: 'fingerprint_rules_refused', message }),
+    );
+    this.#vulnerabilities = new ScanVulnerabilities(input.config, (message) =>
+      this.#warnings.push({ code: 'vulndb_unusable', message }),
+    );
   }
 
   async execute(): Promise<ScanOutcome> {
@@ -135,6 +144,7 @@ class ScanRun {
       this.#reportPackets();
       this.#stop.release();
       await (this.#closing ?? this.#gate?.close());
+      this.#vulnerabilities.close();
       await this.#record.close();
     }
   }
@@ -214,6 +224,8 @@ class ScanRun {
       net: gate,
       log,
       results: this.#results(),
+      fingerprints: (rulesFile) => this.#fingerprints.of(rulesFile),
+      vulnerabilities: () => this.#vulnerabilities.source(),
       signal: this.#stop.signal,
       streamBuffer: config.engine.stream_buffer,
       maxParallelNodes: config.engine.max_parallel_nodes,
@@ -380,9 +392,15 @@ class ScanRun {
       excluded: clampCount(this.#prepared?.excluded ?? 0n),
       severity_counts: counted.severity_counts,
       duration_seconds: this.#seconds(),
-      catalogue_version: catalogueVersion,
+      catalogue_version: this.#catalogueVersion(),
       ...coverageOf(this.#graph?.stages ?? []),
     };
+  }
+
+  /** The data that this scan was made with: the rules, and the imported vulnerability data where it was used. */
+  #catalogueVersion(): string {
+    const { generation } = this.#vulnerabilities;
+    return this.#fingerprints.version + (generation === null ? '' : `+vulndb@${generation}`);
   }
 
   #finalProgress(completed: boolean): ScanProgress {

@@ -31,6 +31,8 @@ export async function* diffText(comparison: Comparison): AsyncGenerator<string> 
 async function* changeLines(list: Comparison['list']): AsyncGenerator<string> {
   for await (const host of list('hosts.added')) yield `+ host ${host}`;
   for await (const host of list('hosts.removed')) yield `- host ${host}`;
+  for await (const { before, after, by } of list('hosts.moved'))
+    yield `~ host ${before} -> ${after}  same ${by.map(({ kind }) => kind.replaceAll('_', ' ')).join(', ')}`;
   for await (const port of list('ports.added')) yield `+ port ${portLine(port)}`;
   for await (const port of list('ports.removed')) yield `- port ${portLine(port)}`;
   for await (const { before, after, ...place } of list('ports.changed'))

@@ -48,8 +48,8 @@ export async function scanHere(order: ScanOrder, settings: LoadedConfig, wiring:
 async function checkRules({ options }: ScanRequest): Promise<void> {
   const file = options.fingerprint_rules;
   if (file === undefined) return;
-  const { loadCatalogue: loadSignatures } = await import('../knowledge/catalogue.ts');
-  await loadSignatures(file).catch((error: Error) => {
+  const { readSignatureFile } = await import('../knowledge/signature-file.ts');
+  await readSignatureFile(file).catch((error: Error) => {
     throw usage(`--fingerprint-rules: ${error.message}`);
   });
 }

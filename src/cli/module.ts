@@ -67,9 +67,13 @@ function moduleText(module: ModuleDefinition & { source: string }): string {
   return `${facts.join('\n')}\n${options}`;
 }
 
+/** A longer list of words would be wider than a screen; `--format json` has all of them. */
+const mostNamedItems = 6;
+
 /** Bounds of a duration are milliseconds. */
 function boundsText(option: ModuleDefinition['options'][string]): string {
   if (option.Enum) return option.Enum.join('|');
+  if (option.Items) return option.Items.length > mostNamedItems ? 'list' : option.Items.join(',');
   if (option.Min === undefined && option.Max === undefined) return '-';
   const unit = option.Type === 'duration' ? ' ms' : '';
   return `${option.Min ?? ''}..${option.Max ?? ''}${unit}`;

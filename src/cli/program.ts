@@ -4,6 +4,8 @@ import { addCompletionCommand } from './completion.ts';
 import { addConfigCommand } from './config.ts';
 import { addDagCommand } from './dag.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addExplainCommand } from './explain.ts';
+import { addFingerprintCommand } from './fingerprint.ts';
 import { addGlobalOptions } from './globals.ts';
 import { addJobCommand } from './job.ts';
 import { addLicenseCommand } from './license.ts';
@@ -15,6 +17,7 @@ import { addScanCommand } from './scan.ts';
 import { addSelftestCommand } from './selftest.ts';
 import { addServerCommand } from './server.ts';
 import { addVersionCommand } from './version.ts';
+import { addVulndbCommand } from './vulndb.ts';
 import type { CliWiring } from './wiring.ts';
 import { addWorkspaceCommand } from './workspace.ts';
 
@@ -47,10 +50,13 @@ export function buildProgram(wiring: CliWiring): Command {
   addScanCommand(program, wiring);
   addServerCommand(program, wiring);
   addJobCommand(program);
+  addExplainCommand(program);
   addWorkspaceCommand(program);
   addDagCommand(program, wiring);
   addProfileCommand(program, wiring);
   addModuleCommand(program, wiring);
+  addFingerprintCommand(program);
+  addVulndbCommand(program);
   addConfigCommand(program, wiring);
   addAuditCommand(program);
   addLicenseCommand(program);
@@ -63,7 +69,7 @@ export function buildProgram(wiring: CliWiring): Command {
 
 /** What is known and not in this build is no misspelling of something else. */
 function withoutFalseAdvice(text: string): string {
-  const [, absent] = /^error: unknown command '(worker|plugin|fingerprint|vulndb)'/.exec(text) ?? [];
+  const [, absent] = /^error: unknown command '(worker|plugin)'/.exec(text) ?? [];
   return absent === undefined ? text : `error: the command ${absent} is not in this build\n`;
 }
 

@@ -45,7 +45,8 @@ function exportPath(scanId: string): string {
   return `/api/v1/workspace/scans/${encodeURIComponent(scanId)}/export`;
 }
 
-async function* readRows(chunks: AsyncIterable<string>): AsyncIterable<ResultRow> {
+/** Rows of JSON Lines. @throws PortolanError `network` for anything else */
+export async function* readRows(chunks: AsyncIterable<string>): AsyncIterable<ResultRow> {
   for await (const line of readLines(chunks)) {
     if (line === '') continue;
     try {

@@ -54,12 +54,34 @@ const ssh = {
 };
 
 describe('renderTable', () => {
+  it('names the controls that are broken before the hosts, and counts the others', async () => {
+    const judged = (control: string, status: 'fail' | 'pass'): ResultRow => ({
+      type: 'compliance',
+      timestamp,
+      host: '192.0.2.10',
+      port: status === 'fail' ? 23 : null,
+      framework: 'cis',
+      control,
+      title: 'Data is encrypted \x1b[2J',
+      status,
+      description: '',
+      severity: null,
+      finding_ids: [],
+    });
+    const text = await render([judged('3.10', 'fail'), judged('4.8', 'pass'), host(), port(23)]);
+    const [first, second, third] = text.split('\n');
+    expect(first).toMatch(/^cis 3\.10 is broken at 192\.0\.2\.10, port 23: Data is encrypted [^\x1b]*$/);
+    expect([second, third]).toEqual(['compliance: 1 broken, 1 kept, 0 not told', '']);
+    expect(await render([host(), port(23)])).not.toContain('compliance');
+  });
+
   it('shows hosts, ports, services and evidence', async () => {
     const text = await render([
       host({
         hostnames: ['web.example.net'],
         latency_ms: 0.42,
         os: { family: 'linux', distribution: 'debian', version: '12', confidence: 0.9 },
+        device_type: 'server',
         port_counts: { open: 2, closed: 997, filtered: 1, not_tried: 0 },
       }),
       port(22, { service: ssh, banner: 'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' }),
@@ -68,7 +90,7 @@ describe('renderTable', () => {
     ]);
     expect(text).toBe(
       [
-        '192.0.2.10 (web.example.net)  up, 0.42 ms  linux debian 12',
+        '192.0.2.10 (web.example.net)  up, 0.42 ms  server, linux debian 12',
         'PORT      STATE  SERVICE  PRODUCT        EVIDENCE',
         '22/tcp    open   ssh      OpenSSH 9.2p1  SSH-2.0-OpenSSH_9.2p1 Debian-2',
         '8080/tcp  open',

@@ -1,6 +1,15 @@
 import pc from 'picocolors';
+import { kindText } from '../domain/asset.ts';
 import type { HostFinding } from '../domain/finding.ts';
-import type { HostRow, PortRow, ResultRow, SummaryRow, VulnerabilityRow } from '../domain/result.ts';
+import type {
+  ComplianceRow,
+  HostRow,
+  PortRow,
+  ResultRow,
+  SummaryRow,
+  VulnerabilityRow,
+} from '../domain/result.ts';
+import { mostUrgentFirst } from '../workspace/render/finding-order.ts';
 import { columnsOf, fit, pad, printable } from './printable.ts';
 import { count } from './progress-bar.ts';
 
@@ -63,7 +72,13 @@ async function* blocksOf(
   colors: Colors,
 ): AsyncIterable<HostBlock | SummaryRow | string> {
   let block: HostBlock | null = null;
+  const judged = new Judgements(style, colors);
   for await (const row of rows) {
+    if (row.type === 'compliance') {
+      yield* judged.add(row);
+      continue;
+    }
+    if (row.type !== 'error') yield* judged.end();
     if (row.type === 'error') {
       yield `${colors.yellow(`${printable(row.target ?? 'scan')}: ${printable(row.message)}`)}\n`;
       continue;
@@ -83,6 +98,36 @@ async function* blocksOf(
     if (row.type !== 'host') block.add(row);
   }
   if (block) yield block;
+}
+
+/** Controls that are broken, named in the table; of all others the number. */
+const maxNamedControls = 100;
+
+/** What was judged by frameworks: a line for each control that is broken, then the counts. */
+class Judgements {
+  readonly #style: TableStyle;
+  readonly #colors: Colors;
+  #counts = { fail: 0, pass: 0, not_assessed: 0 };
+
+  constructor(style: TableStyle, colors: Colors) {
+    this.#style = style;
+    this.#colors = colors;
+  }
+
+  *add({ framework, control, host, port, title, status }: ComplianceRow): Generator<string> {
+    this.#counts[status] += 1;
+    if (status !== 'fail' || this.#counts.fail > maxNamedControls) return;
+    const place = port === null ? (host ?? '') : `${host}, port ${port}`;
+    const text = `${framework} ${control} is broken at ${place}: ${title}`;
+    yield `${this.#colors.yellow(fit(printable(text), this.#style.columns))}\n`;
+  }
+
+  *end(): Generator<string> {
+    const { fail, pass, not_assessed } = this.#counts;
+    this.#counts = { fail: 0, pass: 0, not_assessed: 0 };
+    if (fail + pass + not_assessed === 0) return;
+    yield `${this.#colors.bold(`compliance: ${fail} broken, ${pass} kept, ${not_assessed} not told`)}\n\n`;
+  }
 }
 
 class HostBlock {
@@ -127,7 +172,7 @@ class HostBlock {
     const host = this.#host;
     const names = host.hostnames?.length ? ` (${host.hostnames.join(', ')})` : '';
     const latency = typeof host.latency_ms === 'number' ? `, ${latencyText(host.latency_ms)}` : '';
-    const facts = [`${host.state}${latency}`, osText(host), host.mac, host.vendor, remark].filter(Boolean);
+    const facts = [`${host.state}${latency}`, kindText(host), host.mac, host.vendor, remark].filter(Boolean);
     const address = printable(host.host);
     const rest = fit(printable(`${names}  ${facts.join('  ')}`), this.#style.columns - columnsOf(address));
     return this.#colors.bold(address) + rest;
@@ -171,7 +216,8 @@ class HostBlock {
         this.#colors.yellow('this host accepts nearly every port; open ports are no evidence of services'),
       );
     }
-    return [...notes, ...this.#findings.map((row) => this.#findingLine(row))];
+    const findings = mostUrgentFirst(this.#findings, ({ vulnerability }) => vulnerability);
+    return [...notes, ...findings.map((row) => this.#findingLine(row))];
   }
 
   /** `997 closed, 1 filtered` */
@@ -224,11 +270,6 @@ function line(cells: readonly string[], widths: number[]): string {
 
 function latencyText(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(0)} ms`;
-}
-
-function osText(host: HostRow): string {
-  if (!host.os) return '';
-  return [host.os.family, host.os.distribution, host.os.version].filter(Boolean).join(' ');
 }
 
 function renderSummary(summary: SummaryRow, colors: Colors): string {

@@ -107,10 +107,10 @@ function addEvaluationOptions(scan: Command): void {
     .option('--no-fingerprint', 'banners only: no products, versions and profiles')
     .option('--fingerprint-rules <file>', 'file with further signatures (without a server)')
     .addOption(number('--max-protocols <n>', 'different services that are kept for one port', 1, 20))
-    .option('--vuln', 'evaluate vulnerabilities; the graphs of this build do not')
+    .option('--vuln', 'evaluate vulnerabilities')
     .option('--no-vuln', 'evaluate no vulnerabilities')
     .addOption(new Option('--min-severity <level>', 'least severity of findings').choices(severities))
-    .option('--compliance <list>', 'judge by cis, pci, nist; not in this build')
+    .option('--compliance <list>', 'judge by cis, pci, nist (comma list)')
     .option('--intrusive', 'allow checks that can disturb a service');
 }
 

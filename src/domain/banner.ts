@@ -6,6 +6,39 @@ export interface TlsObservation {
   cipher: string;
   alpn: string | null;
   chain: string[];
+  survey?: TlsSurvey | undefined;
+}
+
+/** What a server accepts in one version. */
+export interface TlsVersionSurvey {
+  /** `SSLv2`, `SSLv3`, `TLSv1.0`, ... */
+  version: string;
+  /** Names as in the IANA registry, in the order in which the server picked them. */
+  suites: string[];
+  /** Who decides between suites; null where one suite leaves no choice, or it was not found out. */
+  order: 'server' | 'client' | null;
+}
+
+/** What many handshakes showed; null = not found out, or without meaning for this server. */
+export interface TlsSurvey {
+  /** The versions that the server accepts, the oldest first. */
+  accepted: TlsVersionSurvey[];
+  /** Groups of the key exchange, in the order in which the server picked them. */
+  groups: string[];
+  /** The shortest prime of a Diffie-Hellman exchange, and the shortest RSA key of an export suite, in bits. */
+  dh_bits: number | null;
+  export_rsa_bits: number | null;
+  alpn_protocols: string[];
+  compression: boolean | null;
+  secure_renegotiation: boolean | null;
+  extended_master_secret: boolean | null;
+  session_tickets: boolean | null;
+  fallback_scsv: boolean | null;
+  /** Chains beside that of the observation, each DER in base64, leaf first: for keys of another kind. */
+  other_chains: string[][];
+  handshakes: number;
+  /** False when time, the budget of handshakes or a silent server ended it early. */
+  complete: boolean;
 }
 
 /** How the reason begins when the server spoke TLS, and refused us: by a missing or unknown name, for instance. */

@@ -1,13 +1,14 @@
-import type { Finding, SeverityCounts } from './finding.ts';
+import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
+import type { Finding, Severity, SeverityCounts } from './finding.ts';
 import type { Coverage, Protocol } from './host.ts';
 import type { Fingerprint } from './service.ts';
 
 /**
  * One line of the record (JSON Lines). The identity of a row is its type plus host (host), host/port/protocol
- * (port), id/host/port/protocol (vulnerability), target/code/node (error). A row may be written again, richer:
+ * (port), id/host/port/protocol (vulnerability), host/port/framework/control (compliance), target/code/node (error). A row may be written again, richer:
  * readers merge rows of one identity field by field, later non-null values winning.
  */
-export type ResultRow = HostRow | PortRow | VulnerabilityRow | ErrorRow | SummaryRow;
+export type ResultRow = HostRow | PortRow | VulnerabilityRow | ComplianceRow | ErrorRow | SummaryRow;
 
 export type PortFigures = Coverage;
 
@@ -50,8 +51,13 @@ export interface HostRow extends RowBase {
   mac?: string | null;
   vendor?: string | null;
   method?: string;
-  os?: { family: string; distribution: string | null; version: string | null; confidence: number } | null;
+  os?: OperatingSystem | null;
+  /** What speaks for the system, and against it. */
+  os_evidence?: SystemEvidence[];
   device_type?: string | null;
+  device_evidence?: DeviceEvidence[];
+  /** What the host takes along to another address. */
+  identity?: HostIdentity[];
   applications?: { name: string; version: string | null; role: string }[];
   functions?: string[];
   /** Over all protocols. */
@@ -95,6 +101,23 @@ export interface VulnerabilityRow extends RowBase {
   vulnerability: Finding;
 }
 
+/** What a scan saw of a control of a framework. */
+export interface ComplianceRow extends RowBase {
+  type: 'compliance';
+  /** Null = the same for every host. */
+  host: string | null;
+  port: number | null;
+  framework: string;
+  control: string;
+  title: string;
+  status: 'fail' | 'pass' | 'not_assessed';
+  /** What breaks it, or why it counts as kept or cannot be told. */
+  description: string;
+  /** Of a control that is broken. */
+  severity: Severity | null;
+  finding_ids: string[];
+}
+
 export interface ErrorRow extends RowBase {
   type: 'error';
   host: null;
@@ -132,6 +155,8 @@ export function rowIdentity(row: ResultRow): string {
       return `p ${row.host} ${row.port} ${row.protocol}`;
     case 'vulnerability':
       return `v ${row.host} ${row.port ?? ''} ${row.protocol ?? ''} ${row.vulnerability.id}`;
+    case 'compliance':
+      return `c ${row.host ?? ''} ${row.port ?? ''} ${row.framework} ${row.control}`;
     case 'error':
       return `e ${row.target ?? ''} ${row.code} ${row.node ?? ''}`;
     case 'summary':

@@ -32,5 +32,7 @@ export interface Fingerprint extends Endpoint {
   revision?: string | undefined;
   /** Operating system that the same text gives away. */
   os?: { family: string; distribution: string | null; version: string | null } | undefined;
+  /** The device that the same text gives away; `type` is a word such as `printer`. */
+  hardware?: { type: string | null; vendor: string | null; product: string | null } | undefined;
   alternatives: Omit<Fingerprint, 'alternatives' | keyof Endpoint>[];
 }

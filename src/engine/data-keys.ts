@@ -29,6 +29,11 @@ export const dataKeys = {
     work: false,
     required: ['host', 'framework', 'control'],
   },
+  compliance_controls: {
+    identity: ['host', 'framework', 'control'],
+    work: false,
+    required: ['framework', 'control', 'status'],
+  },
 } as const satisfies Record<
   string,
   { identity: readonly string[]; work: boolean; required: readonly string[] }

@@ -4,6 +4,8 @@ import type { Coverage, Host, Port } from '../domain/host.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { Target } from '../domain/target.ts';
+import type { Catalogue } from '../knowledge/catalogue.ts';
+import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate.ts';
 import { type OptionDefs, type OptionValues, requireOptions } from './options.ts';
 
@@ -48,6 +50,16 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   options: OptionValues<O>;
   net: NetworkGate;
   log: Logger;
+  /**
+   * The fingerprint rules of the scan: builtin, installed, and those of a file when one is named. They stay the same for
+   * the whole scan.
+   * @throws PortolanError `configuration` when the file is not good
+   */
+  fingerprints(rulesFile: string): Promise<Catalogue>;
+  /** The vulnerability data of the scan: imported and builtin. It stays the same for the whole scan. */
+  vulnerabilities(): Promise<CveSource>;
+  /** The nodes before this one that were neither left out nor failed so far: their options by module type. */
+  upstream(): ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   progress(done: number, total?: number): void;
   /** A warning in the scan's detail; the same code and target are reported once. */
   warn(code: string, message: string, target?: string): void;

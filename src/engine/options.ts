@@ -1,5 +1,6 @@
 import { parseDuration } from '../domain/duration.ts';
 import type { FieldProblem } from '../domain/errors.ts';
+import { nearest } from '../domain/nearest.ts';
 
 /** Definition of one module option. Min and Max are inclusive; of a duration they are milliseconds. */
 export interface OptionDef {
@@ -10,6 +11,8 @@ export interface OptionDef {
   Min?: number;
   Max?: number;
   Enum?: readonly (string | number)[];
+  /** Of a string: a comma list of these words. */
+  Items?: readonly string[];
 }
 
 export type OptionDefs = Record<string, OptionDef>;
@@ -89,6 +92,8 @@ function checkType(
         ? { value: given as number }
         : { reason: `must be a whole number, not ${show(given)}` };
     case 'string':
+      // YAML takes `1.2` without quotes for a number.
+      if (typeof given === 'number' && def.Enum?.includes(String(given))) return { value: String(given) };
       return typeof given === 'string' ? { value: given } : { reason: `must be text, not ${show(given)}` };
     case 'duration': {
       const ms = typeof given === 'string' ? parseDuration(given) : null;
@@ -103,6 +108,7 @@ function checkBounds(def: OptionDef, value: number | string | boolean): { reason
   if (def.Enum && !def.Enum.includes(value as string | number)) {
     return { reason: `must be one of ${def.Enum.join(', ')}, not ${show(value)}` };
   }
+  if (def.Items && typeof value === 'string') return checkItems(def.Items, listItems(value));
   if (typeof value !== 'number') return null;
   const unit = def.Type === 'duration' ? 'ms' : '';
   if (def.Min !== undefined && value < def.Min)
@@ -110,6 +116,22 @@ function checkBounds(def: OptionDef, value: number | string | boolean): { reason
   if (def.Max !== undefined && value > def.Max)
     return { reason: `must be at most ${def.Max}${unit}, not ${value}${unit}` };
   return null;
+}
+
+/** The words of a comma list. */
+export function listItems(text: string): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+}
+
+function checkItems(known: readonly string[], words: readonly string[]): { reason: string } | null {
+  if (words.length === 0) return { reason: 'must name at least one' };
+  const unknown = words.find((word) => !known.includes(word));
+  if (unknown === undefined) return null;
+  const near = nearest(unknown, known);
+  return { reason: `has the unknown item ${show(unknown)}${near === null ? '' : `; did you mean ${near}?`}` };
 }
 
 function show(value: unknown): string {

@@ -95,6 +95,8 @@ function environmentOf(changes: Partial<RunEnvironment>): RunEnvironment {
     net: { addresses: AddressSet.empty } as NetworkGate,
     log: silent,
     results: {} as ResultSource,
+    fingerprints: () => Promise.reject(new Error('no fingerprints here')),
+    vulnerabilities: () => Promise.reject(new Error('no vulnerability data here')),
     signal: new AbortController().signal,
     streamBuffer: 16,
     maxParallelNodes: 32,

@@ -2,6 +2,8 @@ import { tmpdir } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { StageRecord } from '../domain/scan.ts';
 import type { Target } from '../domain/target.ts';
+import type { Catalogue } from '../knowledge/catalogue.ts';
+import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate.ts';
 import { Hold } from '../net/hold.ts';
 import { Slots } from '../net/slots.ts';
@@ -22,6 +24,10 @@ export interface RunEnvironment {
   net: NetworkGate;
   log: Logger;
   results: ResultSource;
+  /** See ExecContext. */
+  fingerprints: (rulesFile: string) => Promise<Catalogue>;
+  /** See ExecContext. */
+  vulnerabilities: () => Promise<CveSource>;
   /** Cancel of the whole scan; its reason becomes the reason of every node. */
   signal: AbortSignal;
   /** Items a stream holds before its producer waits. */
@@ -231,7 +237,8 @@ class Run {
   }
 
   #context(node: Node, signal: AbortSignal): ExecContext {
-    const { scanId, net, log, results, earlier, onProgress, onWarning } = this.#environment;
+    const { scanId, net, log, results, fingerprints, vulnerabilities } = this.#environment;
+    const { earlier, onProgress, onWarning } = this.#environment;
     const { instanceId, definition, config, timeoutMs } = node.planned;
     const warned = new Set<string>();
     return {
@@ -242,7 +249,10 @@ class Run {
       options: requireOptions(definition.options, config),
       net,
       log,
+      fingerprints,
+      vulnerabilities,
       results,
+      upstream: () => this.#upstreamOf(node),
       restored: earlier?.states.get(instanceId)?.state ?? null,
       checkpoint: (save) => {
         node.checkpoint = save;
@@ -264,6 +274,19 @@ class Run {
         onWarning({ code, message, node: instanceId, ...(target ? { target } : {}) });
       },
     };
+  }
+
+  #upstreamOf(node: Node): Map<string, Record<string, unknown>> {
+    const before = this.#nodes.filter(
+      ({ id, stage }) =>
+        node.planned.ancestors.includes(id) && stage.status !== 'skipped' && stage.status !== 'failed',
+    );
+    return new Map(
+      before.map(({ planned: { definition, config } }) => [
+        definition.name,
+        requireOptions(definition.options, config),
+      ]),
+    );
   }
 
   #fail(node: Node, error: unknown): void {

@@ -22,8 +22,45 @@ export type AnswerForm =
   | 'postgresql'
   /** 16-bit length before the message: DNS over TCP (RFC 7766 section 8). */
   | 'dns'
-  /** One byte. */
+  /** Security types of RFB: their number and one byte each, or 32 bits (RFC 6143 section 7.1.2). */
+  | 'rfb-security'
+  /** TPKT, RFC 2126: version, a zero, the whole length in 16 bits. */
+  | 'tpkt'
+  /** The answer of an X server: its length in words of 32 bits behind 8 bytes. */
+  | 'x11'
+  /** A zero and 24 bits of length before the message (MS-SMB2 section 2.1). */
+  | 'framed'
+  /** A record of ONC RPC over TCP: 31 bits of length (RFC 5531 section 11). */
+  | 'rpc'
+  /** A message of MongoDB: its whole length in the first 32 bits, little-endian. */
+  | 'mongodb'
+  /** A packet of the tabular data stream: its whole length in 16 bits behind two (MS-TDS section 2.2.3.1). */
+  | 'tds'
+  /** The whole length in the first 16 bits: TNS of Oracle, PPTP (RFC 2637 section 2). */
+  | 'tns'
+  /** 32 bits of length before the message: Kafka, Kerberos over TCP (RFC 4120 section 7.2.2). */
+  | 'counted'
+  /** A frame of Cassandra's native protocol: 9 bytes, the length in the last 4 of them. */
+  | 'cassandra'
+  /** Messages of LDAP up to the one that ends a search (RFC 4511 section 4.5.2). */
+  | 'ldap'
+  /** A fragment of DCE/RPC: its length, little-endian, behind 8 bytes (C706 section 12.6.3.1). */
+  | 'dcerpc'
+  /** One control packet of MQTT: a variable length behind the first byte. */
+  | 'mqtt'
+  /** Control packets of MQTT up to the first publication. */
+  | 'mqtt-publish'
+  /** A frame of AMQP 0-9-1: type, channel, 32 bits of length, the payload and an end mark. */
+  | 'amqp'
+  /** Lines up to an empty one: SIP, RTSP. */
+  | 'head'
+  /** XML up to the end of a stream or of its features, or to the word on TLS (RFC 6120 sections 4.3.2 and 5.4.2). */
+  | 'xml-stream'
+  /** One byte, two, four, five. */
   | 'byte'
+  | 'two'
+  | 'word'
+  | 'five'
   /** Whatever comes until the peer is silent or closes. */
   | 'all';
 
@@ -66,8 +103,48 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
       return sized(postgresqlLength, 64 * 1024);
     case 'dns':
       return sized((bytes) => (bytes.length < 2 ? 0 : 2 + bytes.readUInt16BE(0)), 64 * 1024 + 2);
+    case 'rfb-security':
+      return sized((bytes) => (bytes[0] === 0 ? 4 : 1 + (bytes[0] ?? 0)), 256);
+    case 'tpkt':
+      return sized((bytes) => (bytes.length < 4 ? 0 : bytes.readUInt16BE(2)), 64 * 1024);
+    case 'x11':
+      return sized((bytes) => (bytes.length < 8 ? 0 : 8 + 4 * bytes.readUInt16LE(6)), 64 * 1024);
+    case 'framed':
+      return sized((bytes) => (bytes.length < 4 ? 0 : 4 + bytes.readUIntBE(1, 3)), 64 * 1024);
+    case 'rpc':
+      return sized((bytes) => (bytes.length < 4 ? 0 : 4 + (bytes.readUInt32BE(0) & 0x7fff_ffff)), 64 * 1024);
+    case 'mongodb':
+      return sized((bytes) => (bytes.length < 4 ? 0 : bytes.readUInt32LE(0)), 64 * 1024);
+    case 'tds':
+      return sized((bytes) => (bytes.length < 4 ? 0 : bytes.readUInt16BE(2)), 64 * 1024);
+    case 'tns':
+      return sized((bytes) => (bytes.length < 2 ? 0 : bytes.readUInt16BE(0)), 64 * 1024);
+    case 'counted':
+      return sized((bytes) => (bytes.length < 4 ? 0 : 4 + bytes.readUInt32BE(0)), 64 * 1024);
+    case 'cassandra':
+      return sized((bytes) => (bytes.length < 9 ? 0 : 9 + bytes.readUInt32BE(5)), 64 * 1024);
+    case 'ldap':
+      return sized(ldapLength, 64 * 1024);
+    case 'dcerpc':
+      return sized((bytes) => (bytes.length < 10 ? 0 : bytes.readUInt16LE(8)), 64 * 1024);
+    case 'mqtt':
+      return sized((bytes) => mqttPacketEnd(bytes, 0), 64 * 1024);
+    case 'mqtt-publish':
+      return sized(mqttPublicationEnd, 64 * 1024);
+    case 'amqp':
+      return sized((bytes) => (bytes.length < 7 ? 0 : 8 + bytes.readUInt32BE(3)), 64 * 1024);
+    case 'head':
+      return new LineReader((line) => line === '');
+    case 'xml-stream':
+      return sized(xmlStreamEnd, 64 * 1024);
     case 'byte':
       return sized(() => 1, 1);
+    case 'two':
+      return sized(() => 2, 2);
+    case 'word':
+      return sized(() => 4, 4);
+    case 'five':
+      return sized(() => 5, 5);
     case 'all':
       return { end: () => 0, capped: false };
   }
@@ -119,6 +196,63 @@ function postgresqlLength(bytes: Buffer): number {
     at += length;
   }
   return 0;
+}
+
+/** Length of an element of the basic encoding rules that begins at `at`; 0 while it is not known. */
+function berEnd(bytes: Buffer, at: number): number {
+  const first = bytes[at + 1];
+  if (first === undefined) return 0;
+  if (first < 0x80) return at + 2 + first;
+  const size = first & 0x7f;
+  if (size === 0 || size > 4) return Infinity;
+  return bytes.length < at + 2 + size ? 0 : at + 2 + size + bytes.readUIntBE(at + 2, size);
+}
+
+/** Tag of an entry that was found: more may follow. */
+const searchResultEntry = 0x64;
+
+function ldapLength(bytes: Buffer): number {
+  for (let at = 0; at < bytes.length; ) {
+    const end = berEnd(bytes, at);
+    if (end === 0 || end > bytes.length) return end;
+    const first = bytes[at + 1] as number;
+    const body = first < 0x80 ? at + 2 : at + 2 + (first & 0x7f);
+    // A sequence: the id of the message, then what the message is.
+    const operation = bytes[body + 2 + (bytes[body + 1] ?? 0)];
+    if (bytes[at] !== 0x30 || operation !== searchResultEntry) return end;
+    at = end;
+  }
+  return 0;
+}
+
+/** Where the control packet at `at` ends (MQTT 3.1.1 section 2.2.3); 0 while that is not known. */
+function mqttPacketEnd(bytes: Buffer, at: number): number {
+  let length = 0;
+  for (let place = 0; place < 4; place++) {
+    const byte = bytes[at + 1 + place];
+    if (byte === undefined) return 0;
+    length += (byte & 0x7f) << (7 * place);
+    if (byte < 0x80) return at + 2 + place + length;
+  }
+  return Infinity;
+}
+
+const mqttPublish = 3;
+
+function mqttPublicationEnd(bytes: Buffer): number {
+  for (let at = 0; at < bytes.length; ) {
+    const end = mqttPacketEnd(bytes, at);
+    if (end === 0 || end > bytes.length || (bytes[at] as number) >> 4 === mqttPublish) return end;
+    at = end;
+  }
+  return 0;
+}
+
+function xmlStreamEnd(bytes: Buffer): number {
+  const tail = Math.max(0, bytes.length - 4096);
+  const text = bytes.toString('latin1', tail);
+  const end = /<\/stream:(?:features|stream)>|<(?:stream:features|proceed)\b[^<>]*\/>|<\/failure>/.exec(text);
+  return end ? tail + end.index + end[0].length : 0;
 }
 
 /** An answer whose length stands at its start; a length above `most` is nonsense and ends the answer at once. */

@@ -2,6 +2,8 @@ import type { Banner } from '../domain/banner.ts';
 import type { Endpoint } from '../domain/host.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { Catalogue, SignatureMatch } from './catalogue.ts';
+import { parseCpe } from './cpe.ts';
+import { mainName } from './cpe-aliases.ts';
 import { type Observation, observe, proofLimit } from './evidence.ts';
 
 /** Which evidence is looked at: `http.*`, `tls.*`, or everything else. */
@@ -19,6 +21,7 @@ export interface Claim {
   rule: string | null;
   revision: string | null;
   os: SignatureMatch['os'];
+  hardware: SignatureMatch['hardware'];
   /** Certainty by independent source: the evidence key. */
   support: Map<string, number>;
 }
@@ -58,6 +61,8 @@ export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly E
         system = { os: match.os, certainty: match.certainty };
       if (match.product === null && match.service === null) continue;
       if (key === 'banner.raw' && contradicts(match, observation)) continue;
+      // The reader of the protocol has said so already, from the same bytes.
+      if (match.product === null && match.service === observation.service) continue;
       addClaim(claims, claimOf(match, observation, kind, key));
     }
   }
@@ -102,7 +107,8 @@ function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, k
     rule: match.rule,
     revision: match.revision,
     os: match.os,
-    support: new Map([[key, match.certainty]]),
+    hardware: match.hardware,
+    support: new Map([[key === 'http.set-cookie' ? 'http.cookies' : key, match.certainty]]),
   };
 }
 
@@ -122,6 +128,7 @@ function bareClaim(seen: Observation, kinds: readonly EvidenceKind[]): Claim | n
     rule: null,
     revision: null,
     os: null,
+    hardware: null,
     support: new Map([['protocol', seen.certainty]]),
   };
 }
@@ -162,15 +169,29 @@ export function addClaim(claims: Claim[], claim: Claim): void {
   for (const [key, certainty] of better.support) support.set(key, Math.max(certainty, support.get(key) ?? 0));
   claims[index] = {
     ...better,
+    ...(better.version === null && lesser.version !== null ? versionOf(lesser) : {}),
     match: strongerName(better.match, lesser.match),
     os: better.os && lesser.os ? richerSystem(better.os, lesser.os) : (better.os ?? lesser.os),
+    hardware: better.hardware ?? lesser.hardware,
     support,
   };
 }
 
+/** A version and what proves it: a surer claim that knows none goes without. */
+function versionOf({ version, cpe, revision, evidence, rule, source }: Claim): Partial<Claim> {
+  return { version, cpe, revision, evidence, rule, source };
+}
+
+/** Catalogues of several authors name one product in several ways; its CPE name tells that it is the same. */
 function isSame(a: Claim, b: Claim): boolean {
+  if (a.cpe !== null && b.cpe !== null) return productOf(a.cpe) === productOf(b.cpe);
   if (a.product !== b.product || a.vendor !== b.vendor) return false;
   return a.product !== null || plainName(a.match) === plainName(b.match);
+}
+
+function productOf(cpe: string): string {
+  const name = parseCpe(cpe);
+  return name === null ? cpe : mainName(name.vendor, name.product);
 }
 
 function plainName(service: string): string {
@@ -249,6 +270,7 @@ function describe(claim: Claim): Fingerprint['alternatives'][number] {
     ...(claim.rule === null ? {} : { rule: claim.rule }),
     ...(claim.revision === null ? {} : { revision: claim.revision }),
     ...(claim.os === null ? {} : { os: claim.os }),
+    ...(claim.hardware === null ? {} : { hardware: claim.hardware }),
   };
 }
 
@@ -293,7 +315,7 @@ export class PortClaims {
 }
 
 function isBetter(now: Fingerprint, told: Fingerprint): boolean {
-  return (['match', 'product', 'version', 'cpe', 'revision', 'os', 'confidence'] as const).some(
+  return (['match', 'product', 'version', 'cpe', 'revision', 'os', 'hardware', 'confidence'] as const).some(
     (field) => JSON.stringify(now[field]) !== JSON.stringify(told[field]),
   );
 }

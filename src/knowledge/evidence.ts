@@ -1,5 +1,6 @@
 import { type Banner, tlsRefusal } from '../domain/banner.ts';
 import { matchInputLimit } from './matcher.ts';
+import { type BinaryService, parseBinaryService, parseDatagramService } from './protocols/binary-service.ts';
 import { parseDatabase } from './protocols/database.ts';
 import { isSecure, sentRequests, serverBytes } from './protocols/dialogue.ts';
 import { parseDns } from './protocols/dns.ts';
@@ -7,9 +8,11 @@ import { type FtpRecord, parseFtp } from './protocols/ftp.ts';
 import { type HttpRecord, parseHttp } from './protocols/http.ts';
 import { parseKeyValueStore } from './protocols/key-value-store.ts';
 import { parseMailbox } from './protocols/mailbox.ts';
+import { parseNetworkService } from './protocols/network-service.ts';
 import { parseSmtp, type SmtpRecord } from './protocols/smtp.ts';
 import { parseSsh, type SshRecord } from './protocols/ssh.ts';
 import { parseTls, type TlsRecord } from './protocols/tls.ts';
+import { udpServiceOf } from './udp-questions.ts';
 
 /** What a banner shows before any product is named. */
 export interface Observation {
@@ -62,6 +65,7 @@ function refusedHandshake({ tls_error: reason }: Banner): Observation | null {
 type Recognition = Pick<Observation, 'service' | 'certainty' | 'proof'>;
 
 function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition {
+  if (banner.protocol === 'udp') return readDatagram(banner, bytes, evidence);
   const http = parseHttp(bytes);
   if (http) return addHttpEvidence(evidence, http);
   const ssh = parseSsh(bytes);
@@ -84,19 +88,42 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
       proof: (record.evidence[0]?.[1] ?? '').slice(0, proofLimit),
     };
   }
+  const binary = parseNetworkService(bytes, banner.probe) ?? parseBinaryService(bytes, banner.probe);
+  if (binary) return addBinaryEvidence(evidence, binary);
+  return readDns(banner, bytes, evidence) ?? { service: null, certainty: 0, proof: '' };
+}
+
+/** The question decides what an answer over UDP is read as: most forms are short, and one looks like HTTP. */
+function readDatagram(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition {
+  const binary = parseDatagramService(bytes, banner.probe);
+  if (binary) return addBinaryEvidence(evidence, binary);
+  const dns = readDns(banner, bytes, evidence);
+  if (dns) return dns;
+  const service = udpServiceOf(banner.probe);
+  return { service, certainty: service === null ? 0 : 0.6, proof: '' };
+}
+
+function readDns(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition | null {
   const dns = /dns|domain/i.test(banner.probe) ? parseDns(bytes, banner.protocol) : null;
-  if (dns) {
-    if (dns.version !== null) evidence.set('dns.version', dns.version);
-    return { service: 'dns', certainty: 0.8, proof: (dns.version ?? '').slice(0, proofLimit) };
-  }
-  return { service: null, certainty: 0, proof: '' };
+  if (!dns) return null;
+  if (dns.version !== null) evidence.set('dns.version', dns.version);
+  return { service: 'dns', certainty: 0.8, proof: (dns.version ?? '').slice(0, proofLimit) };
+}
+
+function addBinaryEvidence(evidence: Map<string, string>, record: BinaryService): Recognition {
+  for (const [key, text] of record.evidence) evidence.set(key, text);
+  return { service: record.service, certainty: 0.8, proof: record.proof.slice(0, proofLimit) };
 }
 
 function addHttpEvidence(evidence: Map<string, string>, { facts, body }: HttpRecord): Recognition {
   for (const [name, value] of Object.entries(facts.headers)) evidence.set(`http.header.${name}`, value);
   if (facts.title) evidence.set('http.title', facts.title);
   if (facts.generator) evidence.set('http.generator', facts.generator);
-  if (facts.cookies.length > 0) evidence.set('http.cookies', facts.cookies.join(' '));
+  if (facts.cookies.length > 0) {
+    evidence.set('http.cookies', facts.cookies.join(' '));
+    // As imported rules read them; what a cookie holds is nobody's business.
+    evidence.set('http.set-cookie', facts.cookies.map((name) => `${name}=`).join('\n'));
+  }
   if (body.length > 0) evidence.set('http.body', body.toString('latin1', 0, matchInputLimit));
   const realm = facts.auth.find((challenge) => challenge.realm)?.realm;
   if (realm) evidence.set('http.realm', realm);

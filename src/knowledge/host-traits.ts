@@ -1,6 +1,8 @@
-import type { AssetProfile } from '../domain/asset.ts';
-import type { Port } from '../domain/host.ts';
+import type { AssetProfile, HostIdentity, ProfilePart } from '../domain/asset.ts';
+import type { Host, Port } from '../domain/host.ts';
 import type { Fingerprint } from '../domain/service.ts';
+import type { HostFact } from './host-facts.ts';
+import { hostnameOfFact, identityOfFact, isOwnAddress, nameOfHost } from './host-identity.ts';
 
 /** What a service is for, in the words of a profile. */
 const functionByService: Record<string, string> = {
@@ -58,17 +60,14 @@ const functionByService: Record<string, string> = {
   bgp: 'router',
 };
 
-/** Applications listed for one host. */
+/** Applications, names and identities listed for one host. */
 const applicationLimit = 100;
+const hostnameLimit = 50;
+const identityLimit = 50;
 
-interface System {
-  family: string;
-  distribution: string | null;
-  version: string | null;
-}
-
-interface Hint extends System {
-  confidence: number;
+/** What a service is for; undefined for one that is nothing in particular. */
+export function functionOf(service: string): string | undefined {
+  return Object.hasOwn(functionByService, service) ? functionByService[service] : undefined;
 }
 
 /** What one port gives away. */
@@ -76,15 +75,14 @@ interface PortTraits {
   match: string;
   product: string | null;
   version: string | null;
-  hint: Hint | null;
 }
 
 /** Equal traits of many ports are one object, so that a host with every port open stays small. */
 export class TraitTable {
   readonly #known = new Map<string, PortTraits>();
 
-  share({ match, product, version, os, confidence }: Fingerprint): PortTraits {
-    const traits = { match, product, version, hint: os ? { ...os, confidence } : null };
+  share({ match, product, version }: Fingerprint): PortTraits {
+    const traits = { match, product, version };
     const key = JSON.stringify(traits);
     const known = this.#known.get(key) ?? traits;
     this.#known.set(key, known);
@@ -92,16 +90,29 @@ export class TraitTable {
   }
 }
 
-/** What is known of one host, as small as a profile needs it; ports and fingerprints may come in any order. */
+/** What is known of one host, as small as a profile needs it; everything may come in any order. */
 export class HostTraits {
   readonly #host: string;
   readonly #table: TraitTable;
   /** By port number, UDP above 65535; null = open, and nothing more is known. */
   readonly #ports = new Map<number, PortTraits | null>();
+  readonly #hostnames = new Set<string>();
+  readonly #identity = new Map<string, HostIdentity>();
+  #mac: string | undefined;
+  #acceptsAll = false;
 
   constructor(host: string, table: TraitTable) {
     this.#host = host;
     this.#table = table;
+  }
+
+  addHost({ mac, hostname }: Host): void {
+    if (mac !== undefined) {
+      this.#mac = mac;
+      if (isOwnAddress(mac)) this.#addIdentity({ kind: 'mac', value: mac.toLowerCase() });
+    }
+    const name = hostname === undefined ? null : nameOfHost(hostname);
+    if (name !== null) this.#addHostname(name);
   }
 
   addPort(port: Port): void {
@@ -114,19 +125,44 @@ export class HostTraits {
     this.#ports.set(placeOf(fingerprint), this.#table.share(fingerprint));
   }
 
-  profile(): AssetProfile {
+  addFact(fact: HostFact): void {
+    const name = hostnameOfFact(fact);
+    if (name !== null) this.#addHostname(name);
+    const identity = identityOfFact(fact);
+    if (identity !== null) this.#addIdentity(identity);
+  }
+
+  /** Open ports are no evidence of services: the host accepts them all. */
+  acceptsAllPorts(): void {
+    this.#acceptsAll = true;
+  }
+
+  profile(): ProfilePart {
     const known = [...this.#ports.values()].filter((traits) => traits !== null);
-    const functions = functionsOf(known);
     return {
       host: this.#host,
-      hostnames: [],
-      device_type: functions.length > 0 ? 'server' : 'unknown',
-      os: settleSystem(known.map(({ hint }) => hint).filter((hint) => hint !== null)),
+      hostnames: [...this.#hostnames].sort(),
+      ...(this.#mac === undefined ? {} : { mac: this.#mac }),
       applications: applicationsOf(known),
-      functions,
+      functions: functionsOf(known),
       open_ports: this.#ports.size,
+      ...(this.#acceptsAll ? { all_ports_open: true } : {}),
+      ...(this.#identity.size === 0 ? {} : { identity: [...this.#identity.values()].sort(byKind) }),
     };
   }
+
+  #addHostname(name: string): void {
+    if (this.#hostnames.size < hostnameLimit) this.#hostnames.add(name);
+  }
+
+  #addIdentity(identity: HostIdentity): void {
+    const key = `${identity.kind} ${identity.value}`;
+    if (this.#identity.size < identityLimit) this.#identity.set(key, identity);
+  }
+}
+
+function byKind(a: HostIdentity, b: HostIdentity): number {
+  return a.kind === b.kind ? (a.value < b.value ? -1 : 1) : a.kind < b.kind ? -1 : 1;
 }
 
 function placeOf({ port, protocol }: Pick<Port, 'port' | 'protocol'>): number {
@@ -134,7 +170,7 @@ function placeOf({ port, protocol }: Pick<Port, 'port' | 'protocol'>): number {
 }
 
 function functionsOf(known: readonly PortTraits[]): string[] {
-  const named = known.map(({ match }) => functionByService[match]);
+  const named = known.map(({ match }) => functionOf(match));
   return [...new Set(named.filter((name) => name !== undefined))].sort();
 }
 
@@ -142,57 +178,10 @@ function applicationsOf(known: readonly PortTraits[]): AssetProfile['application
   const applications = new Map<string, AssetProfile['applications'][number]>();
   for (const { match, product, version } of known) {
     if (product === null) continue;
-    const role = functionByService[match] ?? match;
+    const role = functionOf(match) ?? match;
     applications.set(JSON.stringify([product, version, role]), { name: product, version, role });
   }
   return [...applications.values()]
     .sort((a, b) => a.name.localeCompare(b.name) || (a.version ?? '').localeCompare(b.version ?? ''))
     .slice(0, applicationLimit);
-}
-
-/** How much a hint counts by what it tells; what the port's product is sure of limits it further. */
-const weightOf = ({ distribution, version }: System): number => (version ? 0.9 : distribution ? 0.8 : 0.6);
-
-/**
- * The system that most speaks for: hints add up per family, then per distribution within it, then per version.
- * Containers and proxies make hosts speak with several tongues, so confidence falls by what speaks against it.
- */
-function settleSystem(hints: readonly Hint[]): AssetProfile['os'] {
-  const family = strongest(hints, (hint) => hint.family);
-  if (!family) return null;
-  const distribution = strongest(family.hints, (hint) => hint.distribution);
-  const version = distribution && strongest(distribution.hints, (hint) => hint.version);
-  const confidence = family.confidence * (1 - against(hints, family.hints) / 2);
-  return {
-    family: family.value,
-    distribution: distribution?.value ?? null,
-    version: version?.value ?? null,
-    confidence: Math.round(confidence * 1000) / 1000,
-  };
-}
-
-interface Choice {
-  value: string;
-  confidence: number;
-  hints: Hint[];
-}
-
-function strongest(hints: readonly Hint[], read: (hint: Hint) => string | null): Choice | null {
-  const choices = new Map<string, Choice>();
-  for (const hint of hints) {
-    const value = read(hint);
-    if (value === null) continue;
-    const choice = choices.get(value) ?? { value, confidence: 0, hints: [] };
-    choice.confidence = 1 - (1 - choice.confidence) * (1 - weightOf(hint) * hint.confidence);
-    choice.hints.push(hint);
-    choices.set(value, choice);
-  }
-  let best: Choice | null = null;
-  for (const choice of choices.values()) if (!best || choice.confidence > best.confidence) best = choice;
-  return best && { ...best, confidence: Math.min(0.99, best.confidence) };
-}
-
-/** The share of hints that name another family. */
-function against(all: readonly Hint[], agreeing: readonly Hint[]): number {
-  return all.length === 0 ? 0 : 1 - agreeing.length / all.length;
 }

@@ -1,4 +1,10 @@
 import type { AnswerForm } from './answers.ts';
+import { databaseProbes } from './database-probes.ts';
+import { httpRequestFor } from './http-request.ts';
+import { messageProbes } from './message-probes.ts';
+import { furtherNetworkProbes, networkProbes } from './network-probes.ts';
+import { keyExchangeRequest, offeredExchange } from './ssh-key-exchange.ts';
+import { webProbes } from './web-probes.ts';
 
 /** A dialogue that asks a service what it is: harmless read commands only. */
 export interface Probe {
@@ -16,11 +22,23 @@ export interface Probe {
   farewell?: string;
   /** Name of the probe that asks on, on a new connection, when the steps ended early. */
   next?: string;
+  /** Asked besides, on a connection of its own, once an answer of the port fits. */
+  after?: Follow;
+  /** It logs in, with the name that a service gives to strangers: only where that is allowed. */
+  intrusive?: boolean;
+}
+
+/** Which answers deserve a further question. */
+interface Follow {
+  /** In the first bytes of the answer. */
+  answer: RegExp;
+  /** Where the answer alone does not tell enough. */
+  ports?: readonly number[];
 }
 
 export interface ProbeStep {
-  /** A function gets the host it talks to. */
-  send: string | Uint8Array | ((host: string) => string);
+  /** A function gets the host it talks to, and what the service has said so far. */
+  send: string | Uint8Array | ((host: string, said: Buffer) => string);
   answer: AnswerForm;
   /** The next step only follows an answer that fits. */
   proceed?: RegExp;
@@ -29,13 +47,9 @@ export interface ProbeStep {
 export interface Upgrade {
   /** In an answer so far. */
   offered: RegExp;
-  send: string;
-  answer: AnswerForm;
-  accepted: RegExp;
+  /** null = the offer is the agreement: the handshake follows at once. */
+  request: { send: string; answer: AnswerForm; accepted: RegExp } | null;
 }
-
-/** Version that probes give as their own. */
-const ownVersion = '0.1';
 
 /** Ports that print or do worse with what they receive: nothing is sent there, not even a connection. */
 export function isUntouchable(port: number): boolean {
@@ -48,21 +62,7 @@ export const tlsPorts: ReadonlySet<number> = new Set([
   8531, 8883, 9443, 10443,
 ]);
 
-/** The IPv6 address of a URL stands in brackets (RFC 3986 section 3.2.2), without zone. */
-function hostHeader(host: string): string {
-  return host.includes(':') ? `[${host.split('%')[0]}]` : host;
-}
-
-const httpRequest = (host: string) =>
-  [
-    'GET / HTTP/1.1',
-    `Host: ${hostHeader(host)}`,
-    `User-Agent: Portolan/${ownVersion}`,
-    'Accept: */*',
-    'Accept-Encoding: identity',
-    'Connection: close',
-    '\r\n',
-  ].join('\r\n');
+const httpRequest = httpRequestFor('/');
 
 /** PostgreSQL SSLRequest: length 8, code 80877103. */
 const postgresqlSslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
@@ -100,7 +100,10 @@ const ssh: Probe = {
   service: 'ssh',
   ports: [22, 222, 830, 2022, 2222, 22222],
   greeting: 'ssh-version',
-  steps: [{ send: 'SSH-2.0-Portolan\r\n', answer: 'ssh-packet' }],
+  steps: [
+    { send: 'SSH-2.0-Portolan\r\n', answer: 'ssh-packet', proceed: offeredExchange },
+    { send: keyExchangeRequest(), answer: 'ssh-packet' },
+  ],
 };
 
 const smtp: Probe = {
@@ -109,7 +112,10 @@ const smtp: Probe = {
   ports: [25, 465, 587, 2525],
   greeting: 'reply',
   steps: [{ send: 'EHLO portolan.invalid\r\n', answer: 'reply' }],
-  upgrade: { offered: /^250[- ]STARTTLS\r?$/im, send: 'STARTTLS\r\n', answer: 'reply', accepted: /^220/ },
+  upgrade: {
+    offered: /^250[- ]STARTTLS\r?$/im,
+    request: { send: 'STARTTLS\r\n', answer: 'reply', accepted: /^220/ },
+  },
   farewell: 'QUIT\r\n',
 };
 
@@ -122,7 +128,10 @@ const ftp: Probe = {
     { send: 'FEAT\r\n', answer: 'reply' },
     { send: 'SYST\r\n', answer: 'reply' },
   ],
-  upgrade: { offered: /^ AUTH[ A-Z;]*TLS/im, send: 'AUTH TLS\r\n', answer: 'reply', accepted: /^234/ },
+  upgrade: {
+    offered: /^ AUTH[ A-Z;]*TLS/im,
+    request: { send: 'AUTH TLS\r\n', answer: 'reply', accepted: /^234/ },
+  },
   farewell: 'QUIT\r\n',
 };
 
@@ -132,7 +141,10 @@ const imap: Probe = {
   ports: [143, 993],
   greeting: 'line',
   steps: [{ send: 'a1 CAPABILITY\r\n', answer: 'tagged' }],
-  upgrade: { offered: /\bSTARTTLS\b/i, send: 'a1 STARTTLS\r\n', answer: 'tagged', accepted: /^a1 OK/im },
+  upgrade: {
+    offered: /\bSTARTTLS\b/i,
+    request: { send: 'a1 STARTTLS\r\n', answer: 'tagged', accepted: /^a1 OK/im },
+  },
   farewell: 'a2 LOGOUT\r\n',
 };
 
@@ -142,7 +154,10 @@ const pop3: Probe = {
   ports: [110, 995],
   greeting: 'line',
   steps: [{ send: 'CAPA\r\n', answer: 'dotted' }],
-  upgrade: { offered: /^STLS\r?$/im, send: 'STLS\r\n', answer: 'line', accepted: /^\+OK/ },
+  upgrade: {
+    offered: /^STLS\r?$/im,
+    request: { send: 'STLS\r\n', answer: 'line', accepted: /^\+OK/ },
+  },
   farewell: 'QUIT\r\n',
 };
 
@@ -179,6 +194,7 @@ const postgresql: Probe = {
     { send: postgresqlSslRequest, answer: 'byte', proceed: /^N/ },
     { send: postgresqlStartup(), answer: 'postgresql' },
   ],
+  upgrade: { offered: /^S$/, request: null },
   next: 'postgresql-startup',
 };
 
@@ -197,6 +213,222 @@ const dns: Probe = {
   ports: [53, 5353],
   greeting: null,
   steps: [{ send: versionBindQuery(), answer: 'dns' }],
+};
+
+/** RFC 6143 section 7.1.1: the client answers with the version that it will speak, here the server's own. */
+const vnc: Probe = {
+  name: 'vnc',
+  service: 'vnc',
+  ports: [5900, 5901, 5902, 5903],
+  greeting: 'line',
+  steps: [
+    {
+      send: (_host, said) =>
+        /RFB \d{3}\.\d{3}\n/.exec(said.toString('latin1', 0, 64))?.[0] ?? 'RFB 003.008\n',
+      answer: 'rfb-security',
+    },
+  ],
+};
+
+const rsync: Probe = {
+  name: 'rsync',
+  service: 'rsync',
+  ports: [873],
+  greeting: 'line',
+  steps: [{ send: '@RSYNCD: 30.0\n#list\n', answer: 'all' }],
+};
+
+/** Connection request that offers TLS and no network level authentication, MS-RDPBCGR section 2.2.1.1. */
+const rdp: Probe = {
+  name: 'rdp',
+  service: 'rdp',
+  ports: [3389],
+  greeting: null,
+  steps: [
+    {
+      send: Buffer.from([3, 0, 0, 19, 14, 0xe0, 0, 0, 0, 0, 0, 1, 0, 8, 0, 1, 0, 0, 0]),
+      answer: 'tpkt',
+    },
+  ],
+};
+
+/** X Window System Protocol section 8: little-endian, version 11.0, no credentials. */
+const x11: Probe = {
+  name: 'x11',
+  service: 'x11',
+  ports: [6000, 6001, 6002, 6003],
+  greeting: null,
+  steps: [{ send: Buffer.from([0x6c, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]), answer: 'x11' }],
+};
+
+/** MS-SMB2 section 2.2.3: every dialect without the contexts of 3.1.1. */
+function smb2Negotiate(): Buffer {
+  const header = Buffer.alloc(64);
+  header.write('\xfeSMB', 'latin1');
+  header.writeUInt16LE(64, 4);
+  header.writeUInt16LE(31, 14);
+  const dialects = [0x0202, 0x0210, 0x0300, 0x0302];
+  const body = Buffer.alloc(36 + 2 * dialects.length);
+  body.writeUInt16LE(36, 0);
+  body.writeUInt16LE(dialects.length, 2);
+  body.writeUInt16LE(1, 4);
+  body.write('portolan-scanner', 12, 'latin1');
+  for (const [at, dialect] of dialects.entries()) body.writeUInt16LE(dialect, 36 + 2 * at);
+  return framed(header, body);
+}
+
+/** MS-CIFS section 2.2.4.52.1: the one dialect of Windows NT. */
+function smb1Negotiate(): Buffer {
+  const header = Buffer.alloc(32);
+  header.write('\xffSMB', 'latin1');
+  header[4] = 0x72;
+  header[9] = 0x18;
+  header.writeUInt16LE(0xc801, 10);
+  const dialect = Buffer.from('\x02NT LM 0.12\0', 'latin1');
+  return framed(header, Buffer.from([0, dialect.length, 0]), dialect);
+}
+
+/** Direct transport over TCP: a zero, then the length in 24 bits (MS-SMB2 section 2.1). */
+function framed(...parts: Uint8Array[]): Buffer {
+  const message = Buffer.concat(parts);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(message.length);
+  return Buffer.concat([length, message]);
+}
+
+const smb: Probe = {
+  name: 'smb',
+  service: 'smb',
+  ports: [445],
+  greeting: null,
+  steps: [{ send: smb2Negotiate(), answer: 'framed' }],
+};
+
+/** Whether the old version is spoken too; a server without version 2 hangs up at the first question. */
+const smb1: Probe = {
+  name: 'smb1',
+  service: 'smb',
+  ports: [],
+  greeting: null,
+  steps: [{ send: smb1Negotiate(), answer: 'framed' }],
+  after: { answer: /^\0[^]{3}\xfeSMB|^$/, ports: [445] },
+};
+
+/** A call of ONC RPC over TCP, RFC 5531 sections 9 and 11, with the id `PORT`. */
+function rpcCall(program: number, version: number, procedure: number): Buffer {
+  const words = [0x80000028, 0x504f5254, 0, 2, program, version, procedure, 0, 0, 0, 0];
+  const call = Buffer.alloc(words.length * 4);
+  for (const [at, word] of words.entries()) call.writeUInt32BE(word, at * 4);
+  return call;
+}
+
+/** PMAPPROC_DUMP, RFC 1833 section 3.2. */
+const rpcbind: Probe = {
+  name: 'rpcbind',
+  service: 'rpcbind',
+  ports: [111],
+  greeting: null,
+  steps: [{ send: rpcCall(100_000, 2, 4), answer: 'rpc' }],
+};
+
+/** NFSPROC3_NULL, RFC 1813 section 3.3.0. */
+const nfs: Probe = {
+  name: 'nfs',
+  // The form of its answers is that of every program.
+  service: 'rpcbind',
+  ports: [2049],
+  greeting: null,
+  steps: [{ send: rpcCall(100_003, 3, 0), answer: 'rpc' }],
+};
+
+/** OP_MSG with a command of two or three members, MongoDB wire protocol. */
+function mongodbCommand(name: string, ...flags: string[]): Buffer {
+  const one = (key: string) =>
+    Buffer.concat([Buffer.from(`\x10${key}\0`, 'latin1'), Buffer.from([1, 0, 0, 0])]);
+  const database = Buffer.from('\x02$db\0\x06\0\0\0admin\0', 'latin1');
+  const set = flags.map((flag) => Buffer.from(`\x08${flag}\0\x01`, 'latin1'));
+  const members = Buffer.concat([one(name), ...set, database]);
+  const message = Buffer.alloc(16 + 5 + 4 + members.length + 1);
+  message.writeUInt32LE(message.length, 0);
+  message.write('PORT', 4, 'latin1');
+  message.writeUInt32LE(2013, 12);
+  message.writeUInt32LE(4 + members.length + 1, 21);
+  members.copy(message, 25);
+  return message;
+}
+
+/** The version, which needs no login, then the names of the databases, which does where logins are asked for. */
+const mongodb: Probe = {
+  name: 'mongodb',
+  service: 'mongodb',
+  ports: [27017, 27018, 27019],
+  greeting: null,
+  steps: [
+    { send: mongodbCommand('buildInfo'), answer: 'mongodb' },
+    { send: mongodbCommand('listDatabases', 'nameOnly'), answer: 'mongodb' },
+  ],
+};
+
+/** A Docker daemon names itself in its headers, whatever it is asked for. */
+const dockerVersion: Probe = {
+  name: 'docker-version',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [{ send: httpRequestFor('/version'), answer: 'http' }],
+  after: { answer: /^HTTP\/1\.[01] \d{3}[^]*?\r\n(?:Server: Docker\/|Api-Version: \d)/i },
+};
+
+const etcdPorts = [2379, 2380, 4001];
+const unknownPage = /^HTTP\/1\.[01] (?:404|401|403) /;
+
+const etcdVersion: Probe = {
+  name: 'etcd-version',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [{ send: httpRequestFor('/version'), answer: 'http' }],
+  after: { answer: unknownPage, ports: etcdPorts },
+};
+
+/** How many keys there are, of all keys: the smallest read that needs a login where one is asked for. */
+const etcdCount: Probe = {
+  name: 'etcd-count',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [
+    {
+      send: httpRequestFor('/v3/kv/range', '{"key":"AA==","range_end":"AA==","count_only":true}'),
+      answer: 'http',
+    },
+  ],
+  after: { answer: unknownPage, ports: etcdPorts },
+};
+
+/** What runs on a node of Kubernetes: only clients with the right may read it. */
+const kubeletPods: Probe = {
+  name: 'kubelet-pods',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [{ send: httpRequestFor('/pods'), answer: 'http' }],
+  after: { answer: unknownPage, ports: [10250, 10255] },
+};
+
+/** RFC 1635: the name that strangers use. */
+const ftpAnonymous: Probe = {
+  name: 'ftp-anonymous',
+  service: 'ftp',
+  ports: [],
+  greeting: 'reply',
+  steps: [
+    { send: 'USER anonymous\r\n', answer: 'reply', proceed: /^331/ },
+    { send: 'PASS portolan@portolan.invalid\r\n', answer: 'reply' },
+  ],
+  farewell: 'QUIT\r\n',
+  after: { answer: /^220[- ][^\0]{0,2000}?(?:ftp|filezilla)|\n(?:211|215|234)[- ]|\n530 [^\n]*log ?in/i },
+  intrusive: true,
 };
 
 const generic: Probe = {
@@ -220,8 +452,46 @@ export const probes: readonly Probe[] = [
   postgresql,
   postgresqlPlain,
   dns,
+  vnc,
+  rsync,
+  rdp,
+  x11,
+  smb,
+  rpcbind,
+  nfs,
+  mongodb,
+  ...databaseProbes,
+  ...messageProbes,
+  ...networkProbes,
   generic,
 ];
+
+/** Asked once the service is known: each tells one thing more. */
+const furtherProbes: readonly Probe[] = [
+  smb1,
+  dockerVersion,
+  etcdVersion,
+  etcdCount,
+  kubeletPods,
+  ftpAnonymous,
+  ...webProbes,
+  ...furtherNetworkProbes,
+];
+
+/** Names of the probes that only tell one thing more: their answer is not the face of the port. */
+export const furtherNames: ReadonlySet<string> = new Set(furtherProbes.map((probe) => probe.name));
+
+/** The further questions that an answer of a port deserves. */
+export function probesAfter(bytes: Buffer, port: number, intrusive: boolean): Probe[] {
+  const text = bytes.toString('latin1', 0, openingBytes);
+  return furtherProbes.filter(
+    ({ after, intrusive: logsIn }) =>
+      after !== undefined &&
+      (intrusive || logsIn !== true) &&
+      (after.ports?.includes(port) ?? true) &&
+      after.answer.test(text),
+  );
+}
 
 const byName = new Map(probes.map((probe) => [probe.name, probe]));
 const byPort = new Map(probes.flatMap((probe) => probe.ports.map((port) => [port, probe] as const)));
@@ -247,8 +517,15 @@ export const silentOrder: readonly (Probe | 'tls')[] = [
   'tls',
   redis,
   postgresql,
+  rdp,
+  smb,
   dns,
+  ...['mssql', 'mqtt', 'ldap'].map(probeNamed),
+  mongodb,
   memcached,
+  ...['kafka', 'oracle-tns', 'zookeeper', 'sip', 'socks5', 'msrpc', 'kerberos'].map(probeNamed),
+  x11,
+  rpcbind,
   generic,
 ];
 
@@ -274,8 +551,41 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'rsync', pattern: /^@RSYNCD: / },
   { service: 'telnet', pattern: /^\xff[\xfb-\xfe]/ },
   { service: 'nntp', pattern: /^20[01] .*(?:nntp|news|inn)/i },
+  { service: 'rdp', pattern: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
+  { service: 'smb', pattern: /^(?:\x82\0\0\0)?\0[^]{3}[\xfe\xff]SMB/ },
+  // Answers to our calls only.
+  { service: 'rpcbind', pattern: /^[\x80-\xff][^]{3}PORT\0\0\0\x01/ },
+  { service: 'mongodb', pattern: /^[^]{8}PORT\xdd\x07\0\0/ },
+  { service: 'x11', pattern: /^[\0-\x02][^]\x0b\0[\0-\x0a]\0/ },
   { service: 'rtsp', pattern: /^RTSP\/\d/ },
-  { service: 'amqp', pattern: /^AMQP\0/ },
+  { service: 'sip', pattern: /^SIP\/2\.0 \d/ },
+  { service: 'amqp', pattern: /^(?:AMQP\0|AMQP\x01|\x01\0\0[^]{4}\0\x0a\0\x0a)/ },
+  { service: 'mqtt', pattern: /^\x20\x02[\0\x01][\0-\x05]/ },
+  { service: 'mssql', pattern: /^\x04\x01[^]{2}\0\0[\0\x01]\0\0\0/ },
+  {
+    service: 'oracle-tns',
+    pattern: /^\0[^][^]{2}[\x02\x04\x05\x0b][\0-\x20]\0\0|\(DESCRIPTION=\((?:TMP|ERR|VSNNUM)=/,
+  },
+  { service: 'cassandra', pattern: /^[\x81-\x86]\0\0\0[\0\x06]|^[\x83-\x86][^]{3}[\0\x06]\0\0/ },
+  { service: 'kafka', pattern: /^\0\0[^]{2}PORT\0/ },
+  { service: 'zookeeper', pattern: /^(?:Zookeeper version: |srvr is not executed|This ZooKeeper instance)/ },
+  { service: 'firebird', pattern: /^\0\0\0(?:[\x03\x62\x5e]\0\0|\x04$)/ },
+  { service: 'beanstalkd', pattern: /^OK \d+\r\n---\n/ },
+  { service: 'ldap', pattern: /^\x30(?:[^]|\x81[^]|\x82[^]{2}|\x84[^]{4})\x02\x01[^][\x61\x64\x65\x78]/ },
+  { service: 'kerberos', pattern: /^\0\0[^]{2}[\x7e\x6b]/ },
+  { service: 'msrpc', pattern: /^\x05\0[\x0c\x0d][\x03\x07]\x10\0\0\0/ },
+  { service: 'xmpp', pattern: /<stream:stream[^>]*jabber:client/ },
+  { service: 'xmpp-server', pattern: /<stream:stream[^>]*jabber:server/ },
+  { service: 'irc', pattern: /^(?::[^ \r\n]{1,255} (?:NOTICE |451 |421 )|NOTICE (?:AUTH|\*) :|ERROR :)/ },
+  { service: 'git', pattern: /^[0-9a-f]{4}ERR / },
+  { service: 'gearman', pattern: /^(?:ERR unknown_command |OK \d+\.\d+\.\d+|\0RES\0\0\0)/ },
+  { service: 'munin', pattern: /^# munin node at / },
+  { service: 'ajp13', pattern: /^AB\0\x01\x09/ },
+  { service: 'java-rmi', pattern: /^N\0[^]/ },
+  { service: 'pptp', pattern: /^\0\x9c\0\x01\x1a\x2b\x3c\x4d/ },
+  { service: 'nut', pattern: /^Network UPS Tools |^ERR UNKNOWN-COMMAND/ },
+  { service: 'zabbix-agent', pattern: /^ZBXD[\x01\x03]/ },
+  { service: 'socks5', pattern: /^\x05[\0\xff]$/ },
 ];
 
 /** Bytes of an answer that are looked at to name its service. */

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { ber, integer, octets, sequence } from './ber.ts';
+import { kerberosRequest, rootEntrySearch } from './directory-requests.ts';
 
 /** A datagram that makes a service answer: harmless reads and first messages only, never a login or a change. */
 export interface UdpPayload {
@@ -81,30 +83,7 @@ function dnsPayload(service: string, question: Buffer): UdpPayload {
   return { service, bytes: question, looksLike: answersDns(question) };
 }
 
-// --- ASN.1, BER (X.690): SNMP, LDAP, Kerberos ---
-
-/** A value of less than 64 KiB with its tag. */
-function ber(tag: number, ...parts: Uint8Array[]): Buffer {
-  const body = Buffer.concat(parts);
-  const length =
-    body.length < 0x80
-      ? u8(body.length)
-      : body.length < 0x100
-        ? u8(0x81, body.length)
-        : Buffer.concat([u8(0x82), u16(body.length)]);
-  return Buffer.concat([u8(tag), length, body]);
-}
-
-const sequence = (...parts: Uint8Array[]) => ber(0x30, ...parts);
-const octets = (value: string) => ber(0x04, text(value));
-
-/** A number below 2^31. */
-function integer(value: number): Buffer {
-  const bytes = u32(value);
-  let first = 0;
-  while (first < 3 && bytes[first] === 0 && (bytes[first + 1] as number) < 0x80) first += 1;
-  return ber(0x02, bytes.subarray(first));
-}
+// --- SNMP ---
 
 /** 1.3.6.1.2.1.1.1.0 */
 const sysDescr = u8(0x2b, 6, 1, 2, 1, 1, 1, 0);
@@ -123,41 +102,6 @@ function snmpDiscovery(): Buffer {
   const security = sequence(octets(''), integer(0), integer(0), octets(''), octets(''), octets(''));
   const request = ber(getRequest, integer(0x504f52), integer(0), integer(0), sequence());
   return sequence(integer(3), header, ber(0x04, security), sequence(octets(''), octets(''), request));
-}
-
-/** CLDAP: the root entry, RFC 4512 section 5.1. */
-function rootEntrySearch(): Buffer {
-  const search = ber(
-    0x63,
-    octets(''),
-    ber(0x0a, u8(0)), // the base only
-    ber(0x0a, u8(0)),
-    integer(1),
-    integer(1),
-    ber(0x01, u8(0)),
-    ber(0x87, text('objectClass')),
-    sequence(octets('supportedLDAPVersion')),
-  );
-  return sequence(integer(1), search);
-}
-
-/** A request for a name that nobody has, in a realm that is none: the server says so. RFC 4120 section 5.4.1. */
-function kerberosRequest(): Buffer {
-  const named = (tag: number, ...parts: Uint8Array[]) => ber(0xa0 + tag, ...parts);
-  const general = (value: string) => ber(0x1b, text(value));
-  const name = (type: number, ...words: string[]) =>
-    sequence(named(0, integer(type)), named(1, sequence(...words.map(general))));
-  const realm = 'PORTOLAN.INVALID';
-  const body = sequence(
-    named(0, ber(0x03, u8(0, 0, 0, 0, 0))),
-    named(1, name(1, 'portolan')),
-    named(2, general(realm)),
-    named(3, name(2, 'krbtgt', realm)),
-    named(5, ber(0x18, text('20370913024805Z'))),
-    named(7, integer(0x504f52)),
-    named(8, sequence(integer(18), integer(17))),
-  );
-  return ber(0x6a, sequence(named(1, integer(5)), named(2, integer(10)), named(4, body)));
 }
 
 // --- Keys and tunnels ---
@@ -397,7 +341,7 @@ const catalogue: readonly PortPayloads[] = [
   },
   // A query without authentication names, X Display Manager Control Protocol.
   one([177], 'xdmcp', Buffer.concat([u16(1, 2, 1), u8(0)]), { looksLike: startsWith(u16(1)) }),
-  one([389], 'ldap', rootEntrySearch(), { looksLike: (answer) => answer[0] === 0x30 }),
+  one([389], 'ldap', rootEntrySearch('supportedLDAPVersion'), { looksLike: (answer) => answer[0] === 0x30 }),
   { ports: [443, 784, 8443, 8853], payloads: [quicPayload] },
   { ports: [853], payloads: [quicPayload, dtlsPayload] },
   { ports: [3391, 4433, 5349, 5684, 10_161], payloads: [dtlsPayload] },

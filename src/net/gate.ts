@@ -31,6 +31,9 @@ export interface NetworkGate {
     options: UdpSweepOptions,
   ): AsyncIterable<UdpOutcome<T>>;
 
+  /** One question to a UDP port and its answer; null = silence, an ICMP error, or nothing may be sent. */
+  askUdp(host: string, port: number, question: Uint8Array, options: UdpAskOptions): Promise<Buffer | null>;
+
   /** Why raw TCP packets cannot be sent and heard here, or null. */
   synObstacle(signal: AbortSignal): Promise<string | null>;
 
@@ -197,6 +200,16 @@ export interface NeighbourAnswer extends Omit<PingAnswer, 'type'> {
   /** `52:54:00:12:34:56` */
   mac: string;
   method: 'arp' | 'ndp';
+}
+
+export interface UdpAskOptions {
+  /** How long an answer is waited for in all. */
+  timeoutMs: number;
+  /** Further tries while nothing comes. */
+  retries: number;
+  signal: AbortSignal;
+  /** Whether an answer is one to this question; others are passed over. */
+  looksLike(answer: Uint8Array): boolean;
 }
 
 /** A host that UDP probes go to. */

@@ -19,6 +19,7 @@ import type {
   PortObservation,
   ProbeOptions,
   ScanGate,
+  UdpAskOptions,
   UdpOutcome,
   UdpSweepOptions,
   UdpTask,
@@ -31,6 +32,7 @@ import { Slots } from './slots.ts';
 import type { SweepOutcome } from './sweep-job.ts';
 import type { SynJob, SynSweeper } from './syn-sweep.ts';
 import { probeTcp } from './tcp-probe.ts';
+import { askUdp } from './udp-question.ts';
 import { sweepUdp } from './udp-sweep.ts';
 
 /** File handles kept for everything that is not a connection to a target. */
@@ -320,6 +322,22 @@ class ScopedGate implements ScanGate {
         this.#admission.spared += 1;
       },
     });
+  }
+
+  async askUdp(
+    host: string,
+    port: number,
+    question: Uint8Array,
+    options: UdpAskOptions,
+  ): Promise<Buffer | null> {
+    const opened = await this.#open(host, port, options.signal);
+    if (typeof opened !== 'string') return null;
+    try {
+      const again = async () => (await this.#again(options.signal)) && this.#admission.admit(opened) !== null;
+      return await askUdp(opened, port, question, { ...options, door: this.#admission.door, again });
+    } finally {
+      this.#admission.slots.release();
+    }
   }
 
   neighbourhood(interfaceName: string | null): Neighbourhood {

@@ -68,7 +68,9 @@ export function startTls(
     stream.once('close', onClose);
     stream.once('secureConnect', () => {
       stream?.off('close', onClose);
-      settle({ stream: stream as TLSSocket, tls: observe(stream as TLSSocket) });
+      const tls = observe(stream as TLSSocket);
+      // Whoever closes the socket at once would do so in the middle of OpenSSL's work, which ends the process.
+      setImmediate(() => settle({ stream: stream as TLSSocket, tls }));
     });
   });
 }

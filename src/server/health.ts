@@ -1,5 +1,9 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
+import { vulndbAge } from '../actions/show-vulndb.ts';
+import { vulndbFolder } from '../actions/vulndb-folder.ts';
+import { formatDuration } from '../domain/duration.ts';
+import { PortolanError } from '../domain/errors.ts';
 import type { RouteContext } from './context.ts';
 import type { Space } from './tenants.ts';
 
@@ -46,7 +50,7 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
   }
   const scanning = await readScanning();
   checks.push(...writingFaults(context), ...rawRights(scanning), ...licenceHealth(context));
-  checks.push(...notificationHealth(context));
+  checks.push(...notificationHealth(context), ...vulndbHealth(context));
   return {
     status: worst(checks),
     uptime: Math.floor((performance.now() - context.startedAt) / 1000),
@@ -116,6 +120,22 @@ function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
   if (failing.length === 0) return [];
   const message = `the last message could not be delivered by ${failing.join(' and ')}`;
   return [{ name: 'notifications', status: 'degraded', message }];
+}
+
+/** Concerns whoever has imported data or wants it to be refreshed; the builtin catalogue has no age. */
+function vulndbHealth({ config }: RouteContext): HealthCheck[] {
+  const degraded = (message: string): HealthCheck[] => [{ name: 'vulndb', status: 'degraded', message }];
+  const { auto_sync, ttl } = config.vulndb;
+  try {
+    const age = vulndbAge(vulndbFolder(config));
+    if (age === null) return auto_sync ? degraded('the vulnerability data was never fetched') : [];
+    if (age <= ttl) return [];
+    return degraded(
+      `the vulnerability data is ${Math.floor(age / 3_600_000)} h old; vulndb.ttl is ${formatDuration(ttl)}`,
+    );
+  } catch (error) {
+    return degraded(error instanceof PortolanError ? error.message : 'the vulnerability data cannot be read');
+  }
 }
 
 /** What is written beside the workspace. */

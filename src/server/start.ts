@@ -19,6 +19,7 @@ import { openWorkspace } from '../workspace/workspace.ts';
 import { configChanged, openAuditLogs } from './audit.ts';
 import { demandsTokens, isProtected } from './auth.ts';
 import type { ServerContext } from './context.ts';
+import { FingerprintSync } from './fingerprint-sync.ts';
 import { GarbageCollector } from './garbage.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { buildApp } from './http/app.ts';
@@ -36,6 +37,7 @@ import { Settings } from './settings.ts';
 import { Tenants } from './tenants.ts';
 import { keepTickShapes } from './tick-shape.ts';
 import { prepareTlsReload, readTls } from './tls.ts';
+import { VulndbSync } from './vulndb-sync.ts';
 import { WorkerPool } from './workers.ts';
 
 export interface StartInput {
@@ -123,6 +125,10 @@ async function assemble(
   undo.push(() => garbage.close());
   const housekeeping = new Housekeeping({ store, workspace }, log);
   undo.push(() => housekeeping.close());
+  const fingerprintSync = new FingerprintSync(config, log);
+  undo.push(() => fingerprintSync.close());
+  const vulndbSync = new VulndbSync(config, log);
+  undo.push(() => vulndbSync.close());
   const metrics = new Metrics({ store, workspace, version: input.version });
   const notifier = new Notifier({
     store,
@@ -183,6 +189,8 @@ async function assemble(
   await notifier.start();
   garbage.start();
   housekeeping.start();
+  vulndbSync.start();
+  fingerprintSync.start();
   const jobClock = new JobClock(context);
   undo.push(() => jobClock.close());
   await jobClock.start();

@@ -1,4 +1,11 @@
-import type { ErrorRow, HostRow, PortRow, ResultRow, VulnerabilityRow } from '../domain/result.ts';
+import type {
+  ComplianceRow,
+  ErrorRow,
+  HostRow,
+  PortRow,
+  ResultRow,
+  VulnerabilityRow,
+} from '../domain/result.ts';
 
 /**
  * JSON that stays one line and valid for every strict reader: U+2028 and U+2029 escaped, half surrogate pairs (which
@@ -43,6 +50,8 @@ export function completeRow(row: ResultRow): ResultRow {
       return completePort(row);
     case 'vulnerability':
       return completeVulnerability(row);
+    case 'compliance':
+      return completeCompliance(row);
     case 'error':
       return completeError(row);
     default:
@@ -121,6 +130,25 @@ function completeVulnerability(row: VulnerabilityRow): VulnerabilityRow {
       }),
     } as VulnerabilityRow['vulnerability'],
     ...others,
+  };
+}
+
+function completeCompliance(row: ComplianceRow): ComplianceRow {
+  const { type, timestamp, host, port, framework, control, title, ...others } = row;
+  const { status, description, severity, finding_ids, ...further } = others;
+  return {
+    type,
+    timestamp,
+    host: host ?? null,
+    port: port ?? null,
+    framework,
+    control,
+    title: title ?? '',
+    status,
+    description: description ?? '',
+    severity: severity ?? null,
+    finding_ids: finding_ids ?? [],
+    ...further,
   };
 }
 

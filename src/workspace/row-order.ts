@@ -68,6 +68,9 @@ class Numbering {
   }
 }
 
+/** Section of the first host. */
+const firstHost = 2;
+
 /** Place in a host of findings without a port: behind all ports. */
 const behindPorts = 0xffff_ffff;
 
@@ -87,7 +90,7 @@ const portHead =
 const headLength = 256;
 
 /**
- * The sorted order of a record's rows: errors as they came; then the hosts by address, each with its ports ascending,
+ * The sorted order of a record's rows: errors as they came; what was judged by frameworks, as it came; then the hosts by address, each with its ports ascending,
  * each port followed by its findings; findings without a port end the host.
  *
  * Holds 28 bytes per row and the texts of the hosts, not the rows: a million rows stay below 50 MB.
@@ -95,8 +98,9 @@ const headLength = 256;
 export class RowOrder {
   readonly #hosts = new Numbering();
   readonly #errors = new Numbering();
+  readonly #judgements = new Numbering();
   readonly #findings = new Numbering();
-  /** 0 = errors, else number of the host + 1. */
+  /** 0 = errors, 1 = compliance, else number of the host + 2. */
   readonly #section = uint32();
   readonly #place = uint32();
   /** 0 = the host or port itself, else number of the finding + 1. */
@@ -114,7 +118,7 @@ export class RowOrder {
     const head = sound ? portHead.exec(line.toString('latin1', 0, headLength)) : null;
     if (head) {
       this.#push(
-        this.#hosts.numberOf(head[1] as string) + 1,
+        this.#hosts.numberOf(head[1] as string) + firstHost,
         portPlace(Number(head[2]), head[3] as string),
         0,
         place,
@@ -129,14 +133,21 @@ export class RowOrder {
     switch (row.type) {
       case 'error':
         return this.#push(0, this.#errors.numberOf(rowIdentity(row)), 0, place);
+      case 'compliance':
+        return this.#push(1, this.#judgements.numberOf(rowIdentity(row)), 0, place);
       case 'host':
-        return this.#push(this.#hosts.numberOf(row.host) + 1, 0, 0, place);
+        return this.#push(this.#hosts.numberOf(row.host) + firstHost, 0, 0, place);
       case 'port':
-        return this.#push(this.#hosts.numberOf(row.host) + 1, portPlace(row.port, row.protocol), 0, place);
+        return this.#push(
+          this.#hosts.numberOf(row.host) + firstHost,
+          portPlace(row.port, row.protocol),
+          0,
+          place,
+        );
       case 'vulnerability': {
         const finding = this.#findings.numberOf(`${row.vulnerability.id} ${row.protocol ?? ''}`) + 1;
         const at = row.port === null ? behindPorts : portPlace(row.port, row.protocol);
-        return this.#push(this.#hosts.numberOf(row.host) + 1, at, finding, place);
+        return this.#push(this.#hosts.numberOf(row.host) + firstHost, at, finding, place);
       }
     }
   }
@@ -154,7 +165,7 @@ export class RowOrder {
   *identities(): Generator<RowPlace[]> {
     const { rows, starts } = this.#rowsBySection();
     const findingRanks = ranksOf(this.#findings.texts);
-    for (const section of [0, ...sortedHosts(this.#hosts.texts).map((host) => host + 1)]) {
+    for (const section of [0, 1, ...sortedHosts(this.#hosts.texts).map((host) => host + firstHost)]) {
       const members = rows.subarray(starts[section], starts[section + 1]);
       yield* this.#identitiesOf(members, findingRanks);
     }
@@ -162,7 +173,7 @@ export class RowOrder {
 
   /** Counting sort: linear, and rows of a section keep their order. */
   #rowsBySection(): { rows: Uint32Array; starts: Uint32Array } {
-    const starts = new Uint32Array(this.#hosts.size + 2);
+    const starts = new Uint32Array(this.#hosts.size + firstHost + 1);
     for (let i = 0; i < this.#section.length; i++) bump(starts, this.#section.at(i) + 1);
     for (let i = 1; i < starts.length; i++) starts[i] = (starts[i] as number) + (starts[i - 1] as number);
     const next = starts.slice();

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +20,10 @@ interface ScanResult {
 interface HostResult {
   host: string;
   state: string;
+  os: { family: string; distribution: string | null; confidence: number } | null;
+  os_evidence?: { source: string; evidence: string }[];
+  device_type: string | null;
+  identity?: { kind: string; value: string }[];
   ports: PortResult[];
 }
 
@@ -97,6 +103,31 @@ describe('each service is named', () => {
       expect(find(truth)?.tls?.certificate).toMatchObject({ subject: 'CN=lab.test', self_signed: true });
     },
   );
+});
+
+describe('each host is told', () => {
+  const openssh = fleet.services.filter(({ product }) => product === 'OpenSSH');
+
+  test.each([
+    ['openssh', openssh[0]],
+    ['openssh-odd', openssh[1]],
+  ])('%s: system, kind, and the key that stays with it', (folder, truth) => {
+    const host = result.results.find(({ host }) => host === truth?.ip);
+    expect(host).toMatchObject({ os: { family: 'linux', distribution: 'debian' }, device_type: 'server' });
+    expect(host?.os_evidence?.[0]).toMatchObject({
+      source: `${truth?.port}/tcp`,
+      evidence: expect.stringMatching(/^SSH-2.0-OpenSSH_/),
+    });
+    const key = readFileSync(join(inject('fleetFolder'), folder, 'key.pub'), 'latin1').split(' ')[1] ?? '';
+    const print = createHash('sha256').update(Buffer.from(key, 'base64')).digest('base64').replace(/=+$/, '');
+    expect(host?.identity).toEqual([{ kind: 'ssh_host_key', value: `ssh-ed25519 ${print}` }]);
+  });
+
+  test('of a host that only has a web server the kind is known, and its certificate key', () => {
+    const web = fleet.services.find(({ product, service }) => product === 'nginx' && service === 'https');
+    const host = result.results.find(({ host }) => host === web?.ip);
+    expect(host).toMatchObject({ device_type: 'server', identity: [{ kind: 'tls_key' }] });
+  });
 });
 
 /** Runs a command on the scanner's host to its end, which comes by force after three minutes. */

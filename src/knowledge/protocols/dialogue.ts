@@ -32,7 +32,8 @@ export function sentRequests(banner: Banner): string[] {
 }
 
 /** Requests that turn a plain dialogue into TLS: what they lead to is not TLS from the first byte. */
-const upgradeRequest = /^(?:STARTTLS|AUTH TLS|AUTH SSL|STLS|[\w.]{1,16} STARTTLS)\r?\n/im;
+const upgradeRequest =
+  /^(?:STARTTLS|AUTH TLS|AUTH SSL|STLS|[\w.]{1,16} STARTTLS)\r?\n|^<starttls |^\0\0\0\x08\x04\xd2\x16\x2f$|^0[^]{6,9}\x80\x161\.3\.6\.1\.4\.1\.1466\.20037$/im;
 
 /** The connection was TLS from its first byte. */
 export function isSecure(banner: Banner): boolean {

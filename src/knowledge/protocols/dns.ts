@@ -10,6 +10,8 @@ export interface DnsRecord {
   /** Text of the first TXT answer: what `version.bind` names. */
   version: string | null;
   rcode: number;
+  /** The server says that it asks other servers for whoever asked (RA, RFC 1035, 4.1.1). */
+  recursion: boolean;
 }
 
 /** Recognises a DNS answer (RFC 1035, 4), over TCP with its two bytes of length before it; null = not DNS. */
@@ -22,7 +24,11 @@ export function parseDns(bytes: Buffer, protocol: 'tcp' | 'udp'): DnsRecord | nu
   if (!isAnswer || (flags & 0x0040) !== 0 || ((flags >> 11) & 0x0f) > 6) return null;
   const [questions, answers] = [message.readUInt16BE(4), message.readUInt16BE(6)];
   if (questions > 1 || answers > 1000 || message.readUInt16BE(8) > 1000) return null;
-  return { version: firstText(message, questions, Math.min(answers, recordLimit)), rcode: flags & 0x0f };
+  return {
+    version: firstText(message, questions, Math.min(answers, recordLimit)),
+    rcode: flags & 0x0f,
+    recursion: (flags & 0x0080) !== 0,
+  };
 }
 
 function framed(bytes: Buffer): Buffer | null {

@@ -4,6 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { type Banner, describeBytes } from '../../domain/banner.ts';
 import { builtinCatalogue } from '../catalogue.ts';
 import { claimsOf, settle } from '../claims.ts';
+import { DeviceClaims, deviceClaimsOfFact } from '../host-device.ts';
+import { factsOfBanner } from '../host-facts.ts';
+import { SystemClaims, systemClaimsOfFact } from '../host-system.ts';
+import { HostTraits, TraitTable } from '../host-traits.ts';
 import { serverBytes } from './dialogue.ts';
 import { parseFtp } from './ftp.ts';
 import { parseHttp } from './http.ts';
@@ -46,6 +50,26 @@ function kexInit(): Buffer {
   return Buffer.concat([head, payload, Buffer.alloc(padding)]);
 }
 
+/** The answer to a key exchange: host key, the server's share and a signature, all for show. */
+function keyReply(): Buffer {
+  const text = (bytes: Buffer) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  };
+  const key = Buffer.concat([text(latin1('ssh-ed25519')), text(Buffer.alloc(32, 7))]);
+  const payload = Buffer.concat([
+    Buffer.from([31]),
+    text(key),
+    text(Buffer.alloc(32)),
+    text(Buffer.alloc(64)),
+  ]);
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(1 + payload.length + 8);
+  head[4] = 8;
+  return Buffer.concat([head, payload, Buffer.alloc(8)]);
+}
+
 const page =
   '<!doctype html><html><head><TITLE>Caf\xc3\xa9 &amp; &#8364;</title><meta name="generator" content="WordPress 6.4.2"></head></html>';
 const seeds: Record<string, Buffer[]> = {
@@ -64,6 +88,7 @@ const seeds: Record<string, Buffer[]> = {
   ],
   ssh: [
     Buffer.concat([latin1('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n'), kexInit()]),
+    Buffer.concat([latin1('SSH-2.0-OpenSSH_9.2p1\r\n'), kexInit(), keyReply()]),
     latin1('Welcome\r\nto the host\r\nSSH-1.99-dropbear_2022.83\n'),
   ],
   smtp: [
@@ -148,6 +173,15 @@ const schemas: Record<string, object> = {
       macs: texts(200),
       compression: texts(200),
       hassh_server: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+      host_keys: {
+        type: 'array',
+        minItems: 1,
+        maxItems: 1,
+        items: record({
+          type: { type: 'string', pattern: '^[a-z0-9@._-]{1,64}$' },
+          sha256: { type: 'string', pattern: '^[A-Za-z0-9+/]{43}$' },
+        }),
+      },
     },
   ),
   smtp: record(
@@ -247,6 +281,34 @@ test(`the whole recognition takes ${rounds} mutated answers`, () => {
       const claims = claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']);
       const record = settle(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
       expect(JSON.stringify(record).length).toBeLessThan(20_000);
+    });
+    if (milliseconds > longest)
+      expect.fail(`${bytes.toString('base64').slice(0, 400)} took ${milliseconds} ms`);
+  }
+}, 600_000);
+
+test(`what ${rounds} mutated answers tell of their host stays in its bounds`, () => {
+  const pick = random(13);
+  const corpus = [...Object.values(seeds).flat(), ...builtinCatalogue.signatures.flatMap(rawExamples)];
+  for (let round = 0; round < rounds; round++) {
+    const bytes = mutate(corpus[pick(corpus.length)] as Buffer, pick);
+    const banner = bannerOf(bytes);
+    const milliseconds = timeOf(() => {
+      const traits = new HostTraits(banner.host, new TraitTable());
+      const [systems, devices] = [new SystemClaims(), new DeviceClaims()];
+      for (const fact of factsOfBanner(banner)) {
+        traits.addFact(fact);
+        systems.add(systemClaimsOfFact(fact));
+        devices.add(deviceClaimsOfFact(fact));
+      }
+      const told = [
+        traits.profile(),
+        systems.verdict(),
+        systems.evidence(),
+        devices.verdict(),
+        devices.evidence(),
+      ];
+      expect(JSON.stringify(told).length).toBeLessThan(60_000);
     });
     if (milliseconds > longest)
       expect.fail(`${bytes.toString('base64').slice(0, 400)} took ${milliseconds} ms`);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readHostKey, type SshHostKey } from '../ssh-key-exchange.ts';
 
 /** Lines a server may send before its identification line (RFC 4253, 4.2). */
 const preambleLineLimit = 64;
@@ -26,6 +27,8 @@ export interface SshFacts {
   compression?: string[];
   /** MD5 over the server's lists in its own order, as the HASSH method defines it. */
   hassh_server?: string;
+  /** The key that the server showed in a key exchange, when one was begun. */
+  host_keys?: SshHostKey[];
 }
 
 export interface SshRecord {
@@ -46,8 +49,12 @@ export function parseSsh(bytes: Buffer): SshRecord | null {
     software: match[2] as string,
     comment: match[3]?.trim() || null,
   };
-  const lists = parseKexInit(bytes.subarray(found.end));
+  const first = readPacket(bytes.subarray(found.end));
+  const lists = first && parseKexInit(first.payload);
   if (lists) Object.assign(facts, lists);
+  const reply = first && lists && readPacket(bytes.subarray(found.end + first.length));
+  const key = reply && readHostKey(reply.payload);
+  if (key) facts.host_keys = [key];
   return { facts, line: found.line, truncated: !found.complete };
 }
 
@@ -70,13 +77,17 @@ type AlgorithmLists = Pick<
   'kex_algorithms' | 'host_key_types' | 'ciphers' | 'macs' | 'compression' | 'hassh_server'
 >;
 
-function parseKexInit(bytes: Buffer): AlgorithmLists | null {
+/** The packet that the bytes begin with, before encryption (RFC 4253, 6). */
+function readPacket(bytes: Buffer): { payload: Buffer; length: number } | null {
   if (bytes.length < 6) return null;
   const packetLength = bytes.readUInt32BE(0);
   const padding = bytes[4] as number;
   if (packetLength > packetLimit || padding + 1 >= packetLength || bytes.length < 4 + packetLength)
     return null;
-  const payload = bytes.subarray(5, 4 + packetLength - padding);
+  return { payload: bytes.subarray(5, 4 + packetLength - padding), length: 4 + packetLength };
+}
+
+function parseKexInit(payload: Buffer): AlgorithmLists | null {
   if (payload[0] !== kexinit) return null;
 
   const lists: string[] = [];

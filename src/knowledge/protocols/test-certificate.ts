@@ -1,3 +1,5 @@
+import { createPrivateKey, sign } from 'node:crypto';
+
 /** One element of DER (X.690): tag, length, content. */
 function element(tag: number, ...content: (Buffer | Buffer[])[]): Buffer {
   const body = Buffer.concat(content.flat());
@@ -18,12 +20,31 @@ const point = Buffer.from(
   'hex',
 );
 
+/** The private key of every test certificate: that of the point is the number one. */
+export const privateKey = () =>
+  createPrivateKey({
+    format: 'jwk',
+    key: {
+      kty: 'EC',
+      crv: 'P-256',
+      d: Buffer.concat([Buffer.alloc(31), Buffer.from([1])]).toString('base64url'),
+      x: point.subarray(1, 33).toString('base64url'),
+      y: point.subarray(33).toString('base64url'),
+    },
+  });
+
+function alternativeNames(names: string[]): Buffer {
+  if (names.length === 0) return Buffer.alloc(0);
+  const list = sequence(...names.map((name) => element(0x82, Buffer.from(name, 'latin1'))));
+  return element(0xa3, sequence(sequence(oid(0x55, 0x1d, 0x11), element(0x04, list))));
+}
+
 function time(text: string): Buffer {
   return element(text.length === 15 ? 0x18 : 0x17, Buffer.from(text));
 }
 
 /**
- * A certificate of any shape for tests, its signature only for show. Dates are `YYMMDDHHMMSSZ` (UTCTime) or
+ * A certificate of any shape for tests, its signature only for show unless it is `signed` by its own key. Dates are `YYMMDDHHMMSSZ` (UTCTime) or
  * `YYYYMMDDHHMMSSZ` (GeneralizedTime).
  */
 export function certificateDer(options: {
@@ -32,6 +53,9 @@ export function certificateDer(options: {
   notBefore?: string;
   notAfter?: string;
   serial?: number[];
+  /** DNS names (subjectAltName). */
+  sans?: string[];
+  signed?: boolean;
 }): Buffer {
   const name = (text: string) => sequence(element(0x31, sequence(oid(0x55, 4, 3), utf8(text))));
   const body = sequence(
@@ -42,7 +66,9 @@ export function certificateDer(options: {
     sequence(time(options.notBefore ?? '250101000000Z'), time(options.notAfter ?? '350101000000Z')),
     name(options.commonName),
     sequence(p256, element(0x03, Buffer.from([0]), point)),
+    alternativeNames(options.sans ?? []),
   );
   const integer = element(0x02, Buffer.from([1]));
-  return sequence(body, ecdsaWithSha256, element(0x03, Buffer.from([0]), sequence(integer, integer)));
+  const signature = options.signed ? sign('sha256', body, privateKey()) : sequence(integer, integer);
+  return sequence(body, ecdsaWithSha256, element(0x03, Buffer.from([0]), signature));
 }

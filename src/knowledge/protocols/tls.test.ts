@@ -70,3 +70,37 @@ test('a chain is cut and version names are those of the contract', () => {
   expect(truncated).toBe(true);
   expect(parseTls({ version: 'TLSv1.3', cipher: 'x', alpn: 'h2', chain: [] }).facts.certificate).toBeNull();
 });
+
+test('a survey adds all that is accepted', () => {
+  const der = certificateDer({ commonName: 'b' }).toString('base64');
+  const survey = {
+    accepted: [
+      { version: 'SSLv3', suites: ['A', 'B'], order: 'server' as const },
+      { version: 'TLSv1.0', suites: ['B'], order: null },
+    ],
+    groups: ['x25519'],
+    dh_bits: 1024,
+    export_rsa_bits: null,
+    alpn_protocols: ['http/1.1'],
+    compression: false,
+    secure_renegotiation: true,
+    extended_master_secret: true,
+    session_tickets: true,
+    fallback_scsv: null,
+    other_chains: [[der, der]],
+    handshakes: 9,
+    complete: false,
+  };
+  const { facts } = parseTls({ version: 'TLSv1', cipher: 'B', alpn: 'h2', chain: [], survey });
+  expect(facts).toMatchObject({
+    version: 'TLSv1.0',
+    versions: ['SSLv3', 'TLSv1.0'],
+    suites: ['A', 'B'],
+    accepted: survey.accepted,
+    dh_bits: 1024,
+    alpn_protocols: ['http/1.1', 'h2'],
+    other_certificates: [{ subject: 'CN=b' }],
+    survey: 'partial',
+  });
+  expect(facts).not.toHaveProperty('handshakes');
+});

@@ -1,5 +1,6 @@
-import { X509Certificate } from 'node:crypto';
-import type { TlsObservation } from '../../domain/banner.ts';
+import { createHash, X509Certificate } from 'node:crypto';
+import type { TlsObservation, TlsSurvey } from '../../domain/banner.ts';
+import { type SurveyFacts, surveyFacts } from '../tls/survey-facts.ts';
 
 /** Certificates of a chain that are read, bytes of one certificate, names kept of one certificate. */
 export const chainLimit = 16;
@@ -22,6 +23,8 @@ export interface CertificateFacts {
   signature: string | null;
   self_signed: boolean;
   sha256: string;
+  /** SHA-256 of the public key (SubjectPublicKeyInfo): it outlives renewals. Null for a key that cannot be read. */
+  key_sha256: string | null;
   /** Hexadecimal, upper case. */
   serial: string;
 }
@@ -31,17 +34,23 @@ export interface CertificateRefusal {
   error: string;
 }
 
-export interface TlsFacts {
+/** A certificate above the server's own, in short. */
+type ChainCertificate = Pick<CertificateFacts, 'subject' | 'issuer' | 'not_after' | 'signature' | 'sha256'>;
+
+/** What a survey adds is there when one was made. */
+export interface TlsFacts extends Partial<Omit<SurveyFacts, 'versions'>> {
   /** `TLSv1.3`, `TLSv1.0`, ... */
   version: string;
   cipher: string;
   alpn: string | null;
-  /** The versions seen. */
+  /** The versions seen; all that are accepted, when a survey was made. */
   versions: string[];
   /** The server's own certificate; null when it showed none. */
   certificate: CertificateFacts | CertificateRefusal | null;
   /** The certificates above it, as sent. */
-  chain: (Pick<CertificateFacts, 'subject' | 'issuer' | 'not_after' | 'sha256'> | CertificateRefusal)[];
+  chain: (ChainCertificate | CertificateRefusal)[];
+  /** Further certificates of the server, for keys of another kind; there when a survey was made. */
+  other_certificates?: (CertificateFacts | CertificateRefusal)[];
 }
 
 export interface TlsRecord {
@@ -61,9 +70,15 @@ export function parseTls(observation: TlsObservation): TlsRecord {
       versions: [version],
       certificate: leaf ?? null,
       chain: others.map(shortForm),
+      ...(observation.survey && surveyed(observation.survey, observation.alpn)),
     },
     truncated: observation.chain.length > chainLimit,
   };
+}
+
+function surveyed(survey: TlsSurvey, alpn: string | null): Partial<TlsFacts> {
+  const others = survey.other_chains.flatMap((chain) => chain.slice(0, 1)).map(parseCertificate);
+  return { ...surveyFacts(survey, alpn), other_certificates: others };
 }
 
 /** OpenSSL calls TLS 1.0 `TLSv1`. */
@@ -92,16 +107,17 @@ function certificateFacts(certificate: X509Certificate): CertificateFacts {
     signature: certificate.signatureAlgorithm?.slice(0, 128) ?? null,
     self_signed: isSelfSigned(certificate),
     sha256: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+    key_sha256: keyPrint(certificate),
     serial: certificate.serialNumber.slice(0, 256),
   };
 }
 
 function shortForm(
   certificate: CertificateFacts | CertificateRefusal,
-): Pick<CertificateFacts, 'subject' | 'issuer' | 'not_after' | 'sha256'> | CertificateRefusal {
+): ChainCertificate | CertificateRefusal {
   if ('error' in certificate) return certificate;
-  const { subject, issuer, not_after, sha256 } = certificate;
-  return { subject, issuer, not_after, sha256 };
+  const { subject, issuer, not_after, signature, sha256 } = certificate;
+  return { subject, issuer, not_after, signature, sha256 };
 }
 
 /** One line per attribute becomes one text; control characters are already escaped (`\00`). */
@@ -149,6 +165,15 @@ function keyName(certificate: X509Certificate): string | null {
     if (type === 'dsa') return `DSA ${details?.modulusLength ?? '?'}`;
     if (type === 'ec') return `EC ${curveBits(details?.namedCurve)}`;
     return type ? type.replace(/^ed/, 'Ed').slice(0, 32) : null;
+  } catch {
+    return null;
+  }
+}
+
+function keyPrint(certificate: X509Certificate): string | null {
+  try {
+    const key = certificate.publicKey.export({ type: 'spki', format: 'der' });
+    return createHash('sha256').update(key).digest('hex');
   } catch {
     return null;
   }

@@ -50,7 +50,8 @@ export const databaseSignatures: readonly Signature[] = [
     vendor: 'percona',
     version: '{version}',
     cpe: { part: 'a', vendor: 'percona', product: 'percona_server', version: '{version}' },
-    certainty: 0.85,
+    // Others append a number as well.
+    certainty: 0.7,
     examples: [{ text: '8.0.35-27', version: '8.0.35-27' }],
   },
   {

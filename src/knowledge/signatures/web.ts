@@ -663,7 +663,7 @@ export const webSignatures: readonly Signature[] = [
     id: 'http.prometheus-redirect',
     service: 'http',
     source: 'http.body',
-    pattern: String.raw`<a href="/(?:graph|query)">Found</a>`,
+    pattern: String.raw`<a href="/(?:classic/)?(?:graph|query)">Found</a>`,
     product: 'Prometheus',
     vendor: 'prometheus',
     cpe: { part: 'a', vendor: 'prometheus', product: 'prometheus' },

@@ -3,7 +3,6 @@ import type { Banner } from '../../domain/banner.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
-import { loadCatalogue } from '../../knowledge/catalogue.ts';
 import { claimsOf, type EvidenceKind, PortClaims } from '../../knowledge/claims.ts';
 
 /** Options that all fingerprint modules share. */
@@ -35,11 +34,11 @@ interface MatcherSettings {
 
 /** Matches every banner against the catalogue and publishes the record of a port when it is new or became better. */
 export async function matchBanners(
-  ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId'>,
+  ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId' | 'fingerprints'>,
   data: DataContext,
   settings: MatcherSettings,
 ): Promise<void> {
-  const catalogue = await loadCatalogue(settings.rules);
+  const catalogue = await ctx.fingerprints(settings.rules);
   const ports = new PortClaims({
     minConfidence: settings.minConfidence / 100,
     maxProtocols: settings.maxProtocols,

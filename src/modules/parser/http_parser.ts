@@ -1,4 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
+import { furtherNames } from '../../knowledge/probes.ts';
 import { isSecure, serverBytes } from '../../knowledge/protocols/dialogue.ts';
 import { bodyLimit, parseHttp } from '../../knowledge/protocols/http.ts';
 import { parseBanners } from './banner-parser.ts';
@@ -22,6 +23,8 @@ export default defineModule({
   provides: ['parsed_services'],
   async execute(ctx, data) {
     await parseBanners(ctx, data, 'http_parser', (banner) => {
+      // SSDP looks alike, and the answer to a further question is not the page of the port.
+      if (banner.protocol === 'udp' || furtherNames.has(banner.probe)) return null;
       const record = parseHttp(serverBytes(banner), ctx.options.max_body);
       if (!record) return null;
       const service = isSecure(banner) ? 'https' : 'http';

@@ -1,5 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
 import { observedService } from '../../knowledge/claims.ts';
+import { furtherNames } from '../../knowledge/probes.ts';
 import { parseTls } from '../../knowledge/protocols/tls.ts';
 import { parseBanners } from './banner-parser.ts';
 
@@ -13,7 +14,7 @@ export default defineModule({
   provides: ['parsed_services'],
   async execute(ctx, data) {
     await parseBanners(ctx, data, 'tls_parser', (banner) => {
-      if (!banner.tls) return null;
+      if (!banner.tls || furtherNames.has(banner.probe)) return null;
       const record = parseTls(banner.tls);
       const service = observedService(banner) ?? 'tls';
       return { service, attributes: { tls: record.facts }, truncated: record.truncated };

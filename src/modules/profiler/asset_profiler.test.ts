@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
-import { runModule } from '../../../test/module-trial.ts';
-import type { AssetProfile } from '../../domain/asset.ts';
+import { bannerOf, runModule } from '../../../test/module-trial.ts';
+import type { ProfilePart } from '../../domain/asset.ts';
+import type { Banner } from '../../domain/banner.ts';
 import type { Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
+import { certificateDer } from '../../knowledge/protocols/test-certificate.ts';
 import assetProfiler from './asset_profiler.ts';
 
-const run = (open_ports: Port[], service_fingerprints: Fingerprint[]) =>
-  runModule<AssetProfile>(assetProfiler, { open_ports, service_fingerprints });
+const run = (
+  open_ports: Port[],
+  service_fingerprints: Fingerprint[],
+  more: Record<string, readonly unknown[]> = {},
+) => runModule<ProfilePart>(assetProfiler, { open_ports, service_fingerprints, ...more });
 
 const open = (host: string, port: number, state: Port['state'] = 'open'): Port => ({
   host,
@@ -32,21 +37,18 @@ const seen = (host: string, port: number, match: string, more: Partial<Fingerpri
   ...more,
 });
 
-const debian12 = { family: 'linux', distribution: 'debian', version: '12' };
-
-test('a profile has system, applications and functions of all ports', async () => {
+test('a profile has the applications and functions of all ports', async () => {
   const host = '192.0.2.1';
   const [profile] = await run(
     [open(host, 22), open(host, 80), open(host, 9)],
     [
-      seen(host, 22, 'ssh', { product: 'OpenSSH', version: '9.2p1', os: debian12 }),
+      seen(host, 22, 'ssh', { product: 'OpenSSH', version: '9.2p1' }),
       seen(host, 80, 'http', { product: 'nginx', version: '1.22.1' }),
     ],
   );
-  expect(profile).toMatchObject({
+  expect(profile).toEqual({
     host,
-    device_type: 'server',
-    os: debian12,
+    hostnames: [],
     applications: [
       { name: 'nginx', version: '1.22.1', role: 'web server' },
       { name: 'OpenSSH', version: '9.2p1', role: 'remote access' },
@@ -54,30 +56,90 @@ test('a profile has system, applications and functions of all ports', async () =
     functions: ['remote access', 'web server'],
     open_ports: 3,
   });
-  expect(profile?.os?.confidence).toBeGreaterThan(0.8);
 });
 
 test('a host without fingerprint has a profile too; a port that may be filtered is not counted', async () => {
-  expect(await run([open('192.0.2.2', 1), open('192.0.2.2', 2, 'open|filtered')], [])).toEqual([
-    {
-      host: '192.0.2.2',
-      hostnames: [],
-      device_type: 'unknown',
-      os: null,
-      applications: [],
-      functions: [],
-      open_ports: 1,
-    },
+  const profiles = await run([open('192.0.2.2', 1), open('192.0.2.2', 2, 'open|filtered')], [], {
+    discovered_hosts: [{ ip: '192.0.2.3', latency_ms: 1, method: 'icmp-echo' }],
+    port_counts: [
+      {
+        host: '192.0.2.2',
+        protocol: 'tcp',
+        open: 1,
+        closed: 0,
+        filtered: 0,
+        not_tried: 0,
+        all_ports_open: true,
+      },
+    ],
+  });
+  const bare = { hostnames: [], applications: [], functions: [] };
+  expect(profiles.sort((a, b) => (a.host < b.host ? -1 : 1))).toEqual([
+    { host: '192.0.2.2', ...bare, open_ports: 1, all_ports_open: true },
+    { host: '192.0.2.3', ...bare, open_ports: 0 },
   ]);
 });
 
-test('agreeing hints raise the confidence, contradicting ones lower it, and a later record replaces the earlier', async () => {
-  const host = '192.0.2.3';
-  const hint = (port: number, os: Fingerprint['os']) => seen(host, port, 'ssh', { product: 'x', os });
-  const confidence = async (...hints: Fingerprint[]) => (await run([], hints))[0]?.os?.confidence ?? 0;
-  const one = await confidence(hint(22, debian12));
-  expect(await confidence(hint(22, debian12), hint(23, debian12))).toBeGreaterThan(one);
-  const windows = { family: 'windows', distribution: null, version: null };
-  expect(await confidence(hint(22, debian12), hint(23, windows))).toBeLessThan(one);
-  expect(await confidence(hint(22, windows), hint(22, debian12))).toBe(one);
+test('a later record of a port replaces the earlier', async () => {
+  const fingerprint = (product: string) => seen('192.0.2.3', 22, 'ssh', { product });
+  const [profile] = await run([], [fingerprint('a'), fingerprint('b')]);
+  expect(profile?.applications).toEqual([{ name: 'b', version: null, role: 'remote access' }]);
+});
+
+test('names come from certificates and greetings, the identity from keys and the card', async () => {
+  const der = certificateDer({ commonName: 'www.example.net', sans: ['www.example.net', '*.example.net'] });
+  const tls = { version: 'TLSv1.3', cipher: 'x', alpn: null, chain: [der.toString('base64')] };
+  const banners: Banner[] = [
+    bannerOf(443, 'HTTP/1.1 200 OK\r\n\r\n', { tls }),
+    bannerOf(25, '220 mail.example.net ESMTP Postfix\r\n'),
+  ];
+  const host = banners[0]?.host ?? '';
+  const parsed = {
+    host,
+    port: 22,
+    protocol: 'tcp',
+    service: 'ssh',
+    parser: 'ssh_parser',
+    attributes: {
+      ssh: { software: 'OpenSSH_9.2p1', comment: null, host_keys: [{ type: 'ssh-ed25519', sha256: 'abc' }] },
+    },
+    truncated: false,
+  };
+  const discovered = {
+    ip: host,
+    latency_ms: 1,
+    method: 'arp',
+    mac: '00:0C:29:12:34:56',
+    hostname: 'gate.example.net',
+  };
+  const [profile] = await run([open(host, 443)], [], {
+    banners,
+    parsed_services: [parsed],
+    discovered_hosts: [discovered],
+  });
+  expect(profile?.hostnames).toEqual(['gate.example.net', 'mail.example.net', 'www.example.net']);
+  expect(profile?.mac).toBe('00:0C:29:12:34:56');
+  expect(profile?.identity).toEqual([
+    { kind: 'mac', value: '00:0c:29:12:34:56' },
+    { kind: 'ssh_host_key', value: 'ssh-ed25519 abc' },
+    { kind: 'tls_key', value: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  ]);
+});
+
+test('T-009 a certificate with hundreds of names and hostile ones fills no profile', async () => {
+  const sans = [
+    '<script>.example',
+    'a\u202e.example',
+    ...Array.from({ length: 300 }, (_, n) => `h${n}.example`),
+  ];
+  const tls = {
+    version: 'TLSv1.3',
+    cipher: 'x',
+    alpn: null,
+    chain: [certificateDer({ commonName: 'x', sans }).toString('base64')],
+  };
+  const banners = Array.from({ length: 20 }, (_, port) => bannerOf(port + 1, '', { tls }));
+  const [profile] = await run([], [], { banners });
+  expect(profile?.hostnames?.length).toBeLessThanOrEqual(50);
+  expect(profile?.hostnames?.every((name) => /^h\d+\.example$/.test(name))).toBe(true);
 });

@@ -1,38 +1,37 @@
-import type { AssetProfile } from '../../domain/asset.ts';
-import type { Port } from '../../domain/host.ts';
+import type { ProfilePart } from '../../domain/asset.ts';
+import type { Host, Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
-import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
+import type { HostFact } from '../../knowledge/host-facts.ts';
 import { HostTraits, TraitTable } from '../../knowledge/host-traits.ts';
+import { hostKeys, readHosts } from './host-reading.ts';
 
 export default defineModule({
   name: 'asset_profiler',
   type: 'profiler',
-  version: '1.0.0',
-  description: 'Puts one profile per host together: operating system, applications and functions.',
+  version: '1.1.0',
+  description:
+    'Puts one profile per host together: names, applications, functions, and what it takes along to another address.',
   options: {},
   requires: ['service_fingerprints', 'open_ports'],
   provides: ['asset_profiles'],
+  reads: hostKeys,
   async execute(ctx, data) {
-    const hosts = new Map<string, HostTraits>();
     const table = new TraitTable();
-    const traitsOf = (host: string): HostTraits => {
-      const known = hosts.get(host) ?? new HostTraits(host, table);
-      hosts.set(host, known);
-      return known;
-    };
-    // Both streams are drained together: a producer must never wait for a reader that waits for another one.
-    await Promise.all([
-      forEachItem(ctx, data.stream<Port>('open_ports'), { concurrency: 1 }, (port) =>
-        traitsOf(port.host).addPort(port),
-      ),
-      forEachItem(ctx, data.stream<Fingerprint>('service_fingerprints'), { concurrency: 1 }, (fingerprint) =>
-        traitsOf(fingerprint.host).addFingerprint(fingerprint),
-      ),
-    ]);
-    for (const traits of hosts.values()) {
+    const readers = await readHosts(ctx, data, (host) => {
+      const traits = new HostTraits(host, table);
+      return {
+        traits,
+        host: (item: Host) => traits.addHost(item),
+        port: (item: Port) => traits.addPort(item),
+        fingerprint: (item: Fingerprint) => traits.addFingerprint(item),
+        fact: (item: HostFact) => traits.addFact(item),
+        acceptsAll: () => traits.acceptsAllPorts(),
+      };
+    });
+    for (const { traits } of readers.values()) {
       ctx.signal.throwIfAborted();
-      await data.append<AssetProfile>('asset_profiles', traits.profile());
+      await data.append<ProfilePart>('asset_profiles', traits.profile());
     }
   },
 });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createSecureContext, createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
 import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
@@ -74,7 +74,9 @@ describe('services', () => {
   it('waits for a web server that takes half of the timeout', async () => {
     const banner = await grabOne(
       (socket) => {
-        socket.once('data', () => setTimeout(() => socket.end('HTTP/1.1 200 OK\r\n\r\nlate'), 1000));
+        socket.once('data', () =>
+          setTimeout(() => socket.end('HTTP/1.1 200 OK\r\nServer: trial\r\n\r\nlate'), 1000),
+        );
       },
       { timeout: '2s' },
     );
@@ -211,13 +213,27 @@ describe('TLS', () => {
     expect(banner?.banner).toMatch(/^HTTP\/1\.1 200/);
   });
 
+  it('takes up the TLS that PostgreSQL offers', async () => {
+    const context = createSecureContext(certificate());
+    const port = await listen((socket) => {
+      socket.once('data', (bytes) => {
+        if (bytes.length !== 8) return socket.end('E\0\0\0\x1aSFATAL\0C28000\0Mno\0\0');
+        socket.write('S');
+        new TLSSocket(socket, { isServer: true, secureContext: context }).on('error', () => undefined);
+      });
+    });
+    const banners = await grab([port]);
+    expect(banners.map((banner) => banner.probe).sort()).toEqual(['postgresql', 'postgresql-startup']);
+    expect(banners.find((banner) => banner.probe === 'postgresql')?.tls?.chain).toHaveLength(1);
+  });
+
   it('calls a server by the name that was asked for', async () => {
     const called: (string | undefined)[] = [];
     const server = createTlsServer(certificate(), (socket) => {
       socket.on('error', () => undefined);
       socket.on('data', (bytes) => {
         called.push(String(socket.servername), /^Host: (.+)\r$/m.exec(String(bytes))?.[1]);
-        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+        socket.end('HTTP/1.1 200 OK\r\nServer: trial\r\nContent-Length: 0\r\n\r\n');
       });
     });
     server.on('tlsClientError', () => undefined);
@@ -318,7 +334,7 @@ describe('hostile services', () => {
     const started = performance.now();
     const banner = await grabOne((socket) => {
       socket.once('data', () => {
-        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+        socket.write('HTTP/1.1 200 OK\r\nServer: trial\r\nTransfer-Encoding: chunked\r\n\r\n');
         const timer = setInterval(() => socket.write(chunk), 2);
         socket.on('close', () => clearInterval(timer));
       });

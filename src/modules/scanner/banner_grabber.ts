@@ -1,14 +1,16 @@
 import type { Banner } from '../../domain/banner.ts';
-import type { Host, Port, PortCounts } from '../../domain/host.ts';
-import type { Target } from '../../domain/target.ts';
+import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
 import { isUntouchable } from '../../knowledge/probes.ts';
 import type { NetworkGate } from '../../net/gate.ts';
 import { shuffled } from '../../net/packets/walk.ts';
+import { targetNames } from '../target-names.ts';
 import { emptyBanner, type InterviewSettings, interview } from './port-interview.ts';
 import { plannedTcpPorts } from './port-plan.ts';
+import { surveyPort } from './port-survey.ts';
 import { scanOptions } from './scan-options.ts';
+import { questionUdpPort } from './udp-interview.ts';
 
 /** Ports of a host that are talked to before it is known whether the host accepts every port. */
 const deepPortsOfLiar = 64;
@@ -17,8 +19,7 @@ export default defineModule({
   name: 'banner_grabber',
   type: 'scanner',
   version: '1.0.0',
-  description:
-    'Asks open TCP ports what they are: listens, then harmless read commands, with and without TLS.',
+  description: 'Asks open ports what they are: listens, then harmless read commands, with and without TLS.',
   options: {
     ...scanOptions,
     max_bytes: {
@@ -38,12 +39,13 @@ export default defineModule({
     tls: { Type: 'bool', Description: 'Try TLS and STARTTLS handshakes.', Default: true },
     tls_enumerate: {
       Type: 'bool',
-      Description: 'Find out every TLS version and cipher suite that is accepted; not in this build.',
+      Description:
+        'Find out every TLS version, cipher suite and group that a server accepts, by many handshakes; needs tls.',
       Default: false,
     },
     intrusive: {
       Type: 'bool',
-      Description: 'Allow probes that log in or write; this build has none, so it changes nothing.',
+      Description: 'Allow the probe that logs in with the name for strangers: anonymous FTP.',
       Default: false,
     },
   },
@@ -53,12 +55,6 @@ export default defineModule({
   async execute(ctx, data) {
     const { options, signal } = ctx;
     if (options.protocol === 'udp') throw new Error('banner_grabber talks to TCP ports only in this build');
-    if (options.tls_enumerate) {
-      ctx.warn(
-        'tls_enumerate_unavailable',
-        'tls_enumerate is not in this build; one TLS handshake per port was made',
-      );
-    }
     const net = ctx.net.limitedTo(options.rate);
     const settings: InterviewSettings = {
       net,
@@ -67,10 +63,15 @@ export default defineModule({
       maxBytes: options.max_bytes,
       ask: options.probes !== 'none',
       tls: options.tls,
-      names: await namesOf(data),
+      intrusive: options.intrusive,
+      names: await targetNames(data),
     };
     let done = 0;
-    const grab = async ({ host, port, probed }: PlannedPort) => {
+    const grab = async ({ host, port, protocol, probed }: PlannedPort) => {
+      if (protocol === 'udp') {
+        if (probed && settings.ask) await data.append<Banner>('banners', ...(await askUdpPort(host, port)));
+        return;
+      }
       // Before an interruption it was asked, and its answer is in the record.
       if (ctx.recorded('banners', { host, port })) {
         done += 1;
@@ -79,11 +80,21 @@ export default defineModule({
       const endpoint = { host, port, protocol: 'tcp' as const };
       const banners =
         isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await interviewAgain(endpoint);
+      const told = options.tls_enumerate && settings.tls ? await survey(endpoint, banners) : banners;
       if (signal.aborted) return;
-      await data.append<Banner>('banners', ...banners);
+      await data.append<Banner>('banners', ...told);
       done += 1;
       ctx.progress(done);
     };
+    const askUdpPort = (host: string, port: number) =>
+      net.throughPauses(
+        () => questionUdpPort({ host, port }, { ...settings, retries: options.retries }),
+        signal,
+      );
+    const survey = (endpoint: Endpoint, banners: Banner[]) =>
+      settings.ask
+        ? net.throughPauses(() => surveyPort(endpoint, banners, settings), signal)
+        : Promise.resolve(banners);
     const fromScan = data.has('open_ports');
     const interviewAgain = async (endpoint: Parameters<typeof interview>[0]): Promise<Banner[]> => {
       for (let left = options.retries; ; left--) {
@@ -101,18 +112,9 @@ export default defineModule({
 interface PlannedPort {
   host: string;
   port: number;
+  protocol: 'tcp' | 'udp';
   /** False = named only, without a connection. */
   probed: boolean;
-}
-
-/** The name by which each address was asked for; web servers behave differently when called by name. */
-async function namesOf(data: DataContext): Promise<Map<string, string>> {
-  const names = new Map<string, string>();
-  if (!data.has('targets')) return names;
-  for await (const { kind, value, ip } of data.stream<Target>('targets')) {
-    if (kind === 'hostname' && ip !== undefined && !names.has(ip)) names.set(ip, value);
-  }
-  return names;
 }
 
 /** Every port of every host: each is tried, and those that let us in are open. */
@@ -121,7 +123,7 @@ async function* everyPort(
   ports: readonly number[],
 ): AsyncGenerator<PlannedPort> {
   for await (const host of hosts) {
-    for (const port of ports) if (!isUntouchable(port)) yield { host, port, probed: true };
+    for (const port of ports) if (!isUntouchable(port)) yield { host, port, protocol: 'tcp', probed: true };
   }
 }
 
@@ -148,12 +150,17 @@ async function* openPorts(data: DataContext): AsyncGenerator<PlannedPort> {
   const budgets = new Map<string, HostBudget>();
   const verdicts = data.has('port_counts') ? followVerdicts(data) : null;
   for await (const port of data.stream<Port>('open_ports')) {
-    if (port.protocol !== 'tcp') continue;
+    if (port.protocol === 'udp') {
+      // Silence told the scanner nothing, and would tell nothing now.
+      if (port.state === 'open')
+        yield { host: port.host, port: port.port, protocol: 'udp', probed: !isUntouchable(port.port) };
+      continue;
+    }
     const budget = budgets.get(port.host) ?? { probed: 0, held: [] };
     budgets.set(port.host, budget);
     if (budget.probed < deepPortsOfLiar) {
       budget.probed += 1;
-      yield { host: port.host, port: port.port, probed: true };
+      yield { host: port.host, port: port.port, protocol: 'tcp', probed: true };
     } else {
       budget.held.push(port.port);
       yield* releaseHeld(port.host, budget, verdicts?.liar.get(port.host));
@@ -165,7 +172,7 @@ async function* openPorts(data: DataContext): AsyncGenerator<PlannedPort> {
 
 function* releaseHeld(host: string, budget: HostBudget, liar: boolean | undefined): Generator<PlannedPort> {
   if (liar === undefined) return;
-  for (const port of budget.held) yield { host, port, probed: !liar };
+  for (const port of budget.held) yield { host, port, protocol: 'tcp', probed: !liar };
   budget.held = [];
 }
 

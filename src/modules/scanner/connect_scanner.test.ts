@@ -364,6 +364,7 @@ function countingGate(targets: string[], onProbe: (count: number) => void) {
     connect: (host, port, options) => real.connect(host, port, options),
     ping: (addresses, options) => real.ping(addresses, options),
     sweepUdp: (tasks, options) => real.sweepUdp(tasks, options),
+    askUdp: (host, port, question, options) => real.askUdp(host, port, question, options),
     neighbourhood: (name) => real.neighbourhood(name),
     sweepNeighbours: (hosts, options) => real.sweepNeighbours(hosts, options),
     pingMethod: () => real.pingMethod(),

@@ -33,6 +33,8 @@ export class Dialogue {
   partial = false;
   tls: TlsObservation | undefined;
   tlsError: string | undefined;
+  /** The connection began without TLS. */
+  upgraded = false;
   /** The last probe wants another one to ask on. */
   unfinished = false;
   /** Nothing more is asked here. */
@@ -89,12 +91,26 @@ export class Dialogue {
       const answer = await this.#step(step, firstMs);
       if (answer.length === 0 || this.#broken) return;
       if (step.proceed && !step.proceed.test(answer.toString('latin1'))) {
+        if (upgrade && probe.upgrade && !this.tls) await this.#upgrade(probe.upgrade, firstMs);
         this.unfinished = probe.next !== undefined;
         return;
       }
     }
     if (upgrade && probe.upgrade && !this.tls) await this.#upgrade(probe.upgrade, firstMs);
     if (probe.farewell && !this.#broken) await this.#connection.write(Buffer.from(probe.farewell, 'latin1'));
+  }
+
+  /** Goes to where a plain service waits for a handshake. @returns the connection for it, or null */
+  async untilTls(probe: Probe, firstMs: number): Promise<Connection | null> {
+    const { upgrade, steps } = probe;
+    if (!upgrade) return null;
+    if (probe.greeting) await this.listen(firstMs);
+    for (const step of steps) {
+      if (this.#broken || upgrade.offered.test(this.bytes.toString('latin1'))) break;
+      await this.#step(step, firstMs);
+    }
+    if (this.#broken) return null;
+    return (await this.#agreeOnTls(upgrade, firstMs)) ? this.#connection : null;
   }
 
   /** @returns false when the handshake failed; `tlsError` says why */
@@ -132,7 +148,7 @@ export class Dialogue {
   }
 
   async #step(step: ProbeStep, firstMs: number): Promise<Buffer> {
-    const text = typeof step.send === 'function' ? step.send(this.host) : step.send;
+    const text = typeof step.send === 'function' ? step.send(this.host, this.bytes) : step.send;
     const request = typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
     if (!(await this.#connection.write(request))) this.#broken = true;
     const reader = readAnswer(step.answer, this.#pace.maxBytes);
@@ -147,10 +163,16 @@ export class Dialogue {
   }
 
   async #upgrade(upgrade: NonNullable<Probe['upgrade']>, firstMs: number): Promise<void> {
-    if (!upgrade.offered.test(this.bytes.toString('latin1'))) return;
-    const answer = await this.#step({ send: upgrade.send, answer: upgrade.answer }, firstMs);
-    if (this.#broken || !upgrade.accepted.test(answer.toString('latin1'))) return;
-    await this.secure([], this.#pace.idleMs, null);
+    if (!(await this.#agreeOnTls(upgrade, firstMs))) return;
+    this.upgraded = await this.secure([], this.#pace.idleMs, null);
+  }
+
+  async #agreeOnTls(upgrade: NonNullable<Probe['upgrade']>, firstMs: number): Promise<boolean> {
+    const { offered, request } = upgrade;
+    if (!offered.test(this.bytes.toString('latin1'))) return false;
+    if (request === null) return true;
+    const answer = await this.#step(request, firstMs);
+    return !this.#broken && request.accepted.test(answer.toString('latin1'));
   }
 
   async #read(firstMs: number, done: (bytes: Buffer) => number, options: ReadLimits = {}): Promise<ReadEnd> {

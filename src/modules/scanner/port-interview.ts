@@ -7,6 +7,7 @@ import {
   probeForPort,
   probeNamed,
   probes,
+  probesAfter,
   silentOrder,
   tlsPorts,
   wantsTls,
@@ -24,6 +25,9 @@ const unknownPatienceMs = 800;
 /** Time that a probe of a silent port gets at least. */
 const shortestProbeMs = 200;
 
+/** Questions to a service that ended the first connection without a word; who waits in silence gets all. */
+const mostToHangUps = 10;
+
 /** Raw bytes of an HTTP body that are read at most, whatever the option says. */
 const maxBodyBytes = 1024 * 1024;
 
@@ -36,6 +40,8 @@ export interface InterviewSettings {
   /** False = only listen. */
   ask: boolean;
   tls: boolean;
+  /** Also ask what takes a login with a name for strangers. */
+  intrusive: boolean;
   /** The name by which an address was asked for. */
   names: ReadonlyMap<string, string>;
 }
@@ -59,6 +65,8 @@ class PortInterview {
   #hint: Probe | null;
   #open = new Set<Dialogue>();
   #finished: Dialogue[] = [];
+  /** Questions that the answers gave rise to. */
+  #further: Dialogue[] = [];
   #tlsError: string | undefined;
   #tlsTried = false;
   /** performance.now() at which a port that stayed silent is given up. */
@@ -85,6 +93,7 @@ class PortInterview {
     const { ask, tls } = this.#settings;
     if (ask && tls && tlsPorts.has(this.#endpoint.port)) {
       const failure = await this.#secureDialogue(this.#settings.timeoutMs);
+      if (!failure && this.#identified) await this.#askFurther();
       if (failure || this.#identified) return failure;
     }
     const first = await this.#dial();
@@ -94,6 +103,7 @@ class PortInterview {
     if (first.bytes.length > 0) await this.#answerGreeting(first);
     else if (ask) await this.#questionSilent(first);
     await this.#followUp();
+    await this.#askFurther();
     return null;
   }
 
@@ -114,7 +124,7 @@ class PortInterview {
 
   /** Asks one question after the other, each a little later than the one before, until one is answered. */
   async #questionSilent(first: Dialogue): Promise<void> {
-    const candidates = this.#candidates();
+    const candidates = this.#candidates().slice(0, first.broken ? mostToHangUps : undefined);
     const gap = Math.max(0, this.#silentUntil - performance.now()) / (candidates.length + 1);
     const running: Promise<void>[] = [];
     for (const [position, candidate] of candidates.entries()) {
@@ -197,18 +207,40 @@ class PortInterview {
     const { ask, tls, signal } = this.#settings;
     if (!ask || signal.aborted) return;
     const best = this.#best();
-    if (!best || best.tls) return;
+    if (!best || (best.tls && !best.unfinished)) return;
     if (tls && !this.#tlsTried && wantsTls(best.bytes)) {
       await this.#secureDialogue(this.#settings.timeoutMs);
       return;
     }
-    const probe = this.#betterProbe(best);
-    if (!probe) return;
-    const dialogue = await this.#dial();
-    if (!(dialogue instanceof Dialogue)) return;
-    if (probe.greeting) await dialogue.listen(Math.min(this.#settings.timeoutMs, longestPatienceMs));
-    if (!dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, tls);
-    this.#end(dialogue);
+    for (let probe = this.#betterProbe(best); probe !== null; ) {
+      const dialogue = await this.#dial();
+      if (!(dialogue instanceof Dialogue)) return;
+      if (probe.greeting) await dialogue.listen(Math.min(this.#settings.timeoutMs, longestPatienceMs));
+      if (!dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, tls);
+      this.#end(dialogue);
+      probe = dialogue.unfinished ? nextOf(probe.name) : null;
+    }
+  }
+
+  /** Each on a connection of its own, one after the other; what they tell is no answer to who the service is. */
+  async #askFurther(): Promise<void> {
+    const { ask, intrusive, signal, timeoutMs } = this.#settings;
+    const best = this.#best();
+    if (!ask || (best === null && this.#finished.length === 0)) return;
+    // A server that did not come to an end would not come to one again.
+    if (best?.truncated) return;
+    for (const probe of probesAfter(best?.bytes ?? Buffer.alloc(0), this.#endpoint.port, intrusive)) {
+      if (signal.aborted) return;
+      const dialogue = await this.#dial();
+      if (!(dialogue instanceof Dialogue)) return;
+      if (best?.tls && !best.upgraded && !(await dialogue.secure([], timeoutMs, this.#name))) continue;
+      if (probe.greeting) await dialogue.listen(Math.min(timeoutMs, longestPatienceMs));
+      if (!dialogue.broken) await dialogue.ask(probe, timeoutMs, false);
+      dialogue.ended = true;
+      dialogue.close();
+      this.#open.delete(dialogue);
+      if (dialogue.bytes.length > 0) this.#further.push(dialogue);
+    }
   }
 
   #betterProbe(best: Dialogue): Probe | null {
@@ -278,9 +310,13 @@ class PortInterview {
     const best = this.#best();
     const telling = this.#finished.filter((dialogue) => value(dialogue) > 0);
     const chosen = telling.filter(
-      (each) => each === best || (each.unfinished && best?.probe === nextOf(each.probe)?.name),
+      (each) =>
+        each === best ||
+        (each.unfinished && best?.probe === nextOf(each.probe)?.name) ||
+        (best?.unfinished && each.probe === nextOf(best.probe)?.name),
     );
-    if (chosen.length > 0) return chosen.map((dialogue) => dialogue.toBanner(this.#endpoint, this.#tlsError));
+    const all = [...chosen, ...this.#further];
+    if (all.length > 0) return all.map((dialogue) => dialogue.toBanner(this.#endpoint, this.#tlsError));
     return [emptyBanner(this.#endpoint, this.#tlsError)];
   }
 }

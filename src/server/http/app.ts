@@ -161,7 +161,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   moduleRoutes(app, installed);
   profileRoutes(app);
   pluginRoutes(app);
-  vulndbRoutes(app);
+  vulndbRoutes(app, context);
 }
 
 function acceptJsonOnly(app: App): void {

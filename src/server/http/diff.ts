@@ -35,7 +35,22 @@ const listedFinding = Type.Object({
 const diffSchema = Type.Object({
   scan_id: Type.String(),
   against: Type.String(),
-  hosts: Type.Object({ added: Type.Array(host), removed: Type.Array(host) }),
+  hosts: Type.Object({
+    added: Type.Array(host),
+    removed: Type.Array(host),
+    moved: Type.Optional(
+      Type.Array(
+        Type.Object({
+          before: host,
+          after: host,
+          by: Type.Array(Type.Object({ kind: Type.String(), value: Type.String() })),
+        }),
+        {
+          description: 'removed hosts that are there again under an added address, and what they took along',
+        },
+      ),
+    ),
+  }),
   ports: Type.Object({
     added: Type.Array(listedPort),
     removed: Type.Array(listedPort),

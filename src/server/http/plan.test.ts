@@ -66,6 +66,8 @@ describe('POST /api/v1/scans/plan', () => {
       ['banner_grabber', null],
       ['fingerprint_coordinator', 'fingerprinting is off'],
       ['asset_profiler', 'no running node provides service_fingerprints'],
+      ['os_classifier', 'no running node provides service_fingerprints'],
+      ['device_classifier', 'no running node provides service_fingerprints'],
       ['json_reporter', null],
     ]);
     expect(data.nodes[3].options.max_protocols).toBe(2);

@@ -9,7 +9,7 @@ import { scanIdParams } from './schemas.ts';
 const recordMembers = Type.Object({
   records: Type.Array(
     Type.Object(
-      { type: Type.Enum(['host', 'port', 'vulnerability', 'error']), timestamp: Type.String() },
+      { type: Type.Enum(['host', 'port', 'vulnerability', 'compliance', 'error']), timestamp: Type.String() },
       { additionalProperties: true, description: 'as in the JSON Lines of the results' },
     ),
   ),
@@ -24,7 +24,7 @@ export function recordRoutes(app: App): void {
     schema: {
       summary: 'List the records of a scan page by page',
       description:
-        'Errors first, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
+        'Errors first, then what was judged by frameworks, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
         'records come in between; the pages of an ended scan stay as they are.',
       params: scanIdParams,
       querystring: Type.Object(pageQuery),

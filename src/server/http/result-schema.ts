@@ -47,12 +47,27 @@ const hostSchema = Type.Object({
   os: orNull(
     Type.Object({ family: Type.String(), distribution: nullableText, version: nullableText, confidence }),
   ),
+  os_evidence: Type.Optional(Type.Array(openObject)),
   device_type: nullableText,
+  device_evidence: Type.Optional(Type.Array(openObject)),
+  identity: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), value: Type.String() }))),
   port_counts: orNull(portFigures),
   udp_port_counts: Type.Optional(portFigures),
   all_ports_open: Type.Boolean(),
   ports: Type.Array(portSchema),
   vulnerabilities: Type.Array(openObject),
+});
+
+const complianceSchema = Type.Object({
+  host: nullableText,
+  port: orNull(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  framework: Type.String(),
+  control: Type.String(),
+  title: Type.String(),
+  status: Type.Enum(['fail', 'pass', 'not_assessed']),
+  description: Type.String(),
+  severity: nullableText,
+  finding_ids: Type.Array(Type.String()),
 });
 
 const resultSchema = Type.Object({
@@ -75,7 +90,7 @@ const resultSchema = Type.Object({
     ),
   }),
   results: Type.Array(hostSchema),
-  compliance: Type.Array(openObject),
+  compliance: Type.Array(complianceSchema),
   errors: Type.Array(
     Type.Object({ target: nullableText, code: Type.String(), message: Type.String(), node: nullableText }),
   ),

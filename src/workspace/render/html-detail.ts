@@ -1,3 +1,4 @@
+import { systemText } from '../../domain/asset.ts';
 import { type Finding, type Severity, severities } from '../../domain/finding.ts';
 import type { HostRow, PortRow } from '../../domain/result.ts';
 import { htmlLines, htmlText, shortened } from './html-text.ts';
@@ -14,13 +15,12 @@ export function hostHeader(row: HostRow): string {
   const anchor = row.hostnames?.length
     ? ` <small>${htmlText(shortened(row.hostnames.join(', '), 600))}</small>`
     : '';
-  const os = row.os && [row.os.family, row.os.distribution, row.os.version].filter(Boolean).join(' ');
   const facts: [string, string | null | undefined][] = [
     ['State', row.state],
     ['Latency', typeof row.latency_ms === 'number' ? `${row.latency_ms.toFixed(2)} ms` : null],
     ['Found by', row.method],
-    ['System', os && `${os} (${confidenceText(row.os?.confidence)})`],
-    ['Device', row.device_type],
+    ['System', row.os && `${systemText(row.os)} (${confidenceText(row.os.confidence)})`],
+    ['Device', row.device_type === 'unknown' ? null : row.device_type],
     ['MAC', [row.mac, row.vendor].filter(Boolean).join(' ')],
     [
       'Applications',
@@ -28,11 +28,32 @@ export function hostHeader(row: HostRow): string {
     ],
     ['Functions', row.functions?.join(', ')],
     ['Ports', portCounts(row)],
+    ['System by', evidenceText(row.os_evidence, systemText)],
+    ['Device by', evidenceText(row.device_evidence, ({ device_type }) => device_type)],
+    ['Identity', row.identity?.map(({ kind, value }) => `${kind.replaceAll('_', ' ')} ${value}`).join(', ')],
   ];
   const liar = row.all_ports_open
     ? '<p><strong>This host accepts nearly every port:</strong> open ports are no evidence of services here.</p>'
     : '';
   return `<header><h3 class="mono">${htmlText(row.host)}${anchor}</h3>${pairs(facts)}${liar}</header>\n`;
+}
+
+/** Things that speak for a verdict that are shown. */
+const shownEvidenceLimit = 5;
+/** Characters of one of them. */
+const shownEvidenceLength = 100;
+
+/** What speaks for a verdict, and for another one: `22/tcp: linux debian 12 (90 %) by SSH-2.0-...`. */
+function evidenceText<E extends { source: string; weight: number; evidence: string }>(
+  evidence: readonly E[] | undefined,
+  says: (item: E) => string,
+): string {
+  const items = (evidence ?? []).map((item) => {
+    const proof = shortened(item.evidence, shownEvidenceLength);
+    return `${says(item)} ${confidenceText(item.weight)} by ${item.source}: ${proof}`;
+  });
+  const more = items.length - shownEvidenceLimit;
+  return items.slice(0, shownEvidenceLimit).join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
 
 function portCounts({ port_counts }: HostRow): string {
@@ -59,11 +80,23 @@ export function portRows(row: PortRow, anchor: string): string {
 }
 
 function bannerBlock({ banner, truncated, partial }: PortRow): string {
-  const text = (banner ?? '').trimEnd();
-  if (text === '') return '';
-  const marks = [truncated && 'cut short by a limit', partial && 'the connection broke'].filter(Boolean);
+  const whole = (banner ?? '').trimEnd();
+  if (whole === '') return '';
+  const text = textPart(whole);
+  const marks = [
+    text !== whole && 'binary data follows, see the JSON form',
+    truncated && 'cut short by a limit',
+    partial && 'the connection broke',
+  ].filter(Boolean);
   const note = marks.length === 0 ? '' : `<small>${marks.join(', ')}</small>`;
   return `<pre>${htmlLines(shortened(text, shownBannerLimit))}</pre>${note}`;
+}
+
+/** The lines before the first one with a NUL byte: what follows a greeting of text is for programs. */
+function textPart(banner: string): string {
+  const nul = banner.indexOf('\\x00');
+  const end = nul === -1 ? -1 : banner.lastIndexOf('\n', nul);
+  return end <= 0 ? banner : banner.slice(0, end).trimEnd();
 }
 
 /** Nested facts as `a.b.c: value`, as many as are shown. */
@@ -77,8 +110,8 @@ function factList(title: string, facts: Record<string, unknown> | null | undefin
 
 function collectFacts(found: [string, string][], name: string, value: unknown): void {
   if (found.length > shownFactLimit || value === null || value === undefined || value === '') return;
-  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) {
-    if (value.length > 0) found.push([name, shortened(value.join(', '), shownFactLength)]);
+  if (Array.isArray(value) && value.every(isShort)) {
+    if (value.length > 0) found.push([name, shortened(value.map(itemText).join(', '), shownFactLength)]);
   } else if (typeof value === 'object') {
     for (const [member, inner] of Object.entries(value)) {
       collectFacts(found, name === '' ? member : `${name}.${member}`, inner);
@@ -88,11 +121,33 @@ function collectFacts(found: [string, string][], name: string, value: unknown): 
   }
 }
 
+/** A plain value, or an object of two plain members such as name and version. */
+function isShort(item: unknown): boolean {
+  if (typeof item !== 'object' || item === null) return true;
+  const members = Object.values(item);
+  return (
+    !Array.isArray(item) &&
+    members.length <= 2 &&
+    members.every((member) => typeof member !== 'object' || member === null)
+  );
+}
+
+function itemText(item: unknown): string {
+  if (typeof item !== 'object' || item === null) return String(item);
+  return Object.values(item)
+    .filter((member) => member !== null && member !== '')
+    .join(' ');
+}
+
+/** Names and values that are longer together have a line of their own, characters. */
+const columnCharacters = 46;
+
 function pairs(facts: readonly [string, string | null | undefined][]): string {
   const given = facts.filter(([, value]) => value !== null && value !== undefined && value !== '');
   if (given.length === 0) return '';
   const lines = given.map(
-    ([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`,
+    ([name, value]) =>
+      `<div${name.length + (value ?? '').length > columnCharacters ? ' class="wide"' : ''}><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`,
   );
   return `<dl class="pairs">${lines.join('')}</dl>`;
 }

@@ -72,6 +72,7 @@ th.num{text-align:right}
 .host td:first-child,.host th:first-child{padding-left:1.25rem}
 .pairs{display:grid;grid-template-columns:repeat(auto-fill,minmax(19rem,1fr));gap:.15rem 1.4rem;margin:.5rem 0;font-size:.9rem}
 .pairs div{display:flex;gap:.6em}
+.pairs .wide{grid-column:1/-1}
 .pairs dt{flex:none;max-width:50%}
 pre{margin:.4rem 0;padding:.6rem .8rem;background:var(--code);border-radius:8px;font-size:.85rem;line-height:1.45;
 white-space:pre-wrap;overflow-wrap:anywhere;max-height:16rem;overflow-y:auto}

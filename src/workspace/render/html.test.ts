@@ -53,6 +53,56 @@ describe('HTML report', () => {
     expect(page).toContain('<li>see the manual</li>');
   });
 
+  it('carries the notice of NVD where imported data was used', async () => {
+    const catalogue_version = '2026-11-21+vulndb@20261121T120000Z-a1b2c3';
+    expect(await render([], { summary: { ...head.summary, catalogue_version } })).toContain(
+      'uses data from the NVD API but is not endorsed or certified by the NVD',
+    );
+    expect(await render([])).not.toContain('NVD');
+  });
+
+  it('shows kind and system of a host, why, and what identifies it; all of it as text', async () => {
+    const system = { family: 'windows', distribution: 'windows server', version: '2022' };
+    const source = '3389/tcp';
+    const page = await render([
+      {
+        ...host,
+        os: { ...system, confidence: 0.9 },
+        os_evidence: [{ ...system, weight: 0.9, source, evidence: '<b>10.0.20348', rule: 'r' }],
+        device_type: 'server',
+        device_evidence: Array.from({ length: 9 }, (_, n) => ({
+          device_type: 'server' as const,
+          weight: 0.5,
+          source: `${n}/tcp`,
+          evidence: 'x',
+          rule: 'r',
+        })),
+        identity: [{ kind: 'ssh_host_key', value: 'ssh-ed25519 abc' }],
+      },
+    ]);
+    expect(page).toContain('<td role="cell">server, windows server 2022</td>');
+    expect(page).toContain('<dd>windows server 2022 (90 %)</dd>');
+    expect(page).toContain('windows server 2022 90 % by 3389/tcp: &lt;b&gt;10.0.20348');
+    expect(page).toContain('server 50 % by 4/tcp: x; and 4 more');
+    expect(page).toContain('ssh host key ssh-ed25519 abc');
+    const unknown = await render([{ ...host, device_type: 'unknown' }]);
+    expect(unknown).not.toContain('<dt>Device</dt>');
+  });
+
+  it('shows the text of a banner and leaves what is for programs to the JSON form', async () => {
+    const page = await render([
+      host,
+      port(22, {
+        banner: 'SSH-2.0-x\r\n\\x00\\x00\\x04L',
+        attributes: { ssh: { host_keys: [{ type: 'a', sha256: 'b' }] } },
+      }),
+      port(23, { banner: '\\x00\\x01' }),
+    ]);
+    expect(page).toContain('<pre>SSH-2.0-x</pre><small>binary data follows, see the JSON form</small>');
+    expect(page).toContain('<pre>\\x00\\x01</pre>');
+    expect(page).toContain('<dt>ssh.host_keys</dt><dd>a b</dd>');
+  });
+
   it('links every entry of its tables to a place that exists once', async () => {
     const page = await render([
       host,

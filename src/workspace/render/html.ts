@@ -1,7 +1,9 @@
+import { kindText } from '../../domain/asset.ts';
 import { type Finding, type Severity, severities } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { completeRow } from '../row-line.ts';
 import { generator } from './generator.ts';
+import { ComplianceTable } from './html-compliance.ts';
 import { findingBlock, hostHeader, portRows, severityOf, shareText } from './html-detail.ts';
 import { reportStyle } from './html-style.ts';
 import { htmlText, shortened } from './html-text.ts';
@@ -116,14 +118,21 @@ function targetsText(targets: string[]): string {
   return more > 0 ? `${named} and ${countText(more)} more` : named;
 }
 
-function pageEnd({ scan_id }: ReportHead): string {
+function pageEnd({ scan_id, summary }: ReportHead): string {
   return `</main>
 <footer><p>Made by ${htmlText(`${generator.name} ${generator.version}`)} from scan ${htmlText(scan_id)}. Text of scanned
-machines is shown as text; characters that cannot be seen appear as <code>\\xNN</code> or <code>\\u{…}</code>.</p></footer>
+machines is shown as text; characters that cannot be seen appear as <code>\\xNN</code> or <code>\\u{…}</code>.</p>${dataNotice(summary.catalogue_version)}</footer>
 </div>
 </body>
 </html>
 `;
+}
+
+/** NVD asks for these words where its data is shown, and FIRST for credit. */
+function dataNotice(catalogue: string): string {
+  if (!catalogue.includes('+vulndb@')) return '';
+  return `
+<p>This product uses data from the NVD API but is not endorsed or certified by the NVD. EPSS scores come from FIRST.</p>`;
 }
 
 function summarySection(head: ReportHead): string {
@@ -207,11 +216,13 @@ const cellLength = 300;
 class Overview {
   readonly #findings = new TopList<ListedFinding>(maxListedFindings, byUrgency);
   readonly #hosts = new TopList<ListedHost>(maxListedHosts, byWorstFinding);
+  readonly #compliance = new ComplianceTable();
   #host: ListedHost | null = null;
   #places = 0;
 
   add(row: ResultRow): void {
-    if (row.type === 'error' || row.type === 'summary') return;
+    if (row.type === 'compliance') this.#compliance.add(row);
+    if (row.type === 'error' || row.type === 'compliance' || row.type === 'summary') return;
     if (row.type === 'host' || this.#host?.host !== row.host) this.#open(row);
     if (row.type === 'port' && this.#host) this.#host.ports += 1;
     if (row.type === 'vulnerability') this.#addFinding(row);
@@ -221,15 +232,13 @@ class Overview {
     if (this.#host) this.#hosts.add(this.#host);
     this.#host = null;
     yield* this.#findingSection(evaluated);
+    yield* this.#compliance.section();
     yield* this.#hostSection();
   }
 
   #open(row: HostRow | PortRow | VulnerabilityRow): void {
     if (this.#host) this.#hosts.add(this.#host);
     const known = row.type === 'host' ? row : null;
-    const os = known?.os
-      ? [known.os.family, known.os.distribution, known.os.version].filter(Boolean).join(' ')
-      : '';
     const names = known?.hostnames ?? [];
     this.#host = {
       host: row.host,
@@ -237,10 +246,7 @@ class Overview {
         names.length > 1 ? `${names[0]} and ${names.length - 1} more` : (names[0] ?? ''),
         cellLength,
       ),
-      kind: shortened(
-        [known?.device_type, os].filter((part) => part && part !== 'unknown').join(', '),
-        cellLength,
-      ),
+      kind: shortened(known ? kindText(known) : '', cellLength),
       ports: 0,
       allPortsOpen: known?.all_ports_open ?? false,
       place: this.#places++,
@@ -397,6 +403,7 @@ class DetailBody {
         return this.#expectHost(row) + this.#openPort(completeRow(row));
       case 'vulnerability':
         return this.#expectHost(row) + this.#finding(completeRow(row));
+      case 'compliance':
       case 'summary':
         return '';
     }

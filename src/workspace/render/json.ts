@@ -1,5 +1,14 @@
-import type { ErrorRow, HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import type { Finding } from '../../domain/finding.ts';
+import type {
+  ComplianceRow,
+  ErrorRow,
+  HostRow,
+  PortRow,
+  ResultRow,
+  VulnerabilityRow,
+} from '../../domain/result.ts';
 import { completeRow, jsonText } from '../row-line.ts';
+import { mostUrgentFirst } from './finding-order.ts';
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
@@ -34,7 +43,7 @@ const prettyLayout: JsonLayout = {
   colon: ': ',
 };
 
-/** Errors stand before `results`, as they do in the rows: so nothing has to be kept until the end. */
+/** Errors and compliance stand before `results`, as they do in the rows: so nothing has to be kept until the end. */
 async function* jsonDocument(
   head: ResultHead,
   rows: AsyncIterable<ResultRow>,
@@ -42,7 +51,7 @@ async function* jsonDocument(
 ): AsyncGenerator<string> {
   const { line, colon } = layout;
   const { scan_id, timestamp, status, partial, targets, summary, warnings } = head;
-  const fields = { scan_id, timestamp, status, partial, targets, summary, warnings, compliance: [] };
+  const fields = { scan_id, timestamp, status, partial, targets, summary, warnings };
   const members = Object.entries(fields).map(
     ([name, value]) => `${field(layout, 1, name)}${layout.value(value, 1)},`,
   );
@@ -56,11 +65,15 @@ function field(layout: JsonLayout, depth: number, name: string): string {
   return `${layout.line(depth)}${JSON.stringify(name)}${layout.colon}`;
 }
 
-/** The lists `errors` and `results`, row by row. */
+/** The lists in the order of their rows. */
+const lists = ['errors', 'compliance', 'results'] as const;
+type List = (typeof lists)[number];
+
+/** The lists of a document, row by row. */
 class JsonBody {
   readonly #layout: JsonLayout;
-  #inResults = false;
-  /** Elements so far of the list that is being written: errors or hosts. */
+  #list: List = 'errors';
+  /** Elements so far of the list that is being written. */
   #elements = 0;
   #host: OpenHost | null = null;
 
@@ -71,17 +84,18 @@ class JsonBody {
   add(row: ResultRow): string {
     switch (row.type) {
       case 'error':
-        if (this.#inResults) throw new Error('Errors come before hosts, in the order of mergedRows.');
-        return this.#element(errorObject(row));
+        return this.#goTo('errors') + this.#element(errorObject(row));
+      case 'compliance':
+        return this.#goTo('compliance') + this.#element(complianceObject(row));
       case 'summary':
         return '';
       default:
-        return this.#startResults() + this.#addToHost(row);
+        return this.#goTo('results') + this.#addToHost(row);
     }
   }
 
   end(): string {
-    return `${this.#startResults()}${this.#endHost()}${this.#endList()}`;
+    return `${this.#goTo('results')}${this.#endHost()}${this.#endList()}`;
   }
 
   #element(value: object): string {
@@ -94,12 +108,17 @@ class JsonBody {
     return `${comma}${this.#layout.line(2)}`;
   }
 
-  #startResults(): string {
-    if (this.#inResults) return '';
-    const end = this.#endList();
-    this.#inResults = true;
-    this.#elements = 0;
-    return `${end},${field(this.#layout, 1, 'results')}[`;
+  /** Ends the lists before this one, and begins it. */
+  #goTo(list: List): string {
+    let text = '';
+    while (this.#list !== list) {
+      const next = lists[lists.indexOf(this.#list) + 1];
+      if (next === undefined) throw new Error('Errors and compliance come before hosts, as in mergedRows.');
+      text += `${this.#endList()},${field(this.#layout, 1, next)}[`;
+      this.#list = next;
+      this.#elements = 0;
+    }
+    return text;
   }
 
   #endList(): string {
@@ -133,8 +152,8 @@ class OpenHost {
   readonly #layout: JsonLayout;
   #ports = 0;
   #port: PortRow | null = null;
-  #portFindings: object[] = [];
-  #hostFindings: object[] = [];
+  #portFindings: Finding[] = [];
+  #hostFindings: Finding[] = [];
 
   constructor(row: HostRow, layout: JsonLayout) {
     this.address = row.host;
@@ -165,14 +184,14 @@ class OpenHost {
     const lastPort = this.#endPort();
     const { value, line } = this.#layout;
     const endPorts = `${this.#ports === 0 ? '' : line(3)}]`;
-    const findings = `${field(this.#layout, 3, 'vulnerabilities')}${value(this.#hostFindings, 3)}`;
+    const findings = `${field(this.#layout, 3, 'vulnerabilities')}${value(urgentFirst(this.#hostFindings), 3)}`;
     return `${lastPort}${endPorts},${findings}${line(2)}}`;
   }
 
   #endPort(): string {
     if (this.#port === null) return '';
     const { type: _type, timestamp: _timestamp, host: _host, ...fields } = completeRow(this.#port);
-    const text = this.#layout.value({ ...fields, vulnerabilities: this.#portFindings }, 4);
+    const text = this.#layout.value({ ...fields, vulnerabilities: urgentFirst(this.#portFindings) }, 4);
     const comma = this.#ports === 0 ? '' : ',';
     this.#ports += 1;
     this.#port = null;
@@ -181,7 +200,16 @@ class OpenHost {
   }
 }
 
+function complianceObject(row: ComplianceRow): object {
+  const { type: _type, timestamp: _timestamp, ...fields } = completeRow(row);
+  return fields;
+}
+
 function errorObject(row: ErrorRow): object {
   const { target, code, message, node } = completeRow(row);
   return { target, code, message, node };
+}
+
+function urgentFirst(findings: readonly Finding[]): Finding[] {
+  return mostUrgentFirst(findings, (finding) => finding);
 }

@@ -1,0 +1,174 @@
+/** What came of asking for a feed. */
+export interface Download {
+  status: number;
+  headers: Headers;
+  body: AsyncIterable<Uint8Array>;
+}
+
+export interface DownloadOptions {
+  headers?: Record<string, string>;
+  /** Redirects that are followed; one away from https never is. */
+  redirects: number;
+  /** Longest silence of the other side, milliseconds. */
+  idleMs: number;
+  /** Longest time for all of it, milliseconds. */
+  totalMs: number;
+  signal: AbortSignal;
+}
+
+interface ProblemDetails {
+  timedOut: boolean;
+  retryAfterMs: number | null;
+  cause: unknown;
+}
+
+/** Why a feed could not be had. */
+export class DownloadProblem extends Error {
+  /** Whether it may be otherwise in a while. */
+  readonly passing: boolean;
+  /** The other side was silent or slow. */
+  readonly timedOut: boolean;
+  /** Milliseconds that the other side asks to wait; null = it did not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, passing: boolean, more: Partial<ProblemDetails> = {}) {
+    super(message, { cause: more.cause });
+    this.name = 'DownloadProblem';
+    this.passing = passing;
+    this.timedOut = more.timedOut ?? false;
+    this.retryAfterMs = more.retryAfterMs ?? null;
+  }
+}
+
+/** Answers after which the same question may be asked again. NVD throttles with 403. */
+const passingStatus = new Set([403, 408, 425, 429, 500, 502, 503, 504]);
+/** Characters of the reason that NVD states in a header. */
+const reasonLimit = 200;
+
+/**
+ * Asks for a feed; 200 and 304 come back, everything else is thrown. The body ends with an error when the other side
+ * falls silent or goes on for too long.
+ *
+ * @throws DownloadProblem
+ */
+export async function fetchFeed(url: string, options: DownloadOptions): Promise<Download> {
+  const watch = new Watch(options);
+  try {
+    const answer = await follow(url, options, watch);
+    const { status, headers } = answer;
+    if (status !== 200 && status !== 304) {
+      void answer.body?.cancel().catch(() => undefined);
+      throw refusal(status, headers);
+    }
+    return { status, headers, body: watchedBody(answer, watch) };
+  } catch (error) {
+    watch.stop();
+    throw problemOf(error, watch);
+  }
+}
+
+async function follow(url: string, options: DownloadOptions, watch: Watch): Promise<Response> {
+  let { target, authorization } = withoutCredentials(url);
+  for (let hop = 0; ; hop++) {
+    const headers = new Headers(options.headers);
+    headers.set('user-agent', 'portolan');
+    if (authorization !== null) headers.set('authorization', authorization);
+    const answer = await fetch(target, { headers, redirect: 'manual', signal: watch.signal });
+    const location = answer.headers.get('location');
+    if (![301, 302, 303, 307, 308].includes(answer.status) || location === null) return answer;
+    void answer.body?.cancel().catch(() => undefined);
+    if (hop >= options.redirects)
+      throw new DownloadProblem('the answer leads elsewhere, which is not followed', false);
+    const next = new URL(location, target);
+    if (next.protocol !== 'https:' && (target.protocol === 'https:' || next.protocol !== 'http:')) {
+      throw new DownloadProblem('the answer leads away from https, which is not followed', false);
+    }
+    // Name and password are for the host that they were given for.
+    if (next.origin !== target.origin) authorization = null;
+    target = next;
+  }
+}
+
+/** `fetch` refuses URLs with a name and a password in them. */
+function withoutCredentials(url: string): { target: URL; authorization: string | null } {
+  const target = new URL(url);
+  const { username, password } = target;
+  if (username === '' && password === '') return { target, authorization: null };
+  target.username = '';
+  target.password = '';
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { target, authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+function refusal(status: number, headers: Headers): DownloadProblem {
+  const reason = headers.get('message')?.slice(0, reasonLimit);
+  const text = `the answer was ${status}${reason ? ` (${reason})` : ''}`;
+  const retryAfterMs = retryAfter(headers.get('retry-after'));
+  return new DownloadProblem(text, passingStatus.has(status), { retryAfterMs });
+}
+
+/** Seconds or a date. */
+function retryAfter(text: string | null): number | null {
+  if (text === null) return null;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
+}
+
+async function* watchedBody(answer: Response, watch: Watch): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of answer.body ?? []) {
+      watch.heard();
+      yield chunk as Uint8Array;
+      watch.heard();
+    }
+  } catch (error) {
+    throw problemOf(error, watch);
+  } finally {
+    watch.stop();
+  }
+}
+
+/** Ends a download that is silent or takes too long. */
+class Watch {
+  readonly #abort = new AbortController();
+  readonly #total: NodeJS.Timeout;
+  readonly #idle: NodeJS.Timeout;
+  readonly signal: AbortSignal;
+  readonly #outer: AbortSignal;
+  reason: string | null = null;
+
+  constructor({ idleMs, totalMs, signal }: DownloadOptions) {
+    this.#outer = signal;
+    this.signal = AbortSignal.any([signal, this.#abort.signal]);
+    this.#idle = setTimeout(() => this.#end(`nothing came for ${idleMs / 1000} s`), idleMs);
+    this.#total = setTimeout(() => this.#end(`it took longer than ${totalMs / 1000} s`), totalMs);
+  }
+
+  get canceled(): boolean {
+    return this.#outer.aborted;
+  }
+
+  heard(): void {
+    this.#idle.refresh();
+  }
+
+  stop(): void {
+    clearTimeout(this.#idle);
+    clearTimeout(this.#total);
+  }
+
+  #end(reason: string): void {
+    this.reason = reason;
+    this.#abort.abort();
+  }
+}
+
+function problemOf(error: unknown, watch: Watch): unknown {
+  if (error instanceof DownloadProblem) return error;
+  if (watch.canceled) return new DownloadProblem('it was broken off', false, { cause: error });
+  if (watch.reason !== null) return new DownloadProblem(watch.reason, true, { timedOut: true, cause: error });
+  const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
+  const code = cause?.code ?? cause?.message ?? (error as Error).message;
+  return new DownloadProblem(`it cannot be reached (${code})`, true, { cause: error });
+}

@@ -1,0 +1,52 @@
+import type { Config } from '../config/schema.ts';
+import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
+import { vulndbFolder } from './vulndb-folder.ts';
+
+/** The vulnerability data of one scan: opened when it is first asked for, and the same until its end. */
+export class ScanVulnerabilities {
+  readonly #config: Config;
+  readonly #onProblem: (problem: string) => void;
+  #source: Promise<CveSource> | null = null;
+  #generation: string | null = null;
+  #close: () => void = () => undefined;
+
+  /** @param onProblem told when the imported data cannot be used and the builtin catalogue stands in for it */
+  constructor(config: Config, onProblem: (problem: string) => void) {
+    this.#config = config;
+    this.#onProblem = onProblem;
+  }
+
+  /** The imported data with the builtin catalogue, or that alone. */
+  source(): Promise<CveSource> {
+    this.#source ??= this.#open();
+    return this.#source;
+  }
+
+  /** The generation of the imported data that the scan uses; null = none, or nobody asked. */
+  get generation(): string | null {
+    return this.#generation;
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  async #open(): Promise<CveSource> {
+    const [{ openVulndb }, { withBuiltin }] = await Promise.all([
+      import('../knowledge/vulndb/generation.ts'),
+      import('../knowledge/vulndb/with-builtin.ts'),
+    ]);
+    try {
+      const imported = await openVulndb(vulndbFolder(this.#config));
+      if (imported) {
+        this.#generation = imported.version;
+        this.#close = () => imported.close();
+      }
+      return withBuiltin(imported);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#onProblem(`the imported vulnerability data is not used: ${reason}`);
+      return withBuiltin(null);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { certificateChecks } from './certificate.ts';
+import type { Check } from './check.ts';
+import { dataStoreChecks } from './data-store.ts';
+import { managementChecks } from './management.ts';
+import { remoteAccessChecks } from './remote-access.ts';
+import { versionDisclosure } from './version-disclosure.ts';
+import { webChecks } from './web.ts';
+
+/** The checks over answers, by family. */
+export const checkFamilies: Readonly<Record<string, readonly Check[]>> = {
+  'Stores of data': dataStoreChecks,
+  'Management, shares and name service': managementChecks,
+  'Remote access': remoteAccessChecks,
+  Web: webChecks,
+  Certificates: certificateChecks,
+};
+
+export const checks: readonly Check[] = Object.values(checkFamilies).flat();
+
+/** Every id that may be asked for. */
+export const checkIds: readonly string[] = [...checks.map(({ id }) => id), versionDisclosure.id];

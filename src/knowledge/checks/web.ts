@@ -1,0 +1,120 @@
+import { furtherNames } from '../probes.ts';
+import type { HttpFacts } from '../protocols/http.ts';
+import { type Answer, type Check, evidence } from './check.ts';
+
+/** Pages that servers show until someone puts another one there: in the title, or in the first bytes of the body. */
+const defaultPages: readonly { server: string; mark: RegExp }[] = [
+  {
+    server: 'nginx',
+    mark: /<title>(?:Welcome to nginx!?|Test Page for the Nginx HTTP Server[^<]{0,60})<\/title>/i,
+  },
+  { server: 'OpenResty', mark: /<title>Welcome to OpenResty!?<\/title>/i },
+  {
+    server: 'Apache',
+    mark: /<title>(?:Apache2? [\w ]{0,30}Default Page[^<]{0,60}|Test Page for the (?:Apache )?HTTP Server[^<]{0,60}|HTTP Server Test Page[^<]{0,60})<\/title>/i,
+  },
+  { server: 'Apache', mark: /^\s*<html>\s*<body>\s*<h1>It works!<\/h1>/i },
+  {
+    server: 'IIS',
+    mark: /<title>(?:IIS(?: ?\d{0,2}(?:\.\d)?| Windows(?: Server)?)|Microsoft Internet Information Services[^<]{0,30})<\/title>/i,
+  },
+  { server: 'Tomcat', mark: /<title>Apache Tomcat(?:\/[\d.]{1,20})?<\/title>/i },
+  {
+    server: 'lighttpd',
+    mark: /<title>(?:Welcome page|Powered by lighttpd|Placeholder page)<\/title>[^]{0,4000}lighttpd/i,
+  },
+  { server: 'Caddy', mark: /<title>Caddy works!<\/title>/i },
+  { server: 'Jetty', mark: /<title>(?:Welcome to )?Jetty(?: \d[\w.]{0,20})?[^<]{0,30}<\/title>/i },
+  { server: 'XAMPP', mark: /<title>Welcome to XAMPP<\/title>/i },
+  {
+    server: 'Plesk',
+    mark: /<title>(?:Default Parallels Plesk[^<]{0,40}|Web Server's Default Page)<\/title>/i,
+  },
+  { server: 'cPanel', mark: /<title>(?:Default Web Site Page|Default WebSite Page)<\/title>/i },
+];
+
+const listingTitle =
+  /<title>\s*(?:Index of \/|Directory listing for \/|Directory: \/|Listing directory \/|\S{1,100} - \/\s*<)/i;
+
+/** What web servers tell or leave out. */
+export const webChecks: readonly Check[] = [
+  {
+    id: 'http-security-headers',
+    title: 'Security headers are missing',
+    severity: 'low',
+    confidence: 0.9,
+    remediation:
+      'Send Content-Security-Policy (with frame-ancestors), X-Content-Type-Options: nosniff, and over TLS Strict-Transport-Security.',
+    references: ['https://owasp.org/www-project-secure-headers/'],
+    prove(answer) {
+      const facts = ownPage(answer);
+      if (!facts || !/^text\/html\b/i.test(facts.headers['content-type'] ?? '')) return null;
+      const missing = missingHeaders(facts, answer.secure);
+      return missing.length === 0 ? null : `HTTP ${facts.status}, missing: ${missing.join(', ')}`;
+    },
+  },
+  {
+    id: 'http-basic-auth-cleartext',
+    title: 'Passwords are asked for over HTTP without TLS',
+    severity: 'medium',
+    confidence: 0.97,
+    remediation: 'Serve what needs a password over TLS only.',
+    references: ['https://datatracker.ietf.org/doc/html/rfc7617#section-4'],
+    prove(answer) {
+      if (answer.secure) return null;
+      const challenge = face(answer)?.auth.find(({ scheme }) => scheme.toLowerCase() === 'basic');
+      return challenge ? evidence(`WWW-Authenticate: Basic realm="${challenge.realm ?? ''}"`) : null;
+    },
+  },
+  {
+    id: 'http-default-page',
+    title: 'The web server shows the page that it came with',
+    severity: 'info',
+    confidence: 0.9,
+    remediation: 'Take servers that nobody uses off the network; replace the page where the server is used.',
+    references: ['https://cwe.mitre.org/data/definitions/1188.html'],
+    prove(answer) {
+      if (ownPage(answer) === null) return null;
+      for (const { server, mark } of defaultPages) {
+        const match = mark.exec(answer.page);
+        if (match) return evidence(`${server}: ${match[0].slice(0, 120)}`);
+      }
+      return null;
+    },
+  },
+  {
+    id: 'http-directory-listing',
+    title: 'The web server lists the files of its root folder',
+    severity: 'medium',
+    confidence: 0.9,
+    remediation: 'Turn directory listings off (Options -Indexes, autoindex off), or put an index page there.',
+    references: ['https://cwe.mitre.org/data/definitions/548.html'],
+    prove(answer) {
+      if (ownPage(answer) === null || !/<a\s/i.test(answer.page)) return null;
+      const title = listingTitle.exec(answer.page)?.[0];
+      return title ? evidence(title) : null;
+    },
+  },
+];
+
+/** The answer to the question for the root page, not to a further question. */
+function face({ http, banner }: Answer): HttpFacts | null {
+  return http && !furtherNames.has(banner.probe) ? http.facts : null;
+}
+
+/** The same, when it is a page. */
+function ownPage(answer: Answer): HttpFacts | null {
+  const facts = face(answer);
+  return facts && facts.status >= 200 && facts.status < 300 ? facts : null;
+}
+
+function missingHeaders({ headers }: HttpFacts, secure: boolean): string[] {
+  const policy = headers['content-security-policy'] ?? '';
+  const framed = headers['x-frame-options'] !== undefined || /frame-ancestors/i.test(policy);
+  return [
+    ...(policy === '' ? ['Content-Security-Policy'] : []),
+    ...(framed ? [] : ['X-Frame-Options or frame-ancestors']),
+    ...(/nosniff/i.test(headers['x-content-type-options'] ?? '') ? [] : ['X-Content-Type-Options']),
+    ...(secure && headers['strict-transport-security'] === undefined ? ['Strict-Transport-Security'] : []),
+  ];
+}

@@ -1,0 +1,114 @@
+export const frameworks = ['cis', 'pci', 'nist'] as const;
+export type Framework = (typeof frameworks)[number];
+
+/** Modules whose findings the controls are judged by. */
+export type Judge = 'misconfig_checker' | 'weak_cipher_checker' | 'cve_matcher';
+
+/** What a control asks of a host, as far as it shows on the network. */
+export interface Control {
+  framework: Framework;
+  /** Number of the safeguard, the requirement or the control: `3.10`, `4.2.1`, `SC-8`, `SP 800-52r2 3.1`. */
+  control: string;
+  /** In words of our own. */
+  title: string;
+  /** Findings that break it. `CVE` = every known flaw from `high` on or known to be exploited. */
+  findings: readonly string[];
+  /** Services whose mere presence breaks it. */
+  forbidden?: readonly string[];
+  /** Services that it is about: without one of them on a host there is nothing to judge. */
+  about: 'any' | 'tls' | 'versions' | readonly string[];
+  /** Modules without which it cannot be judged. */
+  judges: readonly Judge[];
+}
+
+/** A requirement that no scan of a network can answer. */
+export interface UnseenControl {
+  framework: Framework;
+  control: string;
+  title: string;
+  reason: string;
+}
+
+/** Services over which strangers read or steer something when nobody asks who they are. */
+export const guardedServices: readonly string[] = [
+  'redis',
+  'memcached',
+  'mongodb',
+  'elasticsearch',
+  'etcd',
+  'docker',
+  'kubernetes',
+  'kubelet',
+  'rsync',
+  'nfs',
+  'rpcbind',
+  'vnc',
+  'x11',
+  'ftp',
+];
+
+/** Data or control without a login. */
+export const unguarded: readonly string[] = [
+  'redis-no-auth',
+  'memcached-no-auth',
+  'mongodb-no-auth',
+  'elasticsearch-no-auth',
+  'etcd-no-auth',
+  'docker-api-no-auth',
+  'kubelet-anonymous',
+  'rsync-modules-listed',
+  'ftp-anonymous',
+  'vnc-no-auth',
+  'x11-open',
+];
+
+/** Names and passwords in clear text. */
+export const clearText: readonly string[] = [
+  'telnet-cleartext',
+  'ftp-cleartext',
+  'http-basic-auth-cleartext',
+];
+
+/** Services that send everything, names and passwords too, in clear text. */
+export const clearTextServices: readonly string[] = ['telnet', 'rlogin', 'rsh', 'rexec'];
+
+/** Services that show whether what they carry is encrypted. */
+export const encryptable: readonly string[] = ['tls', 'ssh', 'ftp', 'smb', ...clearTextServices];
+
+/** Services that hardly anything needs today. */
+export const needlessServices: readonly string[] = [
+  'echo',
+  'discard',
+  'daytime',
+  'chargen',
+  'qotd',
+  'finger',
+  'tftp',
+];
+
+export const oldTls: readonly string[] = ['tls-sslv2', 'tls-sslv3', 'tls-v1-0', 'tls-v1-1'];
+
+export const weakSuites: readonly string[] = [
+  'tls-null',
+  'tls-anonymous',
+  'tls-export',
+  'tls-rc4',
+  'tls-des',
+  'tls-3des',
+];
+
+export const weakSsh: readonly string[] = [
+  'ssh-protocol-1',
+  'ssh-weak-kex',
+  'ssh-weak-host-key',
+  'ssh-weak-cipher',
+  'ssh-weak-mac',
+  'ssh-terrapin',
+];
+
+export const badCertificates: readonly string[] = [
+  'tls-cert-expired',
+  'tls-cert-not-yet-valid',
+  'tls-cert-self-signed',
+  'tls-cert-wrong-name',
+];

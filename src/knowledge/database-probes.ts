@@ -1,0 +1,150 @@
+import type { Probe } from './probes.ts';
+
+/** Questions for databases, caches and what coordinates them. */
+
+/** PRELOGIN, MS-TDS section 2.2.6.5: version, encryption, instance, thread, several results at a time. */
+function tdsPrelogin(): Buffer {
+  const options: [token: number, data: number[]][] = [
+    [0, [16, 0, 0, 0, 0, 0]],
+    // Encryption is not supported: what the server answers is its own wish.
+    [1, [2]],
+    [2, [0]],
+    [3, [0, 0, 0, 0]],
+    [4, [0]],
+  ];
+  const heads: number[] = [];
+  const data: number[] = [];
+  const start = options.length * 5 + 1;
+  for (const [token, value] of options) {
+    const offset = start + data.length;
+    heads.push(token, offset >> 8, offset & 0xff, 0, value.length);
+    data.push(...value);
+  }
+  const body = [...heads, 0xff, ...data];
+  const length = body.length + 8;
+  return Buffer.from([0x12, 1, length >> 8, length & 0xff, 0, 0, 0, 0, ...body]);
+}
+
+/** Connect packet of the Transparent Network Substrate with a command that every listener answers or refuses. */
+function tnsVersion(): Buffer {
+  const command = Buffer.from('(CONNECT_DATA=(COMMAND=version))', 'latin1');
+  const head = Buffer.alloc(58);
+  head.writeUInt16BE(head.length + command.length, 0);
+  head[4] = 1;
+  // Version, lowest version, no options, sizes of the data units, characteristics, byte order mark.
+  for (const [at, value] of [310, 300, 0, 2048, 32_767, 0x7f08, 0, 1].entries())
+    head.writeUInt16BE(value, 8 + 2 * at);
+  head.writeUInt16BE(command.length, 24);
+  head.writeUInt16BE(head.length, 26);
+  return Buffer.concat([head, command]);
+}
+
+/** ApiVersions, version 0: what a broker understands. Client id `portolan`. */
+function kafkaApiVersions(): Buffer {
+  const client = Buffer.from('portolan', 'latin1');
+  const request = Buffer.alloc(14);
+  request.writeUInt32BE(10 + client.length, 0);
+  request.writeUInt16BE(18, 4);
+  request.write('PORT', 8, 'latin1');
+  request.writeUInt16BE(client.length, 12);
+  return Buffer.concat([request, client]);
+}
+
+const mssql: Probe = {
+  name: 'mssql',
+  service: 'mssql',
+  ports: [1433, 1434, 2433],
+  greeting: null,
+  steps: [{ send: tdsPrelogin(), answer: 'tds' }],
+};
+
+const oracle: Probe = {
+  name: 'oracle-tns',
+  service: 'oracle-tns',
+  ports: [1521, 1522, 1525, 1526, 2483],
+  greeting: null,
+  steps: [{ send: tnsVersion(), answer: 'tns' }],
+};
+
+/** OPTIONS of the native protocol, version 4, section 4.1.3: which languages and compressions there are. */
+const cassandra: Probe = {
+  name: 'cassandra',
+  service: 'cassandra',
+  ports: [9042, 9142],
+  greeting: null,
+  steps: [{ send: Buffer.from([4, 0, 0, 0, 5, 0, 0, 0, 0]), answer: 'cassandra' }],
+};
+
+const kafka: Probe = {
+  name: 'kafka',
+  service: 'kafka',
+  ports: [9092, 9093, 9094, 19_092, 29_092],
+  greeting: null,
+  steps: [{ send: kafkaApiVersions(), answer: 'counted' }],
+};
+
+/** The one word of four letters that new versions answer without being told to. */
+const zookeeper: Probe = {
+  name: 'zookeeper',
+  service: 'zookeeper',
+  ports: [2181, 2182],
+  greeting: null,
+  steps: [{ send: 'srvr\n', answer: 'all' }],
+};
+
+/** The four newest generations of the Bolt handshake; the server answers with the one that it chooses. */
+const bolt: Probe = {
+  name: 'bolt',
+  service: 'bolt',
+  ports: [7687],
+  greeting: null,
+  steps: [
+    {
+      send: Buffer.from([0x60, 0x60, 0xb0, 0x17, 0, 4, 4, 5, 0, 2, 4, 4, 0, 0, 1, 4, 0, 0, 0, 3]),
+      answer: 'word',
+    },
+  ],
+};
+
+/** Statistics, among them the version. */
+const beanstalk: Probe = {
+  name: 'beanstalkd',
+  service: 'beanstalkd',
+  ports: [11_300],
+  greeting: null,
+  steps: [{ send: 'stats\r\n', answer: 'all' }],
+  farewell: 'quit\r\n',
+};
+
+/** op_connect of the remote protocol with the versions 10 to 13 and no user; the server accepts or rejects. */
+function firebirdConnect(): Buffer {
+  const word = (...values: number[]) => {
+    const bytes = Buffer.alloc(values.length * 4);
+    for (const [at, value] of values.entries()) bytes.writeUInt32BE(value >>> 0, at * 4);
+    return bytes;
+  };
+  const offers = [10, 0x800b, 0x800c, 0x800d];
+  // op_connect, op_attach, CONNECT_VERSION3, generic architecture, no file name, protocols offered, no user block.
+  const head = word(1, 19, 3, 1, 0, offers.length, 0);
+  const protocols = offers.map((version, preference) => word(version, 1, 0, 5, 2 * (preference + 1)));
+  return Buffer.concat([head, ...protocols]);
+}
+
+const firebird: Probe = {
+  name: 'firebird',
+  service: 'firebird',
+  ports: [3050],
+  greeting: null,
+  steps: [{ send: firebirdConnect(), answer: 'all' }],
+};
+
+export const databaseProbes: readonly Probe[] = [
+  mssql,
+  oracle,
+  cassandra,
+  kafka,
+  zookeeper,
+  bolt,
+  beanstalk,
+  firebird,
+];

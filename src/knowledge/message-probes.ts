@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import type { Probe, Upgrade } from './probes.ts';
+
+/** Questions for message brokers, chat, telephony and media servers. */
+
+/** MQTT 3.1.1 section 3.1: a clean session without name, user or will. */
+const mqttConnect = Buffer.from('\x10\x0c\0\x04MQTT\x04\x02\0\x0a\0\0', 'latin1');
+
+/** Section 3.8: the retained message by which brokers tell their version. */
+function mqttSubscribe(): Buffer {
+  const topic = Buffer.from('$SYS/broker/version', 'latin1');
+  const body = Buffer.concat([Buffer.from([0, 1, 0, topic.length]), topic, Buffer.from([0])]);
+  return Buffer.concat([Buffer.from([0x82, body.length]), body]);
+}
+
+const mqtt: Probe = {
+  name: 'mqtt',
+  service: 'mqtt',
+  ports: [1883, 8883, 1884],
+  greeting: null,
+  steps: [
+    { send: mqttConnect, answer: 'mqtt', proceed: /^\x20\x02[^]\0/ },
+    { send: mqttSubscribe(), answer: 'mqtt-publish' },
+  ],
+  farewell: '\xe0\0',
+};
+
+/** Protocol header of AMQP 0-9-1, section 4.2.2: the server starts with its properties. */
+const amqp: Probe = {
+  name: 'amqp',
+  service: 'amqp',
+  ports: [5672, 5671],
+  greeting: null,
+  steps: [{ send: Buffer.from('AMQP\0\0\x09\x01', 'latin1'), answer: 'amqp' }],
+};
+
+/** RFC 6120 section 4.2: a stream to a name that nobody serves; the server says so in its own words. */
+const xmppStream = (kind: 'client' | 'server') =>
+  `<?xml version='1.0'?><stream:stream to='portolan.invalid' xmlns='jabber:${kind}' ` +
+  "xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>";
+
+/** RFC 6120 section 5.4.2. */
+const xmppTls: Upgrade = {
+  offered: /<starttls xmlns=['"]urn:ietf:params:xml:ns:xmpp-tls['"]/,
+  request: {
+    send: "<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>",
+    answer: 'xml-stream',
+    accepted: /<proceed /,
+  },
+};
+
+const xmpp: Probe = {
+  name: 'xmpp',
+  service: 'xmpp',
+  ports: [5222, 5223],
+  greeting: null,
+  steps: [{ send: xmppStream('client'), answer: 'xml-stream' }],
+  upgrade: xmppTls,
+  farewell: '</stream:stream>',
+};
+
+const xmppServer: Probe = {
+  name: 'xmpp-server',
+  service: 'xmpp-server',
+  ports: [5269],
+  greeting: null,
+  steps: [{ send: xmppStream('server'), answer: 'xml-stream' }],
+  upgrade: xmppTls,
+  farewell: '</stream:stream>',
+};
+
+/** Leaves before it has registered: no name is taken. What the server says meanwhile is often its own. */
+const irc: Probe = {
+  name: 'irc',
+  service: 'irc',
+  ports: [6667, 6697, 6660, 6661, 6662, 6663, 6664, 6665, 6666, 6668, 6669, 194, 7000],
+  greeting: 'line',
+  steps: [{ send: 'VERSION\r\nQUIT\r\n', answer: 'all' }],
+};
+
+/** RFC 3261 section 11. */
+function sipOptions(): string {
+  const tag = randomBytes(6).toString('hex');
+  return [
+    'OPTIONS sip:portolan.invalid SIP/2.0',
+    `Via: SIP/2.0/TCP portolan.invalid;branch=z9hG4bK${tag};rport`,
+    'Max-Forwards: 0',
+    `From: <sip:portolan@portolan.invalid>;tag=${tag}`,
+    'To: <sip:portolan.invalid>',
+    `Call-ID: ${tag}@portolan.invalid`,
+    'CSeq: 1 OPTIONS',
+    'Content-Length: 0',
+    '\r\n',
+  ].join('\r\n');
+}
+
+const sip: Probe = {
+  name: 'sip',
+  service: 'sip',
+  ports: [5060, 5061, 5062],
+  greeting: null,
+  steps: [{ send: sipOptions, answer: 'head' }],
+};
+
+/** RFC 2326 section 10.1. */
+const rtsp: Probe = {
+  name: 'rtsp',
+  service: 'rtsp',
+  ports: [554, 8554, 10_554, 7070],
+  greeting: null,
+  steps: [{ send: 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n', answer: 'head' }],
+};
+
+export const messageProbes: readonly Probe[] = [mqtt, amqp, xmpp, xmppServer, irc, sip, rtsp];

@@ -1,0 +1,300 @@
+import { ber, integer, sequence } from './ber.ts';
+import { kerberosRequest, rootEntrySearch } from './directory-requests.ts';
+import type { Probe } from './probes.ts';
+
+/** Questions for directories, remote calls, agents and small servers. */
+
+/** Attributes of the root entry by which directories tell their maker (RFC 3045, RFC 4512 section 5.1, MS-ADTS). */
+const ldap: Probe = {
+  name: 'ldap',
+  service: 'ldap',
+  ports: [389, 636, 3268, 3269, 1389, 10_389],
+  greeting: null,
+  steps: [
+    {
+      send: rootEntrySearch(
+        'objectClass',
+        'vendorName',
+        'vendorVersion',
+        'namingContexts',
+        'supportedLDAPVersion',
+        'supportedSASLMechanisms',
+        'supportedExtension',
+        'domainControllerFunctionality',
+        'dnsHostName',
+      ),
+      answer: 'ldap',
+    },
+  ],
+  upgrade: {
+    offered: /1\.3\.6\.1\.4\.1\.1466\.20037/,
+    request: {
+      send: startTls().toString('latin1'),
+      answer: 'ldap',
+      // The extended response with the result code 0.
+      accepted: /^\x30[^]{1,6}\x02\x01\x02\x78[^]{1,5}\x0a\x01\0/,
+    },
+  },
+};
+
+/** The extended request of RFC 4511 section 4.14.1, message 2. */
+function startTls(): Buffer {
+  return sequence(integer(2), ber(0x77, ber(0x80, Buffer.from('1.3.6.1.4.1.1466.20037', 'latin1'))));
+}
+
+/** RFC 4120 section 7.2.2: over TCP the length stands before the message. */
+function kerberosOverTcp(): Buffer {
+  const request = kerberosRequest();
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(request.length);
+  return Buffer.concat([length, request]);
+}
+
+const kerberos: Probe = {
+  name: 'kerberos',
+  service: 'kerberos',
+  ports: [88, 750],
+  greeting: null,
+  steps: [{ send: kerberosOverTcp(), answer: 'counted' }],
+};
+
+/** RFC 1002 section 4.3.2: a session with whatever file server is behind the port, from nobody in particular. */
+function netbiosSession(): Buffer {
+  const name = (text: string) => {
+    const letters = [...Buffer.from(text.padEnd(16), 'latin1')].flatMap((byte) => [
+      0x41 + (byte >> 4),
+      0x41 + (byte & 15),
+    ]);
+    return [32, ...letters, 0];
+  };
+  const body = [...name('*SMBSERVER'), ...name('PORTOLAN')];
+  return Buffer.from([0x81, 0, 0, body.length, ...body]);
+}
+
+/** Messages of SMB 2 in one connection: negotiation, then the first half of a session that stays a stranger's. */
+function smb2Message(command: number, id: number, body: Buffer): Buffer {
+  const header = Buffer.alloc(64);
+  header.write('\xfeSMB', 'latin1');
+  header.writeUInt16LE(64, 4);
+  header.writeUInt16LE(command, 12);
+  header.writeUInt16LE(31, 14);
+  header.writeUInt32LE(id, 24);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(header.length + body.length);
+  return Buffer.concat([length, header, body]);
+}
+
+/** MS-SMB2 section 2.2.3: the dialects without contexts. */
+function smb2Negotiation(): Buffer {
+  const dialects = [0x0202, 0x0210, 0x0300, 0x0302];
+  const body = Buffer.alloc(36 + 2 * dialects.length);
+  body.writeUInt16LE(36, 0);
+  body.writeUInt16LE(dialects.length, 2);
+  body.writeUInt16LE(1, 4);
+  body.write('portolan-scanner', 12, 'latin1');
+  for (const [at, dialect] of dialects.entries()) body.writeUInt16LE(dialect, 36 + 2 * at);
+  return smb2Message(0, 0, body);
+}
+
+/**
+ * MS-SMB2 section 2.2.5 with a NEGOTIATE_MESSAGE of NTLM (MS-NLMP section 2.2.1.1): no name, no password. The server
+ * answers with its challenge, which tells its names and version; nothing follows.
+ */
+function smb2Session(): Buffer {
+  const ntlm = Buffer.alloc(40);
+  ntlm.write('NTLMSSP\0', 'latin1');
+  ntlm.writeUInt32LE(1, 8);
+  // Unicode, the target's name, NTLM, extended session security, version, 128 bits, 56 bits.
+  ntlm.writeUInt32LE(0xa2088205, 12);
+  const body = Buffer.alloc(24);
+  body.writeUInt16LE(25, 0);
+  body[3] = 1;
+  body.writeUInt16LE(64 + 24, 12);
+  body.writeUInt16LE(ntlm.length, 14);
+  return smb2Message(1, 1, Buffer.concat([body, ntlm]));
+}
+
+/** The same behind a session of NetBIOS, on the older port. */
+const netbios: Probe = {
+  name: 'netbios-ssn',
+  service: 'smb',
+  ports: [139],
+  greeting: null,
+  steps: [
+    { send: netbiosSession(), answer: 'framed', proceed: /^\x82/ },
+    { send: smb2Negotiation(), answer: 'framed', proceed: /^\0[^]{3}\xfeSMB/ },
+    { send: smb2Session(), answer: 'framed' },
+  ],
+};
+
+/** What the challenge of an SMB server tells of it. */
+const smbSession: Probe = {
+  name: 'smb-session',
+  service: 'smb',
+  ports: [],
+  greeting: null,
+  steps: [
+    { send: smb2Negotiation(), answer: 'framed', proceed: /^\0[^]{3}\xfeSMB/ },
+    { send: smb2Session(), answer: 'framed' },
+  ],
+  after: { answer: /^\0[^]{3}[\xfe\xff]SMB/ },
+};
+
+/** Bind to the endpoint mapper, C706 section 12.6.4.3; nothing is called. */
+function rpcBind(): Buffer {
+  const endpointMapper = '0883afe11f5dc91191a408002b14a0fa';
+  const transferSyntax = '045d888aeb1cc9119fe808002b104860';
+  return Buffer.from(
+    `05000b0310000000480000000100000000100010000000000100000000000100${endpointMapper}03000000${transferSyntax}02000000`,
+    'hex',
+  );
+}
+
+const msrpc: Probe = {
+  name: 'msrpc',
+  service: 'msrpc',
+  ports: [135, 593],
+  greeting: null,
+  steps: [{ send: rpcBind(), answer: 'dcerpc' }],
+};
+
+/** RFC 1928 section 3: only the method without a login is offered. */
+const socks: Probe = {
+  name: 'socks5',
+  service: 'socks5',
+  ports: [1080, 1081, 9050, 9150],
+  greeting: null,
+  steps: [{ send: Buffer.from([5, 1, 0]), answer: 'two' }],
+};
+
+/** The pack protocol of git: a folder that is no repository, and the answer says so. */
+const git: Probe = {
+  name: 'git',
+  service: 'git',
+  ports: [9418],
+  greeting: null,
+  steps: [
+    {
+      send: (host) => packetLine(`git-upload-pack /portolan-no-such-repository\0host=${host}\0`),
+      answer: 'all',
+    },
+  ],
+};
+
+function packetLine(text: string): string {
+  return (text.length + 4).toString(16).padStart(4, '0') + text;
+}
+
+const gearman: Probe = {
+  name: 'gearman',
+  service: 'gearman',
+  ports: [4730],
+  greeting: null,
+  steps: [{ send: 'version\n', answer: 'line' }],
+};
+
+const munin: Probe = {
+  name: 'munin',
+  service: 'munin',
+  ports: [4949],
+  greeting: 'line',
+  steps: [{ send: 'version\n', answer: 'line' }],
+  farewell: 'quit\n',
+};
+
+/** CPing of the Apache JServ Protocol 1.3. */
+const ajp: Probe = {
+  name: 'ajp',
+  service: 'ajp13',
+  ports: [8009],
+  greeting: null,
+  steps: [{ send: Buffer.from([0x12, 0x34, 0, 1, 10]), answer: 'five' }],
+};
+
+/** Header of the Java RMI wire protocol, section 10.2: stream protocol. */
+const javaRmi: Probe = {
+  name: 'java-rmi',
+  service: 'java-rmi',
+  ports: [1098, 1099, 1199, 11_099, 9010],
+  greeting: null,
+  steps: [{ send: Buffer.from('JRMI\0\x02K', 'latin1'), answer: 'all' }],
+};
+
+/** NAMES_REQ of the Erlang port mapper: which nodes are registered. */
+const epmd: Probe = {
+  name: 'epmd',
+  service: 'epmd',
+  ports: [4369],
+  greeting: null,
+  steps: [{ send: Buffer.from([0, 1, 0x6e]), answer: 'all' }],
+};
+
+/** Start-Control-Connection-Request, RFC 2637 section 2.1. */
+function pptpStart(): Buffer {
+  const request = Buffer.alloc(156);
+  request.writeUInt16BE(156, 0);
+  request.writeUInt16BE(1, 2);
+  request.writeUInt32BE(0x1a2b3c4d, 4);
+  request.writeUInt16BE(1, 8);
+  request.writeUInt16BE(0x0100, 12);
+  request.writeUInt32BE(1, 16);
+  request.writeUInt32BE(1, 20);
+  request.write('portolan', 28, 'latin1');
+  return request;
+}
+
+const pptp: Probe = {
+  name: 'pptp',
+  service: 'pptp',
+  ports: [1723],
+  greeting: null,
+  steps: [{ send: pptpStart(), answer: 'tns' }],
+};
+
+/** RFC 1413: a pair of ports between which there is no connection. */
+const ident: Probe = {
+  name: 'ident',
+  service: 'ident',
+  ports: [113],
+  greeting: null,
+  steps: [{ send: '1, 1\r\n', answer: 'line' }],
+};
+
+const networkUps: Probe = {
+  name: 'nut',
+  service: 'nut',
+  ports: [3493],
+  greeting: null,
+  steps: [{ send: 'VER\n', answer: 'line' }],
+  farewell: 'LOGOUT\n',
+};
+
+/** Passive check of the agent's own version, Zabbix protocol 1. */
+const zabbix: Probe = {
+  name: 'zabbix-agent',
+  service: 'zabbix-agent',
+  ports: [10_050],
+  greeting: null,
+  steps: [{ send: 'ZBXD\x01\x0d\0\0\0\0\0\0\0agent.version', answer: 'all' }],
+};
+
+export const networkProbes: readonly Probe[] = [
+  ldap,
+  kerberos,
+  netbios,
+  msrpc,
+  socks,
+  git,
+  gearman,
+  munin,
+  ajp,
+  javaRmi,
+  epmd,
+  pptp,
+  ident,
+  networkUps,
+  zabbix,
+];
+
+/** Asked once the service is known. */
+export const furtherNetworkProbes: readonly Probe[] = [smbSession];

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import {
+  mongodbAnswer,
+  rpcAnswer,
+  smb1Answer,
+  smb2Answer,
+  snmpAnswer,
+  x11Admission,
+} from '../../../test/fixed-answers.ts';
+import { parseBinaryService, parseDatagramService } from './binary-service.ts';
+import { parseNtp, parseSnmp } from './management.ts';
+import { parseMongodb } from './mongodb.ts';
+import { parseRdp, parseRfb, parseX11 } from './remote-screen.ts';
+import { parseRpc } from './rpc.ts';
+import { parseRsync } from './rsync.ts';
+import { parseSmb } from './smb.ts';
+
+/** Mutated answers per reader; the long run takes PORTOLAN_FUZZ=100000. */
+const rounds = Number(process.env.PORTOLAN_FUZZ ?? 2000);
+/** Longest time for one answer, ms. */
+const longest = 100;
+
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+
+describe('VNC', () => {
+  test('reads version and security types', () => {
+    expect(parseRfb(latin1('RFB 003.008\n\x02\x01\x02'))).toEqual({ version: '3.8', securityTypes: [1, 2] });
+    expect(parseRfb(latin1('RFB 003.003\n\0\0\0\x02'))).toEqual({ version: '3.3', securityTypes: [2] });
+  });
+  test('says nothing of security where the server did not', () => {
+    expect(parseRfb(latin1('RFB 003.008\n'))).toEqual({ version: '3.8', securityTypes: null });
+    expect(parseRfb(latin1('RFB 003.008\n\0\0\0\0\x04full'))?.securityTypes).toBeNull();
+    expect(parseRfb(latin1('RFB 003.008\n\x09\x01'))?.securityTypes).toBeNull();
+    expect(parseRfb(latin1('RFB x'))).toBeNull();
+  });
+});
+
+describe('RDP', () => {
+  const answer = (type: number, value: number) =>
+    Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 0x12, 0x34, 0, type, 0, 8, 0, value, 0, 0, 0]);
+  test('tells whether a client without network level authentication is let on', () => {
+    expect(parseRdp(answer(2, 1))?.security).toBe('tls');
+    expect(parseRdp(answer(2, 0))?.security).toBe('rdp');
+    expect(parseRdp(answer(3, 5))?.security).toBe('nla_required');
+    expect(parseRdp(answer(3, 2))?.security).toBe('rdp');
+    expect(parseRdp(answer(3, 99))?.security).toBe('unknown');
+    expect(parseRdp(Buffer.from([3, 0, 0, 11, 6, 0xd0, 0, 0, 0x12, 0x34, 0]))?.security).toBe('rdp');
+    expect(parseRdp(answer(9, 1))).toBeNull();
+    expect(parseRdp(answer(2, 1).subarray(0, 15))).toBeNull();
+  });
+});
+
+describe('X11', () => {
+  test('tells who is let in', () => {
+    expect(parseX11(x11Admission('The X.Org Foundation'))).toEqual({
+      admitted: true,
+      version: '11.0',
+      text: 'The X.Org Foundation',
+    });
+    const reason = 'No protocol specified\n\0\0';
+    const refusal = Buffer.concat([Buffer.from([0, reason.length, 11, 0, 0, 0, 6, 0]), latin1(reason)]);
+    expect(parseX11(refusal)).toEqual({ admitted: false, version: '11.0', text: 'No protocol specified' });
+  });
+});
+
+describe('SMB', () => {
+  test('reads dialect and signing', () => {
+    expect(parseSmb(smb2Answer({ signing: 1, dialect: 0x0302 }))).toEqual({
+      dialect: '3.0.2',
+      signingRequired: false,
+    });
+    expect(parseSmb(smb2Answer({ signing: 3, dialect: 0x0210 }))).toEqual({
+      dialect: '2.1',
+      signingRequired: true,
+    });
+    expect(parseSmb(smb1Answer(0))).toEqual({ dialect: '1', signingRequired: false });
+  });
+  test('a refusal of every dialect is no version 1', () => {
+    expect(parseSmb(smb1Answer(0xffff))).toBeNull();
+  });
+});
+
+describe('RPC', () => {
+  test('reads the list of a port mapper', () => {
+    const list = rpcAnswer(1, 100_003, 3, 6, 2049, 1, 100_005, 3, 17, 20_048, 0);
+    expect(parseRpc(list, 'tcp')?.registrations).toEqual([
+      { program: 100_003, version: 3, protocol: 'tcp', port: 2049 },
+      { program: 100_005, version: 3, protocol: 'udp', port: 20_048 },
+    ]);
+  });
+  test('a call that was refused is not accepted', () => {
+    const refused = rpcAnswer();
+    refused.writeUInt32BE(1, 4 + 20);
+    expect(parseRpc(refused, 'tcp')).toEqual({ accepted: false, registrations: [] });
+    const denied = rpcAnswer();
+    denied.writeUInt32BE(1, 4 + 8);
+    expect(parseRpc(denied, 'tcp')?.accepted).toBe(false);
+  });
+});
+
+describe('MongoDB', () => {
+  const version = mongodbAnswer({ version: '7.0.14', ok: 1 });
+  test('reads the version and the databases', () => {
+    const list = mongodbAnswer({ databases: { 0: { name: 'admin' }, 1: { name: 'shop' } }, ok: 1 });
+    expect(parseMongodb(Buffer.concat([version, list]))).toEqual({
+      version: '7.0.14',
+      databases: ['admin', 'shop'],
+      refusal: null,
+    });
+  });
+  test('a refusal lists nothing', () => {
+    const refusal = mongodbAnswer({ ok: 0, code: 13, codeName: 'Unauthorized' });
+    expect(parseMongodb(Buffer.concat([version, refusal]))).toEqual({
+      version: '7.0.14',
+      databases: null,
+      refusal: 'Unauthorized',
+    });
+  });
+});
+
+describe('rsync', () => {
+  test('reads modules and leaves the message of the day out', () => {
+    const said =
+      '@RSYNCD: 31.0 sha512 md5\nWelcome to us\nweb            \tpublic pages\nbackup\t\n@RSYNCD: EXIT\n';
+    expect(parseRsync(latin1(said))).toEqual({ version: '31.0', modules: ['web: public pages', 'backup:'] });
+    expect(parseRsync(latin1('@RSYNCD: 31.0\n'))).toEqual({ version: '31.0', modules: null });
+  });
+});
+
+describe('SNMP and NTP', () => {
+  test('reads the text of an agent; an error is no answer', () => {
+    expect(parseSnmp(snmpAnswer({ text: 'Linux gw 6.1' }))).toEqual({
+      version: '2c',
+      community: 'public',
+      text: 'Linux gw 6.1',
+    });
+    expect(parseSnmp(snmpAnswer({ error: 2 }))).toBeNull();
+  });
+  test('tells the list of clients from the time and from a refusal', () => {
+    expect(parseNtp(Buffer.concat([Buffer.from([0x1c, 2]), Buffer.alloc(46)]))?.kind).toBe('time');
+    expect(parseNtp(hex('d7 00 03 2a 00 06 00 48'))).toEqual({ kind: 'monitor', clients: 6, stratum: null });
+    expect(parseNtp(hex('97 00 03 2a 40 00 00 00'))).toBeNull();
+    expect(parseNtp(hex('17 00 03 2a 00 00 00 00'))).toBeNull();
+  });
+});
+
+test('names services by their answers', () => {
+  expect(parseBinaryService(latin1('RFB 003.008\n\x01\x02'), 'vnc')?.service).toBe('vnc');
+  expect(parseBinaryService(rpcAnswer(), 'nfs')?.service).toBe('nfs');
+  expect(parseBinaryService(rpcAnswer(), 'generic')).toBeNull();
+  expect(parseBinaryService(x11Admission('x'), 'generic')).toBeNull();
+  expect(parseDatagramService(snmpAnswer({ text: 'gw' }), 'snmp-v2c-public')?.proof).toBe('gw');
+});
+
+test(`T-015 ${rounds} mutated answers per reader: no exception, none longer than ${longest} ms`, () => {
+  const seeds = [
+    latin1('RFB 003.008\n\x02\x01\x02'),
+    Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 0x12, 0x34, 0, 2, 0, 8, 0, 1, 0, 0, 0]),
+    x11Admission('The X.Org Foundation'),
+    smb2Answer({ signing: 1, dialect: 0x0302 }),
+    smb1Answer(0),
+    rpcAnswer(1, 100_003, 3, 6, 2049, 0),
+    Buffer.concat([
+      mongodbAnswer({ version: '7', ok: 1 }),
+      mongodbAnswer({ databases: { 0: { name: 'a' } }, ok: 1 }),
+    ]),
+    latin1('@RSYNCD: 31.0\nweb\tpages\n@RSYNCD: EXIT\n'),
+    snmpAnswer({ text: 'Linux' }),
+    hex('d7 00 03 2a 00 06 00 48'),
+  ];
+  let state = 1;
+  const random = (below: number) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * below);
+  };
+  let slowest = 0;
+  for (const seed of seeds) {
+    for (let round = 0; round < rounds; round++) {
+      const bytes = Buffer.concat([seed, Buffer.alloc(random(40), random(256))]).subarray(
+        0,
+        1 + random(seed.length + 40),
+      );
+      for (let change = random(6); change > 0; change--) bytes[random(bytes.length)] = random(256);
+      const read = () => {
+        const begun = performance.now();
+        for (const probe of ['x11', 'nfs', 'rpcbind', 'generic']) parseBinaryService(bytes, probe);
+        for (const probe of ['snmp-v1-public', 'ntp-monlist']) parseDatagramService(bytes, probe);
+        return performance.now() - begun;
+      };
+      // The machine may have been busy with something else: the second run counts too.
+      const took = read();
+      slowest = Math.max(slowest, took > longest ? Math.min(took, read()) : took);
+    }
+  }
+  expect(slowest).toBeLessThan(longest);
+});

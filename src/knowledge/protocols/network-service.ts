@@ -1,0 +1,253 @@
+import type { BinaryService } from './binary-service.ts';
+
+/** Characters kept of a text. */
+const textLimit = 512;
+/** Options, entries, attributes and values that are read. */
+const entryLimit = 64;
+
+/** Recognises directories and databases by the answers to their own questions; null = none of them. */
+export function parseNetworkService(bytes: Buffer, probe: string): BinaryService | null {
+  return (
+    readSmbSession(bytes) ??
+    readTds(bytes) ??
+    readTns(bytes) ??
+    readLdap(bytes) ??
+    (probe === 'cassandra' ? readCassandra(bytes) : null) ??
+    (probe === 'kafka' ? readKafka(bytes) : null) ??
+    (probe === 'kerberos' ? readKerberos(bytes) : null) ??
+    (probe === 'msrpc' ? readDceRpc(bytes) : null) ??
+    (probe === 'firebird' ? readFirebird(bytes) : null) ??
+    (probe === 'gearman' ? readGearman(bytes) : null)
+  );
+}
+
+/** Options of a PRELOGIN answer (MS-TDS section 2.2.6.5): token, offset and length, ended by 0xff. */
+function readTds(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 14 || bytes[0] !== 4 || bytes[1] !== 1 || bytes.readUInt16BE(2) > 4096) return null;
+  const body = bytes.subarray(8, bytes.readUInt16BE(2));
+  const options = new Map<number, Buffer>();
+  for (let at = 0; at + 5 <= body.length && body[at] !== 0xff && options.size < entryLimit; at += 5) {
+    const [offset, length] = [body.readUInt16BE(at + 1), body.readUInt16BE(at + 3)];
+    options.set(body[at] as number, body.subarray(offset, offset + length));
+  }
+  const version = options.get(0);
+  if (!version || version.length < 4) return null;
+  const text = `${version[0]}.${version[1]}.${version.readUInt16BE(2)}`;
+  const evidence: BinaryService['evidence'] = [['mssql.version', text]];
+  const encryption = options.get(1)?.[0];
+  if (encryption !== undefined) evidence.push(['mssql.encryption', encryptionNames[encryption] ?? 'unknown']);
+  return { service: 'mssql', evidence, proof: `prelogin: version ${text}` };
+}
+
+const encryptionNames = ['off', 'on', 'not supported', 'required'];
+
+const tnsTypes: Record<number, string> = { 2: 'accept', 4: 'refuse', 5: 'redirect', 6: 'data', 11: 'resend' };
+
+/** A packet of the Transparent Network Substrate: length, checksum, type; refusals carry a description. */
+function readTns(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 8 || bytes[2] !== 0 || bytes[3] !== 0 || bytes[5] !== 0) return null;
+  const type = tnsTypes[bytes[4] as number];
+  const length = bytes.readUInt16BE(0);
+  if (!type || length < 8 || length > bytes.length) return null;
+  const text = bytes.toString('latin1', 8, 4096);
+  const described = /\(DESCRIPTION=[\x20-\x7e]*/.exec(text)?.[0].slice(0, textLimit);
+  const banner = /TNSLSNR for [\x20-\x7e]*/.exec(text)?.[0].slice(0, textLimit);
+  if (!described && !banner) return null;
+  const evidence: BinaryService['evidence'] = [['oracle.answer', banner ?? described ?? '']];
+  const number = /VSNNUM=(\d{1,10})/.exec(described ?? '')?.[1];
+  if (number) evidence.push(['oracle.version', versionOfNumber(Number(number))]);
+  return { service: 'oracle-tns', evidence, proof: banner ?? described ?? '' };
+}
+
+/** VSNNUM: 8 bits, 4, 8, 4, 8; since 18 the second number has 8 bits. */
+function versionOfNumber(number: number): string {
+  const major = number >>> 24;
+  if (major >= 18) return `${major}.${(number >>> 16) & 0xff}`;
+  const parts = [major, (number >>> 20) & 0xf, (number >>> 12) & 0xff, (number >>> 8) & 0xf, number & 0xff];
+  return parts.join('.');
+}
+
+interface Element {
+  tag: number;
+  body: Buffer;
+  end: number;
+}
+
+function berElement(bytes: Buffer, at: number): Element | null {
+  const [tag, first] = [bytes[at], bytes[at + 1]];
+  if (tag === undefined || first === undefined) return null;
+  const size = first < 0x80 ? 0 : first & 0x7f;
+  if (first === 0x80 || size > 4 || bytes.length < at + 2 + size) return null;
+  const length = size === 0 ? first : bytes.readUIntBE(at + 2, size);
+  const start = at + 2 + size;
+  return { tag, body: bytes.subarray(start, start + length), end: start + length };
+}
+
+function berElements(bytes: Buffer): Element[] {
+  const found: Element[] = [];
+  for (let at = 0; at < bytes.length && found.length < entryLimit; ) {
+    const next = berElement(bytes, at);
+    if (!next) break;
+    found.push(next);
+    at = next.end;
+  }
+  return found;
+}
+
+const searchEntry = 0x64;
+
+/** Messages of LDAP (RFC 4511 section 4.1.1): what a search found, and how an operation ended. */
+function readLdap(bytes: Buffer): BinaryService | null {
+  const lines: string[] = [];
+  let proof: string | null = null;
+  for (const message of berElements(bytes)) {
+    const [id, operation] = message.tag === 0x30 ? berElements(message.body) : [];
+    if (id?.tag !== 0x02 || id.body.length > 4 || !operation) break;
+    if (![0x61, searchEntry, 0x65, 0x78].includes(operation.tag)) break;
+    proof ??= `LDAP message ${operation.tag & 0x1f}`;
+    if (operation.tag === searchEntry) lines.push(...attributesOf(operation.body));
+  }
+  if (proof === null) return null;
+  const text = lines.join('\n').slice(0, 4 * textLimit);
+  return {
+    service: 'ldap',
+    evidence: text === '' ? [] : [['ldap.rootdse', text]],
+    proof: lines.find((line) => /vendor|DSE|Functionality/i.test(line)) ?? lines[0] ?? proof,
+  };
+}
+
+/** `name: value` for each value of a search entry. */
+function attributesOf(entry: Buffer): string[] {
+  const list = berElements(entry)[1];
+  const lines: string[] = [];
+  for (const attribute of list ? berElements(list.body) : []) {
+    const [name, values] = berElements(attribute.body);
+    for (const value of values ? berElements(values.body) : []) {
+      const text = `${name?.body.toString('latin1', 0, 64)}: ${value.body.toString('latin1', 0, 128)}`;
+      if (lines.length < entryLimit) lines.push(text.replace(/[^\x20-\x7e]/g, '?'));
+    }
+  }
+  return lines;
+}
+
+/** SUPPORTED or ERROR of the native protocol (section 4.2): a multimap of texts. */
+function readCassandra(bytes: Buffer): BinaryService | null {
+  const version = bytes[0] ?? 0;
+  if (bytes.length < 9 || version < 0x81 || version > 0x86) return null;
+  const isError = bytes[4] === 0;
+  if (!isError && bytes[4] !== 6) return null;
+  const text = bytes
+    .toString('latin1', 9, 4096)
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, textLimit);
+  const language = /\bCQL_VERSION (?:\W )?(\d+\.\d+\.\d+)/.exec(text)?.[1];
+  const evidence: BinaryService['evidence'] = [['cassandra.options', text]];
+  if (language) evidence.push(['cassandra.cql', language]);
+  return { service: 'cassandra', evidence, proof: language ? `CQL_VERSION ${language}` : text };
+}
+
+/** The answer carries our id, an error code and a list of calls with their lowest and highest version. */
+function readKafka(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 14 || bytes.toString('latin1', 4, 8) !== 'PORT') return null;
+  const [error, count] = [bytes.readInt16BE(8), bytes.readUInt32BE(10)];
+  if ((error !== 0 && error !== 35) || count > 500) return null;
+  return {
+    service: 'kafka',
+    evidence: [['kafka.calls', String(count)]],
+    proof: `ApiVersions: ${count} calls`,
+  };
+}
+
+/** KRB-ERROR or AS-REP behind 32 bits of length (RFC 4120 sections 5.4.2 and 5.9.1). */
+function readKerberos(bytes: Buffer): BinaryService | null {
+  const message = berElement(bytes, 4);
+  if (!message || (message.tag !== 0x7e && message.tag !== 0x6b)) return null;
+  const fields = berElements(berElement(message.body, 0)?.body ?? Buffer.alloc(0));
+  const realm = fields.find(({ tag }) => tag === 0xa9);
+  const name = realm && berElement(realm.body, 0)?.body.toString('latin1', 0, 128);
+  const text = name && /^[\x20-\x7e]+$/.test(name) && name !== 'PORTOLAN.INVALID' ? name : null;
+  return {
+    service: 'kerberos',
+    evidence: text === null ? [] : [['kerberos.realm', text]],
+    proof: text === null ? 'an answer of Kerberos 5' : `realm ${text}`,
+  };
+}
+
+const bindAck = 12;
+const bindNak = 13;
+
+function readDceRpc(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 24 || bytes[0] !== 5 || (bytes[2] !== bindAck && bytes[2] !== bindNak)) return null;
+  const what = bytes[2] === bindAck ? 'bind_ack' : 'bind_nak';
+  return { service: 'msrpc', evidence: [['msrpc.answer', what]], proof: `DCE/RPC ${what}` };
+}
+
+const firebirdAnswers: Record<number, string> = {
+  3: 'accept',
+  4: 'reject',
+  94: 'accept data',
+  98: 'conditional accept',
+};
+
+/** op_accept and its relatives: the operation, then the protocol version with a mark of 0x8000. */
+function readFirebird(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 4) return null;
+  const answer = firebirdAnswers[bytes.readUInt32BE(0)];
+  if (!answer) return null;
+  const version = bytes.length >= 8 ? bytes.readUInt32BE(4) & 0x7fff : 0;
+  if (answer !== 'reject' && (version < 10 || version > 30)) return null;
+  return {
+    service: 'firebird',
+    evidence: answer === 'reject' ? [] : [['firebird.protocol', String(version)]],
+    proof: answer === 'reject' ? 'connect rejected' : `${answer}, protocol ${version}`,
+  };
+}
+
+const avNames: Record<number, string> = { 1: 'computer', 2: 'domain', 3: 'dns_computer', 4: 'dns_domain' };
+const dialectNames: Record<number, string> = {
+  0x0202: '2.0.2',
+  0x0210: '2.1',
+  0x0300: '3.0',
+  0x0302: '3.0.2',
+};
+
+/** Answers of SMB 2 with the CHALLENGE_MESSAGE of NTLM in them (MS-NLMP section 2.2.1.2): version and names. */
+function readSmbSession(bytes: Buffer): BinaryService | null {
+  const message = bytes[0] === 0x82 ? bytes.subarray(4) : bytes;
+  if (message.length < 74 || message[0] !== 0 || message.toString('latin1', 4, 8) !== '\xfeSMB') return null;
+  const at = message.indexOf('NTLMSSP\0\x02\0\0\0', 0, 'latin1');
+  if (at === -1 && bytes === message) return null;
+  const dialect = dialectNames[message.readUInt16LE(72)];
+  const evidence: BinaryService['evidence'] = dialect ? [['smb.dialect', dialect]] : [];
+  const challenge = at === -1 ? Buffer.alloc(0) : message.subarray(at);
+  if (challenge.length < 56)
+    return { service: 'smb', evidence, proof: `SMB dialect ${dialect ?? 'unknown'}` };
+  const version = `${challenge[48]}.${challenge[49]}.${challenge.readUInt16LE(50)}`;
+  evidence.push(['ntlm.version', version]);
+  const names = targetNames(challenge);
+  if (names !== '') evidence.push(['ntlm.names', names]);
+  return { service: 'smb', evidence, proof: `NTLM challenge: version ${version}` };
+}
+
+/** The answer to `version` means this server only where it was asked. */
+function readGearman(bytes: Buffer): BinaryService | null {
+  const line = /^OK \d[\x21-\x7e]{0,63}/.exec(bytes.toString('latin1', 0, 128))?.[0];
+  return line ? { service: 'gearman', evidence: [['gearman.version', line]], proof: line } : null;
+}
+
+/** Pairs of attribute and value in UTF-16, ended by an attribute of 0. */
+function targetNames(challenge: Buffer): string {
+  const [length, start] = [challenge.readUInt16LE(40), challenge.readUInt32LE(44)];
+  const pairs = challenge.subarray(start, start + length);
+  const lines: string[] = [];
+  for (let at = 0; at + 4 <= pairs.length && lines.length < entryLimit; ) {
+    const [id, size] = [pairs.readUInt16LE(at), pairs.readUInt16LE(at + 2)];
+    if (id === 0) break;
+    const name = avNames[id];
+    const text = pairs.toString('utf16le', at + 4, at + 4 + Math.min(size, textLimit));
+    if (name && /^[\x20-\x7e]+$/.test(text)) lines.push(`${name}: ${text}`);
+    at += 4 + size;
+  }
+  return lines.join('\n');
+}

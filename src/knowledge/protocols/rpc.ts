@@ -1,0 +1,51 @@
+/** Registrations that are read. */
+const registrationLimit = 200;
+
+export interface RpcRegistration {
+  program: number;
+  version: number;
+  protocol: 'tcp' | 'udp' | null;
+  port: number;
+}
+
+/** The answer to a call of ONC RPC (RFC 5531, 9). */
+export interface RpcRecord {
+  /** The program is there and the procedure ran. */
+  accepted: boolean;
+  /** What a port mapper lists (RFC 1833, 3.2); empty for other programs. */
+  registrations: RpcRegistration[];
+}
+
+/** Transaction id of our calls, `PORT`. */
+const transaction = 0x504f5254;
+const reply = 1;
+
+/** Recognises an answer to one of our calls; over TCP the record mark stands before it. null = not RPC. */
+export function parseRpc(bytes: Buffer, protocol: 'tcp' | 'udp'): RpcRecord | null {
+  const message = protocol === 'tcp' ? bytes.subarray(4) : bytes;
+  if (message.length < 12 || message.readUInt32BE(0) !== transaction || message.readUInt32BE(4) !== reply)
+    return null;
+  // A denied call has no more to say; an accepted one has a verifier first.
+  if (message.readUInt32BE(8) !== 0 || message.length < 24) return { accepted: false, registrations: [] };
+  const verifier = message.readUInt32BE(16);
+  const at = 20 + verifier;
+  if (verifier > 400 || message.length < at + 4) return { accepted: false, registrations: [] };
+  const accepted = message.readUInt32BE(at) === 0;
+  return { accepted, registrations: accepted ? registrationsOf(message.subarray(at + 4)) : [] };
+}
+
+/** A linked list: 1 before each entry, 0 behind the last. */
+function registrationsOf(list: Buffer): RpcRegistration[] {
+  const found: RpcRegistration[] = [];
+  for (let at = 0; at + 20 <= list.length && found.length < registrationLimit; at += 20) {
+    if (list.readUInt32BE(at) !== 1) break;
+    const [protocol, port] = [list.readUInt32BE(at + 12), list.readUInt32BE(at + 16)];
+    found.push({
+      program: list.readUInt32BE(at + 4),
+      version: list.readUInt32BE(at + 8),
+      protocol: protocol === 6 ? 'tcp' : protocol === 17 ? 'udp' : null,
+      port,
+    });
+  }
+  return found;
+}

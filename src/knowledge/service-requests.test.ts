@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { probeNamed, probesAfter } from './probes.ts';
+
+/** The bytes of a question, as they go to a host. */
+function request(name: string, step = 0): Buffer {
+  const send = probeNamed(name).steps[step]?.send ?? '';
+  const bytes = typeof send === 'function' ? send('192.0.2.1', Buffer.alloc(0)) : send;
+  return typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : Buffer.from(bytes);
+}
+
+it.each<[probe: string, length: (bytes: Buffer) => number]>([
+  ['mssql', (bytes) => bytes.readUInt16BE(2)],
+  ['oracle-tns', (bytes) => bytes.readUInt16BE(0)],
+  ['kafka', (bytes) => 4 + bytes.readUInt32BE(0)],
+  ['kerberos', (bytes) => 4 + bytes.readUInt32BE(0)],
+  ['cassandra', (bytes) => 9 + bytes.readUInt32BE(5)],
+  ['netbios-ssn', (bytes) => 4 + bytes.readUInt16BE(2)],
+  ['msrpc', (bytes) => bytes.readUInt16LE(8)],
+  ['pptp', (bytes) => bytes.readUInt16BE(0)],
+  ['ldap', (bytes) => (bytes.readUInt8(1) < 0x80 ? 2 + bytes.readUInt8(1) : 3 + bytes.readUInt8(2))],
+  ['mqtt', (bytes) => 2 + bytes.readUInt8(1)],
+  ['git', (bytes) => Number.parseInt(bytes.toString('latin1', 0, 4), 16)],
+  ['zabbix-agent', (bytes) => 13 + bytes.readUInt32LE(5)],
+])('the length that a question to %s states is its own', (name, length) => {
+  const bytes = request(name);
+  expect(length(bytes)).toBe(bytes.length);
+});
+
+it('an Oracle listener is told where the command begins and how long it is', () => {
+  const bytes = request('oracle-tns');
+  const start = bytes.readUInt16BE(26);
+  expect(bytes.subarray(start, start + bytes.readUInt16BE(24)).toString()).toBe(
+    '(CONNECT_DATA=(COMMAND=version))',
+  );
+});
+
+it('the second message of an SMB dialogue carries a negotiation of NTLM without a name', () => {
+  const message = request('netbios-ssn', 2);
+  expect(message.readUInt32BE(0)).toBe(message.length - 4);
+  const at = 4 + message.readUInt16LE(4 + 64 + 12);
+  expect(message.toString('latin1', at, at + 8)).toBe('NTLMSSP\0');
+  expect(message.readUInt32LE(at + 8)).toBe(1);
+  // Lengths of domain and workstation.
+  expect([message.readUInt16LE(at + 16), message.readUInt16LE(at + 24)]).toEqual([0, 0]);
+});
+
+it.each<[answer: string, names: string[]]>([
+  ['HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\nok', []],
+  ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nok', ['missing-page']],
+  ['HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\n404 page not found\n', ['version-page']],
+  ['HTTP/1.1 301 Moved\r\nServer: Transmission\r\n\r\n', ['transmission-session']],
+  ['\0\0\0\x49\xfeSMB', ['smb-session']],
+  ['SSH-2.0-x\r\n', []],
+])('%j leads to %j', (answer, names) => {
+  const asked = probesAfter(Buffer.from(answer, 'latin1'), 12_345, false).map(({ name }) => name);
+  expect(asked).toEqual(names);
+});
+
+it('the second request to Transmission repeats the number of its first answer, and nothing else of it', () => {
+  const [probe] = probesAfter(Buffer.from('HTTP/1.1 301 Moved\r\nServer: Transmission\r\n\r\n'), 9091, false);
+  const send = probe?.steps[1]?.send;
+  const said = Buffer.from('HTTP/1.1 409 Conflict\r\nX-Transmission-Session-Id: abc=\r\nX: \r\n\r\n');
+  expect(typeof send === 'function' && send('192.0.2.1', said)).toContain(
+    '\r\nX-Transmission-Session-Id: abc=\r\nConnection',
+  );
+});

@@ -1,0 +1,8 @@
+/** Protocol versions as they are named in results, the oldest first. SSL 2.0 has a handshake of its own. */
+export const tlsVersions = ['SSLv3', 'TLSv1.0', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
+export type TlsVersion = (typeof tlsVersions)[number];
+
+/** `0x0300` is SSL 3.0, `0x0304` TLS 1.3. */
+export function versionCode(version: TlsVersion): number {
+  return 0x0300 + tlsVersions.indexOf(version);
+}

@@ -1,0 +1,368 @@
+import type { TlsVersionSurvey } from '../../domain/banner.ts';
+import type { CertificateFacts, CertificateRefusal, TlsFacts } from '../protocols/tls.ts';
+import { type CheckText, listed, type Weakness } from '../weakness.ts';
+import { groupNamed } from './groups.ts';
+import { flawsOf, hasForwardSecrecy, type SuiteFlaw, suiteNamed } from './suites.ts';
+
+export interface TlsDemands {
+  /** The oldest version that is no weakness: `1.0` to `1.3`. */
+  minTls: string;
+  minRsaBits: number;
+}
+
+/** Where the facts come from: many handshakes prove more than one. */
+const surveyConfidence = 1;
+const handshakeConfidence = 0.95;
+
+const rfc = (number: number) => `https://www.rfc-editor.org/rfc/rfc${number}`;
+const cve = (id: string) => `https://nvd.nist.gov/vuln/detail/${id}`;
+
+const useModern = 'Accept TLS 1.2 and 1.3 only.';
+const useGoodSuites =
+  'Accept suites with ECDHE and AES-GCM or ChaCha20-Poly1305 only; in TLS 1.3 all common ones are good.';
+
+const texts = {
+  'tls-sslv2': {
+    title: 'SSL 2.0 is accepted',
+    severity: 'high',
+    remediation: `${useModern} Whoever shares the key of this server with another one has to turn SSL 2.0 off there too.`,
+    references: [rfc(6176), cve('CVE-2016-0800')],
+  },
+  'tls-sslv3': {
+    title: 'SSL 3.0 is accepted',
+    severity: 'high',
+    remediation: `${useModern} SSL 3.0 gives away encrypted content piece by piece (POODLE).`,
+    references: [rfc(7568), cve('CVE-2014-3566')],
+  },
+  'tls-v1-0': {
+    title: 'TLS 1.0 is accepted',
+    severity: 'medium',
+    remediation: useModern,
+    references: [rfc(8996)],
+  },
+  'tls-v1-1': {
+    title: 'TLS 1.1 is accepted',
+    severity: 'medium',
+    remediation: useModern,
+    references: [rfc(8996)],
+  },
+  'tls-v1-2': {
+    title: 'TLS 1.2 is accepted',
+    severity: 'low',
+    remediation: 'Accept TLS 1.3 only, as the settings of this check demand.',
+    references: [rfc(9325)],
+  },
+  'tls-null': {
+    title: 'Suites without encryption are accepted',
+    severity: 'high',
+    remediation: useGoodSuites,
+    references: [rfc(9325)],
+  },
+  'tls-anonymous': {
+    title: 'Suites without authentication are accepted',
+    severity: 'high',
+    remediation: `${useGoodSuites} Anybody between both ends can take the part of a server that shows no certificate.`,
+    references: [rfc(9325)],
+  },
+  'tls-export': {
+    title: 'Export suites are accepted',
+    severity: 'high',
+    remediation: `${useGoodSuites} Keys of 40 bits are found in minutes, and the short keys of these suites endanger all connections (FREAK, Logjam).`,
+    references: [cve('CVE-2015-0204'), cve('CVE-2015-4000')],
+  },
+  'tls-rc4': {
+    title: 'RC4 is accepted',
+    severity: 'medium',
+    remediation: useGoodSuites,
+    references: [rfc(7465), cve('CVE-2013-2566'), cve('CVE-2015-2808')],
+  },
+  'tls-des': {
+    title: 'Encryption with keys of 56 bits or less is accepted',
+    severity: 'high',
+    remediation: useGoodSuites,
+    references: [rfc(5469)],
+  },
+  'tls-3des': {
+    title: 'Encryption with blocks of 64 bits is accepted',
+    severity: 'medium',
+    remediation: `${useGoodSuites} Long connections with such blocks give away content (SWEET32).`,
+    references: [cve('CVE-2016-2183')],
+  },
+  'tls-beast': {
+    title: 'CBC suites are accepted in TLS 1.0 or older',
+    severity: 'low',
+    remediation: useModern,
+    references: [cve('CVE-2011-3389')],
+  },
+  'tls-cbc': {
+    title: 'CBC suites are accepted',
+    severity: 'low',
+    remediation: `${useGoodSuites} Many implementations of CBC gave content away by their timing (Lucky Thirteen).`,
+    references: [rfc(9325), cve('CVE-2013-0169')],
+  },
+  'tls-no-forward-secrecy': {
+    title: 'No forward secrecy',
+    severity: 'medium',
+    remediation: `${useGoodSuites} Without it whoever gets the key of the server can read what was recorded before.`,
+    references: [rfc(9325)],
+  },
+  'tls-static-key-exchange': {
+    title: 'Suites without forward secrecy are accepted',
+    severity: 'low',
+    remediation: useGoodSuites,
+    references: [rfc(9325)],
+  },
+  'tls-weak-dh': {
+    title: 'Diffie-Hellman exchange with a short prime',
+    severity: 'medium',
+    remediation: 'Use ECDHE alone, or a prime of at least 2048 bits such as ffdhe2048.',
+    references: [rfc(7919), cve('CVE-2015-4000')],
+  },
+  'tls-weak-curve': {
+    title: 'Short elliptic curves are accepted',
+    severity: 'medium',
+    remediation: 'Accept X25519, P-256 and stronger groups only.',
+    references: [rfc(8422)],
+  },
+  'tls-weak-key': {
+    title: 'The certificate has a short key',
+    severity: 'medium',
+    remediation:
+      'Replace the certificate by one with an ECDSA key on P-256 or an RSA key of at least 2048 bits.',
+    references: [rfc(9325)],
+  },
+  'tls-weak-signature': {
+    title: 'A certificate is signed with a broken hash',
+    severity: 'medium',
+    remediation: 'Have the certificate issued anew, signed with SHA-256 or better.',
+    references: [rfc(6194), rfc(9155)],
+  },
+  'tls-compression': {
+    title: 'TLS compression is on',
+    severity: 'medium',
+    remediation: 'Turn TLS compression off: the length of what is compressed gives secrets away (CRIME).',
+    references: [cve('CVE-2012-4929')],
+  },
+  'tls-insecure-renegotiation': {
+    title: 'Renegotiation is not bound to the connection',
+    severity: 'medium',
+    remediation: 'Update the TLS library to one with secure renegotiation, or turn renegotiation off.',
+    references: [rfc(5746), cve('CVE-2009-3555')],
+  },
+  'tls-no-fallback-scsv': {
+    title: 'Forced downgrades are not noticed',
+    severity: 'low',
+    remediation: `${useModern} If old versions have to stay, use a TLS library with TLS_FALLBACK_SCSV.`,
+    references: [rfc(7507)],
+  },
+  'tls-no-extended-master-secret': {
+    title: 'No extended master secret',
+    severity: 'info',
+    remediation: 'Update the TLS library; the extension binds the keys of TLS 1.2 to the handshake.',
+    references: [rfc(7627)],
+  },
+  'tls-client-cipher-order': {
+    title: 'The client decides for a weak suite',
+    severity: 'low',
+    remediation: 'Turn the weak suites off, or let the server decide between suites.',
+    references: [rfc(9325)],
+  },
+} as const satisfies Record<string, CheckText>;
+
+type CheckId = keyof typeof texts;
+
+/** Facts as they are known: what was recorded before an interruption may be in part. */
+type KnownFacts = Partial<TlsFacts>;
+
+/** Every weakness of a TLS server that its facts prove; a single handshake proves less than a survey. */
+export function tlsWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[] {
+  const accepted = facts.accepted ?? [negotiated(facts)];
+  return [
+    ...versionWeaknesses(accepted, demands),
+    ...suiteWeaknesses(accepted),
+    ...secrecyWeaknesses(accepted, facts.accepted !== undefined),
+    ...keyWeaknesses(facts, demands),
+    ...handshakeWeaknesses(facts),
+  ].map((weakness) => ({
+    ...weakness,
+    confidence: facts.accepted === undefined ? handshakeConfidence : surveyConfidence,
+  }));
+}
+
+function negotiated({ version = 'unknown', cipher = 'unknown' }: KnownFacts): TlsVersionSurvey {
+  return { version, suites: [cipher], order: null };
+}
+
+type Proof = Pick<Weakness, 'detected' | 'evidence'> & Partial<Pick<Weakness, 'severity'>>;
+
+function found(id: CheckId, proof: Proof): Weakness {
+  return { id, confidence: 1, ...texts[id], ...proof };
+}
+
+const versionChecks: readonly (readonly [version: string, number: string, id: CheckId])[] = [
+  ['SSLv2', '0.2', 'tls-sslv2'],
+  ['SSLv3', '0.3', 'tls-sslv3'],
+  ['TLSv1.0', '1.0', 'tls-v1-0'],
+  ['TLSv1.1', '1.1', 'tls-v1-1'],
+  ['TLSv1.2', '1.2', 'tls-v1-2'],
+];
+
+function versionWeaknesses(accepted: readonly TlsVersionSurvey[], { minTls }: TlsDemands): Weakness[] {
+  return versionChecks.flatMap(([version, number, id]) => {
+    const seen = accepted.find((each) => each.version === version);
+    if (!seen || number >= minTls) return [];
+    return [found(id, { detected: version, evidence: `${version} with ${listed(seen.suites)}` })];
+  });
+}
+
+const flawChecks: readonly (readonly [flaw: SuiteFlaw, id: CheckId])[] = [
+  ['null', 'tls-null'],
+  ['anonymous', 'tls-anonymous'],
+  ['export', 'tls-export'],
+  ['rc4', 'tls-rc4'],
+  ['des', 'tls-des'],
+  ['3des', 'tls-3des'],
+  ['cbc', 'tls-cbc'],
+];
+
+/** What makes a suite worth a word when the client may choose it. */
+const badFlaws: readonly SuiteFlaw[] = ['null', 'anonymous', 'export', 'rc4', 'des', '3des'];
+
+function suiteWeaknesses(accepted: readonly TlsVersionSurvey[]): Weakness[] {
+  const weaknesses = flawChecks.flatMap(([flaw, id]) => {
+    const names = suitesWith(accepted, (name) => suiteFlaws(name).includes(flaw));
+    return names.length === 0 ? [] : [found(id, proofOf(accepted, names))];
+  });
+  const old = accepted.filter(({ version }) => version === 'SSLv3' || version === 'TLSv1.0');
+  const oldCbc = suitesWith(old, (name) => suiteFlaws(name).includes('cbc'));
+  if (oldCbc.length > 0) weaknesses.push(found('tls-beast', proofOf(old, oldCbc)));
+  const open = accepted.filter(({ order }) => order === 'client');
+  const bad = suitesWith(open, (name) => suiteFlaws(name).some((flaw) => badFlaws.includes(flaw)));
+  if (bad.length > 0) weaknesses.push(found('tls-client-cipher-order', proofOf(open, bad)));
+  return weaknesses;
+}
+
+/** SSL 2.0 has suites of its own, whose names say what they are. */
+function suiteFlaws(name: string): SuiteFlaw[] {
+  const suite = suiteNamed(name);
+  if (suite) return flawsOf(suite);
+  if (!name.startsWith('SSL2_')) return [];
+  if (name.includes('EXPORT')) return ['export'];
+  if (name.includes('RC4')) return ['rc4'];
+  return name.includes('DES_64') ? ['des'] : ['3des'];
+}
+
+function suitesWith(accepted: readonly TlsVersionSurvey[], matches: (name: string) => boolean): string[] {
+  return [...new Set(accepted.flatMap(({ suites }) => suites.filter(matches)))];
+}
+
+function proofOf(accepted: readonly TlsVersionSurvey[], names: readonly string[]): Proof {
+  const versions = accepted.filter(({ suites }) => suites.some((name) => names.includes(name)));
+  const text = versions.map(({ version }) => version).join(', ');
+  return { detected: listed(names), evidence: `${text}: ${listed(names)}` };
+}
+
+/** One handshake in which the server took no such exchange tells that it prefers none. */
+function secrecyWeaknesses(accepted: readonly TlsVersionSurvey[], surveyed: boolean): Weakness[] {
+  const lacking = suitesWith(accepted, (name) => {
+    const suite = suiteNamed(name);
+    return suite !== null && !hasForwardSecrecy(suite);
+  });
+  if (lacking.length === 0) return [];
+  const having = suitesWith(accepted, (name) => {
+    const suite = suiteNamed(name);
+    return suite !== null && hasForwardSecrecy(suite);
+  });
+  const id = having.length === 0 && surveyed ? 'tls-no-forward-secrecy' : 'tls-static-key-exchange';
+  return [found(id, proofOf(accepted, lacking))];
+}
+
+function keyWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[] {
+  const certificates = [facts.certificate ?? null, ...(facts.other_certificates ?? [])].filter(isReadable);
+  const weaknesses = [
+    ...certificates.flatMap((certificate) => [
+      ...weakKey(certificate, demands),
+      ...weakSignature(certificate),
+    ]),
+    ...weakSignatureAbove(facts),
+  ];
+  return [...oncePerCheck(weaknesses), ...exchangeWeaknesses(facts)];
+}
+
+function isReadable(
+  certificate: CertificateFacts | CertificateRefusal | null,
+): certificate is CertificateFacts {
+  return certificate !== null && !('error' in certificate);
+}
+
+function oncePerCheck(weaknesses: readonly Weakness[]): Weakness[] {
+  return weaknesses.filter(({ id }, at) => weaknesses.findIndex((each) => each.id === id) === at);
+}
+
+/** Elliptic keys of 224 bits have the strength of RSA with 2048. */
+const shortestCurveBits = 224;
+
+function weakKey({ key, subject }: CertificateFacts, { minRsaBits }: TlsDemands): Weakness[] {
+  const [, type, size] = /^(RSA|DSA|EC) (\d+)$/.exec(key ?? '') ?? [];
+  if (!type || !size) return [];
+  const bits = Number(size);
+  if (bits >= (type === 'EC' ? shortestCurveBits : minRsaBits)) return [];
+  const severity = type !== 'EC' && bits < 1024 ? 'high' : 'medium';
+  return [
+    found('tls-weak-key', { detected: `${type} ${bits}`, evidence: `${subject}: ${type} ${bits}`, severity }),
+  ];
+}
+
+type Signed = Pick<CertificateFacts, 'subject' | 'signature'>;
+
+function weakSignature({ subject, signature }: Signed): Weakness[] {
+  if (!signature || !/md[245]|sha-?1(?!\d)/i.test(signature)) return [];
+  const severity = /md[245]/i.test(signature) ? 'high' : 'medium';
+  return [
+    found('tls-weak-signature', { detected: signature, evidence: `${subject}: ${signature}`, severity }),
+  ];
+}
+
+/** Nobody trusts a root for its signature, so that is not judged. */
+function weakSignatureAbove({ chain = [] }: KnownFacts): Weakness[] {
+  return chain.flatMap((each) =>
+    'error' in each || each.subject === each.issuer ? [] : weakSignature(each),
+  );
+}
+
+const shortestPrimeBits = 2048;
+const brokenPrimeBits = 1024;
+
+function exchangeWeaknesses({ dh_bits, groups, accepted }: KnownFacts): Weakness[] {
+  const weaknesses: Weakness[] = [];
+  if (typeof dh_bits === 'number' && dh_bits < shortestPrimeBits) {
+    const severity = dh_bits < brokenPrimeBits ? 'high' : 'medium';
+    const names = suitesWith(accepted ?? [], (name) => /^TLS_(?:DHE|DH_anon)/.test(name));
+    const evidence = `prime of ${dh_bits} bits with ${listed(names)}`;
+    weaknesses.push(found('tls-weak-dh', { detected: `${dh_bits} bits`, evidence, severity }));
+  }
+  const short = (groups ?? []).filter((name) => (groupNamed(name)?.bits ?? Infinity) < shortestCurveBits);
+  if (short.length > 0) {
+    weaknesses.push(
+      found('tls-weak-curve', { detected: listed(short), evidence: `groups: ${listed(short)}` }),
+    );
+  }
+  return weaknesses;
+}
+
+function handshakeWeaknesses(facts: KnownFacts): Weakness[] {
+  const weaknesses: Weakness[] = [];
+  const says = (id: CheckId, evidence: string) =>
+    weaknesses.push(found(id, { detected: evidence, evidence }));
+  if (facts.compression === true) says('tls-compression', 'the server chose compression by DEFLATE');
+  if (facts.secure_renegotiation === false) {
+    says('tls-insecure-renegotiation', 'the hello of the server has no renegotiation_info');
+  }
+  if (facts.fallback_scsv === false) {
+    says('tls-no-fallback-scsv', 'a handshake with TLS_FALLBACK_SCSV in an older version was accepted');
+  }
+  if (facts.extended_master_secret === false) {
+    says('tls-no-extended-master-secret', 'the hello of the server has no extended_master_secret');
+  }
+  return weaknesses;
+}

@@ -1,0 +1,78 @@
+import { udpPayloads } from './udp-payloads.ts';
+
+/** A question to a UDP port that answers: what the payloads that found the port leave open. */
+export interface UdpQuestion {
+  /** Name of the probe in the banner. */
+  name: string;
+  bytes: Uint8Array;
+  /** Whether an answer is one to this question. */
+  looksLike: (answer: Uint8Array) => boolean;
+}
+
+/** Questions that are asked of one port at most. */
+const questionLimit = 6;
+
+/** DNS: the header with id 0x504f and these flags, one question. */
+function dnsQuestion(flags: number, name: string, type: number, questionClass: number): Buffer {
+  const header = Buffer.from([0x50, 0x4f, flags, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  const tail = Buffer.from([0, 0, type, 0, questionClass]);
+  return Buffer.concat([header, Buffer.from(name, 'latin1'), tail]);
+}
+
+const answersDns = (answer: Uint8Array) =>
+  answer.length >= 12 && answer[0] === 0x50 && answer[1] === 0x4f && ((answer[2] as number) & 0x80) !== 0;
+
+/** SNMP: one read of sysDescr.0 with the community that devices leave the factory with (RFC 1157, RFC 1901). */
+function snmpRead(version: 0 | 1): Buffer {
+  const sysDescr = [0x30, 0x0c, 0x06, 0x08, 0x2b, 6, 1, 2, 1, 1, 1, 0, 0x05, 0];
+  const bindings = [0x30, sysDescr.length, ...sysDescr];
+  const request = [0x02, 2, 0x50, 0x4f, 0x02, 1, 0, 0x02, 1, 0, ...bindings];
+  const community = [0x04, 6, ...Buffer.from('public', 'latin1')];
+  const message = [0x02, 1, version, ...community, 0xa0, request.length, ...request];
+  return Buffer.from([0x30, message.length, ...message]);
+}
+
+const isSequence = (answer: Uint8Array) => answer[0] === 0x30;
+
+/** NTP: a client's request (RFC 5905), and the private request for the list of clients, mode 7, code 42. */
+const ntpTime = Buffer.concat([Buffer.from([0xe3]), Buffer.alloc(47)]);
+const ntpMonitor = Buffer.concat([Buffer.from([0x17, 0, 3, 42]), Buffer.alloc(44)]);
+const isMode = (mode: number) => (answer: Uint8Array) => ((answer[0] ?? 0) & 7) === mode;
+
+const questions: Readonly<Record<number, readonly UdpQuestion[]>> = {
+  53: [
+    { name: 'dns-version', bytes: dnsQuestion(0, '\x07version\x04bind', 16, 3), looksLike: answersDns },
+    // The name servers of the root, recursion desired: every resolver knows them without asking anyone.
+    { name: 'dns-recursion', bytes: dnsQuestion(1, '', 2, 1), looksLike: answersDns },
+  ],
+  123: [
+    { name: 'ntp-time', bytes: ntpTime, looksLike: isMode(4) },
+    { name: 'ntp-monlist', bytes: ntpMonitor, looksLike: isMode(7) },
+  ],
+  161: [
+    { name: 'snmp-v2c-public', bytes: snmpRead(1), looksLike: isSequence },
+    { name: 'snmp-v1-public', bytes: snmpRead(0), looksLike: isSequence },
+  ],
+};
+
+/** What to ask a UDP port; for most ports the payloads of their protocol once more, to keep the answer. */
+export function udpQuestions(port: number): readonly UdpQuestion[] {
+  const own = questions[port];
+  if (own) return own;
+  return udpPayloads(port)
+    .filter(({ answersElsewhere }) => !answersElsewhere)
+    .slice(0, questionLimit)
+    .map(({ service, bytes, looksLike }, at) => ({
+      name: `udp-${service}${at === 0 ? '' : `-${at + 1}`}`,
+      bytes,
+      looksLike: looksLike ?? (() => true),
+    }));
+}
+
+/** The service that an answer to a question stands for; null for a name that is none of ours. */
+export function udpServiceOf(question: string): string | null {
+  if (question.startsWith('dns-')) return 'dns';
+  if (question.startsWith('ntp-')) return 'ntp';
+  if (question.startsWith('snmp-')) return 'snmp';
+  return /^udp-([a-z][a-z0-9-]*?)(?:-\d)?$/.exec(question)?.[1] ?? null;
+}

@@ -1,0 +1,307 @@
+import { parseCpe } from '../cpe.ts';
+import { mainName } from '../cpe-aliases.ts';
+import { compareVersions, type Order } from '../versions.ts';
+import type { KnownSystem } from './applicability.ts';
+import type { CveSource, DistroFix } from './cve-record.ts';
+import { isVendorBuilt, packagesOf, releaseByVersion } from './packages.ts';
+
+/** What a fingerprint tells of who built the program. */
+export interface SeenBuild {
+  cpe: string;
+  /** Upstream version as seen. */
+  version: string | null;
+  /** What the builder appended: `Debian-2+deb12u3`, `Ubuntu`, `18.el9_4`. */
+  revision?: string | undefined;
+  os?: KnownSystem | null | undefined;
+}
+
+/**
+ * Who built a program. `distribution`: it says so itself; `presumed`: its host runs a distribution that has the
+ * product; `upstream`: no distribution had a hand in it; `unknown`: nothing tells.
+ */
+export type Origin = 'distribution' | 'presumed' | 'upstream' | 'unknown';
+
+export interface PackageBuild {
+  origin: Origin;
+  /** `debian`, `ubuntu`, `raspbian`, `rhel`, `freebsd`, ... */
+  distribution: string | null;
+  release: string | null;
+  /** Names that the source package may have there. */
+  packages: readonly string[];
+  upstream: string | null;
+  /** Package version with epoch and revision: `1:9.2p1-2+deb12u3`; null where the revision was not seen. */
+  version: string | null;
+  /** The revision without the distribution's name: `2+deb12u3`. */
+  revision: string | null;
+}
+
+export interface BackportVerdict {
+  status: 'fixed_by_vendor' | 'affected' | 'unknown';
+  /** One sentence; null where no distribution is concerned. */
+  note: string | null;
+  /** Package version that has the fix, where the distribution names one. */
+  fixed: string | null;
+  /** The whole package version was compared, not only the upstream part. */
+  exact: boolean;
+}
+
+/** Distributions by the marks they leave, the more special ones first. */
+const marks: readonly [RegExp, string][] = [
+  [/ubuntu/i, 'ubuntu'],
+  [/raspbian|\+rpt\d/i, 'raspbian'],
+  [/debian|[+~]deb\d+u\d|~bpo\d/i, 'debian'],
+  [/freebsd/i, 'freebsd'],
+  [/centos/i, 'centos'],
+  [/rocky/i, 'rocky'],
+  [/alma ?linux/i, 'almalinux'],
+  [/oracle linux/i, 'oracle'],
+  [/amazon|\bamzn/i, 'amazon'],
+  [/fedora|\bfc\d{2}\b/i, 'fedora'],
+  [/suse/i, 'suse'],
+  [/alpine/i, 'alpine'],
+  [/red ?hat|rhel|\bel\d|^rh$/i, 'rhel'],
+];
+/** Builds of the makers themselves: `(Unix)`, `(Win64)`, packages that MariaDB makes for Ubuntu. */
+const upstreamMark = /^\(?(?:unix|win(?:32|64|dows)?)\)?$|^ubu\d{4}$|^deb\d{1,2}$|maria~/i;
+
+/** Same source packages with the same versions, or rebuilt from them. */
+const dataOf: Record<string, string> = {
+  raspbian: 'debian',
+  centos: 'rhel',
+  rocky: 'rhel',
+  almalinux: 'rhel',
+  oracle: 'rhel',
+};
+const titles: Record<string, string> = {
+  debian: 'Debian',
+  ubuntu: 'Ubuntu',
+  raspbian: 'Raspbian',
+  rhel: 'Red Hat Enterprise Linux',
+  centos: 'CentOS',
+  rocky: 'Rocky Linux',
+  almalinux: 'AlmaLinux',
+  oracle: 'Oracle Linux',
+  amazon: 'Amazon Linux',
+  fedora: 'Fedora',
+  suse: 'SUSE',
+  alpine: 'Alpine',
+  freebsd: 'FreeBSD',
+};
+const rpmDistributions = new Set([
+  'rhel',
+  'centos',
+  'rocky',
+  'almalinux',
+  'oracle',
+  'amazon',
+  'fedora',
+  'suse',
+]);
+const debDistributions = new Set(['debian', 'ubuntu', 'raspbian']);
+const foreignFamilies = /^(?:windows|mac|ios|routeros)/i;
+
+/** Reads who built a program out of its banner and, where that is silent, out of the system it runs on. */
+export function readBuild(seen: SeenBuild): PackageBuild {
+  const product = productOf(seen.cpe);
+  const os = seen.os ?? null;
+  const marked = seen.revision === undefined ? null : distributionOf(seen.revision);
+  const build: PackageBuild = {
+    origin: 'unknown',
+    distribution: null,
+    release: null,
+    packages: [],
+    upstream: seen.version,
+    version: null,
+    revision: null,
+  };
+  if (marked === 'upstream') return { ...build, origin: 'upstream' };
+  if (marked === null) return withoutMark(build, product, os);
+  const revision = revisionOf(seen.revision ?? '');
+  const named = { ...build, origin: 'distribution' as const, distribution: marked, revision };
+  return {
+    ...named,
+    release: releaseOf(seen.revision ?? '', product, named, os),
+    packages: packageNames(product, marked),
+    version: fullVersion(product, named),
+  };
+}
+
+function withoutMark(build: PackageBuild, product: string, os: KnownSystem | null): PackageBuild {
+  if (isVendorBuilt(product) || (os && foreignFamilies.test(os.family)))
+    return { ...build, origin: 'upstream' };
+  const distribution = os?.distribution?.toLowerCase() ?? null;
+  if (distribution === null || !Object.hasOwn(titles, distribution) || !packagesOf(product)) return build;
+  return {
+    ...build,
+    origin: 'presumed',
+    distribution,
+    release: systemRelease(distribution, os),
+    packages: packageNames(product, distribution),
+  };
+}
+
+function productOf(name: string): string {
+  const cpe = parseCpe(name);
+  return cpe ? mainName(cpe.vendor, cpe.product) : '';
+}
+
+function distributionOf(revision: string): string | 'upstream' | null {
+  if (upstreamMark.test(revision.trim())) return 'upstream';
+  return marks.find(([mark]) => mark.test(revision))?.[1] ?? null;
+}
+
+/** `2+deb12u3` of `Debian-2+deb12u3`, `0ubuntu1` of `0ubuntu1-Ubuntu`; null where only a name stands. */
+function revisionOf(text: string): string | null {
+  const plain = text
+    .trim()
+    .replace(/^(?:debian|ubuntu|raspbian|freebsd|red ?hat)[-_ ]?/i, '')
+    .replace(/[-_ ](?:debian|ubuntu|raspbian|red ?hat)$/i, '');
+  return /^\d[\w.+~:-]*$/.test(plain) ? plain : null;
+}
+
+function packageNames(product: string, distribution: string): readonly string[] {
+  const names = packagesOf(product);
+  if (!names) return [];
+  if (debDistributions.has(distribution)) return names.deb;
+  if (distribution === 'freebsd') return [product.slice(product.indexOf(':') + 1)];
+  return rpmDistributions.has(distribution) ? names.rpm : [];
+}
+
+function releaseOf(
+  text: string,
+  product: string,
+  build: { distribution: string; upstream: string | null },
+  os: KnownSystem | null,
+): string | null {
+  // A backport to an older release has its own way of fixes.
+  if (/~bpo\d/.test(text)) return null;
+  return (
+    writtenRelease(text, build.distribution) ??
+    systemRelease(build.distribution, os) ??
+    releaseByVersion(product, dataOf[build.distribution] ?? build.distribution, build.upstream ?? '')
+  );
+}
+
+/** `+deb12u3`, `0ubuntu0.22.04.1`, `.el9_4` name their release. */
+function writtenRelease(text: string, distribution: string): string | null {
+  if (distribution === 'ubuntu') return /ubuntu\d+\.(\d{2}\.\d{2})(?:\.|$|[^\d])/i.exec(text)?.[1] ?? null;
+  if (debDistributions.has(distribution)) return /[+~]deb(\d{1,2})u\d/.exec(text)?.[1] ?? null;
+  return /\bel(\d{1,2})(?:\D|$)/.exec(text)?.[1] ?? /\bfc(\d{2})\b/.exec(text)?.[1] ?? null;
+}
+
+function systemRelease(distribution: string, os: KnownSystem | null): string | null {
+  const version = os?.version ?? null;
+  if (version === null || (os?.distribution ?? os?.family)?.toLowerCase() !== distribution) return null;
+  // Debian and Red Hat count releases by their first number, Ubuntu by year and month.
+  const pattern = distribution === 'ubuntu' || distribution === 'freebsd' ? /^\d+\.\d+/ : /^\d+/;
+  return pattern.exec(version)?.[0] ?? null;
+}
+
+function fullVersion(
+  product: string,
+  build: { distribution: string; upstream: string | null; revision: string | null },
+): string | null {
+  const { distribution, upstream, revision } = build;
+  if (revision === null || upstream === null) return null;
+  if (distribution === 'freebsd') return /^\d{8}$/.test(revision) ? revision : null;
+  const isDeb = debDistributions.has(distribution);
+  if (!isDeb && !rpmDistributions.has(distribution)) return null;
+  const names = packagesOf(product);
+  const epoch = isDeb ? names?.debEpoch : names?.rpmEpoch;
+  // Some banners repeat the upstream version: 3.6.1-4+deb12u2.
+  const whole = /^\d[^-]*-/.test(revision) ? revision : `${upstream}-${revision}`;
+  return epoch === undefined || whole.includes(':') ? whole : `${epoch}:${whole}`;
+}
+
+/** What the distribution says of a CVE in this build, as far as its data is there. */
+export function judgeBackport(build: PackageBuild, cve: string, source: CveSource): BackportVerdict {
+  const open = (note: string | null): BackportVerdict => ({
+    status: 'unknown',
+    note,
+    fixed: null,
+    exact: false,
+  });
+  const { distribution, release } = build;
+  if (distribution === null) return open(null);
+  const title = release === null ? titleOf(distribution) : `${titleOf(distribution)} ${release}`;
+  if (build.origin === 'presumed')
+    return open(
+      `The host runs ${title}: where the program is the distribution's package, the flaw may be fixed without a new upstream version.`,
+    );
+  const data = dataOf[distribution] ?? distribution;
+  if (release === null || !source.knowsDistribution(data, release)) return open(withoutData(build));
+  const statements = source
+    .fixes(data, release, cve)
+    .filter((statement) => build.packages.includes(statement.package));
+  const verdicts = statements.map((statement) => judgeStatement(statement, build, title));
+  const first = verdicts[0];
+  if (!first) return open(`${title} says nothing of ${cve} in this package. ${withoutData(build)}`);
+  return verdicts.every((verdict) => verdict.status === first.status) ? first : open(withoutData(build));
+}
+
+function titleOf(distribution: string): string {
+  return titles[distribution] ?? distribution;
+}
+
+function withoutData(build: PackageBuild): string {
+  const title = titleOf(build.distribution ?? '');
+  if (build.revision === null)
+    return `A build of ${title} whose package revision is not shown: the flaw may be fixed without a new upstream version.`;
+  if (build.distribution === 'freebsd')
+    return `${title} patch date ${build.revision} seen: compare it with the date of the fix before acting.`;
+  return `${title} revision ${build.revision} seen: compare it with the distribution's fixed revision before acting.`;
+}
+
+function judgeStatement(statement: DistroFix, build: PackageBuild, title: string): BackportVerdict {
+  const { fixed } = statement;
+  if (fixed === null) {
+    const note = `${title} has not fixed it in ${statement.package} yet.`;
+    return { status: 'affected', note, fixed, exact: build.version !== null };
+  }
+  const order = build.version === null ? orderByUpstream(build, fixed) : orderByPackage(build, fixed);
+  if (order === null) {
+    const why = build.version === null ? 'depends on its revision, which is not shown' : 'cannot be told';
+    const note = `${title} fixed it in ${statement.package} ${fixed}; whether ${installed(build)} has the fix ${why}.`;
+    return { status: 'unknown', note, fixed, exact: false };
+  }
+  const exact = build.version !== null;
+  if (order >= 0) {
+    const note = `${title} fixed it in ${statement.package} ${fixed}; ${installed(build)} has the fix.`;
+    return { status: 'fixed_by_vendor', note, fixed, exact };
+  }
+  const note = `${title} fixed it in ${statement.package} ${fixed}; ${installed(build)} is older.`;
+  return { status: 'affected', note, fixed, exact };
+}
+
+function installed(build: PackageBuild): string {
+  return build.version ?? build.upstream ?? 'the version that runs';
+}
+
+function schemeFor(build: PackageBuild): 'deb' | 'rpm' | 'date' {
+  if (build.distribution === 'freebsd') return 'date';
+  return rpmDistributions.has(build.distribution ?? '') ? 'rpm' : 'deb';
+}
+
+function orderByPackage(build: PackageBuild, fixed: string): Order {
+  const version = build.version ?? '';
+  // Where the epoch is not known it is the one that the distribution writes.
+  const epoch = /^\d+:/.exec(fixed)?.[0] ?? '';
+  const own = /^\d+:/.test(version) || fixed === '0' ? version : epoch + version;
+  return compareVersions(own, fixed, schemeFor(build));
+}
+
+/** Without the revision the upstream parts decide only where they differ. */
+function orderByUpstream(build: PackageBuild, fixed: string): Order {
+  if (fixed === '0') return 1;
+  if (build.upstream === null) return null;
+  const order = compareVersions(build.upstream, upstreamPart(fixed), schemeFor(build));
+  return order === 0 ? null : order;
+}
+
+/** `1.3.8` of `1:1.3.8+dfsg-4+deb12u3`. */
+function upstreamPart(version: string): string {
+  return version
+    .replace(/^\d+:/, '')
+    .replace(/-[^-]*$/, '')
+    .replace(/[+~.](?:dfsg|ds|repack)[\w.~+]*$/, '');
+}

@@ -1,0 +1,109 @@
+import { type CpePart, formatCpe } from '../../cpe.ts';
+import type { Configuration, CpeMatch, CveRecord } from '../cve-record.ts';
+
+/** Affected versions by product: `{'a:openbsd:openssh': ['>= 8.5p1, < 9.8']}`; any range of any product applies. */
+export type Affected = Readonly<Record<string, readonly VersionRange[]>>;
+
+/** `< 9.8`, `>= 8.5, <= 9.7`, `= 2.4.49`, or `*` for every version. */
+export type VersionRange = string;
+
+/** An entry of the builtin catalogue: the record, and what to do where an update alone is not the answer. */
+export interface BuiltinCve {
+  record: CveRecord;
+  remedy: string | null;
+  /** The version stays the same when the update for the flaw is installed. */
+  updatesHidden: boolean;
+}
+
+interface More {
+  /** Product that the affected one must run on, `o:microsoft:windows`. */
+  on?: string;
+  /** What to do, besides the update that the affected range tells. */
+  remedy?: string;
+  /** The version stays the same when the update for the flaw is installed, as a hotfix or a patch set. */
+  updatesHidden?: boolean;
+}
+
+const metricNames = ['AV', 'AC', 'PR', 'UI', 'S', 'C', 'I', 'A'];
+
+/**
+ * One CVE.
+ * @param score base score of CVSS v3 as the National Vulnerability Database shows it
+ * @param metrics its vector without names, in their order: `NLNN/U/HHH` is AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H
+ * @param title what an attacker gains, in one sentence
+ */
+export function cve(
+  id: string,
+  score: number,
+  metrics: string,
+  title: string,
+  affected: Affected,
+  more: More = {},
+): BuiltinCve {
+  return {
+    record: {
+      id,
+      title,
+      description: `${title}.`,
+      published: '',
+      modified: '',
+      cvss: [{ version: '3.1', score, vector: vectorOf(metrics) }],
+      cwe: [],
+      references: [`https://nvd.nist.gov/vuln/detail/${id}`],
+      configurations: [configurationOf(affected, more.on)],
+      rejected: false,
+      source: 'builtin',
+    },
+    remedy: more.remedy ?? null,
+    updatesHidden: more.updatesHidden ?? false,
+  };
+}
+
+function vectorOf(metrics: string): string {
+  const values = metrics.replaceAll('/', '');
+  return `CVSS:3.1${metricNames.map((name, index) => `/${name}:${values[index] ?? '?'}`).join('')}`;
+}
+
+function configurationOf(affected: Affected, platform: string | undefined): Configuration {
+  const matches = Object.entries(affected).flatMap(([product, ranges]) =>
+    ranges.map((range) => matchOf(product, range)),
+  );
+  const faulty = { operator: 'OR' as const, negate: false, matches };
+  if (platform === undefined) return { operator: 'OR', negate: false, nodes: [faulty] };
+  const place = { ...matchOf(platform, '*'), vulnerable: false };
+  return {
+    operator: 'AND',
+    negate: false,
+    nodes: [faulty, { operator: 'OR', negate: false, matches: [place] }],
+  };
+}
+
+const productForm = /^([aoh]):([^:]+):([^:]+)$/;
+const bounds = {
+  '>=': 'startIncluding',
+  '>': 'startExcluding',
+  '<=': 'endIncluding',
+  '<': 'endExcluding',
+} as const;
+
+/** @throws Error for a product or a range that is not written as it must be */
+function matchOf(product: string, range: VersionRange): CpeMatch {
+  const [, part, vendor = '', name = ''] = productForm.exec(product) ?? [];
+  if (part === undefined) throw new Error(`"${product}" is not part:vendor:product`);
+  const exact = /^= ?(\S+)$/.exec(range)?.[1];
+  const match: CpeMatch = {
+    vulnerable: true,
+    cpe: formatCpe({ part: part as CpePart, vendor, product: name, version: exact ?? null }),
+    startIncluding: null,
+    startExcluding: null,
+    endIncluding: null,
+    endExcluding: null,
+  };
+  if (exact !== undefined || range === '*') return match;
+  for (const bound of range.split(', ')) {
+    const [, sign, version] = /^(>=|>|<=|<) (\S+)$/.exec(bound) ?? [];
+    if (sign === undefined || version === undefined) throw new Error(`"${range}" is not a range of versions`);
+    match[bounds[sign as keyof typeof bounds]] = version;
+  }
+  return match;
+}

@@ -1,0 +1,419 @@
+import { createHash, hash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Block, damaged, readBlock, readBytes } from './block-file.ts';
+import { cveKey } from './cve-key.ts';
+import type { CveRank, CveRecord, CveSource, DistroFix } from './cve-record.ts';
+import {
+  type GenerationFile,
+  generationFiles,
+  generationPattern,
+  type Manifest,
+  maxManifestBytes,
+  maxPointerBytes,
+  readManifest,
+} from './manifest.ts';
+import { mergeRecords } from './merge-records.ts';
+import { productKey } from './product-key.ts';
+import {
+  decodeRecord,
+  type PackedConfiguration,
+  type PackedScore,
+  unpackConfigurations,
+  unpackScores,
+} from './record-code.ts';
+
+/** Name of the file that says which generation holds. */
+export const pointerName = 'current';
+
+/** Bytes of unpacked shards that are kept; the one that was asked for last stays in any case. */
+const maxKeptShardBytes = 8 * 1024 * 1024;
+/** Blocks of whole records that are kept. */
+const maxKeptBlocks = 8;
+/** Tries to open what an import replaces at the same moment. */
+const openTries = 5;
+
+/** Bytes of an entry of `shards.idx`: two halves of the key's hash, offset (double). */
+export const indexEntryBytes = 16;
+/** Bytes of an entry of `epss.bin`: CVE (double), score and percentile in billionths. */
+export const epssEntryBytes = 16;
+export const epssUnit = 1e-9;
+
+/** The part of a record that is read with its product, and where the rest of it is. */
+export type PackedCore = [
+  id: string,
+  published: string,
+  modified: string,
+  cvss: PackedScore[],
+  cwe: string[],
+  source: string,
+  /** The block of `records.bin`, the first line in it, and how many lines speak of this CVE. */
+  block: number,
+  line: number,
+  lines: number,
+  /** JSON of its packed configurations, which takes a third of the memory; 0 = too long to be here. */
+  configurations: string | 0,
+];
+
+/** What a shard of a distribution's statements holds. */
+export type PackedFix = [cve: string, packageName: string, fixed: string | null];
+
+/** Imported vulnerability data as it was when it was opened; a newer import does not change it. */
+export interface Vulndb extends CveSource {
+  readonly manifest: Manifest;
+  close(): void;
+}
+
+/**
+ * Opens the data that holds now.
+ * @returns null when nothing was imported into this folder
+ * @throws PortolanError `conflict` when the data is damaged
+ */
+export async function openVulndb(dir: string): Promise<Vulndb | null> {
+  for (let attempt = 1; ; attempt++) {
+    const generation = readPointer(dir);
+    if (generation === null) return null;
+    try {
+      return new Generation(join(dir, generation), generation);
+    } catch (error) {
+      // A newer generation may have taken its place since.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (attempt >= openTries || readPointer(dir) === generation) throw damaged('a file is missing', error);
+    }
+  }
+}
+
+/** The manifest of what holds now, without opening it. @throws PortolanError `conflict` */
+export function readCurrentManifest(dir: string): Manifest | null {
+  for (let attempt = 1; ; attempt++) {
+    const generation = readPointer(dir);
+    if (generation === null) return null;
+    try {
+      return manifestOf(join(dir, generation), generation);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (attempt >= openTries || readPointer(dir) === generation) throw damaged('a file is missing', error);
+    }
+  }
+}
+
+/** Name of the generation that holds. @throws PortolanError `conflict` */
+export function readPointer(dir: string): string | null {
+  let text: string;
+  try {
+    text = readSmall(join(dir, pointerName), maxPointerBytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const generation = text.trim();
+  if (!generationPattern.test(generation)) throw damaged('its pointer names no generation');
+  return generation;
+}
+
+function manifestOf(folder: string, generation: string): Manifest {
+  const text = readSmall(join(folder, 'manifest.json'), maxManifestBytes);
+  let manifest: Manifest;
+  try {
+    manifest = readManifest(text);
+  } catch (error) {
+    throw damaged(`its manifest cannot be read (${(error as Error).message})`, error);
+  }
+  if (manifest.generation !== generation) throw damaged('its manifest belongs to another generation');
+  return manifest;
+}
+
+function readSmall(path: string, most: number): string {
+  const fd = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(fd);
+    if (size > most) throw damaged('its manifest or pointer is too large');
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Hash of a key of `shards.idx`, as two halves. */
+export function shardHash(key: string): [high: number, low: number] {
+  const digest = hash('sha256', key, 'buffer');
+  return [digest.readUInt32LE(0), digest.readUInt32LE(4)];
+}
+
+/** Key of the shard with the statements of a distribution about the CVEs of one year. */
+export function fixesKey(distribution: string, release: string, cve: string): string {
+  return `\u0001fixes\u0000${distribution}\u0000${release}\u0000${cve.slice(4, 8)}`;
+}
+
+/** Something that was unpacked, and how large it was. */
+interface Kept {
+  value: unknown;
+  size: number;
+}
+
+class Generation implements Vulndb {
+  readonly manifest: Manifest;
+  readonly #files = new Map<GenerationFile, number>();
+  readonly #index: { high: Uint32Array; low: Uint32Array; offsets: Float64Array };
+  readonly #shards = new Map<string, Kept>();
+  #shardBytes = 0;
+  readonly #blocks = new Map<number, string[]>();
+  #kev: Map<string, CveRank['kev']> | null = null;
+  #epss: { keys: Float64Array; values: Uint32Array } | null = null;
+  readonly #releases: Set<string>;
+
+  constructor(folder: string, generation: string) {
+    this.manifest = manifestOf(folder, generation);
+    try {
+      for (const name of generationFiles) {
+        this.#files.set(name, openSync(join(folder, name), 'r'));
+        const { size } = fstatSync(this.#fd(name));
+        if (size !== this.#size(name)) throw damaged(`${name} has another length than its manifest says`);
+      }
+      this.#index = this.#readIndex();
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    this.#releases = new Set(
+      this.manifest.distributions.map(({ distribution, release }) => `${distribution}\u0000${release}`),
+    );
+  }
+
+  get version(): string {
+    return this.manifest.generation;
+  }
+
+  close(): void {
+    for (const fd of this.#files.values()) closeSync(fd);
+    this.#files.clear();
+  }
+
+  lookup(vendor: string, product: string): CveRecord[] {
+    const records = this.#shard(productKey(vendor, product), (cores) =>
+      (cores as PackedCore[]).map((core) => this.#lazyRecord(core)),
+    );
+    return records === null ? [] : [...records];
+  }
+
+  rank(id: string): CveRank {
+    return { kev: this.#kevEntries().get(id) ?? null, epss: this.#epssOf(id) };
+  }
+
+  fixes(distribution: string, release: string, cve: string): DistroFix[] {
+    if (!this.knowsDistribution(distribution, release)) return [];
+    const byCve = this.#shard(fixesKey(distribution, release, cve), (fixes) =>
+      Map.groupBy(fixes as PackedFix[], ([id]) => id),
+    );
+    return (byCve?.get(cve) ?? []).map(([, name, fixed]) => ({
+      distribution,
+      release,
+      package: name,
+      cve,
+      fixed,
+    }));
+  }
+
+  knowsDistribution(distribution: string, release: string): boolean {
+    return this.#releases.has(`${distribution}\u0000${release}`);
+  }
+
+  #fd(name: GenerationFile): number {
+    const fd = this.#files.get(name);
+    if (fd === undefined) throw new Error('the vulnerability data is closed');
+    return fd;
+  }
+
+  #size(name: GenerationFile): number {
+    return this.manifest.files[name]?.size ?? -1;
+  }
+
+  /** A small file as a whole. @throws PortolanError `conflict` when it is not what the manifest says */
+  #readWhole(name: GenerationFile): Buffer {
+    const bytes = readBytes(this.#fd(name), 0, this.#size(name));
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    if (sha256 !== this.manifest.files[name]?.sha256) throw damaged(`${name} is not what its manifest says`);
+    return bytes;
+  }
+
+  #readIndex(): { high: Uint32Array; low: Uint32Array; offsets: Float64Array } {
+    const bytes = this.#readWhole('shards.idx');
+    if (bytes.length % indexEntryBytes !== 0) throw damaged('shards.idx has half an entry');
+    const count = bytes.length / indexEntryBytes;
+    const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    return {
+      offsets: new Float64Array(whole, 0, count),
+      high: new Uint32Array(whole, count * 8, count),
+      low: new Uint32Array(whole, count * 12, count),
+    };
+  }
+
+  /** What is kept under a key, read once and then remembered; null when there is none. */
+  #shard<T>(key: string, read: (content: unknown) => T): T | null {
+    const kept = this.#shards.get(key);
+    if (kept) {
+      // The least recently used one goes first.
+      this.#shards.delete(key);
+      this.#shards.set(key, kept);
+      return kept.value as T;
+    }
+    const found = this.#readShard(key);
+    if (found === null) return null;
+    const value = shaped(() => read(found.content));
+    this.#keepShard(key, { value, size: found.size });
+    return value;
+  }
+
+  #keepShard(key: string, kept: Kept): void {
+    this.#shards.set(key, kept);
+    this.#shardBytes += kept.size;
+    for (const [oldest, { size }] of this.#shards) {
+      if (this.#shardBytes <= maxKeptShardBytes || oldest === key) break;
+      this.#shards.delete(oldest);
+      this.#shardBytes -= size;
+    }
+  }
+
+  #readShard(key: string): { content: unknown; size: number } | null {
+    const [high, low] = shardHash(key);
+    const { offsets } = this.#index;
+    for (let at = this.#firstWith(high, low); this.#hasHash(at, high, low); at++) {
+      const block = readBlock(this.#fd('shards.bin'), offsets[at] as number, this.#size('shards.bin'));
+      const [named, content] = parsed(block) as [unknown, unknown];
+      if (named !== key) continue;
+      if (!Array.isArray(content)) throw damaged('a shard holds no list');
+      return { content, size: block.size };
+    }
+    return null;
+  }
+
+  #hasHash(at: number, high: number, low: number): boolean {
+    return this.#index.high[at] === high && this.#index.low[at] === low;
+  }
+
+  /** First entry of the index that is not below a hash. */
+  #firstWith(high: number, low: number): number {
+    const { high: highs, low: lows } = this.#index;
+    return firstAtLeast(highs.length, (at) => {
+      const there = highs[at] as number;
+      return there > high || (there === high && (lows[at] as number) >= low);
+    });
+  }
+
+  #lazyRecord(core: PackedCore): CveRecord {
+    const [id, published, modified, cvss, cwe, source, block, line, lines, configurations] = core;
+    if (typeof id !== 'string' || typeof modified !== 'string') throw new TypeError('a text is expected');
+    const whole = () => this.#wholeRecord(id, block, line, lines);
+    return {
+      id,
+      get title() {
+        return whole().title;
+      },
+      get description() {
+        return whole().description;
+      },
+      published,
+      modified,
+      cvss: unpackScores(cvss),
+      cwe,
+      get references() {
+        return whole().references;
+      },
+      get configurations() {
+        if (configurations === 0) return whole().configurations;
+        return shaped(() => unpackConfigurations(JSON.parse(configurations) as PackedConfiguration[]));
+      },
+      rejected: false,
+      source,
+    };
+  }
+
+  #wholeRecord(id: string, offset: number, line: number, lines: number): CveRecord {
+    const texts = this.#recordBlock(offset).slice(line, line + lines);
+    const record = shaped(() => mergeRecords(texts.map(decodeRecord)));
+    if (record.id !== id) throw damaged('a shard points to another record');
+    return record;
+  }
+
+  #recordBlock(offset: number): string[] {
+    const kept = this.#blocks.get(offset);
+    if (kept) return kept;
+    const { text } = readBlock(this.#fd('records.bin'), offset, this.#size('records.bin'));
+    const lines = text.split('\n');
+    this.#blocks.set(offset, lines);
+    const [oldest] = this.#blocks.keys();
+    if (this.#blocks.size > maxKeptBlocks && oldest !== undefined) this.#blocks.delete(oldest);
+    return lines;
+  }
+
+  #kevEntries(): Map<string, CveRank['kev']> {
+    this.#kev ??= shaped(() => {
+      const entries = JSON.parse(this.#readWhole('kev.json').toString()) as [string, string, 0 | 1][];
+      return new Map(entries.map(([id, added, ransomware]) => [id, { added, ransomware: ransomware === 1 }]));
+    });
+    return this.#kev;
+  }
+
+  #epssOf(id: string): CveRank['epss'] {
+    const key = cveKey(id);
+    if (key === null) return null;
+    this.#epss ??= this.#readEpss();
+    const { keys, values } = this.#epss;
+    const at = firstAtLeast(keys.length, (index) => (keys[index] as number) >= key);
+    if (keys[at] !== key) return null;
+    const value = (place: number) => roundUnit((values[place] as number) * epssUnit);
+    return { score: value(at * 2), percentile: value(at * 2 + 1) };
+  }
+
+  #readEpss(): { keys: Float64Array; values: Uint32Array } {
+    const bytes = this.#readWhole('epss.bin');
+    if (bytes.length % epssEntryBytes !== 0) throw damaged('epss.bin has half an entry');
+    const count = bytes.length / epssEntryBytes;
+    const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    return { keys: new Float64Array(whole, 0, count), values: new Uint32Array(whole, count * 8, count * 2) };
+  }
+}
+
+/** Lines of each block of `records.bin` in their order. @throws PortolanError `conflict` */
+export function* recordLines(fd: number, size: number): Generator<string> {
+  for (let offset = 0; offset < size; ) {
+    const block = readBlock(fd, offset, size);
+    yield* block.text.split('\n');
+    offset = block.end;
+  }
+}
+
+/** Smallest number below `count` for which a condition holds that holds for all behind it too; else `count`. */
+function firstAtLeast(count: number, holds: (at: number) => boolean): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function roundUnit(value: number): number {
+  return Math.round(value * 1e9) / 1e9;
+}
+
+function parsed({ text }: Block): unknown {
+  return shaped(() => {
+    const value: unknown = JSON.parse(text);
+    if (!Array.isArray(value)) throw new TypeError('a list is expected');
+    return value;
+  });
+}
+
+/** What a file holds must have the shape it was written in. */
+function shaped<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof SyntaxError) {
+      throw damaged('an entry is not as it was written', error);
+    }
+    throw error;
+  }
+}

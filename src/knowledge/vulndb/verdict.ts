@@ -1,0 +1,207 @@
+import { parseCpe } from '../cpe.ts';
+import { aliasesOf } from '../cpe-aliases.ts';
+import { type Applicability, judge, type KnownSystem, type Outcome } from './applicability.ts';
+import { type BackportVerdict, judgeBackport, type PackageBuild, readBuild } from './backport.ts';
+import type { CpeMatch, CveRank, CveRecord, CveSource } from './cve-record.ts';
+
+/** A product as it was recognised; a fingerprint with a CPE name fits. */
+export interface SeenProduct {
+  cpe: string;
+  version: string | null;
+  revision?: string | undefined;
+  os?: KnownSystem | null | undefined;
+  /** 0..1: how sure the product itself is. */
+  confidence: number;
+}
+
+/** What else is known of the host. */
+export interface HostFacts {
+  os: KnownSystem | null;
+  /** CPE names of its other products. */
+  others: readonly string[];
+}
+
+/** How sure it is that a flaw is there; `none` is not reported. */
+export type VerdictClass = 'certain' | 'likely' | 'possible' | 'none';
+
+export interface Verdict {
+  class: VerdictClass;
+  /** `unknown_version` comes as `possible`: for those who want products without a version too. */
+  outcome: Outcome | 'fixed_by_vendor';
+  /** 0..1 */
+  confidence: number;
+  match: CpeMatch | null;
+  /** Versions that are affected, as text. */
+  affected: string | null;
+  /** The version that was seen. */
+  detected: string | null;
+  backportNote: string | null;
+  /** Sentences: why it applies, and what limits the claim. */
+  reasons: string[];
+}
+
+/** How much a claim is worth before the doubt about the product itself, 0..1. */
+const worth = {
+  certain: 0.95,
+  confirmedByVendor: 0.9,
+  likely: 0.75,
+  revisionWithoutData: 0.5,
+  revisionNotShown: 0.4,
+  platformUnproven: 0.3,
+  weakRecord: 0.2,
+  unknownVersion: 0.1,
+};
+/** Below, the product is not sure enough for a claim that is called certain. */
+const sureProduct = 0.8;
+
+/** Judges one record for one product of a host. */
+export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, source: CveSource): Verdict {
+  const own = seen.version?.trim() ? seen.version : undefined;
+  const os = mergeSystems(seen.os ?? null, host.os);
+  const applicability = judge(record, { cpe: seen.cpe, version: own, os, others: host.others });
+  if (applicability.outcome === 'not_affected') return verdictOf('none', 0, applicability, seen, null);
+  const build = readBuild({ ...seen, os });
+  const backport = judgeBackport(build, record.id, source);
+  if (backport.status === 'fixed_by_vendor') {
+    const fixed = verdictOf('none', 0, applicability, seen, backport);
+    return { ...fixed, outcome: 'fixed_by_vendor' };
+  }
+  const { level, value, limits } = grade(applicability, build, backport, seen.confidence);
+  const verdict = verdictOf(level, value * seen.confidence, applicability, seen, backport);
+  verdict.reasons.push(...limits);
+  return verdict;
+}
+
+/** What a banner tells of the system goes before what the host is said to run; the latter fills its gaps. */
+function mergeSystems(own: KnownSystem | null, host: KnownSystem | null): KnownSystem | null {
+  if (!own || !host) return own ?? host;
+  if (own.family !== host.family || own.version !== null) return own;
+  if (own.distribution !== null && own.distribution !== host.distribution) return own;
+  return host;
+}
+
+function verdictOf(
+  level: VerdictClass,
+  confidence: number,
+  applicability: Applicability,
+  seen: SeenProduct,
+  backport: BackportVerdict | null,
+): Verdict {
+  const note = backport?.note ?? null;
+  return {
+    class: level,
+    outcome: applicability.outcome,
+    confidence: Math.round(Math.min(1, Math.max(0, confidence)) * 1000) / 1000,
+    match: applicability.match,
+    affected: applicability.affected,
+    detected: seen.version,
+    backportNote: note,
+    reasons: [...applicability.reasons, ...(note === null ? [] : [note])],
+  };
+}
+
+interface Grade {
+  level: VerdictClass;
+  value: number;
+  limits: string[];
+}
+
+function grade(
+  applicability: Applicability,
+  build: PackageBuild,
+  backport: BackportVerdict,
+  confidence: number,
+): Grade {
+  const byBuild = gradeBuild(build, backport);
+  if (applicability.outcome === 'unknown_version') return atMost(byBuild, worth.unknownVersion);
+  if (applicability.weak) return atMost(byBuild, worth.weakRecord);
+  if (applicability.outcome === 'platform_unproven') return atMost(byBuild, worth.platformUnproven);
+  if (byBuild.level === 'certain' && confidence < sureProduct) {
+    const limits = [...byBuild.limits, 'The product itself is not sure enough for more.'];
+    return { level: 'likely', value: worth.likely, limits };
+  }
+  return byBuild;
+}
+
+function atMost(byBuild: Grade, value: number): Grade {
+  return { level: 'possible', value: Math.min(value, byBuild.value), limits: byBuild.limits };
+}
+
+function gradeBuild(build: PackageBuild, backport: BackportVerdict): Grade {
+  if (backport.status === 'affected') {
+    return backport.exact
+      ? { level: 'certain', value: worth.certain, limits: [] }
+      : { level: 'likely', value: worth.confirmedByVendor, limits: ['The package revision was not seen.'] };
+  }
+  if (build.origin === 'upstream') return { level: 'certain', value: worth.certain, limits: [] };
+  if (build.origin === 'unknown')
+    return { level: 'likely', value: worth.likely, limits: ['Who built the program was not seen.'] };
+  const value = build.revision === null ? worth.revisionNotShown : worth.revisionWithoutData;
+  return { level: 'possible', value, limits: [] };
+}
+
+/** A record that speaks of a product, with how sure that is and how much it matters. */
+export interface FoundCve {
+  record: CveRecord;
+  verdict: Verdict;
+  rank: CveRank;
+}
+
+/** Everything that a source has to say of a product, under all its names, the most urgent first. */
+export function findCves(seen: SeenProduct, host: HostFacts, source: CveSource): FoundCve[] {
+  const cpe = parseCpe(seen.cpe);
+  if (!cpe) return [];
+  const found = new Map<string, FoundCve>();
+  for (const { vendor, product } of aliasesOf(cpe.vendor, cpe.product)) {
+    for (const record of source.lookup(vendor, product)) {
+      if (found.has(record.id)) continue;
+      const verdict = assess(record, seen, host, source);
+      if (verdict.class !== 'none') found.set(record.id, { record, verdict, rank: source.rank(record.id) });
+    }
+  }
+  return [...found.values()].sort((a, b) => compareUrgency(urgencyOf(a), urgencyOf(b)));
+}
+
+function urgencyOf({ record, verdict, rank }: FoundCve): Urgency {
+  return {
+    id: record.id,
+    kev: rank.kev !== null,
+    epss: rank.epss,
+    cvss: record.cvss[0] ?? null,
+    confidence: verdict.confidence,
+  };
+}
+
+/** What decides the order of findings; a finding fits. */
+export interface Urgency {
+  id: string;
+  kev: boolean;
+  epss: { score: number; percentile: number } | null;
+  cvss: { version: string; score: number } | null;
+  confidence: number;
+}
+
+/** The most urgent first: known to be exploited, then EPSS, then CVSS, then confidence; ids settle the rest. */
+export function rankFindings<T extends Urgency>(findings: readonly T[]): T[] {
+  return [...findings].sort(compareUrgency);
+}
+
+function compareUrgency(a: Urgency, b: Urgency): number {
+  return (
+    Number(b.kev) - Number(a.kev) ||
+    (b.epss?.score ?? -1) - (a.epss?.score ?? -1) ||
+    (b.cvss?.score ?? -1) - (a.cvss?.score ?? -1) ||
+    b.confidence - a.confidence ||
+    a.id.localeCompare(b.id, 'en', { numeric: true })
+  );
+}
+
+/** Why a finding stands where it stands: `known to be exploited; EPSS 0.943 (percentile 0.999); CVSS 3.1 8.1`. */
+export function rankReason({ kev, epss, cvss }: Pick<Urgency, 'kev' | 'epss' | 'cvss'>): string {
+  const parts = [
+    kev ? 'known to be exploited' : 'not known to be exploited',
+    epss ? `EPSS ${epss.score.toFixed(3)} (percentile ${epss.percentile.toFixed(3)})` : 'no EPSS score',
+    cvss ? `CVSS ${cvss.version} ${cvss.score.toFixed(1)}` : 'no CVSS score',
+  ];
+  return parts.join('; ');
+}

@@ -1,0 +1,52 @@
+import { aliasesOf } from '../cpe-aliases.ts';
+import { builtinCves, builtinRecord } from './builtin.ts';
+import type { CveRecord, CveSource } from './cve-record.ts';
+
+/** Products whose records are kept at hand; most services of a scan are of few products. */
+const maxRememberedProducts = 256;
+
+/** The imported data, and of the builtin catalogue what it lacks; without imported data the builtin catalogue alone. */
+export function withBuiltin(imported: CveSource | null): CveSource {
+  if (imported === null) return builtinCves;
+  const remembered = new Map<string, CveRecord[]>();
+  return {
+    version: imported.version,
+    lookup(vendor, product) {
+      const key = `${vendor} ${product}`;
+      const known = remembered.get(key);
+      if (known) return known;
+      const own = imported.lookup(vendor, product).map(completed);
+      const records = [...own, ...lackingIn(imported, vendor, product)];
+      if (remembered.size >= maxRememberedProducts) remembered.clear();
+      remembered.set(key, records);
+      return records;
+    },
+    rank(id) {
+      const { kev, epss } = imported.rank(id);
+      return { kev: kev ?? builtinCves.rank(id).kev, epss };
+    },
+    fixes: (distribution, release, cve) => imported.fixes(distribution, release, cve),
+    knowsDistribution: (distribution, release) => imported.knowsDistribution(distribution, release),
+  };
+}
+
+/** A record with the title and the score that the builtin catalogue has and it lacks. */
+function completed(record: CveRecord): CveRecord {
+  const builtin = builtinRecord(record.id);
+  if (builtin === null) return record;
+  const { title, cvss } = record;
+  if (title !== null && cvss.length > 0) return record;
+  return { ...record, title: title ?? builtin.title, cvss: cvss.length > 0 ? cvss : builtin.cvss };
+}
+
+/** Builtin records of a product that the imported data has under none of its names. */
+function lackingIn(imported: CveSource, vendor: string, product: string): CveRecord[] {
+  const builtin = builtinCves.lookup(vendor, product);
+  if (builtin.length === 0) return [];
+  const judged = new Set(
+    aliasesOf(vendor, product).flatMap((name) =>
+      imported.lookup(name.vendor, name.product).map(({ id }) => id),
+    ),
+  );
+  return builtin.filter(({ id }) => !judged.has(id));
+}

@@ -1,0 +1,97 @@
+import { hostHeader, httpRequestFor } from './http-request.ts';
+import type { Probe } from './probes.ts';
+
+/** Pages that tell what a web server or application is, asked once its first answer fits; none needs a login. */
+
+function page(name: string, path: string, answer: RegExp): Probe {
+  return {
+    name,
+    service: 'http',
+    ports: [],
+    greeting: null,
+    steps: [{ send: httpRequestFor(path), answer: 'http' }],
+    after: { answer },
+  };
+}
+
+/** The RPC of Transmission wants the number that its first, refusing answer gives. */
+const transmissionSession: Probe = {
+  name: 'transmission-session',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [
+    {
+      send: (host) => `GET /transmission/rpc HTTP/1.1\r\nHost: ${hostHeader(host)}\r\n\r\n`,
+      answer: 'http',
+      proceed: /^HTTP\/1\.1 409 [^]*?\r\nX-Transmission-Session-Id: /i,
+    },
+    {
+      send: (host, said) => {
+        const id = /\r\nX-Transmission-Session-Id: ([\w+/=-]{1,128})\r\n/i.exec(said.toString('latin1'))?.[1];
+        const body = '{"method":"session-get","arguments":{"fields":["version"]}}';
+        const head = `POST /transmission/rpc HTTP/1.1\r\nHost: ${hostHeader(host)}\r\nX-Transmission-Session-Id: ${id}\r\n`;
+        return `${head}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      },
+      answer: 'http',
+    },
+  ],
+  after: { answer: /^HTTP\/[^]*?\r\nServer: Transmission\r\n/i },
+};
+
+/** A proxy answers for a name of its own that no request leaves it for. */
+const privoxyStatus: Probe = {
+  name: 'privoxy-status',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [
+    {
+      send: () =>
+        'GET http://config.privoxy.org/show-status HTTP/1.1\r\nHost: config.privoxy.org\r\nConnection: close\r\n\r\n',
+      answer: 'http',
+    },
+  ],
+  after: { answer: /^HTTP\/1\.[01] 400 Invalid header received from client/ },
+};
+
+/** Servers that do not name themselves in a header often do on a page that is not there. */
+const unnamed = /^HTTP\/1\.[01] (?:[1235]\d\d|40[0-3]) ?(?![^]*\r\nServer: )/i;
+
+export const webProbes: readonly Probe[] = [
+  page('missing-page', '/portolan-no-such-page', unnamed),
+  page(
+    'version-page',
+    '/version',
+    /^HTTP\/1\.[01] (?:404 [^]*\r\n\r\n404 page not found\n?$|40[13] [^]*"kind": ?"Status")/,
+  ),
+  page('prometheus-build', '/api/v1/status/buildinfo', /<a href="\/(?:classic\/)?(?:graph|query)">Found</),
+  page('alertmanager-status', '/api/v2/status', /<title>Alertmanager</),
+  page('grafana-health', '/api/health', /<title>Grafana<|\r\nSet-Cookie: (?:grafana_session|redirect_to)=/i),
+  page('consul-agent', '/v1/agent/self', /\r\nLocation: \/ui\/\r\n/i),
+  page('vault-health', '/v1/sys/health', /\r\nLocation: \/ui\/\r\n/i),
+  page('couchbase-pools', '/pools', /\r\n(?:Server: Couchbase Server|Location: [^\r\n]*\/ui\/index\.html)/i),
+  page('solr-system', '/solr/admin/info/system?wt=json', /\r\nLocation: [^\r\n]*\/solr\/?\r\n/i),
+  page(
+    'gitea-version',
+    '/api/v1/version',
+    /<title>[^<]{0,80}(?:Gitea|Forgejo)|\r\nSet-Cookie: i_like_(?:gitea|forgejo)=/i,
+  ),
+  page('sonarqube-version', '/api/server/version', /<title>SonarQube</),
+  page('cloud-status', '/status.php', /<title>[^<]{0,80}(?:Nextcloud|ownCloud)|\r\nSet-Cookie: __Host-nc_/i),
+  page(
+    'jellyfin-information',
+    '/System/Info/Public',
+    /<title>(?:Jellyfin|Emby)|\r\nLocation: (?:\/?web\/(?:index\.html)?|\/web)\r\n/i,
+  ),
+  page('plex-identity', '/identity', /\r\nX-Plex-Protocol: /i),
+  page(
+    'jupyter-version',
+    '/api',
+    /<title>(?:Jupyter|JupyterLab|Home)|\r\nServer: TornadoServer\/[^]*\r\nLocation: \/(?:tree|lab|login)/i,
+  ),
+  page('portainer-status', '/api/status', /<title>Portainer</),
+  page('netdata-information', '/api/v1/info', /\r\nServer: NetData|<title>netdata/i),
+  transmissionSession,
+  privoxyStatus,
+];

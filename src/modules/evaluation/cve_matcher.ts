@@ -1,0 +1,92 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ProfilePart } from '../../domain/asset.ts';
+import { type HostFinding, type Severity, severities } from '../../domain/finding.ts';
+import type { Fingerprint } from '../../domain/service.ts';
+import { forEachItem } from '../../engine/each.ts';
+import { defineModule } from '../../engine/module.ts';
+import { CveJudge, HostProducts } from '../../knowledge/vulndb/cve-findings.ts';
+
+/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+const longestStretch = 20;
+
+export default defineModule({
+  name: 'cve_matcher',
+  type: 'evaluation',
+  version: '1.0.0',
+  description:
+    'Compares products and versions with the vulnerability data, ranked by exploitation, EPSS and CVSS.',
+  options: {
+    min_severity: {
+      Type: 'string',
+      Description: 'The least severity that is reported.',
+      Default: 'info',
+      Enum: severities,
+    },
+    min_confidence: {
+      Type: 'int',
+      Description:
+        'Findings less certain than this are left out, in percent; those without a version are not asked.',
+      Default: 25,
+      Min: 0,
+      Max: 100,
+    },
+    kev_only: {
+      Type: 'bool',
+      Description: 'Report only what is known to be exploited.',
+      Default: false,
+    },
+    include_unversioned: {
+      Type: 'bool',
+      Description: 'Report also what may affect a product whose version is not known.',
+      Default: false,
+    },
+  },
+  requires: ['service_fingerprints'],
+  provides: ['vulnerabilities'],
+  reads: ['asset_profiles'],
+  async execute(ctx, data) {
+    const judge = new CveJudge(await ctx.vulnerabilities(), {
+      minSeverity: ctx.options.min_severity as Severity,
+      minConfidence: ctx.options.min_confidence / 100,
+      kevOnly: ctx.options.kev_only,
+      includeUnversioned: ctx.options.include_unversioned,
+    });
+    // A port may be told again with its package revision, and a host's system comes last: what was said too early could
+    // not be taken back. Only products with a CPE name are held until then.
+    const hosts = new Map<string, HostProducts>();
+    const productsOf = (host: string): HostProducts => {
+      const known = hosts.get(host) ?? new HostProducts(host);
+      hosts.set(host, known);
+      return known;
+    };
+    // Both streams are drained together: a producer must never wait for a reader that waits for another one.
+    await Promise.all([
+      forEachItem(
+        ctx,
+        data.stream<Fingerprint>('service_fingerprints'),
+        { concurrency: 1 },
+        (fingerprint) => {
+          productsOf(fingerprint.host).take(fingerprint);
+        },
+      ),
+      data.has('asset_profiles')
+        ? forEachItem(ctx, data.stream<ProfilePart>('asset_profiles'), { concurrency: 1 }, ({ host, os }) => {
+            if (os) productsOf(host).os = os;
+          })
+        : undefined,
+    ]);
+    let since = performance.now();
+    let done = 0;
+    for (const [host, products] of hosts) {
+      for (const findings of judge.judge(products)) {
+        ctx.signal.throwIfAborted();
+        await data.append<HostFinding>('vulnerabilities', ...findings);
+        if (performance.now() - since <= longestStretch) continue;
+        await setImmediate();
+        since = performance.now();
+      }
+      hosts.delete(host);
+      ctx.progress(++done, done + hosts.size);
+    }
+  },
+});

@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Banner } from '../../domain/banner.ts';
+import type { HostFinding } from '../../domain/finding.ts';
+import type { Endpoint } from '../../domain/host.ts';
+import type { Fingerprint } from '../../domain/service.ts';
+import { forEachItem } from '../../engine/each.ts';
+import { defineModule } from '../../engine/module.ts';
+import { listItems } from '../../engine/options.ts';
+import { checkIds, checks } from '../../knowledge/checks/all.ts';
+import { Answer, type Check, evidence } from '../../knowledge/checks/check.ts';
+import { proveVersion, versionDisclosure } from '../../knowledge/checks/version-disclosure.ts';
+import { targetNames } from '../target-names.ts';
+
+/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+const longestStretch = 20;
+
+export default defineModule({
+  name: 'misconfig_checker',
+  type: 'evaluation',
+  version: '1.0.0',
+  description:
+    'Finds services that are open to anyone, talk in clear text, or are set up carelessly; sends nothing.',
+  options: {
+    checks: {
+      Type: 'string',
+      Description: 'Ids of the checks to make, as a comma list, or all.',
+      Default: 'all',
+      Items: ['all', ...checkIds],
+    },
+  },
+  requires: ['service_fingerprints'],
+  provides: ['vulnerabilities'],
+  reads: ['banners', 'targets'],
+  async execute(ctx, data) {
+    const asked = new Set(listItems(ctx.options.checks));
+    const isAsked = ({ id }: Pick<Check, 'id'>) => asked.has('all') || asked.has(id);
+    const chosen = checks.filter(isAsked);
+    const names = await targetNames(data);
+    const told = new Set<string>();
+    const publish = async (finding: HostFinding) => {
+      const identity = `${finding.id} ${finding.host} ${finding.port}`;
+      if (told.has(identity)) return;
+      told.add(identity);
+      await data.append<HostFinding>('vulnerabilities', finding);
+    };
+    let since = performance.now();
+    const judge = async (banner: Banner) => {
+      if (performance.now() - since > longestStretch) {
+        await setImmediate();
+        since = performance.now();
+      }
+      const answer = new Answer(banner, names.get(banner.host) ?? null, Date.now());
+      for (const check of chosen) {
+        const proof = check.prove(answer);
+        if (proof !== null) await publish(findingOf(check, banner, proof, check.confidence));
+      }
+    };
+    const tell = async (fingerprint: Fingerprint) => {
+      const proof = isAsked(versionDisclosure) ? proveVersion(fingerprint) : null;
+      if (proof === null) return;
+      const { confidence, version } = fingerprint;
+      await publish({ ...findingOf(versionDisclosure, fingerprint, proof, confidence), detected: version });
+    };
+    // Both streams are drained together: a producer must never wait for a reader that waits for another one.
+    await Promise.all([
+      data.has('banners')
+        ? forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, judge)
+        : undefined,
+      forEachItem(ctx, data.stream<Fingerprint>('service_fingerprints'), { concurrency: 1 }, tell),
+    ]);
+  },
+});
+
+function findingOf(
+  { id, title, severity, remediation, references }: Omit<Check, 'prove' | 'confidence'>,
+  { host, port, protocol }: Endpoint,
+  proof: string,
+  confidence: number,
+): HostFinding {
+  return {
+    host,
+    port,
+    protocol,
+    id,
+    title,
+    severity,
+    cvss: null,
+    kev: false,
+    epss: null,
+    cpe: null,
+    affected: null,
+    detected: null,
+    confidence,
+    backport_note: null,
+    evidence: evidence(proof),
+    remediation,
+    references: [...references],
+    plugin: 'misconfig_checker',
+  };
+}

@@ -1,0 +1,95 @@
+import { setImmediate } from 'node:timers/promises';
+import type { HostFinding } from '../../domain/finding.ts';
+import type { Endpoint } from '../../domain/host.ts';
+import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import { forEachItem } from '../../engine/each.ts';
+import { defineModule } from '../../engine/module.ts';
+import type { SshFacts } from '../../knowledge/protocols/ssh.ts';
+import type { TlsFacts } from '../../knowledge/protocols/tls.ts';
+import { sshWeaknesses } from '../../knowledge/ssh-weaknesses.ts';
+import { type TlsDemands, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
+import type { Weakness } from '../../knowledge/weakness.ts';
+
+/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+const longestStretch = 20;
+
+export default defineModule({
+  name: 'weak_cipher_checker',
+  type: 'evaluation',
+  version: '1.0.0',
+  description:
+    'Finds weak versions, suites, keys and signatures of TLS, and weak algorithms of SSH; sends nothing itself.',
+  options: {
+    min_tls: {
+      Type: 'string',
+      Description: 'The oldest TLS version that is no finding.',
+      Default: '1.2',
+      Enum: ['1.0', '1.1', '1.2', '1.3'],
+    },
+    min_rsa_bits: {
+      Type: 'int',
+      Description: 'The shortest RSA or DSA key of a certificate that is no finding.',
+      Default: 2048,
+      Min: 512,
+      Max: 16_384,
+    },
+  },
+  requires: ['service_fingerprints'],
+  provides: ['vulnerabilities'],
+  reads: ['parsed_services'],
+  async execute(ctx, data) {
+    const demands = { minTls: ctx.options.min_tls, minRsaBits: ctx.options.min_rsa_bits };
+    const told = new Set<string>();
+    let since = performance.now();
+    const judge = async (service: ParsedService) => {
+      if (performance.now() - since > longestStretch) {
+        await setImmediate();
+        since = performance.now();
+      }
+      for (const weakness of weaknessesOf(service, demands)) {
+        const finding = findingOf(service, weakness);
+        const identity = `${finding.id} ${finding.host} ${finding.port}`;
+        if (told.has(identity)) continue;
+        told.add(identity);
+        await data.append<HostFinding>('vulnerabilities', finding);
+      }
+    };
+    if (!data.has('parsed_services')) {
+      ctx.warn(
+        'not_evaluated',
+        'weak_cipher_checker needs tls_parser or ssh_parser before it: it judged nothing',
+      );
+    }
+    // Both streams are drained together: a producer must never wait for a reader that waits for another one.
+    await Promise.all([
+      data.has('parsed_services')
+        ? forEachItem(ctx, data.stream<ParsedService>('parsed_services'), { concurrency: 1 }, judge)
+        : undefined,
+      forEachItem(ctx, data.stream<Fingerprint>('service_fingerprints'), { concurrency: 1 }, () => undefined),
+    ]);
+  },
+});
+
+function weaknessesOf({ parser, attributes }: ParsedService, demands: TlsDemands): Weakness[] {
+  const { tls, ssh } = attributes as { tls?: Partial<TlsFacts>; ssh?: Partial<SshFacts> };
+  if (parser === 'tls_parser' && tls) return tlsWeaknesses(tls, demands);
+  if (parser === 'ssh_parser' && ssh) return sshWeaknesses(ssh);
+  return [];
+}
+
+function findingOf({ host, port, protocol }: Endpoint, { references, ...weakness }: Weakness): HostFinding {
+  return {
+    host,
+    port,
+    protocol,
+    ...weakness,
+    cvss: null,
+    kev: false,
+    epss: null,
+    cpe: null,
+    affected: null,
+    backport_note: null,
+    references: [...references],
+    plugin: 'weak_cipher_checker',
+  };
+}

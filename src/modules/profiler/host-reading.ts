@@ -1,0 +1,87 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Banner } from '../../domain/banner.ts';
+import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import { forEachItem } from '../../engine/each.ts';
+import type { DataContext, ExecContext } from '../../engine/module.ts';
+import {
+  factsOfBanner,
+  factsOfFingerprint,
+  factsOfService,
+  type HostFact,
+} from '../../knowledge/host-facts.ts';
+
+/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+const longestStretch = 20;
+
+/** What is gathered of one host. */
+export interface HostReader {
+  host?(host: Host): void;
+  port?(port: Port): void;
+  fingerprint?(fingerprint: Fingerprint): void;
+  fact?(fact: HostFact): void;
+  /** Told when the host accepts (nearly) every port. */
+  acceptsAll?(): void;
+}
+
+/** Several profilers read the same answer: what it tells is read out once. */
+const known = new WeakMap<Banner, readonly HostFact[]>();
+
+function bannerFacts(banner: Banner): readonly HostFact[] {
+  const facts = known.get(banner) ?? factsOfBanner(banner);
+  known.set(banner, facts);
+  return facts;
+}
+
+/** Keys that profilers read when the graph has them. */
+export const hostKeys = ['discovered_hosts', 'port_counts', 'banners', 'parsed_services'];
+
+/**
+ * Reads everything that is found of hosts, in whatever order it comes, and hands it to one reader per host. Hosts that
+ * are up without an open port have a reader too.
+ */
+export async function readHosts<R extends HostReader>(
+  ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId'>,
+  data: DataContext,
+  newReader: (host: string) => R,
+): Promise<Map<string, R>> {
+  const readers = new Map<string, R>();
+  const of = (host: string): R => {
+    const reader = readers.get(host) ?? newReader(host);
+    readers.set(host, reader);
+    return reader;
+  };
+  let since = performance.now();
+  const drain = async <T>(key: string, take: (item: T) => void) => {
+    if (!data.has(key)) return;
+    await forEachItem(ctx, data.stream<T>(key), { concurrency: 1 }, async (item) => {
+      take(item);
+      if (performance.now() - since <= longestStretch) return;
+      await setImmediate();
+      since = performance.now();
+    });
+  };
+  const facts = (host: string, found: () => readonly HostFact[]) => {
+    const reader = of(host);
+    if (reader.fact) for (const fact of found()) reader.fact(fact);
+  };
+  // All streams are drained together: a producer must never wait for a reader that waits for another one.
+  await Promise.all([
+    drain<Host>('discovered_hosts', (host) => {
+      const reader = of(host.ip);
+      reader.host?.(host);
+      if (host.vendor) reader.fact?.({ key: 'mac.vendor', text: host.vendor, source: 'network' });
+    }),
+    drain<Port>('open_ports', (port) => of(port.host).port?.(port)),
+    drain<PortCounts>('port_counts', (counts) => {
+      if (counts.all_ports_open) of(counts.host).acceptsAll?.();
+    }),
+    drain<Fingerprint>('service_fingerprints', (fingerprint) => {
+      of(fingerprint.host).fingerprint?.(fingerprint);
+      facts(fingerprint.host, () => factsOfFingerprint(fingerprint));
+    }),
+    drain<ParsedService>('parsed_services', (service) => facts(service.host, () => factsOfService(service))),
+    drain<Banner>('banners', (banner) => facts(banner.host, () => bannerFacts(banner))),
+  ]);
+  return readers;
+}

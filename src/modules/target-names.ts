@@ -1,0 +1,12 @@
+import type { Target } from '../domain/target.ts';
+import type { DataContext } from '../engine/module.ts';
+
+/** The name by which each address was asked for; servers behave differently when called by name. */
+export async function targetNames(data: DataContext): Promise<Map<string, string>> {
+  const names = new Map<string, string>();
+  if (!data.has('targets')) return names;
+  for await (const { kind, value, ip } of data.stream<Target>('targets')) {
+    if (kind === 'hostname' && ip !== undefined && !names.has(ip)) names.set(ip, value);
+  }
+  return names;
+}

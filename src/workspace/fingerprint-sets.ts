@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PortolanError } from '../domain/errors.ts';
+import type { Signature } from '../knowledge/signatures/signature.ts';
+import { folderMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
+
+/** Largest file of a set, bytes. */
+const maxSetBytes = 32 * 1024 * 1024;
+
+/** Sets of one folder; further ones are left out and reported. */
+const maxSets = 50;
+
+/** What the name of a set looks like. */
+export const setName = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+
+/** Where a set came from: `added` from a file of the own format, `imported` from another, `synced` from a feed. */
+export type SetOrigin = 'added' | 'imported' | 'synced';
+
+/** What is told of an installed set. */
+export interface SetHeader {
+  name: string;
+  origin: SetOrigin;
+  /** Names of the files, or the address without what may be secret in it. */
+  source: string;
+  /** ISO 8601 UTC */
+  installed_at: string;
+  signatures: number;
+  /** SHA-256 of the signatures as they are stored, hex. */
+  sha256: string;
+}
+
+export interface SignatureSet {
+  header: SetHeader;
+  signatures: Signature[];
+}
+
+/** Set files begin with a line that holds this and the header; the second line holds the signatures. */
+const formatMark = 1;
+
+/**
+ * Sets of signatures in one folder, one file each. A file is written whole or not at all, and one that was changed
+ * afterwards is recognised by its digest.
+ */
+export class FingerprintSets {
+  readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** Names of the sets, sorted; what is too much is told as a problem. */
+  async list(): Promise<{ names: string[]; problems: string[] }> {
+    const entries = await readdir(this.dir).catch((error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    });
+    const names = entries.flatMap((entry) => (entry.endsWith('.rules') ? [entry.slice(0, -6)] : []));
+    const fitting = names.filter((name) => setName.test(name)).sort();
+    const left = fitting.length - maxSets;
+    const problems = left > 0 ? [`${this.dir}: more than ${maxSets} sets; ${left} are left out`] : [];
+    return { names: fitting.slice(0, maxSets), problems };
+  }
+
+  /** @throws PortolanError `configuration` when the file is damaged, `not_found` */
+  async read(name: string): Promise<SignatureSet> {
+    const file = this.fileOf(name);
+    const bytes = await readSetFile(file);
+    const end = bytes.indexOf(0x0a);
+    const header = headerOf(bytes.subarray(0, Math.max(0, end)));
+    const body = bytes.subarray(end + 1);
+    if (header === null || header.name !== name) throw damaged(file, 'its first line is not that of a set');
+    if (digestOf(body) !== header.sha256) throw damaged(file, 'its digest does not fit');
+    return { header, signatures: JSON.parse(body.toString('utf8')) as Signature[] };
+  }
+
+  /** Puts a set in force, durably, in the place of one of the same name. @throws PortolanError */
+  async write(
+    facts: Pick<SetHeader, 'name' | 'origin' | 'source'>,
+    signatures: readonly Signature[],
+  ): Promise<SetHeader> {
+    const body = Buffer.from(JSON.stringify(signatures), 'utf8');
+    const header: SetHeader = {
+      ...facts,
+      installed_at: new Date().toISOString(),
+      signatures: signatures.length,
+      sha256: digestOf(body),
+    };
+    const head = Buffer.from(`${JSON.stringify({ portolan_fingerprints: formatMark, ...header })}\n`, 'utf8');
+    if (head.length + body.length > maxSetBytes) {
+      throw new PortolanError('configuration', `the set ${facts.name} is larger than ${maxSetBytes} bytes`);
+    }
+    await mkdir(this.dir, { recursive: true, mode: folderMode });
+    await writeFileAtomic(this.fileOf(facts.name), Buffer.concat([head, body]));
+    return header;
+  }
+
+  /** @returns whether there was one */
+  async remove(name: string): Promise<boolean> {
+    try {
+      await rm(this.fileOf(name));
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+    await syncFolder(this.dir);
+    return true;
+  }
+
+  fileOf(name: string): string {
+    return join(this.dir, `${name}.rules`);
+  }
+}
+
+async function readSetFile(file: string): Promise<Buffer> {
+  try {
+    await using handle = await open(file, 'r');
+    const { size } = await handle.stat();
+    if (size > maxSetBytes) throw damaged(file, `it is larger than ${maxSetBytes} bytes`);
+    return await handle.readFile();
+  } catch (error) {
+    if (isMissing(error)) throw new PortolanError('not_found', `${file} is not there`);
+    throw error;
+  }
+}
+
+function headerOf(line: Buffer): SetHeader | null {
+  try {
+    const { portolan_fingerprints: mark, ...header } = JSON.parse(line.toString('utf8')) as SetHeader & {
+      portolan_fingerprints?: unknown;
+    };
+    return mark === formatMark && typeof header.sha256 === 'string' ? header : null;
+  } catch {
+    return null;
+  }
+}
+
+function damaged(file: string, why: string): PortolanError {
+  return new PortolanError(
+    'configuration',
+    `the fingerprint set ${file} is damaged: ${why}; install it anew`,
+    {
+      file,
+    },
+  );
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

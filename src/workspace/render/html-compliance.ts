@@ -1,0 +1,79 @@
+import type { ComplianceRow } from '../../domain/result.ts';
+import { htmlText, shortened } from './html-text.ts';
+
+/** Controls in the table; more are counted. */
+const maxListedControls = 500;
+/** Hosts that are named of one control. */
+const maxNamedHosts = 50;
+/** Characters of a title, a reason or a description. */
+const shownLength = 300;
+
+interface JudgedControl {
+  framework: string;
+  control: string;
+  title: string;
+  fail: number;
+  pass: number;
+  not_assessed: number;
+  /** Why it cannot be told of any host. */
+  reason: string | null;
+  broken: string[];
+}
+
+/** The frameworks that a scan was judged by: each control with how many hosts keep it, and which break it. */
+export class ComplianceTable {
+  readonly #controls = new Map<string, JudgedControl>();
+  #left = 0;
+
+  add(row: ComplianceRow): void {
+    const { framework, control, title, host, port, status, description } = row;
+    const key = `${framework} ${control}`;
+    const known = this.#controls.get(key);
+    if (!known && this.#controls.size >= maxListedControls) {
+      this.#left += 1;
+      return;
+    }
+    const judged = known ?? {
+      framework,
+      control,
+      title,
+      fail: 0,
+      pass: 0,
+      not_assessed: 0,
+      reason: null,
+      broken: [],
+    };
+    this.#controls.set(key, judged);
+    if (host === null) judged.reason = description;
+    else judged[status] += 1;
+    if (status !== 'fail' || judged.broken.length >= maxNamedHosts) return;
+    const place = port === null ? host : `${host}, port ${port}`;
+    judged.broken.push(`${place}: ${shortened(description, shownLength)}`);
+  }
+
+  /** Empty when nothing was judged. */
+  *section(): Generator<string> {
+    if (this.#controls.size === 0) return;
+    const more = this.#left > 0 ? ` ${this.#left} entries of further controls are in the JSON form.` : '';
+    yield `<section id="compliance" aria-labelledby="compliance-title">
+<h2 id="compliance-title">Compliance</h2>
+<div class="card scroll"><table><caption>What shows on the network only; a control that is kept here may be broken elsewhere.${more}</caption>
+<thead><tr><th scope="col">Control</th><th scope="col">What it asks</th><th scope="col" class="num">Broken</th>
+<th scope="col" class="num">Kept</th><th scope="col" class="num">Not told</th></tr></thead><tbody>
+`;
+    for (const judged of this.#controls.values()) yield controlLine(judged);
+    yield '</tbody></table></div>\n</section>\n';
+  }
+}
+
+function controlLine({ framework, control, title, reason, broken, ...counts }: JudgedControl): string {
+  const { fail, pass, not_assessed } = counts;
+  const named = broken.map((text) => `<li>${htmlText(text)}</li>`).join('');
+  const others = fail > broken.length ? `<li>and ${fail - broken.length} more</li>` : '';
+  const why = reason === null ? '' : ` <small>${htmlText(shortened(reason, shownLength))}</small>`;
+  return (
+    `<tr><th scope="row">${htmlText(framework.toUpperCase())} ${htmlText(control)}</th>` +
+    `<td>${htmlText(shortened(title, shownLength))}${why}${named === '' ? '' : `<ul>${named}${others}</ul>`}</td>` +
+    `<td class="num">${fail}</td><td class="num">${pass}</td><td class="num">${not_assessed}</td></tr>\n`
+  );
+}
