@@ -22,6 +22,9 @@ import { startThread } from './thread.ts';
 const stateMs = 400;
 const figuresMs = 100;
 
+/** Endpoints of a chunk that another thread is started for while the others are busy: it takes a tenth of a second. */
+const worthAThread = 65_536;
+
 /** A sending thread, and how many chunks it has. */
 interface Sender {
   thread: Worker;
@@ -35,21 +38,19 @@ interface Sender {
 class EngineProcess {
   readonly #words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
   readonly #chunks = new Map<number, { chunk: Chunk; failure: string | null; sender: Sender | null }>();
-  readonly #senders: Sender[];
+  readonly #senders: Sender[] = [];
+  readonly #mostSenders: number;
   readonly #hearer: Worker;
+  readonly #start: ThreadStart;
   #figures: HearerFigures = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
 
   constructor(key: CookieKey, ownPort: number, senders: number) {
     this.#words[control.roundTrip] = -1;
-    const start: ThreadStart = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
-    this.#hearer = this.#thread('hear', start);
-    this.#senders = Array.from({ length: senders }, () => ({
-      thread: this.#thread('send', start),
-      chunks: 0,
-    }));
+    this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
+    this.#mostSenders = senders;
+    this.#hearer = this.#thread('hear', this.#start);
     this.#hearer.on('message', (message: FromHearer) => this.#heard(message));
-    for (const { thread } of this.#senders)
-      thread.on('message', (message: FromSender) => this.#sent(message));
+    this.#addSender();
     setInterval(() => this.#askStates(), stateMs).unref();
     setInterval(() => this.#askHearer({ type: 'figures' }), figuresMs).unref();
   }
@@ -113,14 +114,23 @@ class EngineProcess {
     const entry = this.#chunks.get(id);
     if (!entry) return;
     const order: ChunkMessage = { type: 'chunk', plan: entry.chunk.plan, memory: entry.chunk.memory };
-    entry.sender = this.#leastBusy();
+    entry.sender = this.#senderFor(entry.chunk);
     entry.sender.chunks += 1;
     entry.sender.thread.postMessage(order satisfies ToSender);
     this.#wakeSenders();
   }
 
-  #leastBusy(): Sender {
-    return this.#senders.reduce((least, sender) => (sender.chunks < least.chunks ? sender : least));
+  #senderFor({ endpoints }: Chunk): Sender {
+    const least = this.#senders.reduce((one, other) => (other.chunks < one.chunks ? other : one));
+    const isFull = this.#senders.length >= this.#mostSenders;
+    return least.chunks === 0 || isFull || endpoints < worthAThread ? least : this.#addSender();
+  }
+
+  #addSender(): Sender {
+    const sender = { thread: this.#thread('send', this.#start), chunks: 0 };
+    sender.thread.on('message', (message: FromSender) => this.#sent(message));
+    this.#senders.push(sender);
+    return sender;
   }
 
   #sent(message: FromSender): void {
