@@ -11,6 +11,7 @@ import {
   type FromConnector,
   type ToConnector,
 } from './connect-control.ts';
+import { CreditFeed } from './credit-feed.ts';
 import { errnoName, loadSys } from './sys.ts';
 import { startThread } from './thread.ts';
 
@@ -18,8 +19,6 @@ import { startThread } from './thread.ts';
 const maxThreads = 2;
 /** What one thread can do at the least, attempts per second; a further one takes some 25 MB. */
 const oneThreadRate = 25_000;
-/** Part of a second's attempts that is handed to the threads at a time; twice as much may lie there unused. */
-const creditShare = 0.005;
 /** How long the threads may take to start. */
 const startMs = 10_000;
 /** How long they may take to end. */
@@ -70,7 +69,7 @@ interface Thread {
  * the rate grants.
  */
 export class ConnectEngine {
-  readonly #rate: RateLimiter;
+  readonly #credits: CreditFeed;
   readonly #listener: ConnectListener;
   readonly #words = new Int32Array(new SharedArrayBuffer(4 * connectControlWords));
   readonly #threads: Thread[] = [];
@@ -83,7 +82,7 @@ export class ConnectEngine {
   #nextId = 1;
 
   private constructor(rate: RateLimiter, listener: ConnectListener) {
-    this.#rate = rate;
+    this.#credits = new CreditFeed(rate, this.#ended.signal);
     this.#listener = listener;
   }
 
@@ -219,11 +218,10 @@ export class ConnectEngine {
 
   /** Hands over as many attempts as the rate allows for some milliseconds. */
   async #feed(): Promise<void> {
-    const most = Math.max(1, Math.floor(this.#rate.rate * creditShare));
-    const count = await this.#rate.takeUpTo(most, this.#ended.signal);
+    const { count, lowWater } = await this.#credits.next();
     // Held in between: what was granted before is not used after.
     const isHeld = Atomics.load(this.#words, control.held) === 1;
-    Atomics.store(this.#words, control.lowWater, Math.floor(most / 2));
+    Atomics.store(this.#words, control.lowWater, lowWater);
     if (!isHeld) Atomics.add(this.#words, control.credits, count);
     Atomics.store(this.#words, control.hungry, 0);
     this.#wake();

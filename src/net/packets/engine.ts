@@ -5,10 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { onAbort } from '../abort.ts';
 import { RateLimiter } from '../rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
+import { CreditFeed } from './credit-feed.ts';
 import type { FromEngine, HearerFigures, ToEngine } from './engine-control.ts';
-
-/** Part of a second's packets that is handed to the engine at a time; twice as much may lie there unused. */
-const creditShare = 0.005;
 
 /** However many answers are lost, it goes on at so many packets a second. */
 const leastRate = 100;
@@ -97,6 +95,7 @@ export class PacketEngine {
   /** The rate of whoever ordered the work, and below it a rate of its own that answers can be heard at. */
   readonly #ordered: RateLimiter;
   readonly #rate: RateLimiter;
+  readonly #credits: CreditFeed;
   /** performance.now() of the last change of its own rate, or of the last answers that were lost. */
   #steadySince = performance.now();
   readonly #running = new Map<number, Running>();
@@ -111,6 +110,7 @@ export class PacketEngine {
     this.#child = child;
     this.#ordered = rate;
     this.#rate = new RateLimiter({ rate: rate.ceiling, upstream: rate });
+    this.#credits = new CreditFeed(this.#rate, this.#ended.signal);
     child.on('message', (message: FromEngine) => this.#take(message));
     child.once('exit', (code, signal) => this.#broken(`the packet engine ended with ${signal ?? code}`));
     child.once('error', ({ message }) => this.#broken(`the packet engine cannot run: ${message}`));
@@ -226,9 +226,8 @@ export class PacketEngine {
 
   /** Hands over as many packets as the rate allows for some milliseconds. */
   async #feed(): Promise<void> {
-    const most = Math.max(1, Math.floor(Math.min(this.#rate.rate, this.#ordered.rate) * creditShare));
-    const count = await this.#rate.takeUpTo(most, this.#ended.signal);
-    if (count > 0) this.#order({ type: 'credits', count, lowWater: Math.floor(most / 2) });
+    const { count, lowWater } = await this.#credits.next(this.#ordered.rate);
+    if (count > 0) this.#order({ type: 'credits', count, lowWater });
   }
 
   #order(order: ToEngine): void {
