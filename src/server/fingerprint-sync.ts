@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isSyncDue, syncFingerprints } from '../actions/sync-fingerprints.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ServerLog } from './log.ts';
+import { RegularLooks } from './regular-looks.ts';
 
 /** Time from the start to the first look, and between looks; a fetch that failed is tried again at the next one. */
-const firstLookMs = 5000;
-const betweenLooksMs = 3_600_000;
+const usualPace = { firstMs: 5000, betweenMs: 3_600_000 };
 
 /**
  * Fetches the rules of `fingerprint.cache.url` when they are due and `fingerprint.cache.auto_sync` is on; else it contacts
@@ -15,38 +14,24 @@ const betweenLooksMs = 3_600_000;
 export class FingerprintSync {
   readonly #config: Config;
   readonly #log: ServerLog;
-  readonly #closing = new AbortController();
-  readonly #pace: { firstMs: number; betweenMs: number };
-  #looks: Promise<void> = Promise.resolve();
+  readonly #looks: RegularLooks;
 
-  constructor(config: Config, log: ServerLog, pace = { firstMs: firstLookMs, betweenMs: betweenLooksMs }) {
+  constructor(config: Config, log: ServerLog, pace = usualPace) {
     this.#config = config;
     this.#log = log;
-    this.#pace = pace;
+    this.#looks = new RegularLooks((signal) => this.#look(signal), pace);
   }
 
   start(): void {
-    this.#looks = this.#run();
+    this.#looks.start();
   }
 
   /** Breaks a fetch off and waits until nothing of it is under way. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#looks;
+    await this.#looks.close();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
-    await wait(this.#pace.firstMs);
-    while (!signal.aborted) {
-      await this.#look();
-      await wait(this.#pace.betweenMs);
-    }
-  }
-
-  async #look(): Promise<void> {
-    const { signal } = this.#closing;
+  async #look(signal: AbortSignal): Promise<void> {
     if (!this.#config.fingerprint.cache.auto_sync || !this.#config.workspace.enabled) return;
     try {
       if (!(await isSyncDue(this.#config))) return;

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { vulndbAge } from '../actions/show-vulndb.ts';
 import { syncSources, syncVulndb } from '../actions/sync-vulndb.ts';
 import { vulndbFolder } from '../actions/vulndb-folder.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ServerLog } from './log.ts';
+import { RegularLooks } from './regular-looks.ts';
 
 /** Time from the start to the first look, between looks, and until a source that failed is asked again. */
 const usualPace = { firstMs: 5000, betweenMs: 600_000, retryMs: 3_600_000 };
@@ -16,9 +16,8 @@ const usualPace = { firstMs: 5000, betweenMs: 600_000, retryMs: 3_600_000 };
 export class VulndbSync {
   readonly #config: Config;
   readonly #log: ServerLog;
-  readonly #closing = new AbortController();
   readonly #pace: typeof usualPace;
-  #looks: Promise<void> = Promise.resolve();
+  readonly #looks: RegularLooks;
   /** Monotonic milliseconds. */
   #notBefore = Number.NEGATIVE_INFINITY;
 
@@ -26,33 +25,23 @@ export class VulndbSync {
     this.#config = config;
     this.#log = log;
     this.#pace = pace;
+    this.#looks = new RegularLooks((signal) => this.#look(signal), pace);
   }
 
   start(): void {
-    this.#looks = this.#run();
+    this.#looks.start();
   }
 
   /** Breaks a sync off and waits until nothing of it is under way; what was there stays. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#looks;
+    await this.#looks.close();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
-    await wait(this.#pace.firstMs);
-    while (!signal.aborted) {
-      await this.#look();
-      await wait(this.#pace.betweenMs);
-    }
-  }
-
-  async #look(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<void> {
     try {
-      if (performance.now() >= this.#notBefore && this.#isDue()) await this.#sync();
+      if (performance.now() >= this.#notBefore && this.#isDue()) await this.#sync(signal);
     } catch (err) {
-      if (this.#closing.signal.aborted) return;
+      if (signal.aborted) return;
       this.#notBefore = performance.now() + this.#pace.retryMs;
       const problem = err instanceof PortolanError ? { problem: err.message } : { err };
       this.#log.warn(problem, 'the vulnerability data could not be refreshed; what is there stays');
@@ -68,7 +57,7 @@ export class VulndbSync {
     return age === null || age > vulndb.ttl || age < 0;
   }
 
-  async #sync(): Promise<void> {
+  async #sync(signal: AbortSignal): Promise<void> {
     const { nvd_url: nvd, kev_url: kev, epss_url: epss, nvd_api_key } = this.#config.vulndb;
     const { manifest, synced } = await syncVulndb({
       dir: vulndbFolder(this.#config),
@@ -77,10 +66,10 @@ export class VulndbSync {
       sources: syncSources,
       since: null,
       force: false,
-      signal: this.#closing.signal,
+      signal,
       onProgress: (text) => this.#log.debug(text),
     });
-    if (this.#closing.signal.aborted) return;
+    if (signal.aborted) return;
     if (manifest) this.#log.info(manifest.counts, 'the vulnerability data is refreshed');
     for (const { error } of synced) {
       if (error === null) continue;
