@@ -1,6 +1,9 @@
 import type { Signature } from './signature.ts';
 
-/** Web servers, proxies and web applications, by headers, titles and bodies. */
+/**
+ * Web servers, proxies and applications that a row of `web-server.ts` or `web-application.ts` cannot hold: with package
+ * revisions, systems, several places.
+ */
 export const webSignatures: readonly Signature[] = [
   {
     id: 'http.nginx',

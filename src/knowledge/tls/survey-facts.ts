@@ -1,21 +1,11 @@
-import type { TlsSurvey, TlsVersionSurvey } from '../../domain/banner.ts';
+import type { TlsSurvey } from '../../domain/banner.ts';
 
 /** What a survey adds to the facts of a TLS server; null = not found out, or without meaning for this server. */
-export interface SurveyFacts {
+export interface SurveyFacts extends Omit<TlsSurvey, 'handshakes' | 'complete' | 'other_chains'> {
   /** The versions that are accepted, the oldest first. */
   versions: string[];
   /** The suites of all versions, each once. */
   suites: string[];
-  accepted: TlsVersionSurvey[];
-  groups: string[];
-  dh_bits: number | null;
-  export_rsa_bits: number | null;
-  alpn_protocols: string[];
-  compression: boolean | null;
-  secure_renegotiation: boolean | null;
-  extended_master_secret: boolean | null;
-  session_tickets: boolean | null;
-  fallback_scsv: boolean | null;
   /** `partial`: it ended early, so that more may be accepted than is listed. */
   survey: 'complete' | 'partial';
 }
