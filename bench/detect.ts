@@ -10,37 +10,15 @@
  *   npm run bench:detect -- --fleet FILE --only '^(ssh|web)' --no-nmap
  *   npm run bench:detect -- --fleet FILE --write     the tables go to bench/README.md as well
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../test/program.ts';
+import { Fleet, portolan, type Truth } from './fleet.ts';
 
 const usage =
   'Usage: npm run bench:detect -- --fleet FILE [--only REGEX] [--profile NAME] [--no-nmap] [--show] [--write]\n';
-
-/** Longest run of one scanner. */
-const runLimitMs = 600_000;
-const portolan = join(root, 'bin/portolan');
-
-/** One service of the fleet, as its script describes it. */
-interface Truth {
-  host: string;
-  ip: string;
-  port: number;
-  proto: 'tcp' | 'udp';
-  service: string;
-  product: string;
-  /** A right name of the product matches. */
-  productRe: string;
-  version: string;
-  /** `yes`: in the greeting or the first plain answer; `indirect`: in a deeper exchange; `no`: not at all. */
-  versionExposed: 'yes' | 'indirect' | 'no';
-  cpe23: string[];
-}
 
 /** What a scanner says of one port. */
 interface Claim {
@@ -72,55 +50,6 @@ interface Judged {
 }
 
 const key = (ip: string, port: number): string => `${ip}:${port}`;
-
-class Fleet {
-  readonly #script: string;
-  readonly #environment: NodeJS.ProcessEnv;
-  readonly folder = mkdtempSync(join(tmpdir(), 'portolan-detect-'));
-
-  constructor(script: string) {
-    // Daemons that give up their rights have their files below.
-    chmodSync(this.folder, 0o755);
-    this.#script = resolve(script);
-    this.#environment = {
-      PATH: process.env['PATH'] ?? '',
-      HOME: this.folder,
-      XDG_CONFIG_HOME: this.folder,
-      FLEET_PREFIX: `d${process.pid % 10_000}`,
-      FLEET_RUN: join(this.folder, 'fleet'),
-    };
-  }
-
-  up(only: string): Truth[] {
-    const file = join(this.folder, 'truth.json');
-    execFileSync('bash', [this.#script, 'up', '--only', only, '--truth', file], {
-      env: this.#environment,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
-    const { services } = JSON.parse(readFileSync(file, 'utf8')) as { services: Truth[] };
-    return services;
-  }
-
-  /** Runs a command on the scanner's host to its end. */
-  async run(command: string[]): Promise<{ seconds: number; output: string }> {
-    const startedAt = performance.now();
-    const child: ChildProcess = spawn('bash', [this.#script, 'exec', ...command], {
-      env: this.#environment,
-      cwd: this.folder,
-      stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: runLimitMs,
-    });
-    if (!child.stdout) throw new Error('no output');
-    const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-    if (child.exitCode !== 0) throw new Error(`${command[0]} ended with ${child.exitCode}`);
-    return { seconds: (performance.now() - startedAt) / 1000, output };
-  }
-
-  down(): void {
-    spawnSync('bash', [this.#script, 'down'], { env: this.#environment, stdio: 'ignore' });
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
 
 async function runPortolan(fleet: Fleet, profile: string, targets: string[], ports: string): Promise<Run> {
   const place = ['--workspace-dir', join(fleet.folder, 'workspace')];

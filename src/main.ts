@@ -10,15 +10,19 @@ const root = join(here, '..');
 const profilesDir = join(root, 'profiles');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
+/** For one command, which uses some of the modules. */
 async function loadRegistry() {
-  const { Registry, registerModules } = await import('./engine/registry.ts');
+  const { Registry, announceModules } = await import('./engine/registry.ts');
   const registry = new Registry();
-  await registerModules(registry, join(here, 'modules'));
+  await announceModules(registry, join(here, 'modules'));
   return registry;
 }
 
+/** For a server and its scans: what is wrong with a module or a graph shows at once. */
 async function loadCatalogue(): Promise<Catalogue> {
-  const registry = await loadRegistry();
+  const { Registry, registerModules } = await import('./engine/registry.ts');
+  const registry = new Registry();
+  await registerModules(registry, join(here, 'modules'));
   const { GraphLibrary } = await import('./engine/graph-library.ts');
   return { registry, library: await GraphLibrary.load(profilesDir, 'builtin', registry) };
 }
@@ -44,7 +48,8 @@ async function runScanProcess(): Promise<void> {
 
 async function runCommandLine(): Promise<void> {
   const { buildProgram } = await import('./cli/program.ts');
-  await buildProgram(wiring).parseAsync(process.argv);
+  const program = await buildProgram(wiring, process.argv.slice(2));
+  await program.parseAsync(process.argv);
 }
 
 if (process.argv[2] === 'scan-process' && process.send) await runScanProcess();

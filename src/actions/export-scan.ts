@@ -1,11 +1,7 @@
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
 import type { Scan } from '../domain/scan.ts';
 import { mergedRows } from '../workspace/record-reader.ts';
-import { archiveScan } from '../workspace/render/archive.ts';
-import { renderHtml } from '../workspace/render/html.ts';
-import { renderNmapXml } from '../workspace/render/nmap-xml.ts';
 import { resultHead } from '../workspace/render/result-head.ts';
-import { renderSarif } from '../workspace/render/sarif.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { looksForVulnerabilities } from './plan-scan.ts';
 import { streamResults, summaryOf } from './stream-results.ts';
@@ -55,14 +51,22 @@ export async function exportScan(
 ): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
   const rows = () => abortable(mergedRows(folder), signal);
   switch (format) {
-    case 'tar.gz':
+    case 'tar.gz': {
+      const { archiveScan } = await import('../workspace/render/archive.ts');
       return archiveScan(folder);
-    case 'html':
+    }
+    case 'html': {
+      const { renderHtml } = await import('../workspace/render/html.ts');
       return renderHtml(await reportHead(scan, folder), rows);
-    case 'nmap':
+    }
+    case 'nmap': {
+      const { renderNmapXml } = await import('../workspace/render/nmap-xml.ts');
       return renderNmapXml(await reportHead(scan, folder), rows());
-    case 'sarif':
+    }
+    case 'sarif': {
+      const { renderSarif } = await import('../workspace/render/sarif.ts');
       return renderSarif(await reportHead(scan, folder), rows());
+    }
     default:
       return await streamResults(scan, folder, format);
   }

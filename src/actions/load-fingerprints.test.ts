@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Config } from '../config/schema.ts';
 import { builtinCatalogue } from '../knowledge/catalogue.ts';
-import { installedSets, loadFingerprints, ScanFingerprints, syncedSets } from './load-fingerprints.ts';
+import { installedSets, loadFingerprints, syncedSets } from './load-fingerprints.ts';
+import { ScanFingerprints } from './scan-fingerprints.ts';
 
 const rule = (id: string, certainty = 0.6) => ({
   id,

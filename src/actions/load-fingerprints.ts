@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { builtinCatalogue, type Catalogue, type NamedSignatures } from '../knowledge/catalogue.ts';
-import { readSignatureFile, withRulesFile } from '../knowledge/signature-file.ts';
+import { readSignatureFile } from '../knowledge/signature-file.ts';
 import { FingerprintSets, type SetHeader, type SignatureSet } from '../workspace/fingerprint-sets.ts';
 
 /** Sets that people installed: they stay until they are removed. */
@@ -68,40 +68,4 @@ async function readRulesFile(file: string): Promise<LoadedFingerprints['sets'][n
 function namedSet({ header, signatures }: SignatureSet): NamedSignatures {
   const name = header.name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 40);
   return { version: `${name}@${header.sha256.slice(0, 8)}`, signatures };
-}
-
-/** The fingerprint rules of one scan: read when they are first asked for, and the same until its end. */
-export class ScanFingerprints {
-  readonly #config: Config;
-  readonly #onProblem: (problem: string) => void;
-  readonly #byFile = new Map<string, Promise<Catalogue>>();
-  #version: string = builtinCatalogue.version;
-
-  constructor(config: Config, onProblem: (problem: string) => void) {
-    this.#config = config;
-    this.#onProblem = onProblem;
-  }
-
-  /** What the results of the scan name. */
-  get version(): string {
-    return this.#version;
-  }
-
-  /** @param rulesFile a file of further rules, '' for none. @throws PortolanError `configuration` for that file */
-  async of(rulesFile: string): Promise<Catalogue> {
-    const known = this.#byFile.get(rulesFile);
-    if (known) return known;
-    const loading =
-      rulesFile === '' ? this.#load() : this.of('').then((base) => withRulesFile(base, rulesFile));
-    this.#byFile.set(rulesFile, loading);
-    const { version } = await loading;
-    if (version.length > this.#version.length) this.#version = version;
-    return loading;
-  }
-
-  async #load(): Promise<Catalogue> {
-    const { catalogue, problems } = await loadFingerprints(this.#config);
-    for (const problem of problems) this.#onProblem(problem);
-    return catalogue;
-  }
 }

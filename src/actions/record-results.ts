@@ -144,7 +144,13 @@ export class ResultRecorder {
   }
 
   /** A row has the sum over the protocols, and the share of UDP where UDP ports were swept. */
-  #portCounts({ host, protocol, all_ports_open, ...own }: PortCounts): Promise<void> | undefined {
+  #portCounts({
+    host,
+    protocol,
+    all_ports_open,
+    stack: _stack,
+    ...own
+  }: PortCounts): Promise<void> | undefined {
     const before = this.#counts.get(host) ?? null;
     const udp = protocol === 'udp' ? own : before?.udp;
     const tcp = protocol === 'tcp' ? own : before?.tcp;

@@ -1,6 +1,6 @@
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
-import { catalogueVersion } from '../knowledge/catalogue.ts';
+import { catalogueVersion } from '../knowledge/catalogue-version.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { renderCsv } from '../workspace/render/csv.ts';
 import { renderJson } from '../workspace/render/json.ts';

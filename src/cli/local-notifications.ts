@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { notifyScan, notifyUnstoredScan } from '../actions/notify-scan.ts';
 import type { Config } from '../config/schema.ts';
 import type { NotificationState, Scan } from '../domain/scan.ts';
+import type { Store } from '../store/open.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 import { onInterrupt } from './interrupt.ts';
 import { printable } from './printable.ts';
-import type { ScanPlace } from './scan-place.ts';
 
 /**
  * Tells the channels of a scan that it has ended, and waits for it. What comes of that changes nothing about the scan.
@@ -13,7 +14,7 @@ import type { ScanPlace } from './scan-place.ts';
  * @param note takes lines for a person
  */
 export async function notifyFromHere(
-  { store, workspace }: Pick<ScanPlace, 'store' | 'workspace'>,
+  { store, workspace }: { store: Store | null; workspace: Workspace },
   { notifications: settings }: Pick<Config, 'notifications'>,
   scan: Scan,
   channels: readonly string[],

@@ -1,12 +1,10 @@
-import { exportScan } from '../actions/export-scan.ts';
 import { summaryOf } from '../actions/stream-results.ts';
 import type { Scan } from '../domain/scan.ts';
 import { mergedRows } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ResultFormat } from './output.ts';
 import { jsonSafe, linesSafe } from './printable.ts';
-import { renderTable, type TableStyle } from './result-table.ts';
-import { yamlOfJson } from './yaml-text.ts';
+import type { TableStyle } from './result-table.ts';
 
 /** The results of a scan on this machine in the asked format, safe to print. */
 export async function* renderResult(
@@ -16,8 +14,10 @@ export async function* renderResult(
   style: TableStyle,
 ): AsyncIterable<string> {
   if (format === 'text') {
+    const { renderTable } = await import('./result-table.ts');
     yield* renderTable(mergedRows(folder), await summaryOf(scan, folder), style);
   } else {
+    const { exportScan } = await import('../actions/export-scan.ts');
     const text = await exportScan(scan, folder, format === 'yaml' ? 'json' : format);
     yield* makeSafe(format, text as AsyncIterable<string>);
   }
@@ -34,10 +34,15 @@ export async function* makeSafe(
   const isJson = format === 'json' || format === 'jsonl' || format === 'sarif';
   const safe = isJson ? jsonSafe : linesSafe;
   let last = '\n';
-  for await (const chunk of format === 'yaml' ? yamlOfJson(chunks) : chunks) {
+  for await (const chunk of format === 'yaml' ? asYaml(chunks) : chunks) {
     if (chunk === '') continue;
     yield safe(chunk);
     last = chunk;
   }
   if (!last.endsWith('\n')) yield '\n';
+}
+
+async function* asYaml(json: AsyncIterable<string>): AsyncIterable<string> {
+  const { yamlOfJson } = await import('./yaml-text.ts');
+  yield* yamlOfJson(json);
 }

@@ -7,19 +7,16 @@ import { prepareModules } from '../actions/prepare-modules.ts';
 import { runScan } from '../actions/run-scan.ts';
 import { ScanAbort } from '../actions/scan-failure.ts';
 import type { LiveScan, ScanOutcome } from '../actions/scan-messages.ts';
-import { showScan } from '../actions/show-scan.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../domain/scan.ts';
-import type { Store } from '../store/open.ts';
+import type { ScanRows } from '../store/scan-rows.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import { checkBaseline, writeDiff } from './compared-with.ts';
 import { usage } from './failure.ts';
 import { onInterrupt } from './interrupt.ts';
 import { renderResult } from './local-result.ts';
 import { createLog } from './log.ts';
 import { note, writeResult } from './output.ts';
-import { printPreview } from './plan-text.ts';
 import { isProfileFile, withProfileFile } from './profile-choice.ts';
 import { tableStyle } from './result-table.ts';
 import { openPlace, type ScanPlace } from './scan-place.ts';
@@ -56,7 +53,9 @@ async function checkRules({ options }: ScanRequest): Promise<void> {
 
 async function findBaseline({ store }: ScanPlace, id: string): Promise<void> {
   if (store === null) throw usage('--compare-with needs the workspace; leave out --no-workspace');
-  checkBaseline(await showScan(store, id));
+  const { checkBaseline } = await import('./compared-with.ts');
+  const { showScan } = await import('../actions/show-scan.ts');
+  checkBaseline(await showScan(await store.whole(), id));
 }
 
 class LocalScan {
@@ -85,7 +84,7 @@ class LocalScan {
   async run(): Promise<number> {
     const folder = this.#place.workspace.scan(this.#request.scan_id);
     await folder.create(this.#request);
-    const book = await ScanBook.open(this.#place.store, this.#request);
+    const book = await ScanBook.open(await this.#rows(), this.#request);
     const outcome = await this.#execute(folder, book);
     await book.finish(outcome, await folder.sizeBytes());
     noteOutcome(outcome, this.#order.flags.quiet ?? false);
@@ -99,12 +98,20 @@ class LocalScan {
     return exitCodeOf(outcome);
   }
 
+  /** Where the scan is listed: what it owes to channels is a matter of the whole store. */
+  async #rows(): Promise<ScanRows | null> {
+    const { store } = this.#place;
+    return store && this.#request.notifications.length > 0 ? await store.whole() : (store?.rows ?? null);
+  }
+
   async #notify(scan: Scan): Promise<void> {
     const { notifications } = this.#request;
     if (notifications.length === 0) return;
     const { notifyFromHere } = await import('./local-notifications.ts');
     const tell = this.#order.flags.quiet ? () => undefined : note;
-    await notifyFromHere(this.#place, this.#settings.config, scan, notifications, tell);
+    const { store, workspace } = this.#place;
+    const place = { workspace, store: store && (await store.whole()) };
+    await notifyFromHere(place, this.#settings.config, scan, notifications, tell);
   }
 
   async #compare(): Promise<void> {
@@ -112,8 +119,14 @@ class LocalScan {
     const { store, workspace } = this.#place;
     if (compareWith === undefined || store === null) return;
     const { compareScans } = await import('../actions/compare-scans.ts');
+    const { writeDiff } = await import('./compared-with.ts');
     const { renderDiff } = await import('./scan-diff.ts');
-    const context = { store, workspace, config: this.#settings.config, catalogue: this.#catalogue };
+    const context = {
+      store: await store.whole(),
+      workspace,
+      config: this.#settings.config,
+      catalogue: this.#catalogue,
+    };
     const comparison = await compareScans(context, this.#request.scan_id, compareWith);
     await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
   }
@@ -156,6 +169,7 @@ class LocalScan {
 /** Plans a scan and prints what it would do; nothing is sent and nothing is kept. @returns the exit code */
 export async function dryRun(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
   const { previewScan } = await import('../actions/preview-scan.ts');
+  const { printPreview } = await import('./plan-text.ts');
   const { catalogue, request } = await decide(order, settings, wiring);
   await checkRules(request);
   printPreview(await previewScan(request, settings.config, catalogue), order.output.format);
@@ -168,7 +182,7 @@ async function decide(
   settings: LoadedConfig,
   wiring: CliWiring,
 ): Promise<{ catalogue: Catalogue; request: ScanRequest }> {
-  const installed = await loadCatalogue(wiring, settings.config);
+  const installed = await loadCatalogue(wiring, settings.config, onlyProfile(order, settings.config));
   noteProblems(installed);
   checkModuleDefaults(settings, installed.registry);
   const { profile } = order.flags;
@@ -179,6 +193,13 @@ async function decide(
   const submission = { ...order.submission, profile: chosen.profile };
   const request = requestOf({ ...order, submission }, settings.config, chosen.catalogue);
   return { catalogue: chosen.catalogue, request };
+}
+
+/** The name of the profile when the order needs no other graph, or null. */
+function onlyProfile({ dag, flags }: ScanOrder, { scanner }: Config): string | null {
+  return dag === undefined && flags.compareWith === undefined
+    ? (flags.profile ?? scanner.default_profile)
+    : null;
 }
 
 /** @throws PortolanError `invalid_request` with every problem */
@@ -208,21 +229,23 @@ function logFor({ config, origins }: LoadedConfig, view: ScanView) {
 /** The scan's row in the store, kept up to date while it runs. Without a store it does nothing. */
 class ScanBook {
   readonly startedAt = new Date().toISOString();
-  readonly #store: Store | null;
+  readonly #rows: ScanRows | null;
   readonly #scanId: string;
   /** Updates one after another, so that an old state never overwrites a new one. */
   #writing: Promise<unknown> = Promise.resolve();
   #latest: LiveScan | null = null;
 
-  private constructor(store: Store | null, scanId: string) {
-    this.#store = store;
+  private constructor(rows: ScanRows | null, scanId: string) {
+    this.#rows = rows;
     this.#scanId = scanId;
   }
 
-  static async open(store: Store | null, request: ScanRequest): Promise<ScanBook> {
-    const book = new ScanBook(store, request.scan_id);
-    await store?.scans.insert(request, `cli:${process.pid}`);
-    await store?.scans.update(request.scan_id, { status: 'running', started_at: book.startedAt });
+  static async open(rows: ScanRows | null, request: ScanRequest): Promise<ScanBook> {
+    const book = new ScanBook(rows, request.scan_id);
+    await rows?.transaction(async ({ scans }) => {
+      await scans.insert(request, `cli:${process.pid}`);
+      await scans.update(request.scan_id, { status: 'running', started_at: book.startedAt });
+    });
     return book;
   }
 
@@ -236,13 +259,15 @@ class ScanBook {
   async #writeLatest(): Promise<void> {
     const live = this.#latest;
     this.#latest = null;
-    if (live) await this.#store?.scans.update(this.#scanId, live);
+    if (live) await this.#rows?.scans.update(this.#scanId, live);
   }
 
   async finish(outcome: ScanOutcome, sizeBytes: number): Promise<void> {
     await this.#writing;
-    await this.#store?.scans.update(this.#scanId, outcome);
-    await this.#store?.scans.setSize(this.#scanId, sizeBytes);
+    await this.#rows?.transaction(async ({ scans }) => {
+      await scans.update(this.#scanId, outcome);
+      await scans.setSize(this.#scanId, sizeBytes);
+    });
   }
 }
 

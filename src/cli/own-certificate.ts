@@ -1,9 +1,8 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { request as httpsRequest, type RequestOptions } from 'node:https';
-import { Readable } from 'node:stream';
-import { checkServerIdentity, getCACertificates, type PeerCertificate } from 'node:tls';
+import type { RequestOptions } from 'node:https';
+import type { PeerCertificate } from 'node:tls';
 import type { Config } from '../config/schema.ts';
 
 /**
@@ -25,7 +24,7 @@ export async function fetchFromOwnServer(url: string, init: RequestInit): Promis
   const { signal } = init;
   signal?.throwIfAborted();
   try {
-    return responseOf(await send(url, init, trustOf(own)));
+    return await responseOf(await send(url, init, await trustOf(own)));
   } catch (error) {
     signal?.throwIfAborted();
     throw new TypeError('fetch failed', { cause: error });
@@ -36,13 +35,15 @@ export async function fetchFromOwnServer(url: string, init: RequestInit): Promis
 async function ownCertificate(): Promise<X509Certificate | null> {
   if (certificateFile === '') return null;
   try {
+    const { X509Certificate } = await import('node:crypto');
     return new X509Certificate(await readFile(certificateFile));
   } catch {
     return null;
   }
 }
 
-function trustOf(own: X509Certificate): RequestOptions {
+async function trustOf(own: X509Certificate): Promise<RequestOptions> {
+  const { checkServerIdentity, getCACertificates } = await import('node:tls');
   return {
     ca: [...getCACertificates('default'), own.toString()],
     // The own certificate counts although who signed it is not known.
@@ -52,8 +53,9 @@ function trustOf(own: X509Certificate): RequestOptions {
   };
 }
 
-function send(url: string, { method, headers, body, signal }: RequestInit, trust: RequestOptions) {
-  return new Promise<IncomingMessage>((resolve, reject) => {
+async function send(url: string, { method, headers, body, signal }: RequestInit, trust: RequestOptions) {
+  const { request: httpsRequest } = await import('node:https');
+  return await new Promise<IncomingMessage>((resolve, reject) => {
     const options = {
       ...trust,
       method: method ?? 'GET',
@@ -68,12 +70,13 @@ function send(url: string, { method, headers, body, signal }: RequestInit, trust
 }
 
 /** @throws Error for a redirect, which could carry the token to another place */
-function responseOf(answer: IncomingMessage): Response {
+async function responseOf(answer: IncomingMessage): Promise<Response> {
   const { statusCode: status = 500, headers } = answer;
   if (status >= 300 && status < 400) {
     answer.destroy();
     throw new Error('unexpected redirect');
   }
+  const { Readable } = await import('node:stream');
   const empty = status === 204 || status === 205;
   if (empty) answer.resume();
   return new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>), {

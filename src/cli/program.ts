@@ -1,31 +1,43 @@
 import { Command } from 'commander';
-import { addAuditCommand } from './audit.ts';
-import { addCompletionCommand } from './completion.ts';
-import { addConfigCommand } from './config.ts';
-import { addDagCommand } from './dag.ts';
-import { addDoctorCommand } from './doctor.ts';
-import { addExplainCommand } from './explain.ts';
-import { addFingerprintCommand } from './fingerprint.ts';
 import { addGlobalOptions } from './globals.ts';
-import { addJobCommand } from './job.ts';
-import { addLicenseCommand } from './license.ts';
-import { addModuleCommand } from './module.ts';
 import { watchStdout } from './output.ts';
 import { printableLines } from './printable.ts';
-import { addProfileCommand } from './profile.ts';
-import { addScanCommand } from './scan.ts';
-import { addSelftestCommand } from './selftest.ts';
-import { addServerCommand } from './server.ts';
-import { addVersionCommand } from './version.ts';
-import { addVulndbCommand } from './vulndb.ts';
 import type { CliWiring } from './wiring.ts';
-import { addWorkspaceCommand } from './workspace.ts';
+
+type AddCommand = (program: Command, wiring: CliWiring) => void;
+
+/** In the order of the help. */
+const commands: Record<string, () => Promise<AddCommand>> = {
+  scan: async () => (await import('./scan.ts')).addScanCommand,
+  server: async () => (await import('./server.ts')).addServerCommand,
+  job: async () => (await import('./job.ts')).addJobCommand,
+  explain: async () => (await import('./explain.ts')).addExplainCommand,
+  workspace: async () => (await import('./workspace.ts')).addWorkspaceCommand,
+  dag: async () => (await import('./dag.ts')).addDagCommand,
+  profile: async () => (await import('./profile.ts')).addProfileCommand,
+  module: async () => (await import('./module.ts')).addModuleCommand,
+  fingerprint: async () => (await import('./fingerprint.ts')).addFingerprintCommand,
+  vulndb: async () => (await import('./vulndb.ts')).addVulndbCommand,
+  config: async () => (await import('./config.ts')).addConfigCommand,
+  audit: async () => (await import('./audit.ts')).addAuditCommand,
+  license: async () => (await import('./license.ts')).addLicenseCommand,
+  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
+  selftest: async () => (await import('./selftest.ts')).addSelftestCommand,
+  version: async () => (await import('./version.ts')).addVersionCommand,
+  completion: async () => (await import('./completion.ts')).addCompletionCommand,
+};
+
+/** The commands that `words` can mean: one that they begin with needs no other, but to complete takes them all. */
+function meantBy([first = '']: readonly string[]): (() => Promise<AddCommand>)[] {
+  const named = first !== 'completion' && Object.hasOwn(commands, first) ? commands[first] : undefined;
+  return named ? [named] : Object.values(commands);
+}
 
 /**
- * The whole command line. `parseAsync` of what it returns runs one command, prints every failure and leaves the exit
- * code of the contract in process.exitCode.
+ * The command line: all of it, or the one command that the words after the program's name begin with. `parseAsync` of
+ * what it returns runs one command, prints every failure and leaves the exit code of the contract in process.exitCode.
  */
-export function buildProgram(wiring: CliWiring): Command {
+export async function buildProgram(wiring: CliWiring, words: readonly string[] = []): Promise<Command> {
   watchStdout();
   const program: Command = new Command('portolan')
     .description('A network security scanner that runs as a server.')
@@ -47,23 +59,7 @@ export function buildProgram(wiring: CliWiring): Command {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
   addGlobalOptions(program);
   program.addHelpText('after', examples);
-  addScanCommand(program, wiring);
-  addServerCommand(program, wiring);
-  addJobCommand(program);
-  addExplainCommand(program);
-  addWorkspaceCommand(program);
-  addDagCommand(program, wiring);
-  addProfileCommand(program, wiring);
-  addModuleCommand(program, wiring);
-  addFingerprintCommand(program);
-  addVulndbCommand(program);
-  addConfigCommand(program, wiring);
-  addAuditCommand(program);
-  addLicenseCommand(program);
-  addDoctorCommand(program);
-  addSelftestCommand(program);
-  addVersionCommand(program, wiring);
-  addCompletionCommand(program);
+  for (const add of await Promise.all(meantBy(words).map((load) => load()))) add(program, wiring);
   return program;
 }
 

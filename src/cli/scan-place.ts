@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { openStore, type Store } from '../store/open.ts';
+import type { Store } from '../store/open.ts';
+import { openScanRows, type ScanRows } from '../store/scan-rows.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { chosenTenant } from './tenant-choice.ts';
 
@@ -10,8 +11,16 @@ import { chosenTenant } from './tenant-choice.ts';
 export interface ScanPlace {
   workspace: Workspace;
   /** Null in a temporary folder: nothing is listed anywhere. */
-  store: Store | null;
+  store: PlaceStore | null;
   close(): Promise<void>;
+}
+
+/** The store, which is opened as far as it is needed. */
+export interface PlaceStore {
+  /** For the rows of a scan. */
+  rows: ScanRows;
+  /** For everything else. @throws PortolanError */
+  whole(): Promise<Store>;
 }
 
 /** @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden` */
@@ -20,11 +29,25 @@ export async function openPlace(config: Config): Promise<ScanPlace> {
   const workspace = await openWorkspace(config.workspace.dir);
   const tenant = chosenTenant(config);
   if (tenant !== null) await workspace.makeTenants([tenant]);
-  const store = await openStore(workspace.storeFile);
+  const rows = await openScanRows(workspace.storeFile, tenant);
+  let whole: Promise<Store> | null = null;
+  const open = async () => {
+    const { openStore } = await import('../store/open.ts');
+    return await openStore(workspace.storeFile);
+  };
   return {
     workspace: workspace.forTenant(tenant),
-    store: store.forTenant(tenant),
-    close: () => store.close(),
+    store: {
+      rows,
+      whole: async () => {
+        whole ??= open();
+        return (await whole).forTenant(tenant);
+      },
+    },
+    close: async () => {
+      await whole?.then((store) => store.close());
+      rows.close();
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import { severities } from '../domain/finding.ts';
 import { discoveryProfiles } from '../domain/scan.ts';
 import { guarded } from './failure.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
-import { resultFormats } from './output.ts';
+import { endProcess, resultFormats } from './output.ts';
 import { addScanControl } from './scan-commands.ts';
 import { tokenOption } from './server-flags.ts';
 import type { ScanFlags } from './submission.ts';
@@ -22,12 +22,16 @@ export function addScanCommand(program: Command, wiring: CliWiring): void {
   addProbeOptions(scan);
   addEvaluationOptions(scan);
   addResultOptions(scan);
-  scan.addHelpText('after', examples).action(
-    guarded(async (targets: string[], flags: ScanFlags, command: Command) => {
-      const { scan } = await import('./scan-work.ts');
-      return scan(targets, flags, globalFlags(command), wiring);
-    }),
-  );
+  const work = guarded(async (targets: string[], flags: ScanFlags, command: Command) => {
+    const { scan } = await import('./scan-work.ts');
+    return scan(targets, flags, globalFlags(command), wiring);
+  });
+  scan
+    .addHelpText('after', examples)
+    .action(async (targets: string[], flags: ScanFlags, command: Command) => {
+      await work(targets, flags, command);
+      await endProcess();
+    });
   addScanControl(scan, wiring);
 }
 

@@ -58,26 +58,43 @@ export async function withStore<T>(flags: GlobalFlags, work: (session: Session) 
   }
 }
 
-/** The installed modules and graphs. @param config whose licence decides what may run */
-export async function loadCatalogue(wiring: CliWiring, config: Config): Promise<Catalogue> {
-  const catalogue = await installedCatalogue(wiring, config);
+/**
+ * The installed modules and graphs.
+ *
+ * @param config whose licence decides what may run
+ * @param profile when nothing but this builtin profile is asked for, the other graphs may be left out
+ */
+export async function loadCatalogue(
+  wiring: CliWiring,
+  config: Config,
+  profile: string | null = null,
+): Promise<Catalogue> {
+  const catalogue = await installedCatalogue(wiring, config, profile);
   if (!config.license.enforce) return catalogue;
   const { readLicence } = await import('../actions/read-licence.ts');
   return { ...catalogue, licence: await readLicence(config) };
 }
 
-async function installedCatalogue(wiring: CliWiring, config: Config): Promise<Catalogue> {
-  const [{ GraphLibrary }, { installedFolders, tenantFolders }, registry] = await Promise.all([
+async function installedCatalogue(
+  wiring: CliWiring,
+  config: Config,
+  profile: string | null = null,
+): Promise<Catalogue> {
+  const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, registry] = await Promise.all([
     import('../engine/graph-library.ts'),
     import('../engine/installed-files.ts'),
     wiring.loadRegistry(),
   ]);
-  const builtin = await GraphLibrary.load(wiring.profilesDir, 'builtin', registry);
+  const one = profile && (await GraphLibrary.loadProfile(wiring.profilesDir, 'builtin', registry, profile));
   const dir = config.workspace.enabled ? config.workspace.dir : null;
-  const library = await builtin.withInstalled(installedFolders(dir, process.env), registry);
+  const folders = [installedFolders(dir, process.env)];
   const tenant = chosenTenant(config);
-  if (tenant === null || dir === null) return { registry, library };
-  return { registry, library: await library.withInstalled(tenantFolders(dir, tenant), registry) };
+  if (tenant !== null && dir !== null) folders.push(tenantFolders(dir, tenant));
+  // What people have installed may build on any graph, and what is wrong with it is told at each scan.
+  if (one && (await areEmpty(folders))) return { registry, library: one };
+  let library = await GraphLibrary.load(wiring.profilesDir, 'builtin', registry);
+  for (const folder of folders) library = await library.withInstalled(folder, registry);
+  return { registry, library };
 }
 
 /** The same for commands that only show them. Files that are left out are told on stderr. @throws PortolanError */

@@ -8,6 +8,7 @@ export interface CliWiring {
   version: string;
   /** Folder of the builtin profiles. */
   profilesDir: string;
+  /** The installed modules, each one loaded when it is first asked for. */
   loadRegistry(): Promise<Registry>;
   /** Opens the workspace, takes its lock and listens. @throws PortolanError */
   startServer(input: ServerSettings): Promise<RunningServer>;

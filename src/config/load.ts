@@ -63,7 +63,8 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   const environment = readEnvironment(env, report);
   const flags = readFlags(input.flags ?? {}, report);
 
-  const outside = merge([defaults(), system, user, chosen, environment, flags]);
+  const standard = defaults();
+  const outside = merge([standard, system, user, chosen, environment, flags]);
   const workspaceDir = placeWorkspace(outside, env);
   const workspace = read(join(workspaceDir, 'config', 'portolan.yaml'));
   if (workspace.delete('workspace.dir')) {
@@ -72,7 +73,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     );
   }
 
-  const settings = merge([defaults(), system, user, workspace, chosen, environment, flags]);
+  const settings = merge([standard, system, user, workspace, chosen, environment, flags]);
   placeWorkspace(settings, env);
   checkTogether(settings, report.problems);
   clampWorkers(settings, report.warnings);

@@ -146,6 +146,8 @@ function isWebUrl(text: string): boolean {
 }
 
 function isTimeZone(text: string): boolean {
+  // Asking for any zone loads the data of all, which takes longer than everything else here.
+  if (text === 'UTC') return true;
   try {
     Intl.DateTimeFormat('en', { timeZone: text });
     // Offsets such as +01:00 are accepted there too, but they are no zones.

@@ -39,6 +39,28 @@ export interface TlsSurvey {
   handshakes: number;
   /** False when time, the budget of handshakes or a silent server ended it early. */
   complete: boolean;
+  /** How the server behaves beyond what it accepts. */
+  traits?: TlsTraits | undefined;
+}
+
+/** What handshakes with a question of their own showed; null = not asked, not found out, or without meaning. */
+export interface TlsTraits {
+  /** Prints of the answers to two hellos that are always the same, the newer version first. */
+  hello_prints: string[];
+  /** A server of TLS 1.3 marks its random when it is asked for less. */
+  downgrade_mark: boolean | null;
+  /** The server would receive heartbeats (RFC 6520). */
+  heartbeat: boolean | null;
+  /** It brings the status of its certificate along (OCSP). */
+  ocsp_stapling: boolean | null;
+  /** A second handshake went on where the first one ended. */
+  session_resumption: boolean | null;
+  /** A client may begin a further handshake inside the connection. */
+  client_renegotiation: boolean | null;
+  /** Bytes of its memory that a heartbeat without content drew (CVE-2014-0160). */
+  heartbleed_bytes: number | null;
+  /** How it reacted to each form of a badly padded secret, where it tells them apart (ROBOT); else empty. */
+  padding_reactions: string[] | null;
 }
 
 /** How the reason begins when the server spoke TLS, and refused us: by a missing or unknown name, for instance. */
@@ -68,13 +90,24 @@ export interface Banner extends Endpoint {
   exchange?: Exchange[] | undefined;
 }
 
+const hexDigits = '0123456789abcdef';
+
 /** Renders bytes of a target as text that is safe to store and keeps every byte visible. */
 export function bannerText(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  return text.replace(
-    /[^\x20-\x7e\t\r\n]/g,
-    (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  // A replacement for each byte would stop everything for half a second when a mebibyte of noise comes.
+  const text = Buffer.allocUnsafe(4 * bytes.length);
+  let length = 0;
+  for (const byte of bytes) {
+    if ((byte >= 0x20 && byte <= 0x7e) || byte === 0x09 || byte === 0x0a || byte === 0x0d) {
+      text[length++] = byte;
+    } else {
+      text[length++] = 0x5c;
+      text[length++] = 0x78;
+      text[length++] = hexDigits.charCodeAt(byte >> 4);
+      text[length++] = hexDigits.charCodeAt(byte & 15);
+    }
+  }
+  return text.toString('latin1', 0, length);
 }
 
 /** The text form of an answer, and its exact bytes in base64 when the text alone cannot give them back. */

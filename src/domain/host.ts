@@ -35,6 +35,24 @@ export interface PortCounts {
   not_tried: number;
   /** The host accepts (nearly) every port, so its open ports are no evidence of services. */
   all_ports_open: boolean;
+  /** Only where raw packets were sent, and a port was open. */
+  stack?: StackTraits | undefined;
+}
+
+/** How the TCP of a host answered the first SYN that it accepted. */
+export interface StackTraits {
+  /** What is left of the TTL (IPv4) or hop limit (IPv6). */
+  hops: number;
+  window: number;
+  /** Largest segment, bytes; null = not told. */
+  mss: number | null;
+  /** Shift of the window; null = no scaling. */
+  scale: number | null;
+  /** The first eight options in their order: `mss`, `sack`, `ts`, `nop`, `ws`, `end`, `other`. */
+  options: string[];
+  /** IPv4 only. */
+  dont_fragment: boolean;
+  ecn: boolean;
 }
 
 /** What became of pairs of host and port, also of hosts that are none. */

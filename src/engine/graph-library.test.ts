@@ -63,6 +63,29 @@ describe('the graphs and profiles of a tenant', () => {
   });
 });
 
+describe('one builtin profile', () => {
+  const load = (name: string) =>
+    GraphLibrary.loadProfile(source('../../profiles'), 'builtin', registry, name);
+
+  it('is what it is among all, and alone', async () => {
+    const library = await load('quick');
+    expect(library?.profile('quick')?.text).toBe(builtin.profile('quick')?.text);
+    expect(library?.profile('quick')?.graph.nodes).toHaveLength(
+      builtin.profile('quick')?.graph.nodes.length ?? 0,
+    );
+    expect(library?.profile('quick_discovery')?.name).toBe('quick');
+    expect(library?.profiles()).toHaveLength(1);
+  });
+
+  it.each(['quick_discovery', 'vuln-scan', 'no-such', '', '../profiles/quick', 'quick.yaml'])(
+    'is no file that is named otherwise: %s',
+    async (name) => {
+      const isProfile = builtin.profiles().some((entry) => entry.name === name);
+      expect((await load(name)) === null).toBe(!isProfile);
+    },
+  );
+});
+
 describe('installed graphs and profiles', () => {
   it('are looked for in three places', () => {
     expect(installedFolders('/ws', { HOME: '/home/a' }).dags).toEqual([

@@ -67,12 +67,29 @@ export class GraphLibrary {
    */
   static async load(dir: string, source: string, registry: Registry): Promise<GraphLibrary> {
     const library = new GraphLibrary();
-    const files = (await readdir(dir)).filter((file) => /\.(ya?ml|json)$/.test(file)).sort();
-    for (const file of files) {
+    for (const file of await graphFiles(dir)) {
       const path = join(dir, file);
       library.#addBuiltin(readEntry(await readFile(path, 'utf8'), path, source, registry));
     }
     return library;
+  }
+
+  /**
+   * The same with one profile alone, or null when no file is named like it: to scan with a profile, the others need not
+   * be read.
+   */
+  static async loadProfile(
+    dir: string,
+    source: string,
+    registry: Registry,
+    name: string,
+  ): Promise<GraphLibrary | null> {
+    const file = (await graphFiles(dir)).find((file) => nameOfFile(file) === name);
+    if (file === undefined) return null;
+    const path = join(dir, file);
+    const library = new GraphLibrary();
+    library.#addBuiltin(readEntry(await readFile(path, 'utf8'), path, source, registry));
+    return library.profile(name) === undefined ? null : library;
   }
 
   #addBuiltin(entry: LibraryEntry): void {
@@ -190,6 +207,10 @@ export class GraphLibrary {
   profileNames(): string[] {
     return this.profiles().flatMap((entry) => [entry.name, ...entry.aliases]);
   }
+}
+
+async function graphFiles(dir: string): Promise<string[]> {
+  return (await readdir(dir)).filter((file) => /\.(ya?ml|json)$/.test(file)).sort();
 }
 
 /** Where the entries of a folder go. */

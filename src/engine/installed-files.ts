@@ -65,6 +65,13 @@ export async function listInstalled(dir: string): Promise<FolderListing> {
   return { files, problems };
 }
 
+/** Whether there is nothing in these folders, and nothing to say of them. */
+export async function areEmpty(folders: readonly InstalledFolders[]): Promise<boolean> {
+  const dirs = folders.flatMap(({ dags, profiles }) => [...dags, ...profiles]);
+  const listings = await Promise.all(dirs.map(({ dir }) => listInstalled(dir)));
+  return listings.every(({ files, problems }) => files.length === 0 && problems.length === 0);
+}
+
 /**
  * The text of a file; of one that is larger than `maxBytes` as much as shows that it is.
  * @throws PortolanError `usage` when it cannot be read, is not UTF-8 or no file

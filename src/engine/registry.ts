@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ModuleDefinition } from './module.ts';
@@ -8,24 +9,41 @@ const namePattern = /^[a-z][a-z0-9_]{1,63}$/;
 /** The module types that graphs may name. */
 export class Registry {
   readonly #definitions = new Map<string, ModuleDefinition & { source: string }>();
+  /** What loads a definition that nobody has asked for so far. */
+  readonly #announced = new Map<string, () => void>();
 
   /** @throws Error when the name is malformed or taken: nothing is ever shadowed */
   register(definition: ModuleDefinition, source: string): void {
     const { name } = definition;
     if (!namePattern.test(name)) throw new Error(`"${name}" is not a module name (${namePattern.source})`);
-    if (this.#definitions.has(name)) throw new Error(`a module named "${name}" is already registered`);
+    this.#refuseTaken(name);
     this.#definitions.set(name, { ...definition, source });
   }
 
+  /** Makes a name known. Its definition is loaded when somebody asks for it. @throws Error when the name is taken */
+  announce(name: string, load: () => ModuleDefinition, source: string): void {
+    this.#refuseTaken(name);
+    this.#announced.set(name, () => this.register(load(), source));
+  }
+
+  #refuseTaken(name: string): void {
+    if (this.#definitions.has(name) || this.#announced.has(name))
+      throw new Error(`a module named "${name}" is already registered`);
+  }
+
   get(name: string): ModuleDefinition | undefined {
+    const load = this.#announced.get(name);
+    this.#announced.delete(name);
+    load?.();
     return this.#definitions.get(name);
   }
 
   names(): string[] {
-    return [...this.#definitions.keys()].sort();
+    return [...this.#definitions.keys(), ...this.#announced.keys()].sort();
   }
 
   list(): (ModuleDefinition & { source: string })[] {
+    for (const name of this.#announced.keys()) this.get(name);
     return [...this.#definitions.values()].sort((a, b) => a.name.localeCompare(b.name));
   }
 }
@@ -35,12 +53,28 @@ export class Registry {
  * one file. Works on the sources and on the emitted build alike.
  */
 export async function registerModules(registry: Registry, dir: string): Promise<void> {
-  const kinds = await readdir(dir, { withFileTypes: true });
-  for (const kind of kinds.filter((entry) => entry.isDirectory())) {
-    const files = (await readdir(join(dir, kind.name))).filter(isModuleFile).sort();
-    const definitions = await Promise.all(files.map((file) => importModule(join(dir, kind.name, file))));
-    for (const definition of definitions) registry.register(definition, 'builtin');
-  }
+  const definitions = await Promise.all((await moduleFiles(dir)).map((file) => importModule(file)));
+  for (const definition of definitions) registry.register(definition, 'builtin');
+}
+
+/** The same, each one loaded when somebody asks for it: a scan has no use for most of them. */
+export async function announceModules(registry: Registry, dir: string): Promise<void> {
+  const require = createRequire(import.meta.url);
+  for (const file of await moduleFiles(dir))
+    registry.announce(moduleName(file), () => definitionOf(require(file) as ModuleFile, file), 'builtin');
+}
+
+async function moduleFiles(dir: string): Promise<string[]> {
+  const kinds = (await readdir(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  const files = await Promise.all(
+    kinds.map(async ({ name }) =>
+      (await readdir(join(dir, name)))
+        .filter(isModuleFile)
+        .sort()
+        .map((file) => join(dir, name, file)),
+    ),
+  );
+  return files.flat();
 }
 
 /** Module names have two words or more, joined by `_`; the files that serve a module are written in kebab-case. */
@@ -48,9 +82,21 @@ function isModuleFile(file: string): boolean {
   return /^[a-z0-9]+(_[a-z0-9]+)+\.[jt]s$/.test(file);
 }
 
+/** What a module file exports. */
+interface ModuleFile {
+  default?: ModuleDefinition;
+}
+
 async function importModule(path: string): Promise<ModuleDefinition> {
-  const { default: definition } = (await import(pathToFileURL(path).href)) as { default?: ModuleDefinition };
-  const expected = path.replace(/^.*\//, '').replace(/\.[jt]s$/, '');
+  return definitionOf((await import(pathToFileURL(path).href)) as ModuleFile, path);
+}
+
+function moduleName(path: string): string {
+  return path.replace(/^.*\//, '').replace(/\.[jt]s$/, '');
+}
+
+function definitionOf({ default: definition }: ModuleFile, path: string): ModuleDefinition {
+  const expected = moduleName(path);
   if (definition?.name !== expected) throw new Error(`${path} does not export a module named ${expected}`);
   return definition;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerForm, maxLines, readAnswer, readGreeting } from './answers.ts';
+import { type AnswerForm, maxLines, readAnswer, readGreeting, readGuess } from './answers.ts';
 
 /** Gives the bytes one by one and returns the length at which the answer was complete, 0 = never. */
 function drip(form: AnswerForm, text: string, maxBody?: number): number {
@@ -99,5 +99,25 @@ describe('readGreeting', () => {
       end = reader.end(bytes.subarray(0, length));
     expect(end).toBe(text.startsWith('\x07') ? 11 : text.length);
     expect(reader.known).toBe(known);
+  });
+});
+
+describe('readGuess', () => {
+  const page = 'HTTP/1.1 400 Bad request\r\nContent-Length: 4\r\n\r\na\nb\n';
+  it.each<[AnswerForm, string, number, boolean]>([
+    ['line', page, page.length, true],
+    ['redis', page, page.length, true],
+    ['tpkt', page, page.length, true],
+    ['http', page, page.length, true],
+    ['line', 'HTTPS\n', 6, false],
+    ['line', 'hello\nworld\n', 6, false],
+    ['byte', 'HTTP/1.1 200 OK\r\n\r\n', 1, false],
+  ])('the answer to a question of form %s: %j', (form, text, length, isHttp) => {
+    const bytes = Buffer.from(text, 'latin1');
+    const reader = readGuess(form);
+    let end = 0;
+    for (let size = 1; size <= bytes.length && end === 0; size++) end = reader.end(bytes.subarray(0, size));
+    expect(end).toBe(length);
+    expect(reader.isHttp).toBe(isHttp);
   });
 });

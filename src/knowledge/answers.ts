@@ -12,6 +12,16 @@ export type AnswerForm =
   | 'tagged'
   /** `-ERR` line, or lines up to a single dot (RFC 1939 section 3). */
   | 'dotted'
+  /** One line, or with the code 101 lines up to a single dot (RFC 3977 section 5.2). */
+  | 'capabilities'
+  /** Lines of IRC up to the one that tells the version, asks back or refuses (RFC 2812 section 5). */
+  | 'irc'
+  /** Packet lines of git up to a flush or an error (gitprotocol-common). */
+  | 'packet-lines'
+  /** A message of STUN: 16 bits of length behind two bytes, 20 bytes of header (RFC 8489 section 5). */
+  | 'stun'
+  /** A message of the Data Stream Interface below AFP: 32 bits of length behind 8 bytes, 16 bytes of header. */
+  | 'dsi'
   /** Headers and body of HTTP (RFC 9112 section 6). */
   | 'http'
   /** One value of the Redis protocol: a line, or `$n` and n bytes. */
@@ -52,6 +62,22 @@ export type AnswerForm =
   | 'mqtt-publish'
   /** A frame of AMQP 0-9-1: type, channel, 32 bits of length, the payload and an end mark. */
   | 'amqp'
+  /** A message of Modbus over TCP: 6 bytes and the length in the last two of them. */
+  | 'modbus'
+  /** One element of the basic encoding rules (X.690). */
+  | 'ber'
+  /** 32 bits of the whole length before the message: libvirt. */
+  | 'whole'
+  /** 24 bytes with the length of what follows behind eight of them: memcached's binary protocol, Groonga. */
+  | 'binary-head'
+  /** A protocol data unit of iSCSI: 48 bytes, then data whose length stands behind five (RFC 7143 section 11.2.1). */
+  | 'iscsi'
+  /** 32 bits of length behind the type in 16: corosync-qnetd. */
+  | 'qnetd'
+  /** Packets of the Apache JServ Protocol up to the end of a response: 16 bits of length behind two. */
+  | 'ajp'
+  /** The status of a connection between Erlang nodes, and the challenge where it is `ok`. */
+  | 'erlang'
   /** Lines up to an empty one: SIP, RTSP. */
   | 'head'
   /** XML up to the end of a stream or of its features, or to the word on TLS (RFC 6120 sections 4.3.2 and 5.4.2). */
@@ -91,6 +117,16 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
       return new LineReader((line) => /^a1 /i.test(line));
     case 'dotted':
       return new LineReader((line, first) => line === '.' || (first && !line.startsWith('+OK')));
+    case 'capabilities':
+      return new LineReader((line, first) => line === '.' || (first && !line.startsWith('101')));
+    case 'irc':
+      return new LineReader((line) => ircReplyThatEnds.test(line));
+    case 'packet-lines':
+      return sized(packetLinesEnd, 64 * 1024);
+    case 'stun':
+      return sized((bytes) => (bytes.length < 4 ? 0 : 20 + bytes.readUInt16BE(2)), 64 * 1024);
+    case 'dsi':
+      return sized((bytes) => (bytes.length < 12 ? 0 : 16 + bytes.readUInt32BE(8)), 64 * 1024);
     case 'http':
       return new HttpReader(maxBody);
     case 'redis':
@@ -133,6 +169,25 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
       return sized(mqttPublicationEnd, 64 * 1024);
     case 'amqp':
       return sized((bytes) => (bytes.length < 7 ? 0 : 8 + bytes.readUInt32BE(3)), 64 * 1024);
+    case 'modbus':
+      return sized((bytes) => (bytes.length < 6 ? 0 : 6 + bytes.readUInt16BE(4)), 1024);
+    case 'ber':
+      return sized((bytes) => berEnd(bytes, 0), 64 * 1024);
+    case 'whole':
+      return sized((bytes) => (bytes.length < 4 ? 0 : bytes.readUInt32BE(0)), 64 * 1024);
+    case 'binary-head':
+      return sized((bytes) => (bytes.length < 12 ? 0 : 24 + bytes.readUInt32BE(8)), 64 * 1024);
+    case 'iscsi':
+      return sized(
+        (bytes) => (bytes.length < 8 ? 0 : 48 + 4 * Math.ceil(bytes.readUIntBE(5, 3) / 4)),
+        64 * 1024,
+      );
+    case 'qnetd':
+      return sized((bytes) => (bytes.length < 6 ? 0 : 6 + bytes.readUInt32BE(2)), 64 * 1024);
+    case 'ajp':
+      return sized(ajpResponseEnd, 64 * 1024);
+    case 'erlang':
+      return sized(erlangChallengeEnd, 1024);
     case 'head':
       return new LineReader((line) => line === '');
     case 'xml-stream':
@@ -149,6 +204,40 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
       return { end: () => 0, capped: false };
   }
 }
+
+/** Forms that are complete before it shows whether a web server answers. */
+const tooShortForHttp: ReadonlySet<AnswerForm> = new Set(['byte', 'two', 'word', 'five']);
+
+/**
+ * Reads the answer to a question that was a guess: a web server answers any with an error page, which says more than
+ * the first line that `form` would take. `isHttp` tells which of both it is, once bytes came.
+ */
+export function readGuess(
+  form: AnswerForm,
+  maxBody = maxHeaderBytes,
+): AnswerReader & { readonly isHttp: boolean } {
+  let isHttp = form === 'http';
+  let reader: AnswerReader | null = isHttp || tooShortForHttp.has(form) ? readAnswer(form, maxBody) : null;
+  return {
+    get capped() {
+      return reader?.capped ?? false;
+    },
+    get isHttp() {
+      return isHttp;
+    },
+    end(bytes) {
+      if (!reader) {
+        const start = bytes.toString('latin1', 0, httpStart.length);
+        if (start.length < httpStart.length && httpStart.startsWith(start)) return 0;
+        isHttp = start === httpStart;
+        reader = readAnswer(isHttp ? 'http' : form, maxBody);
+      }
+      return reader.end(bytes);
+    },
+  };
+}
+
+const httpStart = 'HTTP/1.';
 
 /**
  * Reads what a service says first without knowing the service: its first five bytes choose the form. `known` is false
@@ -183,6 +272,24 @@ function greetingForm(bytes: Buffer): AnswerForm | null {
   // Sequence number 0, then protocol version 10 or an error.
   if (bytes[3] === 0 && (bytes[4] === 0x0a || bytes[4] === 0xff)) return 'mysql';
   return null;
+}
+
+/** The version (004), a question that must be answered first, or why there is no registration. */
+const ircReplyThatEnds = /^(?:PING |ERROR |:\S{1,255} (?:PING|ERROR|004|43[2367]|46[1-5]|451|433|512) )/;
+
+/** Where the packet lines end: a length of zero, or an error; nonsense ends at once. */
+function packetLinesEnd(bytes: Buffer): number {
+  for (let at = 0; at + 4 <= bytes.length; ) {
+    const digits = bytes.toString('latin1', at, at + 4);
+    if (digits === '0000') return at + 4;
+    const length = /^[0-9a-f]{4}$/.test(digits) ? Number.parseInt(digits, 16) : 0;
+    if (length < 4) return bytes.length;
+    const end = at + length;
+    if (end > bytes.length) return 0;
+    if (bytes.toString('latin1', at + 4, at + 8) === 'ERR ') return end;
+    at = end;
+  }
+  return 0;
 }
 
 /** Length up to the message that answers a startup; 0 while it is incomplete. */
@@ -246,6 +353,25 @@ function mqttPublicationEnd(bytes: Buffer): number {
     at = end;
   }
   return 0;
+}
+
+const ajpEndResponse = 5;
+
+function ajpResponseEnd(bytes: Buffer): number {
+  for (let at = 0; at + 5 <= bytes.length; ) {
+    const end = at + 4 + bytes.readUInt16BE(at + 2);
+    if (bytes.toString('latin1', at, at + 2) !== 'AB' || bytes[at + 4] === ajpEndResponse) return end;
+    at = end;
+  }
+  return 0;
+}
+
+/** Two messages behind 16 bits of length each; a status that is not `ok` is the last. */
+function erlangChallengeEnd(bytes: Buffer): number {
+  if (bytes.length < 2) return 0;
+  const status = 2 + bytes.readUInt16BE(0);
+  if (bytes.length < status || !bytes.toString('latin1', 2, status).startsWith('sok')) return status;
+  return bytes.length < status + 2 ? 0 : status + 2 + bytes.readUInt16BE(status);
 }
 
 function xmlStreamEnd(bytes: Buffer): number {

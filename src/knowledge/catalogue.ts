@@ -1,12 +1,17 @@
+import { catalogueVersion } from './catalogue-version.ts';
 import { type CpeName, formatCpe } from './cpe.ts';
 import { LiteralScan } from './literal-scan.ts';
 import { requiredLiterals } from './literals.ts';
 import { compileMatcher, type Matcher, matchInputLimit, type PatternMatch } from './matcher.ts';
 import { certificateSignatures } from './signatures/certificate.ts';
+import { clusterServiceSignatures } from './signatures/cluster-service.ts';
 import { databaseSignatures } from './signatures/database.ts';
+import { faviconSignatures } from './signatures/favicon.ts';
 import { fileTransferSignatures } from './signatures/file-transfer.ts';
 import { greetingSignatures } from './signatures/greeting.ts';
+import { infrastructureSignatures } from './signatures/infrastructure.ts';
 import { mailSignatures } from './signatures/mail.ts';
+import { mailAndChatSignatures } from './signatures/mail-and-chat.ts';
 import { nameServerSignatures } from './signatures/name-server.ts';
 import { networkServiceSignatures } from './signatures/network-service.ts';
 import { operatingSystemSignatures } from './signatures/operating-system.ts';
@@ -14,7 +19,9 @@ import { protocolSignatures } from './signatures/protocol.ts';
 import { remoteAccessSignatures } from './signatures/remote-access.ts';
 import type { Signature } from './signatures/signature.ts';
 import { webSignatures } from './signatures/web.ts';
+import { webApplianceSignatures } from './signatures/web-appliance.ts';
 import { webApplicationSignatures } from './signatures/web-application.ts';
+import { webPartSignatures } from './signatures/web-part.ts';
 import { webServerSignatures } from './signatures/web-server.ts';
 
 /** What one signature read out of one piece of evidence. */
@@ -38,9 +45,6 @@ export interface SignatureMatch {
 
 /** Characters kept of a version, a revision or any other value. */
 export const valueLimit = 128;
-
-/** Date of the builtin signatures; a scan's results name it. */
-export const catalogueVersion = '2026-11-21';
 
 /** Patterns that stay compiled; one takes some 30 KB. Beyond, the one used longest ago is compiled anew when needed. */
 const maxCompiled = 1500;
@@ -181,12 +185,21 @@ function indexOf(signatures: Signature[]): SourceIndex {
 
 const builtinGroups: Record<string, readonly Signature[]> = {
   'remote-access': remoteAccessSignatures,
-  web: [...webSignatures, ...webServerSignatures, ...webApplicationSignatures],
-  mail: mailSignatures,
+  web: [
+    ...webSignatures,
+    ...webServerSignatures,
+    ...webApplicationSignatures,
+    ...webApplianceSignatures,
+    ...faviconSignatures,
+    ...webPartSignatures,
+  ],
+  mail: [...mailSignatures, ...mailAndChatSignatures],
   greeting: greetingSignatures,
   'file-transfer': fileTransferSignatures,
   database: databaseSignatures,
+  cluster: clusterServiceSignatures,
   'name-server': nameServerSignatures,
+  infrastructure: infrastructureSignatures,
   certificate: certificateSignatures,
   protocol: [...protocolSignatures, ...networkServiceSignatures],
   'operating-system': operatingSystemSignatures,

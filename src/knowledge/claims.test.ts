@@ -248,3 +248,50 @@ test('a port is told again only when a later banner makes its record better', ()
   expect(add(named)).toMatchObject({ match: 'https', product: 'nginx' });
   expect(add(plain)).toBeNull();
 });
+
+test('modules and libraries of a server become claims of their own, after the server', () => {
+  const server = 'Server: Apache/2.4.6 (CentOS) OpenSSL/1.0.2k-fips mod_wsgi/4.9.4 PHP/5.4.16';
+  const record = name(bannerOf(http(server, 'X-Powered-By: PHP/5.4.16'), { probe: 'http' }));
+  expect(record).toMatchObject({ product: 'Apache httpd', version: '2.4.6' });
+  const others = record?.alternatives.map(({ product, version, cpe }) => [product, version, cpe]);
+  expect(others).toEqual([
+    ['PHP', '5.4.16', 'cpe:2.3:a:php:php:5.4.16:*:*:*:*:*:*:*'],
+    ['OpenSSL', '1.0.2k', 'cpe:2.3:a:openssl:openssl:1.0.2k:*:*:*:*:*:*:*'],
+    ['mod_wsgi', '4.9.4', 'cpe:2.3:a:modwsgi:mod_wsgi:4.9.4:*:*:*:*:*:*:*'],
+  ]);
+});
+
+test('a part never stands before the server, however sure it is', () => {
+  const answer = http('Server: Uncommonserver/1.2 PHP/8.2.7');
+  expect(name(bannerOf(answer, { probe: 'http' }))).toMatchObject({
+    product: 'Uncommonserver',
+    version: '1.2',
+    confidence: 0.6,
+    rule: 'general.server-version',
+  });
+});
+
+test('a name that no rule knows is taken as it is written; a known one is not told twice', () => {
+  const unknown = name(bannerOf(http('Server: Linux/4.9 UPnP/1.0 Uncommon-daemon/0.3.1'), { probe: 'http' }));
+  expect(unknown).toMatchObject({ product: 'Uncommon-daemon', version: '0.3.1', cpe: null, confidence: 0.6 });
+  const known = name(bannerOf(http('Server: nginx/1.22.1'), { probe: 'http' }));
+  expect(known?.alternatives).toEqual([]);
+  expect(name(bannerOf(http('Server: web server'), { probe: 'http' }))?.product).toBeNull();
+});
+
+test('how a request without sense is refused tells servers apart, and only such a request', () => {
+  const refusal = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';
+  expect(name(bannerOf(refusal, { probe: 'malformed-request' }))?.product).toBe('Node.js');
+  expect(name(bannerOf(refusal, { probe: 'http' }))?.product).toBeNull();
+});
+
+test('style sheets and length do not hide what a page says of its maker', () => {
+  const page = `<style>${'p {} '.repeat(2000)}</style><h1><a href="http://www.haproxy.org/">HAProxy version 2.6.12, released`;
+  const stats = `${http('Content-Type: text/html')}<title>Statistics Report for HAProxy</title>${page}`;
+  expect(name(bannerOf(stats, { probe: 'http' }))).toMatchObject({ product: 'HAProxy', version: '2.6.12' });
+  const long = `${http()}${'<p>x</p>'.repeat(2000)}<address>Server: Apt-Cacher-NG/3.7.4&nbsp;`;
+  expect(name(bannerOf(long, { probe: 'http' }))).toMatchObject({
+    product: 'Apt-Cacher NG',
+    version: '3.7.4',
+  });
+});

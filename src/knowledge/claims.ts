@@ -56,7 +56,9 @@ export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly E
   for (const [key, text] of observation.evidence) {
     const kind = kindOf(key);
     if (!kinds.includes(kind)) continue;
-    for (const match of catalogue.match(key, text)) {
+    // Only where no rule knows the name.
+    if (key === 'http.product' && hasServer(claims)) continue;
+    for (const match of precise(catalogue.match(key, text))) {
       if (match.os && match.certainty > (system?.certainty ?? 0))
         system = { os: match.os, certainty: match.certainty };
       if (match.product === null && match.service === null) continue;
@@ -70,6 +72,17 @@ export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly E
   if (bare) addClaim(claims, bare);
   if (system) for (const claim of claims) claim.os = richerSystem(claim.os, system.os);
   return claims;
+}
+
+/** Rules that take a name as it stands are for names that no other rule knows. */
+function precise(matches: readonly SignatureMatch[]): readonly SignatureMatch[] {
+  const known = matches.filter(({ rule, product }) => product !== null && !rule.startsWith('general.'));
+  return known.length === 0 ? matches : matches.filter(({ rule }) => !rule.startsWith('general.'));
+}
+
+/** A rule knew what the `Server` header names. */
+function hasServer(claims: readonly Claim[]): boolean {
+  return claims.some(({ product, support }) => product !== null && support.has('http.header.server'));
 }
 
 /** What the service of a banner is called; null when it is not recognised. */
@@ -139,7 +152,7 @@ function serviceName(service: string, secure: boolean): string {
 
 /** Greeting protocols are proved by their first line, everything else by the very text that matched. */
 function proofOf(match: SignatureMatch, seen: Observation, key: string): string {
-  if (/^(?:ssh|smtp|ftp|imap|pop3)\./.test(key)) return seen.proof;
+  if (/^(?:ssh|smtp|lmtp|ftp|imap|pop3)\.(?!id$|help$)/.test(key)) return seen.proof;
   const header = /^http\.header\.(.+)$/.exec(key)?.[1];
   const text = header ? `${header}: ${match.text}` : match.text;
   return text.trim().slice(0, proofLimit).trimEnd();
@@ -210,7 +223,12 @@ export function confidenceOf(claim: Claim): number {
   return Math.min(confidenceLimit, Math.round((1 - doubt) * 1000) / 1000);
 }
 
-/** Products before bare services, then confidence, then how much is told. */
+/** Nothing but a part of the server that answers: a module, a library, a language. */
+function isPart({ support }: Claim): boolean {
+  return support.size === 1 && support.has('http.component');
+}
+
+/** Products before bare services, whole ones before their parts, then confidence, then how much is told. */
 function outranks(a: Claim, b: Claim): boolean {
   return compareClaims(a, b) < 0;
 }
@@ -218,6 +236,8 @@ function outranks(a: Claim, b: Claim): boolean {
 function compareClaims(a: Claim, b: Claim): number {
   const named = Number(b.product !== null) - Number(a.product !== null);
   if (named !== 0) return named;
+  const whole = Number(isPart(a)) - Number(isPart(b));
+  if (whole !== 0) return whole;
   return confidenceOf(b) - confidenceOf(a) || specificity(b) - specificity(a);
 }
 

@@ -45,7 +45,8 @@ function kafkaApiVersions(): Buffer {
   const request = Buffer.alloc(14);
   request.writeUInt32BE(10 + client.length, 0);
   request.writeUInt16BE(18, 4);
-  request.write('PORT', 8, 'latin1');
+  // A small number: servers of other protocols take it for the length of a text that they make room for.
+  request.write('PO', 10, 'latin1');
   request.writeUInt16BE(client.length, 12);
   return Buffer.concat([request, client]);
 }

@@ -417,6 +417,75 @@ const traits: readonly KeyedRow[] = [
       ['ssh-dropbear', 'iot', 0.25, '^dropbear', 'dropbear_2022.83'],
     ],
   ),
+  // Who made the device that an agent of SNMP belongs to.
+  ...keyed(
+    ['snmp.vendor'],
+    [
+      [
+        'snmp-maker-printer',
+        'printer',
+        0.85,
+        '^(?:Brother|Canon|Epson|Konica Minolta|Kyocera|Lexmark|OKI|Ricoh|Xerox)$',
+        'Brother',
+      ],
+      [
+        'snmp-maker-firewall',
+        'firewall',
+        0.8,
+        '^(?:Fortinet|Check Point|Palo Alto Networks|SonicWall|NetScreen)$',
+        'Fortinet',
+      ],
+      ['snmp-maker-nas', 'nas', 0.85, '^(?:Synology|QNAP|NetApp)$', 'Synology'],
+      [
+        'snmp-maker-switch',
+        'switch',
+        0.7,
+        '^(?:Arista|Brocade|Enterasys|Extreme Networks|Force10|Foundry|Mellanox)$',
+        'Extreme Networks',
+      ],
+      ['snmp-maker-router', 'router', 0.7, '^MikroTik$', 'MikroTik'],
+      ['snmp-maker-camera', 'camera', 0.8, '^Axis$', 'Axis'],
+      ['snmp-maker-hypervisor', 'hypervisor', 0.85, '^VMware$', 'VMware'],
+      ['snmp-maker-power', 'iot', 0.7, '^(?:APC|CyberPower|Eaton|MGE UPS Systems|Raritan|Vertiv)', 'APC'],
+    ],
+  ),
+  // What hosts announce on their network.
+  ...keyed(
+    ['mdns.services'],
+    [
+      [
+        'mdns-printer',
+        'printer',
+        0.5,
+        String.raw`(?m)^_(?:pdl-datastream|printer|scanner|uscan)\._tcp$`,
+        '_pdl-datastream._tcp',
+      ],
+      ['mdns-camera', 'camera', 0.6, String.raw`(?m)^_(?:axis-video|nvr|rtsp)\._tcp$`, '_axis-video._tcp'],
+      [
+        'mdns-player',
+        'iot',
+        0.6,
+        String.raw`(?m)^_(?:googlecast|sonos|raop|spotify-connect|hap|hue|amzn-wplay)\._tcp$`,
+        '_googlecast._tcp',
+      ],
+    ],
+  ),
+  ...keyed(
+    ['mdns.text'],
+    [
+      [
+        'mdns-mac',
+        'workstation',
+        0.7,
+        String.raw`(?m)^model=(?:MacBook|iMac|Macmini|MacPro)`,
+        'model=MacBookPro18,3',
+      ],
+    ],
+  ),
+  ...keyed(
+    ['netbios.names'],
+    [['netbios-controller', 'server', 0.75, '(?m)^domain_controllers: ', 'domain_controllers: BACKOFFICE']],
+  ),
   // Who made the network card; a card alone never decides.
   ...keyed(
     ['mac.vendor'],

@@ -1,14 +1,20 @@
 import { type Banner, tlsRefusal } from '../domain/banner.ts';
+import { faviconName, iconPrints } from './favicon.ts';
+import { malformedRequestName } from './http-request.ts';
 import { matchInputLimit } from './matcher.ts';
 import { type BinaryService, parseBinaryService, parseDatagramService } from './protocols/binary-service.ts';
+import { parseClusterService } from './protocols/cluster-service.ts';
 import { parseDatabase } from './protocols/database.ts';
 import { isSecure, sentRequests, serverBytes } from './protocols/dialogue.ts';
 import { parseDns } from './protocols/dns.ts';
 import { type FtpRecord, parseFtp } from './protocols/ftp.ts';
 import { type HttpRecord, parseHttp } from './protocols/http.ts';
+import { buildLines, namedProduct, pageText, serverProducts } from './protocols/http-text.ts';
+import { versionText } from './protocols/http-version-text.ts';
 import { parseKeyValueStore } from './protocols/key-value-store.ts';
 import { parseMailbox } from './protocols/mailbox.ts';
 import { parseNetworkService } from './protocols/network-service.ts';
+import { parseSmallService } from './protocols/small-service.ts';
 import { parseSmtp, type SmtpRecord } from './protocols/smtp.ts';
 import { parseSsh, type SshRecord } from './protocols/ssh.ts';
 import { parseTls, type TlsRecord } from './protocols/tls.ts';
@@ -28,6 +34,8 @@ export interface Observation {
   evidence: Map<string, string>;
 }
 
+/** Characters at the end of a long page that are looked at. */
+const footLimit = 2048;
 /** Characters of a text that is stored as proof. */
 export const proofLimit = 256;
 
@@ -66,8 +74,11 @@ type Recognition = Pick<Observation, 'service' | 'certainty' | 'proof'>;
 
 function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition {
   if (banner.protocol === 'udp') return readDatagram(banner, bytes, evidence);
+  // What a proxy of SOCKS says to a request for a page tells nothing of a web server.
+  if (banner.probe === 'socks-http') return { service: 'socks5', certainty: 0.6, proof: '' };
   const http = parseHttp(bytes);
-  if (http) return addHttpEvidence(evidence, http);
+  if (http && banner.probe === faviconName) return addIconEvidence(evidence, http);
+  if (http) return addHttpEvidence(evidence, http, bytes, banner.probe);
   const ssh = parseSsh(bytes);
   if (ssh) return addSshEvidence(evidence, ssh);
   const smtp = parseSmtp(bytes);
@@ -77,6 +88,7 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   const mailbox = parseMailbox(bytes, banner.probe);
   if (mailbox) {
     evidence.set(`${mailbox.service}.greeting`, mailbox.greeting);
+    if (mailbox.id !== undefined) evidence.set('imap.id', mailbox.id);
     return { service: mailbox.service, certainty: 0.8, proof: mailbox.line.slice(0, proofLimit) };
   }
   const record = parseKeyValueStore(bytes) ?? parseDatabase(bytes, banner.probe);
@@ -88,7 +100,11 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
       proof: (record.evidence[0]?.[1] ?? '').slice(0, proofLimit),
     };
   }
-  const binary = parseNetworkService(bytes, banner.probe) ?? parseBinaryService(bytes, banner.probe);
+  const binary =
+    parseClusterService(bytes, banner.probe) ??
+    parseNetworkService(bytes, banner.probe) ??
+    parseBinaryService(bytes, banner.probe) ??
+    parseSmallService(bytes);
   if (binary) return addBinaryEvidence(evidence, binary);
   return readDns(banner, bytes, evidence) ?? { service: null, certainty: 0, proof: '' };
 }
@@ -106,16 +122,24 @@ function readDatagram(banner: Banner, bytes: Buffer, evidence: Map<string, strin
 function readDns(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition | null {
   const dns = /dns|domain/i.test(banner.probe) ? parseDns(bytes, banner.protocol) : null;
   if (!dns) return null;
-  if (dns.version !== null) evidence.set('dns.version', dns.version);
+  const text = dns.version;
+  if (text !== null) evidence.set(banner.probe.startsWith('dns-id') ? 'dns.identity' : 'dns.version', text);
+  if (dns.ownZone) evidence.set('dns.zone', 'the text stands in a zone of its own');
   return { service: 'dns', certainty: 0.8, proof: (dns.version ?? '').slice(0, proofLimit) };
 }
 
 function addBinaryEvidence(evidence: Map<string, string>, record: BinaryService): Recognition {
   for (const [key, text] of record.evidence) evidence.set(key, text);
-  return { service: record.service, certainty: 0.8, proof: record.proof.slice(0, proofLimit) };
+  const { service, certainty = 0.8, proof } = record;
+  return { service, certainty, proof: proof.slice(0, proofLimit) };
 }
 
-function addHttpEvidence(evidence: Map<string, string>, { facts, body }: HttpRecord): Recognition {
+function addHttpEvidence(
+  evidence: Map<string, string>,
+  { facts, body }: HttpRecord,
+  bytes: Buffer,
+  probe: string,
+): Recognition {
   for (const [name, value] of Object.entries(facts.headers)) evidence.set(`http.header.${name}`, value);
   if (facts.title) evidence.set('http.title', facts.title);
   if (facts.generator) evidence.set('http.generator', facts.generator);
@@ -124,11 +148,44 @@ function addHttpEvidence(evidence: Map<string, string>, { facts, body }: HttpRec
     // As imported rules read them; what a cookie holds is nobody's business.
     evidence.set('http.set-cookie', facts.cookies.map((name) => `${name}=`).join('\n'));
   }
-  if (body.length > 0) evidence.set('http.body', body.toString('latin1', 0, matchInputLimit));
+  if (body.length > 0) {
+    const page = pageText(body);
+    evidence.set('http.body', page.slice(0, matchInputLimit));
+    // Many pages are signed at their end.
+    if (page.length > matchInputLimit) evidence.set('http.foot', page.slice(-footLimit));
+    const builds = buildLines(page);
+    if (builds !== '') evidence.set('http.build-info', builds);
+    const versions = versionText(page);
+    if (versions !== '') evidence.set('http.version-text', versions);
+  }
+  if (facts.server) {
+    const products = serverProducts(facts.server);
+    if (products.length > 0) evidence.set('http.component', products.join('\n'));
+    const named = namedProduct(facts.server);
+    if (named !== null) evidence.set('http.product', named);
+  }
+  // How a server words that it does not understand is its own, also when it hides its name.
+  if (probe === malformedRequestName && facts.status >= 400)
+    evidence.set('http.refusal', bytes.toString('latin1', 0, matchInputLimit));
   const realm = facts.auth.find((challenge) => challenge.realm)?.realm;
   if (realm) evidence.set('http.realm', realm);
   const proof = `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, proofLimit);
   return { service: 'http', certainty: 0.8, proof };
+}
+
+/** The pages tell the rest. */
+function addIconEvidence(evidence: Map<string, string>, record: HttpRecord): Recognition {
+  const icon = iconPrints(record);
+  if (icon) {
+    evidence.set('http.favicon.sha256', icon.sha256);
+    evidence.set('http.favicon.md5', icon.md5);
+    evidence.set('http.favicon.mmh3', String(icon.mmh3));
+  }
+  return { service: 'http', certainty: 0.8, proof: httpProof(record) };
+}
+
+function httpProof({ facts }: HttpRecord): string {
+  return `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, proofLimit);
 }
 
 function addSshEvidence(evidence: Map<string, string>, { facts, line }: SshRecord): Recognition {
@@ -137,8 +194,13 @@ function addSshEvidence(evidence: Map<string, string>, { facts, line }: SshRecor
   return { service: 'ssh', certainty: 0.8, proof: line.slice(0, proofLimit) };
 }
 
-function addSmtpEvidence(evidence: Map<string, string>, { facts }: SmtpRecord): Recognition {
+function addSmtpEvidence(evidence: Map<string, string>, { facts, lmtp, help }: SmtpRecord): Recognition {
+  if (lmtp) {
+    evidence.set('lmtp.greeting', facts.greeting);
+    return { service: 'lmtp', certainty: 0.8, proof: greetingProof(facts) };
+  }
   evidence.set('smtp.greeting', facts.greeting);
+  if (help !== undefined) evidence.set('smtp.help', help);
   if (facts.extensions) evidence.set('smtp.extensions', facts.extensions.join('\n'));
   return { service: 'smtp', certainty: 0.8, proof: greetingProof(facts) };
 }
@@ -157,8 +219,10 @@ function greetingProof({ code, greeting }: { code: number; greeting: string }): 
 function addTlsEvidence(evidence: Map<string, string>, { facts }: TlsRecord): void {
   const { certificate } = facts;
   if (facts.alpn) evidence.set('tls.alpn', facts.alpn);
+  if (facts.hello_prints?.length) evidence.set('tls.hello', facts.hello_prints.join(' '));
   if (!certificate || 'error' in certificate) return;
   evidence.set('tls.subject', certificate.subject);
   evidence.set('tls.issuer', certificate.issuer);
+  evidence.set('tls.pair', `${certificate.subject} < ${certificate.issuer}`);
   if (certificate.sans.length > 0) evidence.set('tls.sans', certificate.sans.join(' '));
 }

@@ -1,4 +1,5 @@
 import type { Banner } from '../domain/banner.ts';
+import type { StackTraits } from '../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../domain/service.ts';
 import { observe } from './evidence.ts';
 import { serverBytes } from './protocols/dialogue.ts';
@@ -20,7 +21,7 @@ const factLengthLimit = 2048;
 const certificateNameLimit = 16;
 
 /** Texts too long and too mixed to tell something of the host. */
-const passedOver = new Set(['banner.raw', 'http.body', 'http.cookies', 'tls.sans']);
+const passedOver = new Set(['tls.pair', 'banner.raw', 'http.body', 'http.cookies', 'tls.sans']);
 
 /** What one answer gives away, read with the readers of all protocols. */
 export function factsOfBanner(banner: Banner): HostFact[] {
@@ -102,6 +103,37 @@ export function factsOfFingerprint(fingerprint: Fingerprint): HostFact[] {
   const facts = [factOf('service', match, source)];
   if (product !== null) facts.push(factOf('product', version ? `${product} ${version}` : product, source));
   return facts;
+}
+
+/** Source of what the answer to a SYN shows. */
+export const stackSource = 'syn-ack';
+
+/** Values that systems begin with; one that was on its way has lost one for each router. */
+const firstHops = [64, 128, 255];
+/** Routers between two hosts are hardly ever more. */
+const farthest = 32;
+
+/** How the TCP of a host answered a SYN: `ttl 64, 3 routers, window 65160, mss 1460, scale 7, options mss sack ts nop ws, df`. */
+export function factOfStack({
+  hops,
+  window,
+  mss,
+  scale,
+  options,
+  dont_fragment,
+  ecn,
+}: StackTraits): HostFact {
+  const first = firstHops.find((value) => hops <= value && hops > value - farthest);
+  const told = [
+    first === undefined ? `ttl unknown, ${hops} left` : `ttl ${first}, ${first - hops} routers`,
+    `window ${window}`,
+    `mss ${mss ?? 'none'}`,
+    `scale ${scale ?? 'none'}`,
+    `options ${options.join(' ') || 'none'}`,
+  ];
+  if (dont_fragment) told.push('df');
+  if (ecn) told.push('ecn');
+  return factOf('tcp.stack', told.join(', '), stackSource);
 }
 
 export function sourceOf({ port, protocol }: Pick<Fingerprint, 'port' | 'protocol'>): string {

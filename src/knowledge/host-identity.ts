@@ -12,10 +12,25 @@ const nameMarks: Readonly<Record<string, RegExp>> = {
   'ftp.greeting': /^(\S+) FTP server/i,
   'ntlm.names': /^dns_computer: (\S+)$/m,
   'ldap.rootdse': /^dnsHostName: (\S+)$/im,
+  'snmp.sysname': /^(\S+)$/,
+  'netbios.names': /^computer: (\S+)$/m,
+  'mdns.host': /^(\S+)$/m,
+  'dns.identity': /^(\S+)$/,
+  'mssql.instances': /^ServerName;([^;\s]+);/,
+  'xdmcp.host': /^(\S+)$/,
+  'l2tp.names': /^host: (\S+)$/m,
+  'pptp.names': /^host: (\S+)$/m,
 };
 
 /** Where only a name of the host itself can stand; what mail servers and certificates say may be shared. */
-const ownNames: ReadonlySet<string> = new Set(['ntlm.names', 'ldap.rootdse']);
+const ownNames: ReadonlySet<string> = new Set([
+  'ntlm.names',
+  'ldap.rootdse',
+  'snmp.sysname',
+  'netbios.names',
+  'mdns.host',
+  'mssql.instances',
+]);
 
 /** Names that a fresh installation has: hundreds of hosts are called so. */
 const commonNames =

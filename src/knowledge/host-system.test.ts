@@ -72,6 +72,10 @@ test.each([
   ['38.el9_4', { family: 'linux', distribution: 'rhel', version: '9' }],
   ['3.fc39', { family: 'linux', distribution: 'fedora', version: '39' }],
   ['Raspbian-5', { family: 'linux', distribution: 'raspbian' }],
+  ['Raspbian-2+deb12u3', { family: 'linux', distribution: 'raspbian', version: '12' }],
+  ['Debian-2+deb12u7', debian12],
+  ['Debian-7+deb13u1', { family: 'linux', distribution: 'debian', version: '13' }],
+  ['Debian-2+deb12u2~bpo11+1', { family: 'linux', distribution: 'debian', version: '11' }],
   ['p2', null],
 ])('the revision %s', (revision, system) => {
   expect(systemOfRevision(revision)).toEqual(system);

@@ -1,6 +1,6 @@
 import type { OperatingSystem, SystemEvidence } from '../domain/asset.ts';
 import type { Fingerprint } from '../domain/service.ts';
-import { type HostFact, sourceOf } from './host-facts.ts';
+import { type HostFact, sourceOf, stackSource } from './host-facts.ts';
 import { type SystemName, systemOfRevision, systemOfWindowsBuild, systemRules } from './system-rules.ts';
 import { strongest } from './trait-rules.ts';
 
@@ -42,7 +42,8 @@ export function systemClaimsOfFingerprint(fingerprint: Fingerprint): SystemEvide
 /** What a fact says of its host. */
 export function systemClaimsOfFact({ key, text, source }: HostFact): SystemEvidence[] {
   const claims: SystemEvidence[] = [];
-  if (key === 'ntlm.version') {
+  // The RDP servers of Linux use a library that always claims to be Windows 7.
+  if (key === 'ntlm.version' || (key === 'rdp.build' && text !== '6.1.7601')) {
     const system = systemOfWindowsBuild(text);
     if (system) claims.push(claimOf(system, 0.95, source, text, 'system.windows-build'));
   }
@@ -109,7 +110,7 @@ export class SystemClaims {
    * speaks for another one lowers the confidence: containers and proxies make hosts speak with several tongues.
    */
   verdict(): OperatingSystem | null {
-    const family = choose(this.#claims, (claim) => claim.family);
+    const family = choose(this.#counted(), (claim) => claim.family);
     if (!family) return null;
     const distribution = choose(family.claims, (claim) => claim.distribution);
     const version = choose((distribution ?? family).claims, (claim) => claim.version);
@@ -121,6 +122,17 @@ export class SystemClaims {
       version: version?.value ?? null,
       confidence: rounded(family.confidence * doubt),
     };
+  }
+
+  /**
+   * How packets look is what a router or a load balancer in front of the host may have made of them: it may agree with
+   * what the host says, but it never speaks against it.
+   */
+  #counted(): readonly SystemEvidence[] {
+    const said = this.#claims.filter(({ source }) => source !== stackSource);
+    const family = choose(said, (claim) => claim.family)?.value;
+    if (family === undefined) return this.#claims;
+    return this.#claims.filter((claim) => claim.source !== stackSource || claim.family === family);
   }
 }
 

@@ -1,20 +1,38 @@
 /** Version that probes give as their own. */
 const ownVersion = '0.1';
+export const userAgent = `Portolan/${ownVersion}`;
 
-/** The IPv6 address of a URL stands in brackets (RFC 3986 section 3.2.2), without zone. */
-export function hostHeader(host: string): string {
-  return host.includes(':') ? `[${host.split('%')[0]}]` : host;
+/** Ports that a `Host` header leaves out; which of both schemes is spoken does not matter to a server. */
+const unnamedPorts: ReadonlySet<number> = new Set([80, 443]);
+
+/**
+ * The IPv6 address of a URL stands in brackets (RFC 3986 section 3.2.2), without zone. With the port a server's redirects
+ * lead back to it (RFC 9110 section 7.2).
+ */
+export function hostHeader(host: string, port?: number): string {
+  const name = host.includes(':') ? `[${host.split('%')[0]}]` : host;
+  return port === undefined || unnamedPorts.has(port) ? name : `${name}:${port}`;
 }
 
 /** @param content JSON that is posted: a question of an API that takes no other */
-export const httpRequestFor = (path: string, content?: string) => (host: string) =>
-  [
-    `${content === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
-    `Host: ${hostHeader(host)}`,
-    `User-Agent: Portolan/${ownVersion}`,
-    'Accept: */*',
-    'Accept-Encoding: identity',
-    'Connection: close',
-    ...(content === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${content.length}`]),
-    `\r\n${content ?? ''}`,
-  ].join('\r\n');
+export const httpRequestFor =
+  (path: string, content?: string) => (host: string, _said?: Buffer, port?: number) =>
+    [
+      `${content === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
+      `Host: ${hostHeader(host, port)}`,
+      `User-Agent: ${userAgent}`,
+      'Accept: */*',
+      'Accept-Encoding: identity',
+      'Connection: close',
+      ...(content === undefined
+        ? []
+        : ['Content-Type: application/json', `Content-Length: ${content.length}`]),
+      `\r\n${content ?? ''}`,
+    ].join('\r\n');
+
+/** Name of the probe whose request no server can answer: its length is no number (RFC 9110 section 8.6). */
+export const malformedRequestName = 'malformed-request';
+
+/** Nothing is done on such a request; how it is refused tells servers apart. */
+export const malformedRequest = (host: string, _said?: Buffer, port?: number) =>
+  `GET / HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nContent-Length: x\r\nConnection: close\r\n\r\n`;

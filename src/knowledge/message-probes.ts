@@ -69,13 +69,31 @@ const xmppServer: Probe = {
   farewell: '</stream:stream>',
 };
 
-/** Leaves before it has registered: no name is taken. What the server says meanwhile is often its own. */
+/**
+ * RFC 2812 section 3.1: registers without a password under a name of chance, as the server tells its version to those
+ * who have registered; asks, and leaves at once. Some want a number back first.
+ */
 const irc: Probe = {
   name: 'irc',
   service: 'irc',
   ports: [6667, 6697, 6660, 6661, 6662, 6663, 6664, 6665, 6666, 6668, 6669, 194, 7000],
   greeting: 'line',
-  steps: [{ send: 'VERSION\r\nQUIT\r\n', answer: 'all' }],
+  steps: [
+    {
+      send: () => {
+        const name = `p${randomBytes(4).toString('hex')}`;
+        return `NICK ${name}\r\nUSER ${name} 0 * :portolan\r\n`;
+      },
+      answer: 'irc',
+    },
+    {
+      send: (_host, said) => {
+        const cookie = /^(?::\S{1,255} )?PING :?([^\r\n]{1,100})/m.exec(said.toString('latin1'))?.[1];
+        return `${cookie === undefined ? '' : `PONG :${cookie}\r\n`}VERSION\r\nQUIT\r\n`;
+      },
+      answer: 'all',
+    },
+  ],
 };
 
 /** RFC 3261 section 11. */

@@ -167,7 +167,10 @@ const socks: Probe = {
   steps: [{ send: Buffer.from([5, 1, 0]), answer: 'two' }],
 };
 
-/** The pack protocol of git: a folder that is no repository, and the answer says so. */
+/**
+ * The pack protocol of git, version 2: what a repository in the uppermost folder can do, which tells the server's
+ * version; mostly there is none, and the answer says so.
+ */
 const git: Probe = {
   name: 'git',
   service: 'git',
@@ -175,8 +178,8 @@ const git: Probe = {
   greeting: null,
   steps: [
     {
-      send: (host) => packetLine(`git-upload-pack /portolan-no-such-repository\0host=${host}\0`),
-      answer: 'all',
+      send: (host) => packetLine(`git-upload-pack /\0host=${host}\0\0version=2\0`),
+      answer: 'packet-lines',
     },
   ],
 };
@@ -202,13 +205,25 @@ const munin: Probe = {
   farewell: 'quit\n',
 };
 
-/** CPing of the Apache JServ Protocol 1.3. */
+/** Forward request of the Apache JServ Protocol 1.3: GET of a page that is not there, whose error names the server. */
+function ajpMissingPage(host: string): string {
+  const text = (value: string) => `\0${String.fromCharCode(value.length)}${value}\0`;
+  const name = host.slice(0, 100);
+  const line = `\x02\x02${text('HTTP/1.1')}${text('/portolan-no-such-page')}`;
+  const body = `${line}${text('0.0.0.0')}\xff\xff${text(name)}\0\x50\0\0\x01\xa0\x0b${text(name)}\xff`;
+  return `\x12\x34${String.fromCharCode(body.length >> 8, body.length & 0xff)}${body}`;
+}
+
+/** CPing of the Apache JServ Protocol 1.3, then a page that is not there. */
 const ajp: Probe = {
   name: 'ajp',
   service: 'ajp13',
   ports: [8009],
   greeting: null,
-  steps: [{ send: Buffer.from([0x12, 0x34, 0, 1, 10]), answer: 'five' }],
+  steps: [
+    { send: Buffer.from([0x12, 0x34, 0, 1, 10]), answer: 'five', proceed: /^AB\0\x01\x09/ },
+    { send: ajpMissingPage, answer: 'ajp' },
+  ],
 };
 
 /** Header of the Java RMI wire protocol, section 10.2: stream protocol. */

@@ -29,9 +29,11 @@ describe('probes', () => {
   });
 
   it('know where TLS starts at once and what is behind it', () => {
-    expect(probeForPort(443)?.name).toBe('http');
-    expect(probeForPort(993)?.name).toBe('imap');
-    expect(probeForPort(12_345)).toBeNull();
+    expect(probeForPort(443, false)?.name).toBe('http');
+    expect(probeForPort(993, false)?.name).toBe('imap');
+    expect(probeForPort(12_345, false)).toBeNull();
+    expect(probeForPort(5005, false)).toBeNull();
+    expect(probeForPort(5005, true)?.name).toBe('jdwp');
     expect(isUntouchable(9100) && isUntouchable(515) && isUntouchable(631)).toBe(true);
   });
 });
@@ -61,7 +63,7 @@ describe('serviceOf', () => {
     ['\x04\x01\0\x2b\0\0\x01\0\0\0', 'mssql'],
     ['\0\x20\0\0\x04\0\0\0(DESCRIPTION=(TMP=)', 'oracle-tns'],
     ['\x84\0\0\0\x06\0\0\0\x02', 'cassandra'],
-    ['\0\0\0\x0ePORT\0\0', 'kafka'],
+    ['\0\0\0\x0e\0\0PO\0\0', 'kafka'],
     ['Zookeeper version: 3.8.0\n', 'zookeeper'],
     ['0\x0c\x02\x01\x01a\x07', 'ldap'],
     ['\0\0\0\x20\x7e\x1e', 'kerberos'],
@@ -69,11 +71,20 @@ describe('serviceOf', () => {
     ["<stream:stream xmlns='jabber:client'>", 'xmpp'],
     ["<stream:stream xmlns='jabber:server'>", 'xmpp-server'],
     [':irc.example 451 * :You have not registered\r\n', 'irc'],
+    [':irc.example 001 x :Welcome\r\n', 'irc'],
     ['0022ERR access denied', 'git'],
     ['# munin node at host\n', 'munin'],
     ['AB\0\x01\x09', 'ajp13'],
     ['\x82\0\0\0\0\0\0\x20\xfeSMB', 'smb'],
     ['\x05\0', 'socks5'],
+    ['000eversion 2\n0015agent=git/2.39.5', 'git'],
+    ['"IMPLEMENTATION" "Cyrus timsieved"\r\n', 'sieve'],
+    ['SPAMD/1.5 0 PONG\r\n', 'spamd'],
+    ['UNKNOWN COMMAND\n', 'clamd'],
+    ['0, 0 : ERROR : INVALID-PORT\r\n', 'ident'],
+    ['0About\t/about\thost.example\t70\r\n', 'gopher'],
+    ['BEGIN\nGET / HTTP/1.1\nERROR\n', 'lirc'],
+    ['200 Hi, you can post\r\n', 'nntp'],
     ['Something else\r\n', null],
     ['', null],
   ])('%j is %s', (text, service) => {

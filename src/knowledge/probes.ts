@@ -1,8 +1,13 @@
 import type { AnswerForm } from './answers.ts';
+import { clusterProbes } from './cluster-probes.ts';
 import { databaseProbes } from './database-probes.ts';
+import { faviconName } from './favicon.ts';
 import { httpRequestFor } from './http-request.ts';
+import { furtherInfrastructureProbes, infrastructureProbes } from './infrastructure-probes.ts';
 import { messageProbes } from './message-probes.ts';
 import { furtherNetworkProbes, networkProbes } from './network-probes.ts';
+import { redirectNames } from './redirect.ts';
+import { furtherSmallProbes, mailProbes, smallProbes } from './small-probes.ts';
 import { keyExchangeRequest, offeredExchange } from './ssh-key-exchange.ts';
 import { webProbes } from './web-probes.ts';
 
@@ -13,18 +18,22 @@ export interface Probe {
   service: string | null;
   /** Ports where this service is usual. */
   ports: readonly number[];
+  /** Ports where another service is more usual. */
+  alsoPorts?: readonly number[];
   /** The service speaks first; this is the form of its greeting. */
   greeting: AnswerForm | null;
   steps: readonly ProbeStep[];
   /** How the dialogue goes on in TLS, if the service offers it. */
   upgrade?: Upgrade;
+  /** Asked inside the TLS that the upgrade began. */
+  inside?: readonly ProbeStep[];
   /** Said at the end; the answer does not matter. */
   farewell?: string;
   /** Name of the probe that asks on, on a new connection, when the steps ended early. */
   next?: string;
   /** Asked besides, on a connection of its own, once an answer of the port fits. */
   after?: Follow;
-  /** It logs in, with the name that a service gives to strangers: only where that is allowed. */
+  /** It logs in with the name that a service gives to strangers, or lets it go on: only where that is allowed. */
   intrusive?: boolean;
 }
 
@@ -37,8 +46,8 @@ interface Follow {
 }
 
 export interface ProbeStep {
-  /** A function gets the host it talks to, and what the service has said so far. */
-  send: string | Uint8Array | ((host: string, said: Buffer) => string);
+  /** A function gets the host it talks to, what the service has said so far, and the port. */
+  send: string | Uint8Array | ((host: string, said: Buffer, port: number) => string);
   answer: AnswerForm;
   /** The next step only follows an answer that fits. */
   proceed?: RegExp;
@@ -58,8 +67,8 @@ export function isUntouchable(port: number): boolean {
 
 /** Ports where TLS starts at once. */
 export const tlsPorts: ReadonlySet<number> = new Set([
-  443, 465, 636, 853, 989, 990, 992, 993, 994, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 6697, 8443,
-  8531, 8883, 9443, 10443,
+  443, 465, 563, 636, 853, 989, 990, 992, 993, 994, 995, 2376, 4443, 5061, 5349, 5671, 5986, 6443, 6514, 6697,
+  8443, 8531, 8883, 9443, 10443, 64738,
 ]);
 
 const httpRequest = httpRequestFor('/');
@@ -82,6 +91,19 @@ function versionBindQuery(): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(header.length + question.length);
   return Buffer.concat([length, header, question]);
+}
+
+/**
+ * PostgreSQL startup message of protocol 2.0, 296 bytes. Everything that speaks the protocol refuses it, or the unknown
+ * user, in words of its own.
+ */
+function postgresqlOldStartup(): Buffer {
+  const message = Buffer.alloc(296);
+  message.writeUInt32BE(message.length, 0);
+  message.writeUInt16BE(2, 4);
+  message.write('portolan', 8, 'latin1');
+  message.write('portolan', 72, 'latin1');
+  return message;
 }
 
 const http: Probe = {
@@ -111,7 +133,11 @@ const smtp: Probe = {
   service: 'smtp',
   ports: [25, 465, 587, 2525],
   greeting: 'reply',
-  steps: [{ send: 'EHLO portolan.invalid\r\n', answer: 'reply' }],
+  steps: [
+    { send: 'EHLO portolan.invalid\r\n', answer: 'reply', proceed: /^5/ },
+    // RFC 2033 section 4.1: who delivers into mailboxes greets alike and knows only this.
+    { send: 'LHLO portolan.invalid\r\n', answer: 'reply' },
+  ],
   upgrade: {
     offered: /^250[- ]STARTTLS\r?$/im,
     request: { send: 'STARTTLS\r\n', answer: 'reply', accepted: /^220/ },
@@ -140,7 +166,11 @@ const imap: Probe = {
   service: 'imap',
   ports: [143, 993],
   greeting: 'line',
-  steps: [{ send: 'a1 CAPABILITY\r\n', answer: 'tagged' }],
+  steps: [
+    { send: 'a1 CAPABILITY\r\n', answer: 'tagged', proceed: /^\* CAPABILITY[^\r\n]* ID(?: |\r)/im },
+    // RFC 2971 section 3.1: the server's own name and version; ours is not told.
+    { send: 'a1 ID NIL\r\n', answer: 'tagged' },
+  ],
   upgrade: {
     offered: /\bSTARTTLS\b/i,
     request: { send: 'a1 STARTTLS\r\n', answer: 'tagged', accepted: /^a1 OK/im },
@@ -205,6 +235,16 @@ const postgresqlPlain: Probe = {
   ports: [],
   greeting: null,
   steps: [{ send: postgresqlStartup(), answer: 'postgresql' }],
+};
+
+/** An authentication request is the same from servers, poolers and other databases; a refusal is not. */
+const postgresqlOld: Probe = {
+  name: 'postgresql-old',
+  service: 'postgresql',
+  ports: [],
+  greeting: null,
+  steps: [{ send: postgresqlOldStartup(), answer: 'all' }],
+  after: { answer: /^[SN]?R\0\0\0[\x08-\x40]\0\0\0[\x03\x05\x0a]/ },
 };
 
 const dns: Probe = {
@@ -326,7 +366,8 @@ function rpcCall(program: number, version: number, procedure: number): Buffer {
 const rpcbind: Probe = {
   name: 'rpcbind',
   service: 'rpcbind',
-  ports: [111],
+  // Other programs of ONC RPC answer it too, with a refusal: those of NFS, and the one that keeps the names of Kerberos.
+  ports: [111, 662, 749, 875, 892, 4045, 20_048, 32_771, 32_803],
   greeting: null,
   steps: [{ send: rpcCall(100_000, 2, 4), answer: 'rpc' }],
 };
@@ -431,6 +472,23 @@ const ftpAnonymous: Probe = {
   intrusive: true,
 };
 
+/** RFC 5321 section 4.1.1.8: a server whose greeting hides its name often gives it here. */
+const smtpHelp: Probe = {
+  name: 'smtp-help',
+  service: 'smtp',
+  ports: [],
+  greeting: 'reply',
+  steps: [
+    { send: 'EHLO portolan.invalid\r\n', answer: 'reply', proceed: /^250/ },
+    { send: 'HELP\r\n', answer: 'reply' },
+  ],
+  farewell: 'QUIT\r\n',
+  after: {
+    answer:
+      /^220[ -]\S{0,255}(?: E?SMTP){0,2}[ .!*]*(?:(?:server |service )?(?:is )?ready\b[^\r\n]*)?\r\n[^]*250[ -]/i,
+  },
+};
+
 const generic: Probe = {
   name: 'generic',
   service: null,
@@ -463,6 +521,10 @@ export const probes: readonly Probe[] = [
   ...databaseProbes,
   ...messageProbes,
   ...networkProbes,
+  ...clusterProbes,
+  ...mailProbes,
+  ...smallProbes,
+  ...infrastructureProbes,
   generic,
 ];
 
@@ -474,12 +536,20 @@ const furtherProbes: readonly Probe[] = [
   etcdCount,
   kubeletPods,
   ftpAnonymous,
+  postgresqlOld,
   ...webProbes,
   ...furtherNetworkProbes,
+  ...furtherInfrastructureProbes,
+  ...furtherSmallProbes,
+  smtpHelp,
 ];
 
 /** Names of the probes that only tell one thing more: their answer is not the face of the port. */
-export const furtherNames: ReadonlySet<string> = new Set(furtherProbes.map((probe) => probe.name));
+export const furtherNames: ReadonlySet<string> = new Set([
+  ...furtherProbes.map((probe) => probe.name),
+  ...redirectNames,
+  faviconName,
+]);
 
 /** The further questions that an answer of a port deserves. */
 export function probesAfter(bytes: Buffer, port: number, intrusive: boolean): Probe[] {
@@ -504,8 +574,15 @@ export function probeNamed(name: string): Probe {
 }
 
 /** The probe of the service that is usual on a port; on other TLS ports HTTP is the likeliest. */
-export function probeForPort(port: number): Probe | null {
-  return byPort.get(port) ?? (tlsPorts.has(port) ? http : null);
+export function probeForPort(port: number, intrusive: boolean): Probe | null {
+  const probe = byPort.get(port);
+  if (probe && (intrusive || probe.intrusive !== true)) return probe;
+  return tlsPorts.has(port) ? http : null;
+}
+
+/** The probes of services that are less usual on a port than the first one. */
+export function secondProbesForPort(port: number, intrusive: boolean): readonly Probe[] {
+  return probes.filter((probe) => probe.alsoPorts?.includes(port) && (intrusive || probe.intrusive !== true));
 }
 
 /**
@@ -523,7 +600,7 @@ export const silentOrder: readonly (Probe | 'tls')[] = [
   ...['mssql', 'mqtt', 'ldap'].map(probeNamed),
   mongodb,
   memcached,
-  ...['kafka', 'oracle-tns', 'zookeeper', 'sip', 'socks5', 'msrpc', 'kerberos'].map(probeNamed),
+  ...['kafka', 'oracle-tns', 'zookeeper', 'sip', 'socks5', 'msrpc', 'kerberos', 'java-rmi'].map(probeNamed),
   x11,
   rpcbind,
   generic,
@@ -542,7 +619,10 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
     pattern:
       /^(?:\$\d+\r\n# Server|-NOAUTH |-DENIED |-ERR (?:unknown command|wrong number of arg|operation not perm|Protocol error))/,
   },
-  { service: 'memcached', pattern: /^(?:VERSION \d|ERROR\r\n)/ },
+  {
+    service: 'memcached',
+    pattern: /^(?:VERSION \d|ERROR\r\n|CLIENT_ERROR unauthenticated\r\n|\x81\x0b\0\0\0\0[^]{18}\d)/,
+  },
   // Protocol version 10 with a version text, or an error packet (host not allowed).
   { service: 'mysql', pattern: /^[^]{3}[\0-\x02](?:\x0a[\d.]+[^\0]*\0|\xff[^]{2}(?:#|Host|Too many))/ },
   { service: 'postgresql', pattern: /^(?:[SN]$|[SN]?E\0\0[^][^]S(?:FATAL|ERROR)|[SN]?R\0\0\0)/ },
@@ -550,7 +630,25 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'vnc', pattern: /^RFB \d{3}\.\d{3}\n/ },
   { service: 'rsync', pattern: /^@RSYNCD: / },
   { service: 'telnet', pattern: /^\xff[\xfb-\xfe]/ },
-  { service: 'nntp', pattern: /^20[01] .*(?:nntp|news|inn)/i },
+  {
+    service: 'nntp',
+    pattern: /^(?:20[01] .*(?:nntp|news|\binn\b|\bpost(?:ing)?\b)|(?:400|50[23]) .*\b(?:nntp|innd)\b)/i,
+  },
+  { service: 'sieve', pattern: /^"IMPLEMENTATION" "/ },
+  { service: 'spamd', pattern: /^R?SPAMD\/\d\.\d \d/ },
+  { service: 'clamd', pattern: /^(?:ClamAV \d|UNKNOWN COMMAND\n$)/ },
+  { service: 'lirc', pattern: /^BEGIN\n[^\n]{0,512}\n(?:SUCCESS|ERROR)\n/ },
+  { service: 'milter', pattern: /^\0\0\0\x0dO\0\0\0[\x02-\x06]/ },
+  { service: 'stun', pattern: /^\x01[\x01\x11][^]{2}\x21\x12\xa4\x42/ },
+  { service: 'afp', pattern: /^\x01\x03[^]{2}\0\0\0\0\0\0[^]{2}\0\0\0\0/ },
+  { service: 'mumble', pattern: /^\0\0\0\0[^]{2}\x08[^]{1,5}\x12/ },
+  { service: 'ident', pattern: /^\d{1,5} ?, ?\d{1,5} ?: ?(?:ERROR|USERID) ?:/ },
+  {
+    service: 'gopher',
+    pattern: /^[0-9+gIThis:;<dp][^\t\r\n]{0,512}\t[^\t\r\n]{0,512}\t[\w.-]{1,255}\t\d{1,5}(?:\t\+)?\r?\n/,
+  },
+  { service: 'cvspserver', pattern: /^cvs \[(?:pserver|server) aborted\]: / },
+  { service: 'svn', pattern: /^\( success \( \d+ \d+ \( / },
   { service: 'rdp', pattern: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
   { service: 'smb', pattern: /^(?:\x82\0\0\0)?\0[^]{3}[\xfe\xff]SMB/ },
   // Answers to our calls only.
@@ -567,7 +665,7 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
     pattern: /^\0[^][^]{2}[\x02\x04\x05\x0b][\0-\x20]\0\0|\(DESCRIPTION=\((?:TMP|ERR|VSNNUM)=/,
   },
   { service: 'cassandra', pattern: /^[\x81-\x86]\0\0\0[\0\x06]|^[\x83-\x86][^]{3}[\0\x06]\0\0/ },
-  { service: 'kafka', pattern: /^\0\0[^]{2}PORT\0/ },
+  { service: 'kafka', pattern: /^\0\0[^]{2}\0\0PO\0/ },
   { service: 'zookeeper', pattern: /^(?:Zookeeper version: |srvr is not executed|This ZooKeeper instance)/ },
   { service: 'firebird', pattern: /^\0\0\0(?:[\x03\x62\x5e]\0\0|\x04$)/ },
   { service: 'beanstalkd', pattern: /^OK \d+\r\n---\n/ },
@@ -576,8 +674,11 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'msrpc', pattern: /^\x05\0[\x0c\x0d][\x03\x07]\x10\0\0\0/ },
   { service: 'xmpp', pattern: /<stream:stream[^>]*jabber:client/ },
   { service: 'xmpp-server', pattern: /<stream:stream[^>]*jabber:server/ },
-  { service: 'irc', pattern: /^(?::[^ \r\n]{1,255} (?:NOTICE |451 |421 )|NOTICE (?:AUTH|\*) :|ERROR :)/ },
-  { service: 'git', pattern: /^[0-9a-f]{4}ERR / },
+  {
+    service: 'irc',
+    pattern: /^(?::[^ \r\n]{1,255} (?:NOTICE |00[1-5] |4[2-6]\d )|NOTICE (?:AUTH|\*) :|ERROR :)/,
+  },
+  { service: 'git', pattern: /^[0-9a-f]{4}(?:ERR |version [12]\n|[0-9a-f]{40} [^\n]*\0)/ },
   { service: 'gearman', pattern: /^(?:ERR unknown_command |OK \d+\.\d+\.\d+|\0RES\0\0\0)/ },
   { service: 'munin', pattern: /^# munin node at / },
   { service: 'ajp13', pattern: /^AB\0\x01\x09/ },
@@ -586,6 +687,25 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'nut', pattern: /^Network UPS Tools |^ERR UNKNOWN-COMMAND/ },
   { service: 'zabbix-agent', pattern: /^ZBXD[\x01\x03]/ },
   { service: 'socks5', pattern: /^\x05[\0\xff]$/ },
+  { service: 'nrpe', pattern: /^\0[\x02-\x04]\0\x02[^]{4}\0[\0-\x03]/ },
+  { service: 'fastcgi', pattern: /^\x01[\x0a\x0b]\0\0[^]{4}/ },
+  { service: 'drda', pattern: /^[^]{2}\xd0[\x02\x03\x42\x43]\0\x01[^]{2}[\x12\x14]/ },
+  { service: 'jdwp', pattern: /^JDWP-Handshake/ },
+  { service: 'iscsi', pattern: /^[\x23\x3f][^]{3}\0[^]{43}/ },
+  { service: 'apcupsd', pattern: /^\0[^]APC {6}: \d/ },
+  { service: 'lcdproc', pattern: /^(?:connect LCDproc |huh\? )/ },
+  { service: 'ovsdb', pattern: /^\{(?=[^]{0,4096}"id": ?"portolan")[^]{0,4096}"result": ?\[/ },
+  { service: 'libvirt', pattern: /^\0\0[^]{2}\x20\0\x80\x86\0\0\0\x01/ },
+  { service: 'corosync-qnetd', pattern: /^\0[\x01\x03]\0\0\0[^]\0/ },
+  { service: 'gqtp', pattern: /^\xc7[^]{23}/ },
+  { service: 'stomp', pattern: /^(?:ERROR|CONNECTED)\r?\n(?:[a-z-]+:|\r?\n)/ },
+  { service: 'erlang-node', pattern: /^\0[^]s(?:ok|ok_simultaneous|nok|not_allowed|alive)(?:\0[^]N|$)/ },
+  { service: 'openvpn', pattern: /^\0[\x0e-\x40]\x40[^]{8}/ },
+  { service: 'openvpn-management', pattern: /^>INFO:OpenVPN Management/ },
+  { service: 'modbus', pattern: /^PO\0\0\0[^][\x01\xff][\x2b\xab]/ },
+  { service: 'tor-control', pattern: /^(?:250-PROTOCOLINFO \d|514 Authentication required)/ },
+  { service: 'conserver', pattern: /^ok\r\n(?:$|exit {3}disconnect)/ },
+  { service: 'gpsd', pattern: /^\{"class":"VERSION"/ },
 ];
 
 /** Bytes of an answer that are looked at to name its service. */

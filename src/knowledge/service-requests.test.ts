@@ -4,7 +4,7 @@ import { probeNamed, probesAfter } from './probes.ts';
 /** The bytes of a question, as they go to a host. */
 function request(name: string, step = 0): Buffer {
   const send = probeNamed(name).steps[step]?.send ?? '';
-  const bytes = typeof send === 'function' ? send('192.0.2.1', Buffer.alloc(0)) : send;
+  const bytes = typeof send === 'function' ? send('192.0.2.1', Buffer.alloc(0), 80) : send;
   return typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : Buffer.from(bytes);
 }
 
@@ -21,6 +21,9 @@ it.each<[probe: string, length: (bytes: Buffer) => number]>([
   ['mqtt', (bytes) => 2 + bytes.readUInt8(1)],
   ['git', (bytes) => Number.parseInt(bytes.toString('latin1', 0, 4), 16)],
   ['zabbix-agent', (bytes) => 13 + bytes.readUInt32LE(5)],
+  ['stun', (bytes) => 20 + bytes.readUInt16BE(2)],
+  ['milter', (bytes) => 4 + bytes.readUInt32BE(0)],
+  ['afp', (bytes) => 16 + bytes.readUInt32BE(8)],
 ])('the length that a question to %s states is its own', (name, length) => {
   const bytes = request(name);
   expect(length(bytes)).toBe(bytes.length);
@@ -46,11 +49,17 @@ it('the second message of an SMB dialogue carries a negotiation of NTLM without 
 
 it.each<[answer: string, names: string[]]>([
   ['HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\nok', []],
-  ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nok', ['missing-page']],
-  ['HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\n404 page not found\n', ['version-page']],
+  ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nok', ['missing-page', 'malformed-request']],
+  [
+    'HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\n404 page not found\n',
+    ['version-page', 'malformed-request'],
+  ],
   ['HTTP/1.1 301 Moved\r\nServer: Transmission\r\n\r\n', ['transmission-session']],
   ['\0\0\0\x49\xfeSMB', ['smb-session']],
   ['SSH-2.0-x\r\n', []],
+  ['220 mx.example ESMTP\r\n250-mx.example\r\n250 DSN\r\n', ['smtp-help']],
+  ['220 mx.example ESMTP Postfix\r\n250-mx.example\r\n250 DSN\r\n', []],
+  ['0About\t/about\thost.example\t70\r\n', ['gopher-caps']],
 ])('%j leads to %j', (answer, names) => {
   const asked = probesAfter(Buffer.from(answer, 'latin1'), 12_345, false).map(({ name }) => name);
   expect(asked).toEqual(names);
@@ -60,7 +69,7 @@ it('the second request to Transmission repeats the number of its first answer, a
   const [probe] = probesAfter(Buffer.from('HTTP/1.1 301 Moved\r\nServer: Transmission\r\n\r\n'), 9091, false);
   const send = probe?.steps[1]?.send;
   const said = Buffer.from('HTTP/1.1 409 Conflict\r\nX-Transmission-Session-Id: abc=\r\nX: \r\n\r\n');
-  expect(typeof send === 'function' && send('192.0.2.1', said)).toContain(
+  expect(typeof send === 'function' && send('192.0.2.1', said, 9091)).toContain(
     '\r\nX-Transmission-Session-Id: abc=\r\nConnection',
   );
 });

@@ -86,7 +86,8 @@ export function placeSignatures(text: string, file: string): PlacedSignature[] {
   const shape = shapeProblem(text);
   if (shape) throw refusal(file, [{ field: `${file}:${shape.line}`, reason: shape.reason }]);
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  // With the excerpts of pretty errors a text with a hundred thousand errors takes minutes.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const problems: FieldProblem[] = document.errors.map((error) => ({
     field: `${file}:${lines.linePos(error.pos[0]).line}`,
     reason: error.message.split('\n')[0] ?? error.message,

@@ -28,6 +28,7 @@ const web = ['http.header.server'];
 const stack = ['http.header.server', 'rtsp.server', 'sip.server', 'sip.user-agent'];
 const description = ['snmp.sysdescr'];
 const product = ['product'];
+const tcpStack = ['tcp.stack'];
 
 const rows: readonly Row[] = [
   // SSH servers that belong to one system.
@@ -308,6 +309,77 @@ const rows: readonly Row[] = [
   ['product-fortios', product, '^Forti(?:Gate|OS)', 0.93, { family: 'fortios' }, 'FortiGate'],
   ['product-cisco-ios', product, '^Cisco (?:IOS|SSH)', 0.85, { family: 'cisco ios' }, 'Cisco SSH 1.25'],
   ['product-samba', product, '^Samba', 0.5, linux(), 'Samba 4.17.12'],
+  ['product-xrdp', product, '^xrdp', 0.8, linux(), 'xrdp'],
+  // What clocks, agents and announcements say of the system below them.
+  [
+    'ntp-linux',
+    ['ntp.variables'],
+    'system="Linux',
+    0.9,
+    linux(),
+    'version="ntpd 4.2.8p15", system="Linux/6.1.0"',
+  ],
+  [
+    'ntp-freebsd',
+    ['ntp.variables'],
+    String.raw`system="FreeBSD/(?:JNPR-)?(?P<version>\d+\.\d+)-RELEASE`,
+    0.9,
+    { family: 'freebsd', distribution: 'freebsd', version: '{version}' },
+    'system="FreeBSD/13.2-RELEASE"',
+  ],
+  [
+    'ntp-junos',
+    ['ntp.variables'],
+    'system="(?:JUNOS|FreeBSD/JNPR-)',
+    0.9,
+    { family: 'junos' },
+    'system="JUNOS12.3R6.6"',
+  ],
+  ['ntp-cisco', ['ntp.variables'], 'system="cisco"', 0.85, { family: 'cisco ios' }, 'system="cisco", leap=0'],
+  ['ntp-esxi', ['ntp.variables'], 'system="VMkernel/', 0.9, { family: 'esxi' }, 'system="VMkernel/7.0.3"'],
+  ['ntp-solaris', ['ntp.variables'], 'system="SunOS', 0.9, { family: 'solaris' }, 'system="SunOS/5.11"'],
+  [
+    'snmp-id-linux',
+    ['snmp.sysobjectid'],
+    String.raw`^1\.3\.6\.1\.4\.1\.8072\.3\.2\.10$`,
+    0.85,
+    linux(),
+    '1.3.6.1.4.1.8072.3.2.10',
+  ],
+  [
+    'snmp-id-freebsd',
+    ['snmp.sysobjectid'],
+    String.raw`^1\.3\.6\.1\.4\.1\.8072\.3\.2\.8$`,
+    0.85,
+    { family: 'freebsd' },
+    '1.3.6.1.4.1.8072.3.2.8',
+  ],
+  [
+    'snmp-id-windows',
+    ['snmp.sysobjectid'],
+    String.raw`^1\.3\.6\.1\.4\.1\.311\.1\.1\.3\.`,
+    0.9,
+    { family: 'windows' },
+    '1.3.6.1.4.1.311.1.1.3.1.2',
+  ],
+  ['mdns-linux', ['mdns.hinfo'], '(?i)linux', 0.85, linux(), 'X86_64 LINUX'],
+  [
+    'mdns-macos',
+    ['mdns.text'],
+    String.raw`(?m)^model=(?:MacBook|iMac|Macmini|MacPro|Mac\d)`,
+    0.85,
+    { family: 'macos' },
+    'model=MacBookPro18,3',
+  ],
+  [
+    'ssdp-windows',
+    ['ssdp.server'],
+    '^Microsoft-Windows/',
+    0.9,
+    { family: 'windows' },
+    'Microsoft-Windows/10.0 UPnP/1.0',
+  ],
+  ['pptp-linux', ['pptp.names'], '(?m)^vendor: linux$', 0.85, linux(), 'host: local\nvendor: linux'],
   // Protocols that hardly anybody else speaks.
   ['service-msrpc', ['service'], '^msrpc$', 0.75, { family: 'windows' }, 'msrpc'],
   ['service-winrm', ['service'], '^winrm$', 0.8, { family: 'windows' }, 'winrm'],
@@ -322,12 +394,131 @@ const rows: readonly Row[] = [
   ['mac-panos', ['mac.vendor'], '^Palo Alto', 0.6, { family: 'pan-os' }, 'Palo Alto Networks'],
   ['mac-junos', ['mac.vendor'], '^Juniper', 0.5, { family: 'junos' }, 'Juniper'],
   ['mac-eos', ['mac.vendor'], '^Arista', 0.6, linux('arista eos'), 'Arista'],
+  // How TCP answers a SYN that offers every usual option: each kernel has an order of its own, of which
+  // eight are kept, and a TTL to begin with.
+  [
+    'tcp-linux',
+    tcpStack,
+    '^ttl 64, .*, options mss sack ts nop ws(?:,|$)',
+    0.55,
+    linux(),
+    'ttl 64, 0 routers, window 65160, mss 1460, scale 7, options mss sack ts nop ws, df',
+  ],
+  [
+    'tcp-linux-without-some',
+    tcpStack,
+    '^ttl 64, .*, options (?:mss nop nop sack nop ws|mss nop nop ts nop ws|mss nop nop sack|mss sack ts)(?:,|$)',
+    0.4,
+    linux(),
+    'ttl 64, 2 routers, window 64240, mss 1460, scale 7, options mss nop nop sack nop ws, df',
+  ],
+  [
+    'tcp-windows',
+    tcpStack,
+    '^ttl 128, .*, options mss nop ws (?:sack ts|nop nop sack)(?:,|$)',
+    0.55,
+    { family: 'windows' },
+    'ttl 128, 1 routers, window 65535, mss 1460, scale 8, options mss nop ws sack ts, df',
+  ],
+  [
+    'tcp-ttl-128',
+    tcpStack,
+    '^ttl 128, ',
+    0.4,
+    { family: 'windows' },
+    'ttl 128, 4 routers, window 8192, mss 1460, scale none, options mss',
+  ],
+  [
+    'tcp-freebsd',
+    tcpStack,
+    '^ttl 64, .*, window 65535, .*, options mss nop ws sack ts(?:,|$)',
+    0.5,
+    { family: 'freebsd' },
+    'ttl 64, 1 routers, window 65535, mss 1460, scale 6, options mss nop ws sack ts, df',
+  ],
+  [
+    'tcp-macos',
+    tcpStack,
+    '^ttl 64, .*, window 65535, .*, options mss nop ws nop nop ts sack end(?:,|$)',
+    0.5,
+    { family: 'macos' },
+    'ttl 64, 0 routers, window 65535, mss 1460, scale 6, options mss nop ws nop nop ts sack end, df',
+  ],
+  [
+    'tcp-openbsd',
+    tcpStack,
+    '^ttl 64, .*, window 16384, .*, options mss nop nop sack nop ws nop nop(?:,|$)',
+    0.55,
+    { family: 'openbsd' },
+    'ttl 64, 0 routers, window 16384, mss 1460, scale 6, options mss nop nop sack nop ws nop nop, df',
+  ],
+  [
+    'tcp-cisco-ios',
+    tcpStack,
+    '^ttl 255, .*, window 4128, .*, options mss(?:,|$)',
+    0.5,
+    { family: 'cisco ios' },
+    'ttl 255, 0 routers, window 4128, mss 1460, scale none, options mss',
+  ],
+  [
+    'tcp-lwip',
+    tcpStack,
+    '^ttl 255, .*, window (?:2144|5840), mss (?:536|1460), scale none, options mss(?:,|$)',
+    0.4,
+    { family: 'lwip' },
+    'ttl 255, 0 routers, window 2144, mss 536, scale none, options mss',
+  ],
   ['mac-apple', ['mac.vendor'], '^Apple', 0.3, { family: 'macos' }, 'Apple'],
 ];
 
+/**
+ * Servers that a distribution ships in one release only, by the words of the header, its name here, the server and the
+ * releases by version.
+ */
+const shipped: readonly [words: string, distribution: string, server: string, Record<string, string>][] = [
+  ['Debian', 'debian', 'Apache', { '2.4.10': '8', '2.4.25': '9', '2.4.38': '10' }],
+  [
+    'Ubuntu',
+    'ubuntu',
+    'Apache',
+    {
+      '2.4.7': '14.04',
+      '2.4.18': '16.04',
+      '2.4.29': '18.04',
+      '2.4.41': '20.04',
+      '2.4.52': '22.04',
+      '2.4.58': '24.04',
+    },
+  ],
+  [
+    'Ubuntu',
+    'ubuntu',
+    'nginx',
+    { '1.4.6': '14.04', '1.10.3': '16.04', '1.14.0': '18.04', '1.24.0': '24.04' },
+  ],
+  ['CentOS', 'centos', 'Apache', { '2.2.15': '6', '2.4.6': '7', '2.4.37': '8' }],
+  [
+    'Red Hat Enterprise Linux',
+    'rhel',
+    'Apache',
+    { '2.4.6': '7', '2.4.37': '8', '2.4.57': '9', '2.4.63': '10' },
+  ],
+  ['Rocky Linux', 'rocky', 'Apache', { '2.4.37': '8', '2.4.57': '9', '2.4.63': '10' }],
+  ['AlmaLinux', 'almalinux', 'Apache', { '2.4.37': '8', '2.4.57': '9', '2.4.63': '10' }],
+];
+
+const shippedRows: readonly Row[] = shipped.flatMap(([words, distribution, server, releases]) =>
+  Object.entries(releases).map(([version, release]): Row => {
+    const pattern = `(?i)^${server}/${version.replaceAll('.', '\\.')} \\(${words}\\)`;
+    const example = `${server}/${version} (${words})`;
+    const id = `web-${distribution}-${server.toLowerCase()}-${version}`;
+    return [id, web, pattern, 0.8, linux(distribution, release), example];
+  }),
+);
+
 /** Which texts speak for which system. What the signatures of the catalogue know stands there. */
 export const systemRules = new RuleBook<SystemName>(
-  rows.map(
+  [...rows, ...shippedRows].map(
     ([id, sources, pattern, weight, says, example]): TraitRule<SystemName> => ({
       id: `system.${id}`,
       sources,
@@ -343,8 +534,10 @@ type RevisionRow = [pattern: RegExp, distribution: string, version: number | str
 
 /** What package revisions say of their distribution; a number is the group with the release. */
 const revisionRows: readonly RevisionRow[] = [
-  [/[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/, 'debian', 1],
+  // A backport carries the mark of the release that it was made from, too.
   [/~bpo(\d{1,2})\+/, 'debian', 1],
+  [/raspbian.*[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/i, 'raspbian', 1],
+  [/[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/, 'debian', 1],
   [/ubuntu0\.(\d\d\.\d\d)/, 'ubuntu', 1],
   [/[~+.-]ubuntu(\d\d\.\d\d)(?:\.|$)/i, 'ubuntu', 1],
   [/ubuntu/i, 'ubuntu', null],

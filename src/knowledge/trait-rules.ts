@@ -33,29 +33,39 @@ interface RuleIndex<T> {
   byLiteral: TraitRule<T>[][];
 }
 
-/** Rules by the text that they read. Patterns are compiled when a text holds one of their literals. */
+/**
+ * Rules by the text that they read. They are ordered when the first text of a kind comes, and their patterns compiled
+ * when a text holds one of their literals.
+ */
 export class RuleBook<T> {
   readonly rules: readonly TraitRule<T>[];
+  readonly #sources: ReadonlySet<string>;
   readonly #indexes = new Map<string, RuleIndex<T>>();
   readonly #compiled = new Map<TraitRule<T>, Matcher>();
 
   constructor(rules: readonly TraitRule<T>[]) {
     this.rules = rules;
-    for (const source of new Set(rules.flatMap(({ sources }) => sources))) {
-      this.#indexes.set(source, indexOf(rules.filter(({ sources }) => sources.includes(source))));
-    }
+    this.#sources = new Set(rules.flatMap(({ sources }) => sources));
   }
 
   /** Every rule that the text fulfils. */
   *match(source: string, text: string): Generator<RuleMatch<T>> {
-    const index = this.#indexes.get(source);
-    if (!index) return;
+    if (!this.#sources.has(source)) return;
+    const index = this.#index(source);
     const input = text.slice(0, matchInputLimit);
     const likely = index.scan.find(input).flatMap((number) => index.byLiteral[number] ?? []);
     for (const rule of new Set([...index.always, ...likely])) {
       const match = this.#matcher(rule).match(input);
       if (match) yield { rule, match };
     }
+  }
+
+  #index(source: string): RuleIndex<T> {
+    const known = this.#indexes.get(source);
+    if (known) return known;
+    const index = indexOf(this.rules.filter(({ sources }) => sources.includes(source)));
+    this.#indexes.set(source, index);
+    return index;
   }
 
   #matcher(rule: TraitRule<T>): Matcher {

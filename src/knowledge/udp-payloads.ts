@@ -165,7 +165,7 @@ function ikePayloads(marker: Uint8Array): UdpPayload[] {
 }
 
 /** Start-Control-Connection-Request, RFC 2661 section 6.1. */
-function l2tpStart(): Buffer {
+function l2tpStart(tunnel: number): Buffer {
   const pair = (type: number, value: Uint8Array) =>
     Buffer.concat([u16(0x8000 | (6 + value.length), 0, type), value]);
   const pairs = Buffer.concat([
@@ -173,13 +173,13 @@ function l2tpStart(): Buffer {
     pair(2, u16(0x0100)),
     pair(3, u32(3)),
     pair(7, text('portolan')),
-    pair(9, u16(1)),
+    pair(9, u16(tunnel)),
   ]);
   return Buffer.concat([u16(0xc802, 12 + pairs.length, 0, 0, 0, 0), pairs]);
 }
 
 /** First message of a client without static key: P_CONTROL_HARD_RESET_CLIENT_V2, no acknowledgements, packet 0. */
-const openvpnReset = Buffer.concat([u8(7 << 3), randomBytes(8), u8(0), u32(0)]);
+const openvpnReset = () => Buffer.concat([u8(7 << 3), randomBytes(8), u8(0), u32(0)]);
 
 /** A packet of a version that no server speaks: it names those it does. RFC 8999 section 6, RFC 9000 section 6. */
 function quicInitial(): Buffer {
@@ -269,6 +269,7 @@ function wsDiscoveryProbe(): Buffer {
 
 const ntp = ntpRequest();
 const stun = stunBinding();
+const mumblePing = Buffer.concat([u32(0), randomBytes(8)]);
 const quic = quicInitial();
 const quicPayload: UdpPayload = {
   service: 'quic',
@@ -295,6 +296,25 @@ const one = (
   ports,
   payloads: [{ service, bytes, ...more }],
 });
+
+const openvpnPayload = (): PortPayloads =>
+  one([1194], 'openvpn', openvpnReset(), { looksLike: (answer) => (answer[0] as number) >> 3 === 8 });
+
+/**
+ * The same questions with other identifiers, for servers that know a client by them and answer a second time to where
+ * the first came from, or not at all. Null = the protocol keeps no such state.
+ */
+export function freshPayloads(port: number): readonly UdpPayload[] | null {
+  if (port === 500) return ikePayloads(u8());
+  if (port === 4500) return ikePayloads(u32(0));
+  if (port === 1194) return openvpnPayload().payloads;
+  // The first datagram may be a bare acknowledgement of 12 bytes; the reply follows it.
+  if (port === 1701)
+    return one([1701], 'l2tp', l2tpStart(2 + (randomBytes(2).readUInt16BE(0) % 60_000)), {
+      looksLike: (answer) => answer.length > 12 && ((answer[0] as number) & 0x80) !== 0,
+    }).payloads;
+  return null;
+}
 
 const catalogue: readonly PortPayloads[] = [
   {
@@ -354,10 +374,10 @@ const catalogue: readonly PortPayloads[] = [
   one([623, 664], 'ipmi', Buffer.concat([u8(6, 0, 0xff, 6), u32(4542), u8(0x80, 0, 0, 0)]), {
     looksLike: startsWith(u8(6, 0)),
   }),
-  one([1194], 'openvpn', openvpnReset, { looksLike: (answer) => (answer[0] as number) >> 3 === 8 }),
+  openvpnPayload(),
   // The instances of a SQL Server, MC-SQLR section 2.2.1.
   one([1434], 'ms-sql-m', u8(2), { looksLike: startsWith(u8(5)) }),
-  one([1701], 'l2tp', l2tpStart(), { looksLike: (answer) => ((answer[0] as number) & 0x80) !== 0 }),
+  one([1701], 'l2tp', l2tpStart(1), { looksLike: (answer) => ((answer[0] as number) & 0x80) !== 0 }),
   one(
     [1900],
     'ssdp',
@@ -378,6 +398,11 @@ const catalogue: readonly PortPayloads[] = [
   one([5683], 'coap', coapGet(), { looksLike: (answer) => ((answer[0] as number) & 0xc0) === 0x40 }),
   // Discovery of Ubiquiti devices.
   one([10_001], 'ubiquiti-discovery', u8(1, 0, 0, 0), { looksLike: startsWith(u8(1)) }),
+  // The ping of Mumble: four zeros, then an identifier that comes back behind the version.
+  one([64_738], 'mumble', mumblePing, {
+    looksLike: (answer) =>
+      answer.length === 24 && Buffer.compare(answer.subarray(4, 12), mumblePing.subarray(4)) === 0,
+  }),
   // A frame: request 1, part 0 of 1.
   one([11_211], 'memcached', Buffer.concat([u16(1, 0, 1, 0), text('version\r\n')]), {
     looksLike: startsWith(u16(1, 0)),

@@ -1,10 +1,12 @@
-import { udpPayloads } from './udp-payloads.ts';
+import { rootEntrySearch } from './directory-requests.ts';
+import { freshPayloads, udpPayloads } from './udp-payloads.ts';
 
 /** A question to a UDP port that answers: what the payloads that found the port leave open. */
 export interface UdpQuestion {
   /** Name of the probe in the banner. */
   name: string;
-  bytes: Uint8Array;
+  /** A function gets the address of the host; null = there is no such question to it. */
+  bytes: Uint8Array | ((host: string) => Uint8Array | null);
   /** Whether an answer is one to this question. */
   looksLike: (answer: Uint8Array) => boolean;
 }
@@ -22,10 +24,13 @@ function dnsQuestion(flags: number, name: string, type: number, questionClass: n
 const answersDns = (answer: Uint8Array) =>
   answer.length >= 12 && answer[0] === 0x50 && answer[1] === 0x4f && ((answer[2] as number) & 0x80) !== 0;
 
-/** SNMP: one read of sysDescr.0 with the community that devices leave the factory with (RFC 1157, RFC 1901). */
+/**
+ * SNMP: one read of sysDescr.0, sysObjectID.0 and sysName.0 with the community that devices leave the factory with
+ * (RFC 1157, RFC 1901); every agent has these three.
+ */
 function snmpRead(version: 0 | 1): Buffer {
-  const sysDescr = [0x30, 0x0c, 0x06, 0x08, 0x2b, 6, 1, 2, 1, 1, 1, 0, 0x05, 0];
-  const bindings = [0x30, sysDescr.length, ...sysDescr];
+  const system = [1, 2, 5].flatMap((item) => [0x30, 0x0c, 0x06, 0x08, 0x2b, 6, 1, 2, 1, 1, item, 0, 0x05, 0]);
+  const bindings = [0x30, system.length, ...system];
   const request = [0x02, 2, 0x50, 0x4f, 0x02, 1, 0, 0x02, 1, 0, ...bindings];
   const community = [0x04, 6, ...Buffer.from('public', 'latin1')];
   const message = [0x02, 1, version, ...community, 0xa0, request.length, ...request];
@@ -37,29 +42,85 @@ const isSequence = (answer: Uint8Array) => answer[0] === 0x30;
 /** NTP: a client's request (RFC 5905), and the private request for the list of clients, mode 7, code 42. */
 const ntpTime = Buffer.concat([Buffer.from([0xe3]), Buffer.alloc(47)]);
 const ntpMonitor = Buffer.concat([Buffer.from([0x17, 0, 3, 42]), Buffer.alloc(44)]);
+/** The control request that reads the variables of the system: operation 2, RFC 9327 section 2. */
+const ntpVariables = Buffer.from([0x16, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
 const isMode = (mode: number) => (answer: Uint8Array) => ((answer[0] ?? 0) & 7) === mode;
+
+/** Attributes of the root entry by which directories tell their maker and their name (RFC 4512 section 5.1, MS-ADTS). */
+const rootEntryNames = [
+  'objectClass',
+  'vendorName',
+  'vendorVersion',
+  'namingContexts',
+  'supportedLDAPVersion',
+  'domainControllerFunctionality',
+  'dnsHostName',
+];
+
+/** Get Channel Authentication Capabilities of this channel, for a user: IPMI 2.0 section 22.13, no session. */
+const ipmiCapabilities = Buffer.from('0600ff07000000000000000000092018c88100380e0237', 'hex');
+
+/** One question of multicast DNS, an answer to the asker alone wanted (RFC 6762 section 5.4). */
+function multicastQuestion(...labels: string[]): Buffer {
+  const name = labels.map((label) => String.fromCharCode(label.length) + label).join('');
+  return Buffer.from(`PO\0\0\0\x01\0\0\0\0\0\0${name}\0\0\x0c\x80\x01`, 'latin1');
+}
+
+/** What the host calls itself: a pointer from its address. */
+function reverseQuestion(host: string): Buffer | null {
+  if (!/^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)) return null;
+  return multicastQuestion(...host.split('.').reverse(), 'in-addr', 'arpa');
+}
+
+const isAnswer = (answer: Uint8Array) => answer.length >= 12 && ((answer[2] as number) & 0x80) !== 0;
 
 const questions: Readonly<Record<number, readonly UdpQuestion[]>> = {
   53: [
     { name: 'dns-version', bytes: dnsQuestion(0, '\x07version\x04bind', 16, 3), looksLike: answersDns },
+    // RFC 4892: which of several servers it is; mostly the name of the host.
+    { name: 'dns-id', bytes: dnsQuestion(0, '\x02id\x06server', 16, 3), looksLike: answersDns },
+    { name: 'dns-id-2', bytes: dnsQuestion(0, '\x08hostname\x04bind', 16, 3), looksLike: answersDns },
     // The name servers of the root, recursion desired: every resolver knows them without asking anyone.
     { name: 'dns-recursion', bytes: dnsQuestion(1, '', 2, 1), looksLike: answersDns },
   ],
   123: [
     { name: 'ntp-time', bytes: ntpTime, looksLike: isMode(4) },
+    { name: 'ntp-variables', bytes: ntpVariables, looksLike: isMode(6) },
     { name: 'ntp-monlist', bytes: ntpMonitor, looksLike: isMode(7) },
   ],
   161: [
     { name: 'snmp-v2c-public', bytes: snmpRead(1), looksLike: isSequence },
     { name: 'snmp-v1-public', bytes: snmpRead(0), looksLike: isSequence },
+    ...payloadsOf(161)
+      .slice(0, 1)
+      .map((payload) => ({ ...payload, name: 'snmp-v3' })),
+  ],
+  389: [
+    {
+      name: 'udp-ldap',
+      bytes: rootEntrySearch(...rootEntryNames),
+      looksLike: isSequence,
+    },
+  ],
+  623: [
+    ...payloadsOf(623),
+    {
+      name: 'udp-ipmi-2',
+      bytes: ipmiCapabilities,
+      looksLike: (answer) => answer[0] === 6 && answer[3] === 7,
+    },
+  ],
+  5353: [
+    ...payloadsOf(5353),
+    { name: 'udp-mdns-2', bytes: multicastQuestion('_workstation', '_tcp', 'local'), looksLike: isAnswer },
+    { name: 'udp-mdns-3', bytes: multicastQuestion('_device-info', '_tcp', 'local'), looksLike: isAnswer },
+    { name: 'udp-mdns-4', bytes: reverseQuestion, looksLike: isAnswer },
   ],
 };
 
-/** What to ask a UDP port; for most ports the payloads of their protocol once more, to keep the answer. */
-export function udpQuestions(port: number): readonly UdpQuestion[] {
-  const own = questions[port];
-  if (own) return own;
-  return udpPayloads(port)
+/** The payloads of a port as questions. */
+function payloadsOf(port: number): UdpQuestion[] {
+  return (freshPayloads(port) ?? udpPayloads(port))
     .filter(({ answersElsewhere }) => !answersElsewhere)
     .slice(0, questionLimit)
     .map(({ service, bytes, looksLike }, at) => ({
@@ -67,6 +128,11 @@ export function udpQuestions(port: number): readonly UdpQuestion[] {
       bytes,
       looksLike: looksLike ?? (() => true),
     }));
+}
+
+/** What to ask a UDP port; for most ports the payloads of their protocol once more, to keep the answer. */
+export function udpQuestions(port: number): readonly UdpQuestion[] {
+  return questions[port] ?? payloadsOf(port);
 }
 
 /** The service that an answer to a question stands for; null for a name that is none of ours. */

@@ -32,8 +32,12 @@ export function schemeOf(vendor: string, product: string): VersionScheme {
   return Object.hasOwn(schemes, key) ? (schemes[key] ?? 'dotted') : 'dotted';
 }
 
+/** Characters of a version; what is longer is none. */
+const longestVersion = 1024;
+
 /** Compares two versions of one product. Within a scheme the order of what it can read is total. */
 export function compareVersions(a: string, b: string, scheme: VersionScheme = 'dotted'): Order {
+  if (a.length > longestVersion || b.length > longestVersion) return null;
   return comparators[scheme](a, b);
 }
 

@@ -1,4 +1,4 @@
-import { hostHeader, httpRequestFor } from './http-request.ts';
+import { hostHeader, httpRequestFor, malformedRequest, malformedRequestName } from './http-request.ts';
 import type { Probe } from './probes.ts';
 
 /** Pages that tell what a web server or application is, asked once its first answer fits; none needs a login. */
@@ -22,15 +22,16 @@ const transmissionSession: Probe = {
   greeting: null,
   steps: [
     {
-      send: (host) => `GET /transmission/rpc HTTP/1.1\r\nHost: ${hostHeader(host)}\r\n\r\n`,
+      send: (host, _said, port) =>
+        `GET /transmission/rpc HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\n\r\n`,
       answer: 'http',
       proceed: /^HTTP\/1\.1 409 [^]*?\r\nX-Transmission-Session-Id: /i,
     },
     {
-      send: (host, said) => {
+      send: (host, said, port) => {
         const id = /\r\nX-Transmission-Session-Id: ([\w+/=-]{1,128})\r\n/i.exec(said.toString('latin1'))?.[1];
         const body = '{"method":"session-get","arguments":{"fields":["version"]}}';
-        const head = `POST /transmission/rpc HTTP/1.1\r\nHost: ${hostHeader(host)}\r\nX-Transmission-Session-Id: ${id}\r\n`;
+        const head = `POST /transmission/rpc HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nX-Transmission-Session-Id: ${id}\r\n`;
         return `${head}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
       },
       answer: 'http',
@@ -55,6 +56,34 @@ const privoxyStatus: Probe = {
   after: { answer: /^HTTP\/1\.[01] 400 Invalid header received from client/ },
 };
 
+/** Who hides the name is told by how a request without sense is refused. */
+const malformed: Probe = {
+  name: malformedRequestName,
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [{ send: malformedRequest, answer: 'http' }],
+  after: { answer: /^HTTP\/1\.[01] \d{3}(?![^]*\r\nServer: )/i },
+};
+
+/** The version of aria2, which it tells unless a secret is set; its other pages are empty. */
+const aria2Version: Probe = {
+  name: 'aria2-version',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [
+    {
+      send: httpRequestFor('/jsonrpc', '{"jsonrpc":"2.0","id":"portolan","method":"aria2.getVersion"}'),
+      answer: 'http',
+    },
+  ],
+  after: {
+    answer:
+      /^HTTP\/1\.1 404 Not Found\r\nDate: [^\r\n]+\r\nContent-Length: 0\r\nExpires: [^\r\n]+\r\nCache-Control: no-cache\r\n/,
+  },
+};
+
 /** Servers that do not name themselves in a header often do on a page that is not there. */
 const unnamed = /^HTTP\/1\.[01] (?:[1235]\d\d|40[0-3]) ?(?![^]*\r\nServer: )/i;
 
@@ -65,6 +94,7 @@ export const webProbes: readonly Probe[] = [
     '/version',
     /^HTTP\/1\.[01] (?:404 [^]*\r\n\r\n404 page not found\n?$|40[13] [^]*"kind": ?"Status")/,
   ),
+  page('nats-varz', '/varz', /href="?https?:\/\/nats\.io\/(?:favicon\.ico|img\/)/),
   page('prometheus-build', '/api/v1/status/buildinfo', /<a href="\/(?:classic\/)?(?:graph|query)">Found</),
   page('alertmanager-status', '/api/v2/status', /<title>Alertmanager</),
   page('grafana-health', '/api/health', /<title>Grafana<|\r\nSet-Cookie: (?:grafana_session|redirect_to)=/i),
@@ -92,6 +122,15 @@ export const webProbes: readonly Probe[] = [
   ),
   page('portainer-status', '/api/status', /<title>Portainer</),
   page('netdata-information', '/api/v1/info', /\r\nServer: NetData|<title>netdata/i),
+  page('cockpit-ping', '/ping', /\r\nSet-Cookie: cockpit=/i),
+  page('apt-cacher-report', '/acng-report.html', /Apt-Cacher NG Usage Information/),
+  page('metrics-page', '/metrics', /<a href=["']?\/?metrics["']?>/i),
+  {
+    ...page('caddy-settings', '/config/admin', /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found\n$/),
+    after: { answer: /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found\n$/, ports: [2019] },
+  },
+  malformed,
+  aria2Version,
   transmissionSession,
   privoxyStatus,
 ];

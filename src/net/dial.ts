@@ -3,8 +3,18 @@ import type { TLSSocket } from 'node:tls';
 import type { Exchange, TlsObservation } from '../domain/banner.ts';
 import { onAbort } from './abort.ts';
 import { type AttemptOptions, attempt } from './attempt.ts';
-import type { Connection, DialOptions, DialResult, ReadEnd, ReadOptions, TlsOptions } from './gate.ts';
+import type {
+  Connection,
+  DialOptions,
+  DialResult,
+  ReadEnd,
+  ReadOptions,
+  TlsExamination,
+  TlsExaminationOptions,
+  TlsOptions,
+} from './gate.ts';
 import { startTls } from './tls.ts';
+import { examineTls } from './tls-examination.ts';
 
 /** Bytes that Node may read ahead of us; while nobody reads the socket is paused. */
 const readAhead = 16 * 1024;
@@ -116,20 +126,32 @@ class SocketConnection implements Connection {
   async startTls(
     options: TlsOptions,
   ): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }> {
-    if (this.#end) return { reason: 'the connection was closed before the handshake' };
-    this.#detach();
-    this.#release();
-    this.#end = 'closed';
-    const { deadline, signal } = this.#budget;
-    const until = Math.min(deadline, performance.now() + (options.handshakeMs ?? Infinity));
-    const outcome = await startTls(this.#socket, { ...options, deadline: until, signal });
+    const limits = this.#leave(options.handshakeMs);
+    if (limits === null) return { reason: 'the connection was closed before the handshake' };
+    const outcome = await startTls(this.#socket, { ...options, ...limits });
     if ('reason' in outcome) return outcome;
     const { stream, tls } = outcome;
     return { connection: new SocketConnection(stream, this.#socket, this.latencyMs, this.#budget), tls };
   }
 
+  async examineTls(options: TlsExaminationOptions): Promise<TlsExamination | { reason: string }> {
+    const limits = this.#leave(options.handshakeMs);
+    if (limits === null) return { reason: 'the connection was closed before the handshake' };
+    return examineTls(this.#socket, { ...options, ...limits });
+  }
+
   close(): void {
     this.#finish('closed');
+  }
+
+  /** Gives the socket away to a handshake. @returns the limits that hold for it; null when there is none any more */
+  #leave(handshakeMs = Infinity): { deadline: number; signal: AbortSignal } | null {
+    if (this.#end) return null;
+    this.#detach();
+    this.#release();
+    this.#end = 'closed';
+    const { deadline, signal } = this.#budget;
+    return { deadline: Math.min(deadline, performance.now() + handshakeMs), signal };
   }
 
   #lastExchange(): RawExchange {

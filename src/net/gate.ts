@@ -142,6 +142,32 @@ export interface TlsOptions {
   alpn: string[];
   /** How long the handshake may take; by default until the deadline of the dialogue. */
   handshakeMs?: number;
+  /** Offer only the suites that need no certificate; TLS 1.2 at most. */
+  anonymous?: boolean;
+}
+
+export interface TlsExaminationOptions extends Pick<TlsOptions, 'serverName' | 'handshakeMs'> {
+  /** What an earlier examination of this server gave, to go on with. */
+  session?: Buffer | null;
+  /** Protocols inside to offer; by default none. */
+  alpn?: string[];
+  /** Begin a second handshake inside the connection; TLS 1.2 at most is spoken then. */
+  renegotiate?: boolean;
+}
+
+/** What one whole handshake showed beside its version. */
+export interface TlsExamination {
+  version: string;
+  /** The protocol inside that was agreed upon. */
+  alpn: string | null;
+  /** The server brought the status of its certificate along. */
+  stapled: boolean;
+  /** It went on with the session of an earlier handshake. */
+  resumed: boolean;
+  /** What another handshake may go on with; null when the server gave nothing. */
+  session: Buffer | null;
+  /** The second handshake came to its end; null when none was tried. */
+  renegotiated: boolean | null;
 }
 
 /** A connection under a deadline and a byte cap. It never throws for what the peer does. */
@@ -155,6 +181,8 @@ export interface Connection {
   startTls(
     options: TlsOptions,
   ): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }>;
+  /** One whole handshake, which ends the connection. */
+  examineTls(options: TlsExaminationOptions): Promise<TlsExamination | { reason: string }>;
   /** True once the byte cap cut the dialogue short. */
   readonly truncated: boolean;
   /** Requests and answers so far. */

@@ -7,6 +7,7 @@ import { PacketEngine } from './packets/engine.ts';
 import { type NeighbourOptions, resolveNeighbours, resolveNextHop } from './packets/neighbour.ts';
 import { rawObstacle } from './packets/rights.ts';
 import { type Route, type RouteForce, RouteTable } from './packets/route.ts';
+import { stackAt } from './packets/stack-traits.ts';
 import { randomWalkKey, type WalkKey } from './packets/walk.ts';
 import type { RateLimiter } from './rate.ts';
 import type { SweepHost, SweepJob, SweepOutcome } from './sweep-job.ts';
@@ -421,7 +422,7 @@ function partOf(
 function outcomeOf(
   host: string,
   at: number,
-  { counts }: ChunkState,
+  { counts, stacks }: ChunkState,
   end: { planned: number; stopped: boolean; failure: string | null },
 ): SweepOutcome {
   const of = (name: keyof typeof counts) => counts[name][at] as number;
@@ -430,7 +431,8 @@ function outcomeOf(
   const silent = Math.max(0, of('probed') - of('unsent') - open - closed - rejected);
   const filtered = rejected + (end.stopped ? 0 : silent);
   const not_tried = end.planned - open - closed - filtered;
-  return { host, open, closed, filtered, not_tried, problem: end.failure };
+  const stack = stacks ? stackAt(stacks, at) : null;
+  return { host, open, closed, filtered, not_tried, ...(stack && { stack }), problem: end.failure };
 }
 
 function unreached(host: string, planned: number, problem: string): SweepOutcome {

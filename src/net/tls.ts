@@ -11,12 +11,15 @@ const maxCertificates = 16;
 interface HandshakeOptions {
   serverName: string | null;
   alpn: string[];
+  /** Only suites without certificates. */
+  anonymous?: boolean;
   /** performance.now() at which the handshake is given up. */
   deadline: number;
   signal: AbortSignal;
 }
 
 let context: SecureContext | null = null;
+let anonymousContext: SecureContext | null = null;
 
 /** Old versions, weak ciphers and untrusted certificates are what a scanner wants to see, so nothing is refused. */
 function anyServer(): SecureContext {
@@ -27,6 +30,18 @@ function anyServer(): SecureContext {
     ca: [],
   });
   return context;
+}
+
+/** For servers that have no certificate at all; these suites ended with TLS 1.2. */
+function serverWithoutCertificate(): SecureContext {
+  anonymousContext ??= createSecureContext({
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.2',
+    ciphers: 'aNULL:@SECLEVEL=0',
+    secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+    ca: [],
+  });
+  return anonymousContext;
 }
 
 /** A TLS handshake over an open socket. Whatever the peer does ends in an observation or in a reason. */
@@ -55,7 +70,7 @@ export function startTls(
     try {
       stream = connect({
         socket,
-        secureContext: anyServer(),
+        secureContext: options.anonymous ? serverWithoutCertificate() : anyServer(),
         rejectUnauthorized: false,
         checkServerIdentity: () => undefined,
         ...(options.serverName ? { servername: options.serverName } : {}),
@@ -111,7 +126,7 @@ const reasons: Record<string, string> = {
   EPIPE: 'the peer closed the connection during the handshake',
 };
 
-function handshakeFailure(error: unknown): string {
+export function handshakeFailure(error: unknown): string {
   const code = errorCode(error);
   const known = reasons[code];
   if (known) return known;

@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import { PortolanError } from '../domain/errors.ts';
+import type { migrationNames } from './migration-names.ts';
 import { listingOf } from './scan-listing.ts';
 import type { Tables } from './tables.ts';
 
-/** In order; a published one is never changed. Names sort alphabetically in the order of their making. */
-const migrations: Record<string, Migration> = {
+/** A published one is never changed. */
+const migrations: Record<(typeof migrationNames)[number], Migration> = {
   '0001-scans-tokens-jobs': { up: createFirstTables },
   '0002-idempotency-keys': { up: createIdempotencyKeys },
   '0003-tenants': { up: addTenants },

@@ -1,12 +1,10 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
 import { invalidRequest } from '../domain/errors.ts';
-import { noFindings } from '../domain/finding.ts';
 import {
   firstNotifications,
   isFinal,
   type Scan,
-  type ScanProgress,
   type ScanRequest,
   type ScanStatus,
   scanIdPattern,
@@ -14,6 +12,7 @@ import {
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { OutboxTable } from './outbox.ts';
 import { listingOf } from './scan-listing.ts';
+import { newScanRow, pendingScan, searchableText, statesBefore, toRow } from './scan-row.ts';
 import { flag, type ScanTableRow, type Tables } from './tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
@@ -57,14 +56,6 @@ export interface ScanTotals {
   size_bytes: number;
 }
 
-/** The states from which a scan may come into a state. States only go forward; the two final ones stay. */
-const statesBefore: Record<ScanStatus, ScanStatus[]> = {
-  pending: ['pending'],
-  running: ['pending', 'running'],
-  completed: ['pending', 'running'],
-  failed: ['pending', 'running'],
-};
-
 type Filters = Pick<ScanFilter, 'status' | 'since' | 'tag' | 'q'>;
 
 export class ScanTable {
@@ -97,14 +88,7 @@ export class ScanTable {
   async #insert(scan: Scan, request: ScanRequest, executor: string): Promise<void> {
     await this.#db
       .insertInto('scans')
-      .values({
-        ...(toRow(scan) as Omit<ScanTableRow, OwnColumns>),
-        executor,
-        size_bytes: 0,
-        searchable: searchableText(scan),
-        request: JSON.stringify(request),
-        tenant: this.#view ?? null,
-      })
+      .values(newScanRow(scan, request, executor, this.#view ?? null))
       .execute();
     await this.#insertTags(scan.scan_id, scan.tags);
     await this.#insertListing(scan.scan_id, scan.targets);
@@ -374,9 +358,6 @@ export class ScanTable {
   }
 }
 
-/** Columns that are no fields of a scan. */
-type OwnColumns = 'executor' | 'size_bytes' | 'searchable' | 'request' | 'tenant';
-
 const shortColumns = [
   'scan_id',
   'created_at',
@@ -402,72 +383,6 @@ const scanColumns = [...shortColumns, 'targets'] as const;
 
 type StoredScan = Pick<ScanTableRow, (typeof scanColumns)[number]>;
 type ListedRow = StoredScan & { targets_total: number | null };
-
-function pendingScan(request: ScanRequest): Scan {
-  return {
-    scan_id: request.scan_id,
-    status: 'pending',
-    targets: request.targets,
-    started_at: null,
-    completed_at: null,
-    results: { live_hosts: 0, open_ports: 0, vulnerabilities: 0 },
-    created_at: request.created_at,
-    profile: request.profile,
-    vuln: request.vuln,
-    name: request.name,
-    tags: request.tags,
-    pool: request.pool,
-    progress: initialProgress(),
-    severity_counts: noFindings(),
-    error: null,
-    warnings: [],
-    notifications: firstNotifications(request),
-    stages: [],
-  };
-}
-
-function initialProgress(): ScanProgress {
-  return {
-    percent: 0,
-    phase: 'pending',
-    hosts_done: 0,
-    hosts_total: 0,
-    paused: false,
-    rate: 0,
-    eta_seconds: null,
-    resumes: 0,
-    shards: { total: 1, done: 0, running: 0 },
-  };
-}
-
-/** The columns of those fields that `scan` has. */
-function toRow(scan: Partial<Scan>): Partial<ScanTableRow> {
-  const {
-    results,
-    vuln,
-    targets,
-    tags,
-    progress,
-    severity_counts,
-    error,
-    warnings,
-    notifications,
-    stages,
-    ...plain
-  } = scan;
-  return {
-    ...plain,
-    ...results,
-    ...(vuln !== undefined && { vuln: flag.toRow(vuln) }),
-    ...(error !== undefined && { error: error && JSON.stringify(error) }),
-    ...jsonColumns({ targets, tags, progress, severity_counts, warnings, notifications, stages }),
-  };
-}
-
-function jsonColumns(fields: Record<string, unknown>): Record<string, string> {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, JSON.stringify(value)]));
-}
 
 function fromRow(row: StoredScan): Scan {
   return {
@@ -499,10 +414,6 @@ function fromRow(row: StoredScan): Scan {
 function listedScan(row: ListedRow): ListedScan {
   const scan = fromRow(row);
   return row.targets_total === null ? scan : { ...scan, targets_total: Number(row.targets_total) };
-}
-
-function searchableText(scan: Pick<Scan, 'name' | 'targets'>): string {
-  return [scan.name ?? '', ...scan.targets].join('\n');
 }
 
 function matching(filter: Filters) {

@@ -1,5 +1,4 @@
-import { chmodSync, closeSync, openSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -12,10 +11,7 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from 'kysely';
-import { PortolanError } from '../domain/errors.ts';
-
-/** Primary result codes of SQLite (https://www.sqlite.org/rescode.html). */
-const resultCode = { busy: 5, readonly: 8, full: 13, cantOpen: 14, notADatabase: 26 } as const;
+import { openDatabaseFile, translated } from './sqlite-file.ts';
 
 /** Distinct SQL texts that stay prepared; the queries of the product are far fewer. */
 const preparedStatements = 200;
@@ -152,36 +148,6 @@ function bound(parameters: readonly unknown[]): SQLInputValue[] {
   return parameters as SQLInputValue[];
 }
 
-/** Runs a call of SQLite and gives those failures that a person can act on their code. */
-function translated<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    throw translateError(error);
-  }
-}
-
-function translateError(error: unknown): unknown {
-  const extended = (error as { errcode?: unknown }).errcode;
-  if (typeof extended !== 'number') return error;
-  switch (extended & 0xff) {
-    case resultCode.full:
-      return new PortolanError('insufficient_storage', 'The disk of the workspace is full.', {}, error);
-    case resultCode.busy:
-      return new PortolanError(
-        'unavailable',
-        'The store is in use by another process; try again.',
-        {},
-        error,
-      );
-    case resultCode.readonly:
-    case resultCode.cantOpen:
-      return new PortolanError('unavailable', 'The store cannot be opened for writing.', {}, error);
-    default:
-      return error;
-  }
-}
-
 export interface Database<Tables> {
   db: Kysely<Tables>;
   /** Text that is another one after every change; 10 ms later at the most when another process made it. */
@@ -196,47 +162,11 @@ export interface Database<Tables> {
  * @throws PortolanError `configuration` when the file cannot be opened or is not a SQLite database
  */
 export function openDatabase<Tables>(file: string): Database<Tables> {
-  const database = new PreparedDatabase(openFile(file));
+  const database = new PreparedDatabase(openDatabaseFile(file));
   const dialect: Dialect = new NodeSqliteDialect(database);
   return {
     db: new Kysely<Tables>({ dialect }),
     version: () => database.version(),
     releasePages: (most) => database.releasePages(most),
   };
-}
-
-function openFile(file: string): DatabaseSync {
-  try {
-    makePrivate(file);
-    return configured(new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true }));
-  } catch (error) {
-    throw new PortolanError('configuration', openFailure(file, error), { file }, error);
-  }
-}
-
-/** SQLite gives its `-wal` and `-shm` files the mode of the database file. */
-function makePrivate(file: string): void {
-  closeSync(openSync(file, 'a', 0o600));
-  chmodSync(file, 0o600);
-}
-
-function configured(database: DatabaseSync): DatabaseSync {
-  try {
-    // Takes effect only while the file has no table, hence before everything else.
-    database.exec('pragma auto_vacuum = incremental');
-    database.exec('pragma journal_mode = wal');
-    database.exec('pragma synchronous = full');
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-function openFailure(file: string, error: unknown): string {
-  const { errcode, message } = error as { errcode?: number; message: string };
-  if (errcode === resultCode.notADatabase) {
-    return `${file} is not a SQLite database. Restore it from a backup, or move it away to start with an empty store.`;
-  }
-  return `The store ${file} cannot be opened: ${message}`;
 }

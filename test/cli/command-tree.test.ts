@@ -18,7 +18,7 @@ const wiring: CliWiring = {
   loadRegistry: unused,
   startServer: unused,
 };
-const program = buildProgram(wiring);
+const program = await buildProgram(wiring);
 
 interface Entry {
   path: string[];

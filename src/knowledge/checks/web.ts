@@ -33,6 +33,9 @@ const defaultPages: readonly { server: string; mark: RegExp }[] = [
   { server: 'cPanel', mark: /<title>(?:Default Web Site Page|Default WebSite Page)<\/title>/i },
 ];
 
+/** Half a year, in seconds: below, a browser that comes seldom has forgotten it. */
+const shortestPromise = 15_768_000;
+
 const listingTitle =
   /<title>\s*(?:Index of \/|Directory listing for \/|Directory: \/|Listing directory \/|\S{1,100} - \/\s*<)/i;
 
@@ -51,6 +54,22 @@ export const webChecks: readonly Check[] = [
       if (!facts || !/^text\/html\b/i.test(facts.headers['content-type'] ?? '')) return null;
       const missing = missingHeaders(facts, answer.secure);
       return missing.length === 0 ? null : `HTTP ${facts.status}, missing: ${missing.join(', ')}`;
+    },
+  },
+  {
+    id: 'http-hsts-short',
+    title: 'The promise to be reached over TLS only is void or short',
+    severity: 'low',
+    confidence: 0.9,
+    remediation:
+      'Send one Strict-Transport-Security over TLS with a max-age of at least half a year (15768000 seconds).',
+    references: ['https://www.rfc-editor.org/rfc/rfc6797#section-6.1'],
+    prove(answer) {
+      const promise = answer.secure ? face(answer)?.headers['strict-transport-security'] : undefined;
+      if (promise === undefined) return null;
+      const seconds = /(?:^|;)\s*max-age\s*=\s*"?(\d{1,12})"?\s*(?:;|,|$)/i.exec(promise)?.[1];
+      const enough = seconds !== undefined && Number(seconds) >= shortestPromise;
+      return enough ? null : evidence(`Strict-Transport-Security: ${promise}`);
     },
   },
   {

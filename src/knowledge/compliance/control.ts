@@ -97,6 +97,9 @@ export const weakSuites: readonly string[] = [
   'tls-3des',
 ];
 
+/** Flaws of TLS that were tried out, where that was allowed. */
+export const provenFlaws: readonly string[] = ['tls-heartbleed', 'tls-robot'];
+
 export const weakSsh: readonly string[] = [
   'ssh-protocol-1',
   'ssh-weak-kex',

@@ -57,10 +57,21 @@ describe('X11', () => {
       admitted: true,
       version: '11.0',
       text: 'The X.Org Foundation',
+      release: null,
     });
+    const recent = x11Admission('The X.Org Foundation');
+    recent.writeUInt32LE(12_101_007, 8);
+    expect(parseX11(recent)?.release).toBe('21.1.7');
+    recent.writeUInt32LE(12_013_000, 8);
+    expect(parseX11(recent)?.release).toBe('1.20.13');
     const reason = 'No protocol specified\n\0\0';
     const refusal = Buffer.concat([Buffer.from([0, reason.length, 11, 0, 0, 0, 6, 0]), latin1(reason)]);
-    expect(parseX11(refusal)).toEqual({ admitted: false, version: '11.0', text: 'No protocol specified' });
+    expect(parseX11(refusal)).toEqual({
+      admitted: false,
+      version: '11.0',
+      text: 'No protocol specified',
+      release: null,
+    });
   });
 });
 
@@ -134,12 +145,19 @@ describe('SNMP and NTP', () => {
       version: '2c',
       community: 'public',
       text: 'Linux gw 6.1',
+      objectId: null,
+      name: null,
     });
     expect(parseSnmp(snmpAnswer({ error: 2 }))).toBeNull();
   });
   test('tells the list of clients from the time and from a refusal', () => {
     expect(parseNtp(Buffer.concat([Buffer.from([0x1c, 2]), Buffer.alloc(46)]))?.kind).toBe('time');
-    expect(parseNtp(hex('d7 00 03 2a 00 06 00 48'))).toEqual({ kind: 'monitor', clients: 6, stratum: null });
+    expect(parseNtp(hex('d7 00 03 2a 00 06 00 48'))).toEqual({
+      kind: 'monitor',
+      clients: 6,
+      stratum: null,
+      variables: null,
+    });
     expect(parseNtp(hex('97 00 03 2a 40 00 00 00'))).toBeNull();
     expect(parseNtp(hex('17 00 03 2a 00 00 00 00'))).toBeNull();
   });

@@ -1,9 +1,25 @@
-import { parseNtp, parseSnmp } from './management.ts';
+import { enterpriseName, enterpriseOfObject } from '../enterprise-numbers.ts';
+import { rpcPrograms } from '../infrastructure-probes.ts';
+import {
+  readCoap,
+  readDtls,
+  readQuic,
+  readSqlBrowser,
+  readSsdp,
+  readStun,
+  readWsDiscovery,
+  readXdmcp,
+} from './announcement.ts';
+import { parseIpmi, parseNtp, parseSnmp, parseSnmpReport } from './management.ts';
 import { parseMongodb } from './mongodb.ts';
+import { readMulticastDns, readNodeStatus } from './name-announcement.ts';
+import { parseNetworkService } from './network-service.ts';
 import { parseRdp, parseRfb, parseX11 } from './remote-screen.ts';
 import { parseRpc } from './rpc.ts';
 import { parseRsync } from './rsync.ts';
+import { readMumblePing } from './small-service.ts';
 import { parseSmb } from './smb.ts';
+import { readIke, readL2tp, readOpenVpn, readPptp } from './tunnel.ts';
 
 /** A service recognised by its answer, with what it told by evidence key. */
 export interface BinaryService {
@@ -11,6 +27,8 @@ export interface BinaryService {
   evidence: [key: string, text: string][];
   /** What proves the protocol, in words where the bytes are no text. */
   proof: string;
+  /** How sure the protocol is, 0..1, where it is less or more than by other answers. */
+  certainty?: number;
 }
 
 /** Recognises the services over TCP that are not read line by line. Some forms are short, so the probe counts too. */
@@ -18,10 +36,14 @@ export function parseBinaryService(bytes: Buffer, probe: string): BinaryService 
   return (
     readRfb(bytes) ??
     readRsync(bytes) ??
-    readRdp(bytes) ??
+    readRdp(bytes, probe) ??
     readSmb(bytes) ??
     readMongodb(bytes) ??
     readRpc(bytes, probe) ??
+    readStun(bytes) ??
+    readPptp(bytes) ??
+    (probe === 'modbus' ? readModbus(bytes) : null) ??
+    (probe === 'openvpn' ? readOpenVpn(bytes, 'tcp') : null) ??
     (probe === 'x11' ? readX11(bytes) : null)
   );
 }
@@ -41,9 +63,14 @@ function readRsync(bytes: Buffer): BinaryService | null {
   return { service: 'rsync', evidence, proof: `@RSYNCD: ${record.version}` };
 }
 
-function readRdp(bytes: Buffer): BinaryService | null {
+function readRdp(bytes: Buffer, probe: string): BinaryService | null {
   const record = parseRdp(bytes);
-  return record && { service: 'rdp', evidence: [['rdp.security', record.security]], proof: record.proof };
+  if (!record) return null;
+  const evidence: BinaryService['evidence'] = [['rdp.security', record.security]];
+  // The server's reference, then what it chose of all that there is, with its flags.
+  if (probe === 'rdp-session' && bytes.length >= 19)
+    evidence.push(['rdp.choice', bytes.toString('hex', 8, 19)]);
+  return { service: 'rdp', evidence, proof: record.proof };
 }
 
 function readSmb(bytes: Buffer): BinaryService | null {
@@ -68,15 +95,90 @@ function readMongodb(bytes: Buffer): BinaryService | null {
 }
 
 function readRpc(bytes: Buffer, probe: string): BinaryService | null {
+  if (probe === 'rpc-program') return readRpcProgram(bytes);
+  if (probe === 'glusterfs') return readGlusterfs(bytes);
   const record = probe === 'nfs' || probe === 'rpcbind' ? parseRpc(bytes, 'tcp') : null;
   if (!record) return null;
-  const service = probe === 'nfs' && record.accepted ? 'nfs' : 'rpcbind';
+  const service = !record.accepted ? 'rpc' : probe === 'nfs' ? 'nfs' : 'rpcbind';
   const programs = [...new Set(record.registrations.map(({ program }) => program))];
   return {
     service,
+    // A refusal only tells the family of protocols.
+    ...(record.accepted ? {} : { certainty: 0.6 }),
     evidence: programs.length > 0 ? [['rpc.programs', programs.join(' ')]] : [],
     proof: record.accepted ? 'the call was accepted' : 'an answer of ONC RPC',
   };
+}
+
+/** The program that lists the programs of GlusterFS has a number of its own. */
+function readGlusterfs(bytes: Buffer): BinaryService | null {
+  const record = parseRpc(bytes, 'tcp');
+  if (!record) return null;
+  if (!record.accepted) return { service: 'rpc', evidence: [], proof: 'an answer of ONC RPC' };
+  return {
+    service: 'glusterfs',
+    evidence: [['glusterfs.programs', 'GF-DUMP']],
+    proof: 'the call was accepted',
+  };
+}
+
+/** Length of the answer that a program is not here, with its record mark. */
+const notHereLength = 28;
+
+/** The first program that did not answer "not here"; the answers stand in the order of the questions. */
+function readRpcProgram(bytes: Buffer): BinaryService | null {
+  for (const [position, { program, name }] of rpcPrograms.entries()) {
+    const answer = bytes.subarray(position * notHereLength);
+    if (answer.length < 24 || !parseRpc(answer, 'tcp')) return null;
+    const unavailable = answer.readUInt32BE(12) === 0 && answer.length >= 28 && answer.readUInt32BE(24) === 1;
+    if (!unavailable)
+      return {
+        service: name,
+        evidence: [['rpc.program', name]],
+        proof: `program ${program} (${name}) answers`,
+      };
+  }
+  return null;
+}
+
+/** An answer to Read Device Identification (Modbus Application Protocol section 6.21), or the refusal to give one. */
+function readModbus(bytes: Buffer): BinaryService | null {
+  let proof: string | null = null;
+  for (let at = 0; at + 9 <= bytes.length && bytes.readUInt16BE(at + 2) === 0; ) {
+    const length = bytes.readUInt16BE(at + 4);
+    const code = bytes[at + 7] as number;
+    if (length < 3 || length > 254 || (code & 0x7f) !== 0x2b) return null;
+    proof ??=
+      code === 0x2b ? 'device identification' : `exception ${bytes[at + 8]} to Read Device Identification`;
+    const lines = code === 0x2b ? modbusObjects(bytes.subarray(at + 8, at + 6 + length)) : [];
+    if (lines.length > 0)
+      return {
+        service: 'modbus',
+        evidence: [['modbus.identity', lines.join('\n')]],
+        proof: lines.join(', '),
+      };
+    at += 6 + length;
+  }
+  return proof === null ? null : { service: 'modbus', evidence: [], proof };
+}
+
+const modbusNames = ['vendor', 'product_code', 'revision', 'url', 'product', 'model', 'application'];
+
+/** Behind kind, code, conformity, more and next stands the number of objects: id, length, text. */
+function modbusObjects(body: Buffer): string[] {
+  const lines: string[] = [];
+  let at = 6;
+  for (let left = Math.min(body[5] ?? 0, 16); left > 0 && at + 2 <= body.length; left--) {
+    const size = body[at + 1] as number;
+    const text = body
+      .toString('latin1', at + 2, at + 2 + size)
+      .replace(/[^\x20-\x7e]+/g, ' ')
+      .trim();
+    const name = modbusNames[body[at] as number];
+    if (name && text !== '') lines.push(`${name}: ${text}`);
+    at += 2 + size;
+  }
+  return lines;
 }
 
 function readX11(bytes: Buffer): BinaryService | null {
@@ -85,18 +187,98 @@ function readX11(bytes: Buffer): BinaryService | null {
   const proof = record.admitted
     ? `X${record.version}: admitted by ${record.text}`
     : `X${record.version}: ${record.text}`;
-  return { service: 'x11', evidence: record.admitted ? [['x11.vendor', record.text]] : [], proof };
+  const evidence: BinaryService['evidence'] = record.admitted ? [['x11.vendor', record.text]] : [];
+  if (record.release !== null) evidence.push(['x11.server', `${record.text} ${record.release}`]);
+  return { service: 'x11', evidence, proof };
 }
 
 /** Recognises the answer to a question over UDP; the question's name says what was asked. */
 export function parseDatagramService(bytes: Buffer, probe: string): BinaryService | null {
-  const snmp = probe.startsWith('snmp') ? parseSnmp(bytes) : null;
-  if (snmp) {
-    const evidence: BinaryService['evidence'] = snmp.text === null ? [] : [['snmp.sysdescr', snmp.text]];
-    return { service: 'snmp', evidence, proof: snmp.text ?? `SNMP version ${snmp.version}` };
-  }
-  const ntp = probe.startsWith('ntp') ? parseNtp(bytes) : null;
-  if (!ntp) return null;
-  const proof = ntp.kind === 'time' ? `NTP, stratum ${ntp.stratum}` : `NTP, list of ${ntp.clients} clients`;
+  if (probe.startsWith('snmp')) return readSnmp(bytes);
+  if (probe.startsWith('ntp')) return readNtp(bytes);
+  const service = /^udp-([a-z][a-z0-9-]*?)(?:-\d)?$/.exec(probe)?.[1] ?? '';
+  return Object.hasOwn(datagramReaders, service) ? (datagramReaders[service]?.(bytes) ?? null) : null;
+}
+
+const datagramReaders: Readonly<Record<string, (bytes: Buffer) => BinaryService | null>> = {
+  coap: readCoap,
+  dtls: readDtls,
+  ipmi: readIpmi,
+  isakmp: readIke,
+  kerberos: (bytes) => parseNetworkService(bytes, 'udp-kerberos'),
+  l2tp: readL2tp,
+  ldap: (bytes) => parseNetworkService(bytes, 'ldap'),
+  mdns: readMulticastDns,
+  'ms-sql-m': readSqlBrowser,
+  mumble: readMumblePing,
+  'netbios-ns': readNodeStatus,
+  openvpn: (bytes) => readOpenVpn(bytes, 'udp'),
+  quic: readQuic,
+  snmp: readSnmp,
+  ssdp: readSsdp,
+  stun: readStun,
+  'ws-discovery': readWsDiscovery,
+  xdmcp: readXdmcp,
+};
+
+function readSnmp(bytes: Buffer): BinaryService | null {
+  const record = parseSnmp(bytes);
+  if (!record) return readSnmpReport(bytes);
+  const { text, objectId, name } = record;
+  const evidence: BinaryService['evidence'] = [];
+  if (text !== null) evidence.push(['snmp.sysdescr', text]);
+  if (name) evidence.push(['snmp.sysname', name]);
+  if (objectId !== null) evidence.push(['snmp.sysobjectid', objectId]);
+  const maker = objectId === null ? null : enterpriseOfObject(objectId);
+  if (maker !== null) evidence.push(makerEvidence(maker));
+  return { service: 'snmp', evidence, proof: text ?? `SNMP version ${record.version}` };
+}
+
+/** Makers of agents and systems say nothing of the device. */
+const agentMakers: ReadonlySet<string> = new Set([
+  'Net-SNMP',
+  'UCD-SNMP',
+  'bsnmpd',
+  'Microsoft',
+  'OpenBSD',
+  'VyOS',
+]);
+
+function makerEvidence(maker: string): [key: string, text: string] {
+  return [agentMakers.has(maker) ? 'snmp.agent' : 'snmp.vendor', maker];
+}
+
+function readSnmpReport(bytes: Buffer): BinaryService | null {
+  const report = parseSnmpReport(bytes);
+  if (!report) return null;
+  const evidence: BinaryService['evidence'] = [['snmp.engine', report.engine]];
+  const maker = enterpriseName(report.enterprise);
+  if (maker !== null) evidence.push(makerEvidence(maker));
+  if (report.mac !== null) evidence.push(['snmp.mac', report.mac]);
+  const proof = `SNMP version 3, engine ${report.engine}${maker === null ? '' : ` of ${maker}`}`;
+  return { service: 'snmp', evidence, proof };
+}
+
+function readNtp(bytes: Buffer): BinaryService | null {
+  const record = parseNtp(bytes);
+  if (!record) return null;
+  const { kind, variables, stratum, clients } = record;
+  if (variables !== null)
+    return { service: 'ntp', evidence: [['ntp.variables', variables]], proof: variables };
+  const proof = kind === 'time' ? `NTP, stratum ${stratum}` : `NTP, list of ${clients} clients`;
   return { service: 'ntp', evidence: [], proof };
+}
+
+function readIpmi(bytes: Buffer): BinaryService | null {
+  const record = parseIpmi(bytes);
+  if (!record) return null;
+  const { kind, version2, enterprise, methods, anonymous } = record;
+  const maker = enterprise === 4542 ? null : enterpriseName(enterprise);
+  const evidence: BinaryService['evidence'] = [];
+  if (version2 !== null) evidence.push(['ipmi.version', version2 ? '2.0' : '1.5']);
+  if (methods.length > 0) evidence.push(['ipmi.methods', methods.join(' ')]);
+  if (anonymous.length > 0) evidence.push(['ipmi.anonymous', anonymous.join(', ')]);
+  if (maker !== null) evidence.push(['ipmi.vendor', maker]);
+  const told = evidence.map(([key, text]) => `${key.slice(5)}: ${text}`).join(', ');
+  return { service: 'ipmi', evidence, proof: told || (kind === 'pong' ? 'RMCP presence pong' : 'IPMI') };
 }

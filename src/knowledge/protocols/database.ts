@@ -77,8 +77,11 @@ function parseErrorResponse(message: Buffer): DatabaseRecord | null {
   }
   const severity = fields.get('S');
   if (!severity || !/^[0-9A-Z]{5}$/.test(fields.get('C') ?? '')) return null;
-  return {
-    service: 'postgresql',
-    evidence: [['postgresql.error', `${fields.get('C')} ${fields.get('M') ?? ''}`]],
-  };
+  const text = `${fields.get('C')} ${fields.get('M') ?? ''}`;
+  // The server itself always tells the file and routine of its source; poolers and proxies have no routine to tell.
+  const [file = '', routine] = [fields.get('F'), fields.get('R')];
+  if (routine === undefined) return { service: 'postgresql', evidence: [['postgresql.refusal', text]] };
+  const evidence: DatabaseRecord['evidence'] = [['postgresql.error', text]];
+  if (file.endsWith('.go')) evidence.push(['postgresql.source', file]);
+  return { service: 'postgresql', evidence };
 }

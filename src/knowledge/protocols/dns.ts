@@ -12,6 +12,8 @@ export interface DnsRecord {
   rcode: number;
   /** The server says that it asks other servers for whoever asked (RA, RFC 1035, 4.1.1). */
   recursion: boolean;
+  /** The text stands in a zone of its own, whose name server is itself: BIND keeps it so, whatever the text is. */
+  ownZone: boolean;
 }
 
 /** Recognises a DNS answer (RFC 1035, 4), over TCP with its two bytes of length before it; null = not DNS. */
@@ -28,8 +30,12 @@ export function parseDns(bytes: Buffer, protocol: 'tcp' | 'udp'): DnsRecord | nu
     version: firstText(message, questions, Math.min(answers, recordLimit)),
     rcode: flags & 0x0f,
     recursion: (flags & 0x0080) !== 0,
+    ownZone: answers === 1 && message.readUInt16BE(8) === 1 && message.includes(ownNameServer),
   };
 }
+
+/** A name server of class CHAOS, called as the question is. */
+const ownNameServer = Buffer.from('c00c00020003000000000002c00c', 'hex');
 
 function framed(bytes: Buffer): Buffer | null {
   if (bytes.length < 2 + headerLength) return null;

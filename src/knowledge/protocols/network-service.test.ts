@@ -120,7 +120,7 @@ const answers: [probe: string, bytes: Buffer, expected: Pick<BinaryService, 'ser
   ],
   [
     'kafka',
-    hex('0000000e 504f5254 0000 00000001 0012 0000 0003'),
+    hex('0000000e 0000504f 0000 00000001 0012 0000 0003'),
     { service: 'kafka', evidence: [['kafka.calls', '1']] },
   ],
   ['kerberos', kerberosError, { service: 'kerberos', evidence: [['kerberos.realm', 'EXAMPLE.ORG']] }],

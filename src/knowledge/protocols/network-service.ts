@@ -9,12 +9,14 @@ const entryLimit = 64;
 export function parseNetworkService(bytes: Buffer, probe: string): BinaryService | null {
   return (
     readSmbSession(bytes) ??
+    readCredSsp(bytes) ??
     readTds(bytes) ??
     readTns(bytes) ??
     readLdap(bytes) ??
     (probe === 'cassandra' ? readCassandra(bytes) : null) ??
     (probe === 'kafka' ? readKafka(bytes) : null) ??
-    (probe === 'kerberos' ? readKerberos(bytes) : null) ??
+    (probe === 'kerberos' || isKerberosError(bytes) ? readKerberos(bytes, 4) : null) ??
+    (probe === 'udp-kerberos' ? readKerberos(bytes, 0) : null) ??
     (probe === 'msrpc' ? readDceRpc(bytes) : null) ??
     (probe === 'firebird' ? readFirebird(bytes) : null) ??
     (probe === 'gearman' ? readGearman(bytes) : null)
@@ -149,7 +151,7 @@ function readCassandra(bytes: Buffer): BinaryService | null {
 
 /** The answer carries our id, an error code and a list of calls with their lowest and highest version. */
 function readKafka(bytes: Buffer): BinaryService | null {
-  if (bytes.length < 14 || bytes.toString('latin1', 4, 8) !== 'PORT') return null;
+  if (bytes.length < 14 || bytes.toString('latin1', 4, 8) !== '\0\0PO') return null;
   const [error, count] = [bytes.readInt16BE(8), bytes.readUInt32BE(10)];
   if ((error !== 0 && error !== 35) || count > 500) return null;
   return {
@@ -159,19 +161,43 @@ function readKafka(bytes: Buffer): BinaryService | null {
   };
 }
 
-/** KRB-ERROR or AS-REP behind 32 bits of length (RFC 4120 sections 5.4.2 and 5.9.1). */
-function readKerberos(bytes: Buffer): BinaryService | null {
-  const message = berElement(bytes, 4);
+/** KRB-ERROR of version 5, whole and behind its length: servers answer so to whatever they do not understand. */
+function isKerberosError(bytes: Buffer): boolean {
+  if (bytes.length < 16 || bytes.readUInt32BE(0) !== bytes.length - 4 || bytes[4] !== 0x7e) return false;
+  const inner = berElement(bytes, 4);
+  const list = inner && berElement(inner.body, 0);
+  return list?.tag === 0x30 && list.body.toString('hex', 0, 10) === 'a003020105a10302011e';
+}
+
+/**
+ * KRB-ERROR or AS-REP (RFC 4120 sections 5.4.2 and 5.9.1), over TCP behind 32 bits of length: the realm, unless it is
+ * the one that was asked for, the error and its text.
+ */
+function readKerberos(bytes: Buffer, at: number): BinaryService | null {
+  const message = berElement(bytes, at);
   if (!message || (message.tag !== 0x7e && message.tag !== 0x6b)) return null;
   const fields = berElements(berElement(message.body, 0)?.body ?? Buffer.alloc(0));
-  const realm = fields.find(({ tag }) => tag === 0xa9);
-  const name = realm && berElement(realm.body, 0)?.body.toString('latin1', 0, 128);
-  const text = name && /^[\x20-\x7e]+$/.test(name) && name !== 'PORTOLAN.INVALID' ? name : null;
-  return {
-    service: 'kerberos',
-    evidence: text === null ? [] : [['kerberos.realm', text]],
-    proof: text === null ? 'an answer of Kerberos 5' : `realm ${text}`,
+  const inner = (tag: number) => {
+    const field = fields.find((each) => each.tag === tag);
+    return field ? (berElement(field.body, 0)?.body ?? null) : null;
   };
+  const name = inner(0xa9)?.toString('latin1', 0, 128) ?? '';
+  const realm = /^[\x20-\x7e]+$/.test(name) && name !== 'PORTOLAN.INVALID' ? name : null;
+  const evidence: BinaryService['evidence'] = realm === null ? [] : [['kerberos.realm', realm]];
+  const code = message.tag === 0x7e ? inner(0xa6) : null;
+  if (code && code.length > 0 && code.length <= 4) {
+    const text =
+      inner(0xab)
+        ?.toString('latin1', 0, 256)
+        .replace(/[^\x20-\x7e]+/g, ' ')
+        .trim() ?? '';
+    evidence.push(['kerberos.error', `${code.readUIntBE(0, code.length)} ${text}`.trim()]);
+  }
+  const proof = evidence.map(([key, text]) => `${key.slice(9)} ${text}`).join(', ');
+  // The server of passwords names itself as the one that was asked.
+  const isPassword = inner(0xaa)?.includes('changepw') ?? false;
+  const service = isPassword ? 'kpasswd' : 'kerberos';
+  return { service, evidence, proof: proof || 'an answer of Kerberos 5' };
 }
 
 const bindAck = 12;
@@ -223,11 +249,34 @@ function readSmbSession(bytes: Buffer): BinaryService | null {
   const challenge = at === -1 ? Buffer.alloc(0) : message.subarray(at);
   if (challenge.length < 56)
     return { service: 'smb', evidence, proof: `SMB dialect ${dialect ?? 'unknown'}` };
-  const version = `${challenge[48]}.${challenge[49]}.${challenge.readUInt16LE(50)}`;
-  evidence.push(['ntlm.version', version]);
+  evidence.push(...challengeEvidence(challenge));
+  return { service: 'smb', evidence, proof: `NTLM challenge: version ${versionOfChallenge(challenge)}` };
+}
+
+function versionOfChallenge(challenge: Buffer): string {
+  return `${challenge[48]}.${challenge[49]}.${challenge.readUInt16LE(50)}`;
+}
+
+/** @param challenge 56 bytes at least */
+function challengeEvidence(challenge: Buffer): BinaryService['evidence'] {
   const names = targetNames(challenge);
+  const evidence: BinaryService['evidence'] = [['ntlm.version', versionOfChallenge(challenge)]];
   if (names !== '') evidence.push(['ntlm.names', names]);
-  return { service: 'smb', evidence, proof: `NTLM challenge: version ${version}` };
+  return evidence;
+}
+
+/** A connection confirm of RDP and, behind it, the challenge of NTLM in a TSRequest (MS-CSSP section 2.2.1). */
+function readCredSsp(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 19 + 56 || bytes[0] !== 3 || bytes[5] !== 0xd0 || bytes[19] !== 0x30) return null;
+  const at = bytes.indexOf('NTLMSSP\0\x02\0\0\0', 19, 'latin1');
+  const challenge = at === -1 ? Buffer.alloc(0) : bytes.subarray(at);
+  if (challenge.length < 56) return null;
+  const proof = `NTLM challenge: version ${versionOfChallenge(challenge)}`;
+  const evidence = challengeEvidence(challenge).map(([key, text]): [string, string] => [
+    key === 'ntlm.version' ? 'rdp.build' : key,
+    text,
+  ]);
+  return { service: 'rdp', evidence, proof };
 }
 
 /** The answer to `version` means this server only where it was asked. */

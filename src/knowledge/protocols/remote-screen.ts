@@ -72,6 +72,8 @@ export interface X11Record {
   version: string;
   /** Vendor of the server, or why it refused. */
   text: string;
+  /** Of a server of X.Org, as its makers write it: `21.1.7`, before that `1.20.13`; null = not told. */
+  release: string | null;
 }
 
 /** null = not X11. */
@@ -84,9 +86,18 @@ export function parseX11(bytes: Buffer): X11Record | null {
   if (status === 1) {
     if (bytes.length < 40 || size < 32) return null;
     const vendor = bytes.toString('latin1', 40, 40 + Math.min(bytes.readUInt16LE(24), textLimit));
-    return { admitted: true, version, text: vendor };
+    return { admitted: true, version, text: vendor, release: xorgRelease(vendor, bytes.readUInt32LE(8)) };
   }
   const length = status === 0 ? (bytes[1] as number) : size;
   const reason = bytes.toString('latin1', 8, 8 + Math.min(length, textLimit)).replace(/\0+$/, '');
-  return { admitted: false, version, text: reason.trim() };
+  return { admitted: false, version, text: reason.trim(), release: null };
+}
+
+/** One decimal digit of 10^7, two of 10^5, two of 10^3, three; since the 21st the leading 1 is left out. */
+function xorgRelease(vendor: string, number: number): string | null {
+  if (!/X\.Org/.test(vendor) || number < 10_000_000 || number >= 30_000_000) return null;
+  const major = Math.floor(number / 10_000_000);
+  const minor = Math.floor(number / 100_000) % 100;
+  const patch = Math.floor(number / 1000) % 100;
+  return minor >= 21 ? `${minor}.${patch}.${number % 1000}` : `${major}.${minor}.${patch}`;
 }

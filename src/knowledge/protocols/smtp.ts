@@ -18,6 +18,10 @@ export interface SmtpFacts {
 
 export interface SmtpRecord {
   facts: SmtpFacts;
+  /** It delivers into mailboxes (RFC 2033): knows LHLO, or says so. */
+  lmtp?: true;
+  /** What it answered to HELP after its extensions, or why not. */
+  help?: string;
   truncated: boolean;
 }
 
@@ -33,7 +37,14 @@ export function parseSmtp(bytes: Buffer): SmtpRecord | null {
   };
   const ehlo = replies.slice(1).find((reply) => reply.code === 250 && reply.lines.length > 1);
   if (ehlo) Object.assign(facts, readExtensions(ehlo));
-  return { facts, truncated: replies.some((reply) => !reply.complete) };
+  const help = replies.slice(2).find(({ code }) => code === 211 || code === 214 || code >= 500);
+  const refused = replies[1] !== undefined && replies[1].code >= 500;
+  return {
+    facts,
+    ...(/\bLMTP\b/.test(facts.greeting) || (refused && ehlo) ? { lmtp: true } : {}),
+    ...(help && ehlo === replies[1] ? { help: help.lines.join('\n') } : {}),
+    truncated: replies.some((reply) => !reply.complete),
+  };
 }
 
 /**

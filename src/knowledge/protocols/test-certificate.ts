@@ -56,6 +56,8 @@ export function certificateDer(options: {
   /** DNS names (subjectAltName). */
   sans?: string[];
   signed?: boolean;
+  /** Another public key than the usual one (SubjectPublicKeyInfo). */
+  publicKey?: Buffer;
 }): Buffer {
   const name = (text: string) => sequence(element(0x31, sequence(oid(0x55, 4, 3), utf8(text))));
   const body = sequence(
@@ -65,7 +67,7 @@ export function certificateDer(options: {
     name(options.issuer ?? options.commonName),
     sequence(time(options.notBefore ?? '250101000000Z'), time(options.notAfter ?? '350101000000Z')),
     name(options.commonName),
-    sequence(p256, element(0x03, Buffer.from([0]), point)),
+    options.publicKey ?? sequence(p256, element(0x03, Buffer.from([0]), point)),
     alternativeNames(options.sans ?? []),
   );
   const integer = element(0x02, Buffer.from([1]));

@@ -79,6 +79,7 @@ export const certificateSignatures: readonly Signature[] = [
     pattern: String.raw`O=Fortinet(?:,|$).*CN=FG|CN=FortiGate`,
     product: 'FortiGate',
     vendor: 'fortinet',
+    cpe: { part: 'o', vendor: 'fortinet', product: 'fortios' },
     certainty: 0.85,
     examples: [{ text: 'C=US, O=Fortinet, OU=FortiGate, CN=FortiGate', version: null }],
   },

@@ -107,7 +107,8 @@ export const databaseSignatures: readonly Signature[] = [
     product: 'PostgreSQL',
     vendor: 'postgresql',
     cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
-    certainty: 0.85,
+    // Poolers and other databases with this protocol ask alike.
+    certainty: 0.75,
     examples: [{ text: 'authentication request 10', version: null }],
   },
   {

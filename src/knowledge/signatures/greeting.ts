@@ -285,9 +285,9 @@ export const greetingSignatures: readonly Signature[] = [
     'ftp.linux-ftpd',
     'netkit ftpd',
     'netkit',
-    'FTP server \\(Version <v>/OpenBSD/Linux-ftpd-',
+    'FTP server \\(Version [\\d.]+/OpenBSD/Linux-ftpd-<v>',
     'host.example FTP server (Version 6.4/OpenBSD/Linux-ftpd-0.17) ready.',
-    '6.4',
+    '0.17',
     { os: { family: 'linux' } },
   ),
   ftp(

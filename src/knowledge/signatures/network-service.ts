@@ -681,7 +681,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     'telnet.cisco',
     'Cisco telnet',
     'cisco',
-    String.raw`\r\nUser Access Verification\r\n`,
+    String.raw`^(?:[\xff][\xfb-\xfe](?s:.))*[\r\n]*User Access Verification\r\n`,
     '\xff\xfb\x01\r\n\r\nUser Access Verification\r\n\r\nUsername: ',
     null,
     { os: { family: 'ios' }, hardware: { type: 'router', vendor: 'Cisco' } },

@@ -5,10 +5,131 @@ const server = rows('http', 'http.header.server');
 const proxy = rows('http-proxy', 'http.header.server');
 const via = rows('http', 'http.header.via', 0.8);
 const body = rows('http', 'http.body', 0.85);
+const page = rows('http', 'http.body', 0.85);
 const windows = { os: { family: 'windows' } };
 
 /** Web servers, application servers and proxies that name themselves in a header or on an error page. */
 export const webServerSignatures: readonly Signature[] = [
+  // Servers, proxies and libraries of smaller fame
+  server(
+    'http.weborf',
+    'Weborf',
+    'weborf_project:weborf',
+    '^[Ww]eborf(?:/<v>)?',
+    'weborf/0.19 (GNU/Linux)',
+    '0.19',
+  ),
+  server('http.rclone', 'rclone', 'rclone:rclone', '^rclone/v?<v>', 'rclone/v1.60.1-DEV', '1.60.1'),
+  proxy('http.mitmproxy', 'mitmproxy', 'mitmproxy:mitmproxy', '^mitmproxy <v>', 'mitmproxy 8.1.1', '8.1.1'),
+  server(
+    'http.websockify',
+    'websockify',
+    'novnc:websockify',
+    '^WebSockify(?: |$)',
+    'WebSockify Python/3.11.2',
+  ),
+  server('http.webdis', 'Webdis', 'webdis', '^Webdis', 'Webdis'),
+  server('http.darkstat', 'darkstat', 'unix4lyfe:darkstat', '^darkstat/<v>', 'darkstat/3.0.719', '3.0.719'),
+  server('http.nzbget', 'NZBGet', 'nzbget:nzbget', '^nzbget-<v>', 'nzbget-21.0', '21.0'),
+  server('http.icinga', 'Icinga', 'icinga:icinga', '^Icinga/[rv]?<v>', 'Icinga/r2.13.6-1', '2.13.6'),
+  server(
+    'http.perl-daemon',
+    'HTTP::Daemon',
+    'http::daemon_project',
+    '^libwww-perl-daemon(?:/<v>)?',
+    'libwww-perl-daemon/6.16',
+    '6.16',
+    {
+      vendor: 'http::daemon_project',
+      cpe: { part: 'a', vendor: 'http::daemon_project', product: 'http::daemon', version: '{version}' },
+    },
+  ),
+  server(
+    'http.apt-cacher-ng',
+    'Apt-Cacher NG',
+    'apt-cacher-ng_project:apt-cacher-ng',
+    '^Debian Apt-Cacher NG/<v>',
+    'Debian Apt-Cacher NG/3.7.4',
+    '3.7.4',
+  ),
+  server('http.approx', 'approx', 'approx', '^approx/<v>', 'approx/5.12', '5.12'),
+  server(
+    'http.bozohttpd',
+    'bozohttpd',
+    'eterna:bozohttpd',
+    '^bozohttpd/<v>',
+    'bozohttpd/20220517',
+    '20220517',
+  ),
+  server('http.darkhttpd', 'darkhttpd', 'unix4lyfe:darkhttpd', '^darkhttpd/<v>', 'darkhttpd/1.14', '1.14'),
+  server('http.merecat', 'Merecat', 'troglobit:merecat', '^merecat/<v>', 'merecat/2.32', '2.32'),
+  server('http.publicfile', 'publicfile', 'publicfile', '^publicfile$', 'publicfile'),
+  server('http.fnord', 'fnord', 'fnord', '^fnord(?:/<v>)?', 'fnord/1.11', '1.11'),
+  server('http.gatling', 'gatling', 'gatling', '^[Gg]atling(?:/<v>)?', 'Gatling/0.15', '0.15'),
+  server('http.klone', 'KLone', 'koanlogic:klone', '^KLone/<v>', 'KLone/3.3.1', '3.3.1'),
+  server('http.shttpd', 'SHTTPD', 'shttpd:shttpd', '^SHTTPD(?: <v>)?', 'SHTTPD 1.42', '1.42'),
+  server('http.http-kit', 'http-kit', 'http-kit', '^http-kit$', 'http-kit'),
+  server('http.ktor', 'Ktor', 'jetbrains:ktor', '^Ktor/<v>', 'Ktor/2.3.1', '2.3.1'),
+  server('http.zope-zserver', 'ZServer', 'zope:zope', '^ZServer/<v>', 'ZServer/1.1', null, {
+    version: '',
+    cpe: { part: 'a', vendor: 'zope', product: 'zope' },
+  }),
+  server('http.rocket', 'Rocket', 'rocket', '^Rocket$', 'Rocket'),
+  server('http.actix', 'Actix', 'actix:actix-web', '^actix(?:-web)?(?:/<v>)?$', 'actix-web/4.3.1', '4.3.1'),
+  server('http.drogon', 'Drogon', 'drogon', '^drogon/<v>', 'drogon/1.8.4', '1.8.4'),
+  server('http.crow', 'Crow', 'crowcpp:crow', '^Crow/(?:master|<v>)', 'Crow/1.0', '1.0'),
+  server('http.beast', 'Boost.Beast', 'boost:beast', '^Boost\\.Beast/\\d', 'Boost.Beast/318'),
+  server('http.oatpp', 'Oat++', 'oatpp:oat++', '^oatpp/<v>', 'oatpp/1.3.0', '1.3.0'),
+  server(
+    'http.pve-api',
+    'Proxmox VE',
+    'proxmox:virtual_environment',
+    '^pve-api-daemon/',
+    'pve-api-daemon/3.0',
+  ),
+  proxy('http.burp', 'Burp Suite', 'portswigger:burp_suite', '^Burp', 'Burp Suite Professional', null, {
+    source: 'http.title',
+  }),
+  proxy(
+    'http.zap',
+    'ZAP',
+    'zaproxy:zaproxy',
+    '^Welcome to (?:the )?(?:OWASP )?ZAP',
+    'Welcome to the OWASP ZAP',
+    null,
+    {
+      source: 'http.title',
+      certainty: 0.85,
+    },
+  ),
+  // Where its version is hidden an application runs in it that says more.
+  server('http.twisted-bare', 'TwistedWeb', 'twisted:twisted', '^TwistedWeb$', 'TwistedWeb', null, {
+    certainty: 0.6,
+  }),
+  // Error pages that only one of them writes
+  page(
+    'http.haproxy-error',
+    'HAProxy',
+    'haproxy:haproxy',
+    "<html><body><h1>\\d{3} [A-Z][A-Za-z ]+</h1>\n(?:Your browser sent an invalid request\\.|Request forbidden by administrative rules\\.|Your browser didn't send a complete request in time\\.|The server returned an invalid or incomplete response\\.|No server is available to handle this request\\.|The server didn't respond in time\\.)\n</body></html>",
+    '<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n',
+  ),
+  page(
+    'http.busybox-error',
+    'BusyBox httpd',
+    'busybox:busybox',
+    '^<HTML><HEAD><TITLE>\\d{3} [A-Za-z ]+</TITLE></HEAD>\n<BODY><H1>\\d{3} [A-Za-z ]+</H1>\n[A-Z][A-Za-z ]+\n</BODY></HTML>',
+    '<HTML><HEAD><TITLE>404 Not Found</TITLE></HEAD>\n<BODY><H1>404 Not Found</H1>\nThe requested URL was not found\n</BODY></HTML>\n',
+  ),
+  page(
+    'http.civetweb-error',
+    'CivetWeb',
+    'civetweb_project:civetweb',
+    '^Error \\d{3}: [A-Z][A-Za-z ]+\n(?:Not found|Bad request|Bad HTTP version: )',
+    'Error 404: Not Found\nNot found',
+    null,
+    { certainty: 0.75 },
+  ),
   server(
     'http.hiawatha',
     'Hiawatha',
@@ -428,9 +549,11 @@ export const webServerSignatures: readonly Signature[] = [
   proxy(
     'http.mikrotik-proxy',
     'MikroTik HttpProxy',
-    'mikrotik:routeros',
+    'mikrotik',
     '^Mikrotik HttpProxy',
     'Mikrotik HttpProxy',
+    null,
+    { cpe: { part: 'o', vendor: 'mikrotik', product: 'routeros' } },
   ),
   via('http.wwwoffle', 'WWWOFFLE', 'wwwoffle', 'WWWOFFLE', '1.1 host:8080 (WWWOFFLE-2.9j)'),
   body(

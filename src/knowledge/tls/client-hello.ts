@@ -11,9 +11,11 @@ const hangingTo = 511;
 
 const extension = {
   serverName: 0,
+  status: 5,
   supportedGroups: 10,
   pointFormats: 11,
   signatureAlgorithms: 13,
+  heartbeat: 15,
   alpn: 16,
   padding: 21,
   extendedMasterSecret: 23,
@@ -49,6 +51,10 @@ export interface HelloOffer {
   compression: boolean;
   /** False = as bare as clients of the nineties. SSL 3.0 has none. */
   extensions: boolean;
+  /** Say that the server may send heartbeats (RFC 6520), up to TLS 1.2. */
+  heartbeat?: boolean;
+  /** Ask for the status of the certificate by OCSP (RFC 6066, 8). */
+  status?: boolean;
   /** 64 bytes: the random of the client, then what serves as key or session id. Nothing is encrypted with them. */
   random: Uint8Array;
 }
@@ -100,7 +106,10 @@ function extensionsOf(offer: HelloOffer): Buffer[] {
   if (version === 'TLSv1.2' || version === 'TLSv1.3') {
     parts.push(entry(extension.signatureAlgorithms, vector16(...signatureSchemes.map(uint16))));
   }
-  return version === 'TLSv1.3' ? [...parts, ...keysOf13(offer)] : [...parts, ...repairsOf12()];
+  if (offer.status) parts.push(entry(extension.status, Buffer.from([1, 0, 0, 0, 0])));
+  if (version === 'TLSv1.3') return [...parts, ...keysOf13(offer)];
+  if (offer.heartbeat) parts.push(entry(extension.heartbeat, Buffer.from([1])));
+  return [...parts, ...repairsOf12()];
 }
 
 /** The extensions that mend what TLS up to 1.2 got wrong, and session tickets (RFC 5746, 7627, 5077). */

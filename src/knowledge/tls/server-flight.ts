@@ -7,6 +7,9 @@ const handshakeLimit = 256 * 1024;
 const certificateLimit = 16;
 const extensionLimit = 64;
 
+/** How the random ends when a server of TLS 1.3 was asked for less (RFC 8446, 4.1.3); the last byte says for what. */
+const downgradeMark = Buffer.from('444f574e475244', 'hex');
+
 /** The random of a ServerHello that is a HelloRetryRequest (RFC 8446, 4.1.3). */
 const retryRandom = Buffer.from('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c', 'hex');
 
@@ -20,6 +23,8 @@ export interface ServerHello {
   extensions: ReadonlyMap<number, Buffer>;
   /** TLS 1.3: the server wants another key; suite and group are named all the same. */
   retry: boolean;
+  /** The server says, under its signature, that it speaks a newer version than this one. */
+  marked: boolean;
 }
 
 /** What the server brought for the key exchange. */
@@ -152,6 +157,7 @@ export function readServerHello(body: Buffer): ServerHello | null {
     compression: body[at + 2] as number,
     extensions,
     retry: body.subarray(2, 34).equals(retryRandom),
+    marked: body.subarray(26, 33).equals(downgradeMark) && (body[33] as number) <= 1,
   };
 }
 

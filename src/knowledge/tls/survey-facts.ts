@@ -1,7 +1,9 @@
-import type { TlsSurvey } from '../../domain/banner.ts';
+import type { TlsSurvey, TlsTraits } from '../../domain/banner.ts';
 
 /** What a survey adds to the facts of a TLS server; null = not found out, or without meaning for this server. */
-export interface SurveyFacts extends Omit<TlsSurvey, 'handshakes' | 'complete' | 'other_chains'> {
+export interface SurveyFacts
+  extends Omit<TlsSurvey, 'handshakes' | 'complete' | 'other_chains' | 'traits'>,
+    Partial<TlsTraits> {
   /** The versions that are accepted, the oldest first. */
   versions: string[];
   /** The suites of all versions, each once. */
@@ -11,9 +13,11 @@ export interface SurveyFacts extends Omit<TlsSurvey, 'handshakes' | 'complete' |
 }
 
 export function surveyFacts(survey: TlsSurvey, alpn: string | null): SurveyFacts {
-  const { handshakes: _count, complete, other_chains: _chains, accepted, alpn_protocols, ...facts } = survey;
+  const { handshakes: _count, complete, other_chains: _chains, traits, ...others } = survey;
+  const { accepted, alpn_protocols, ...facts } = others;
   return {
     ...facts,
+    ...traits,
     versions: accepted.map(({ version }) => version),
     suites: [...new Set(accepted.flatMap(({ suites }) => suites))],
     accepted,

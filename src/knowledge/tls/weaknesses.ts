@@ -25,7 +25,7 @@ const texts = {
   'tls-sslv2': {
     title: 'SSL 2.0 is accepted',
     severity: 'high',
-    remediation: `${useModern} Whoever shares the key of this server with another one has to turn SSL 2.0 off there too.`,
+    remediation: `${useModern} Whoever shares the key of this server with another one has to turn SSL 2.0 off there too (DROWN).`,
     references: [rfc(6176), cve('CVE-2016-0800')],
   },
   'tls-sslv3': {
@@ -33,6 +33,12 @@ const texts = {
     severity: 'high',
     remediation: `${useModern} SSL 3.0 gives away encrypted content piece by piece (POODLE).`,
     references: [rfc(7568), cve('CVE-2014-3566')],
+  },
+  'tls-poodle': {
+    title: 'SSL 3.0 with CBC gives content away (POODLE)',
+    severity: 'medium',
+    remediation: useModern,
+    references: [cve('CVE-2014-3566')],
   },
   'tls-v1-0': {
     title: 'TLS 1.0 is accepted',
@@ -51,6 +57,12 @@ const texts = {
     severity: 'low',
     remediation: 'Accept TLS 1.3 only, as the settings of this check demand.',
     references: [rfc(9325)],
+  },
+  'tls-no-v1-3': {
+    title: 'TLS 1.3 is not accepted',
+    severity: 'low',
+    remediation: 'Turn TLS 1.3 on, or update the TLS library to one that has it.',
+    references: ['https://doi.org/10.6028/NIST.SP.800-52r2', rfc(8446)],
   },
   'tls-null': {
     title: 'Suites without encryption are accepted',
@@ -149,6 +161,27 @@ const texts = {
     remediation: 'Update the TLS library to one with secure renegotiation, or turn renegotiation off.',
     references: [rfc(5746), cve('CVE-2009-3555')],
   },
+  'tls-client-renegotiation': {
+    title: 'Clients may begin handshakes anew inside a connection',
+    severity: 'low',
+    remediation:
+      'Turn renegotiation by clients off: each one costs the server far more work than the client, and TLS 1.3 has none.',
+    references: [cve('CVE-2011-1473')],
+  },
+  'tls-heartbleed': {
+    title: 'The server gives its memory away (Heartbleed)',
+    severity: 'critical',
+    remediation:
+      'Update the TLS library at once; then replace keys, certificates and passwords, as they may be known to others.',
+    references: [cve('CVE-2014-0160'), rfc(6520)],
+  },
+  'tls-robot': {
+    title: 'The server tells whether a secret is padded rightly (ROBOT)',
+    severity: 'high',
+    remediation:
+      'Update the TLS library or the device, and turn the suites with RSA key exchange (TLS_RSA_*) off: strangers can decrypt recorded connections and sign with the key of this server.',
+    references: ['https://robotattack.org/', cve('CVE-2017-13099')],
+  },
   'tls-no-fallback-scsv': {
     title: 'Forced downgrades are not noticed',
     severity: 'low',
@@ -179,6 +212,7 @@ export function tlsWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[
   const accepted = facts.accepted ?? [negotiated(facts)];
   return [
     ...versionWeaknesses(accepted, demands),
+    ...missingVersion(facts),
     ...suiteWeaknesses(accepted),
     ...secrecyWeaknesses(accepted, facts.accepted !== undefined),
     ...keyWeaknesses(facts, demands),
@@ -215,6 +249,15 @@ function versionWeaknesses(accepted: readonly TlsVersionSurvey[], { minTls }: Tl
   });
 }
 
+/** Only a survey to its end proves that something is missing. */
+function missingVersion({ accepted, survey }: KnownFacts): Weakness[] {
+  if (survey !== 'complete' || !accepted || accepted.some(({ version }) => version === 'TLSv1.3')) return [];
+  const newest = accepted.at(-1)?.version;
+  return newest
+    ? [found('tls-no-v1-3', { detected: newest, evidence: `the newest version is ${newest}` })]
+    : [];
+}
+
 const flawChecks: readonly (readonly [flaw: SuiteFlaw, id: CheckId])[] = [
   ['null', 'tls-null'],
   ['anonymous', 'tls-anonymous'],
@@ -231,15 +274,30 @@ const badFlaws: readonly SuiteFlaw[] = ['null', 'anonymous', 'export', 'rc4', 'd
 function suiteWeaknesses(accepted: readonly TlsVersionSurvey[]): Weakness[] {
   const weaknesses = flawChecks.flatMap(([flaw, id]) => {
     const names = suitesWith(accepted, (name) => suiteFlaws(name).includes(flaw));
-    return names.length === 0 ? [] : [found(id, proofOf(accepted, names))];
+    if (names.length === 0) return [];
+    const proof = proofOf(accepted, names);
+    return [
+      found(id, flaw === 'export' ? { ...proof, evidence: `${attacks(names)}${proof.evidence}` } : proof),
+    ];
   });
   const old = accepted.filter(({ version }) => version === 'SSLv3' || version === 'TLSv1.0');
   const oldCbc = suitesWith(old, (name) => suiteFlaws(name).includes('cbc'));
   if (oldCbc.length > 0) weaknesses.push(found('tls-beast', proofOf(old, oldCbc)));
+  const ssl3 = accepted.filter(({ version }) => version === 'SSLv3');
+  const ssl3Cbc = suitesWith(ssl3, (name) => suiteFlaws(name).includes('cbc'));
+  if (ssl3Cbc.length > 0) weaknesses.push(found('tls-poodle', proofOf(ssl3, ssl3Cbc)));
   const open = accepted.filter(({ order }) => order === 'client');
   const bad = suitesWith(open, (name) => suiteFlaws(name).some((flaw) => badFlaws.includes(flaw)));
   if (bad.length > 0) weaknesses.push(found('tls-client-cipher-order', proofOf(open, bad)));
   return weaknesses;
+}
+
+/** Which attacks the exchange of export suites allows. */
+function attacks(names: readonly string[]): string {
+  const freak = names.some((name) => name.startsWith('TLS_RSA_EXPORT')) ? ['FREAK'] : [];
+  const logjam = names.some((name) => name.startsWith('TLS_DHE_')) ? ['Logjam'] : [];
+  const both = [...freak, ...logjam].join(' and ');
+  return both === '' ? '' : `${both}: `;
 }
 
 /** SSL 2.0 has suites of its own, whose names say what they are. */
@@ -357,6 +415,21 @@ function handshakeWeaknesses(facts: KnownFacts): Weakness[] {
   if (facts.compression === true) says('tls-compression', 'the server chose compression by DEFLATE');
   if (facts.secure_renegotiation === false) {
     says('tls-insecure-renegotiation', 'the hello of the server has no renegotiation_info');
+  }
+  if (facts.client_renegotiation === true) {
+    says('tls-client-renegotiation', 'a second handshake that the client began inside a connection was made');
+  }
+  if (facts.heartbleed_bytes) {
+    says(
+      'tls-heartbleed',
+      `a heartbeat without content was answered with ${facts.heartbleed_bytes} bytes of memory`,
+    );
+  }
+  if (facts.padding_reactions?.length) {
+    says(
+      'tls-robot',
+      `reactions to secrets by what is wrong with them, twice the same: ${facts.padding_reactions.join('; ')}`,
+    );
   }
   if (facts.fallback_scsv === false) {
     says('tls-no-fallback-scsv', 'a handshake with TLS_FALLBACK_SCSV in an older version was accepted');

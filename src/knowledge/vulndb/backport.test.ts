@@ -111,7 +111,9 @@ describe('who built a program', () => {
     [seen('apache:http_server', '2.4.62', 'Unix'), { origin: 'upstream', distribution: null }],
     [seen('apache:http_server', '2.4.62', 'Win64'), { origin: 'upstream' }],
     [seen('mariadb:mariadb', '11.4.2', 'ubu2404'), { origin: 'upstream' }],
-    [seen('f5:nginx', '1.22.1'), { origin: 'unknown', distribution: null }],
+    [seen('f5:nginx', '1.21.6'), { origin: 'unknown', distribution: null, keptBy: [] }],
+    [seen('f5:nginx', '1.22.1'), { origin: 'shipped', distribution: null, keptBy: ['Debian 12'] }],
+    [seen('f5:nginx', '1.22.1', undefined, 'windows'), { origin: 'upstream', keptBy: [] }],
     [seen('f5:nginx', '1.22.1', undefined, 'linux debian 12'), { origin: 'presumed', release: '12' }],
     [seen('traefik:traefik', '2.0.0', undefined, 'linux debian 12'), { origin: 'unknown' }],
     [seen('f5:nginx', '1.22.1', undefined, 'windows'), { origin: 'upstream' }],
@@ -245,7 +247,7 @@ describe('what the distribution says', () => {
   });
 
   test('without a distribution there is nothing to say', () => {
-    const verdict = judgeBackport(readBuild(seen('f5:nginx', '1.22.1')), cve, source('debian 12 nginx -'));
+    const verdict = judgeBackport(readBuild(seen('f5:nginx', '1.21.6')), cve, source('debian 12 nginx -'));
     expect(verdict).toEqual({ status: 'unknown', note: null, fixed: null, exact: false });
   });
 

@@ -4,6 +4,7 @@ import { compareVersions, type Order } from '../versions.ts';
 import type { KnownSystem } from './applicability.ts';
 import type { CveSource, DistroFix } from './cve-record.ts';
 import { isVendorBuilt, packagesOf, releaseByVersion } from './packages.ts';
+import { releasesWith } from './shipped-versions.ts';
 
 /** What a fingerprint tells of who built the program. */
 export interface SeenBuild {
@@ -17,9 +18,10 @@ export interface SeenBuild {
 
 /**
  * Who built a program. `distribution`: it says so itself; `presumed`: its host runs a distribution that has the
- * product; `upstream`: no distribution had a hand in it; `unknown`: nothing tells.
+ * product; `shipped`: nothing tells, but distributions keep this very version and mend it; `upstream`: no distribution
+ * had a hand in it; `unknown`: nothing tells.
  */
-export type Origin = 'distribution' | 'presumed' | 'upstream' | 'unknown';
+export type Origin = 'distribution' | 'presumed' | 'shipped' | 'upstream' | 'unknown';
 
 export interface PackageBuild {
   origin: Origin;
@@ -33,6 +35,8 @@ export interface PackageBuild {
   version: string | null;
   /** The revision without the distribution's name: `2+deb12u3`. */
   revision: string | null;
+  /** Releases of distributions that keep this version, where nothing tells who built it: `Debian 12`. */
+  keptBy: readonly string[];
 }
 
 export interface BackportVerdict {
@@ -113,6 +117,7 @@ export function readBuild(seen: SeenBuild): PackageBuild {
     upstream: seen.version,
     version: null,
     revision: null,
+    keptBy: [],
   };
   if (marked === 'upstream') return { ...build, origin: 'upstream' };
   if (marked === null) return withoutMark(build, product, os);
@@ -130,7 +135,11 @@ function withoutMark(build: PackageBuild, product: string, os: KnownSystem | nul
   if (isVendorBuilt(product) || (os && foreignFamilies.test(os.family)))
     return { ...build, origin: 'upstream' };
   const distribution = os?.distribution?.toLowerCase() ?? null;
-  if (distribution === null || !Object.hasOwn(titles, distribution) || !packagesOf(product)) return build;
+  if (distribution === null) {
+    const keptBy = releasesWith(product, build.upstream);
+    return keptBy.length === 0 ? build : { ...build, origin: 'shipped', keptBy };
+  }
+  if (!Object.hasOwn(titles, distribution) || !packagesOf(product)) return build;
   return {
     ...build,
     origin: 'presumed',
@@ -222,6 +231,7 @@ export function judgeBackport(build: PackageBuild, cve: string, source: CveSourc
     exact: false,
   });
   const { distribution, release } = build;
+  if (build.origin === 'shipped') return open(keptNote(build));
   if (distribution === null) return open(null);
   const title = release === null ? titleOf(distribution) : `${titleOf(distribution)} ${release}`;
   if (build.origin === 'presumed')
@@ -237,6 +247,10 @@ export function judgeBackport(build: PackageBuild, cve: string, source: CveSourc
   const first = verdicts[0];
   if (!first) return open(`${title} says nothing of ${cve} in this package. ${withoutData(build)}`);
   return verdicts.every((verdict) => verdict.status === first.status) ? first : open(withoutData(build));
+}
+
+function keptNote({ keptBy, upstream }: PackageBuild): string {
+  return `Version ${upstream} is kept by ${keptBy.join(', ')}, where flaws are fixed without a new one: such a package may have the fix.`;
 }
 
 function titleOf(distribution: string): string {

@@ -30,6 +30,7 @@ import {
   readCurrentManifest,
   readPointer,
   recordLines,
+  replacedKey,
   shardHash,
 } from './generation.ts';
 import { GenerationLock } from './generation-lock.ts';
@@ -37,7 +38,13 @@ import type { EpssScore } from './import-epss.ts';
 import type { FeedSink } from './import-feed.ts';
 import type { PackageFixes } from './import-fixes.ts';
 import type { KevEntry } from './import-kev.ts';
-import { type GenerationFile, generationPattern, type Manifest, type SourceState } from './manifest.ts';
+import {
+  type GenerationFile,
+  generationPattern,
+  type Manifest,
+  newerFiles,
+  type SourceState,
+} from './manifest.ts';
 import { mergeRecords, sourcePlace, sourcePlaces } from './merge-records.ts';
 import { vulnerableProducts } from './product-key.ts';
 import { decodeRecord, encodeRecord, packConfigurations, packScores } from './record-code.ts';
@@ -46,6 +53,10 @@ import { decodeRecord, encodeRecord, packConfigurations, packScores } from './re
 const maxRecords = 5_000_000;
 /** Statements of distributions that one generation can hold. */
 const maxStatements = 5_000_000;
+/** CVEs that stand in newer files beside the others; with more of them all files are made anew. */
+const maxNewerCves = 20_000;
+/** A part of all CVEs that may stand there. */
+const newerShare = 1 / 8;
 /** Text of one block of records. */
 const recordBlockBytes = 64 * 1024;
 /** Configurations up to this length are read with their product; longer ones with their record. */
@@ -194,10 +205,10 @@ export class GenerationWriter implements FeedSink {
     const folder = join(this.#staging, 'generation');
     mkdirSync(folder, { mode: 0o700 });
     const build = new Build(folder, this.base, this.#base(), new Breath(signal ?? null));
-    if (this.#spooled.length > 0 || this.#fixes !== null || this.base === null) {
-      this.#flushSpool();
+    this.#flushSpool();
+    if (this.#fixes === null && this.base !== null && this.#spooled.length === 0) build.carryOnRecords();
+    else if (this.#fixes !== null || !(await build.newerRecords(this.#spool, this.#spooled)))
       await build.records(this.#spool, this.#spooled, this.#fixes);
-    } else build.carryOn(['records.bin', 'shards.bin', 'shards.idx', 'fixes.json']);
     if (this.#kev !== null || this.base === null) build.kev(this.#kev ?? []);
     else build.carryOn(['kev.json']);
     if (this.#epss !== null || this.base === null) build.epss(this.#epss ?? []);
@@ -210,6 +221,7 @@ export class GenerationWriter implements FeedSink {
       counts: build.counts,
       sources: { ...this.base?.sources, ...sources },
       distributions: build.distributions,
+      ...(build.newer === undefined ? {} : { newer: build.newer }),
       files: build.files,
     };
     writeDurably(join(folder, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -256,6 +268,7 @@ class Build {
   readonly files: Manifest['files'] = {};
   readonly counts: Manifest['counts'];
   distributions: Manifest['distributions'];
+  newer: Manifest['newer'];
   readonly #breath: Breath;
 
   constructor(folder: string, base: Manifest | null, baseFolder: string | null, breath: Breath) {
@@ -284,6 +297,18 @@ class Build {
     }
   }
 
+  /** Records and what distributions say, as they are. */
+  carryOnRecords(): void {
+    this.newer = this.#base?.newer;
+    this.carryOn([
+      'records.bin',
+      'shards.bin',
+      'shards.idx',
+      'fixes.json',
+      ...(this.newer ? newerFiles : []),
+    ]);
+  }
+
   kev(entries: readonly KevEntry[]): void {
     const byId = new Map(entries.map((entry) => [entry.id, entry]));
     const packed = [...byId.values()].map(({ id, added, ransomware }) => [id, added, ransomware ? 1 : 0]);
@@ -310,24 +335,93 @@ class Build {
   async records(spool: number, added: Spooled[], fixes: Map<string, PackageFixes> | null): Promise<void> {
     const shards = new ShardMaker(join(this.#folder, '..', 'cores'));
     try {
-      await this.#writeRecords(groups(this.#oldRecords(), newRecords(spool, added)), shards);
+      this.counts.cves = 0;
+      this.counts.rejected = 0;
+      const newer = await this.#collect('newer-records.bin', () => true);
+      const all = groups(this.#oldRecords(newer), newRecords(spool, added));
+      await this.#writeRecords('records.bin', all, shards, ({ rejected }) => {
+        this.counts.cves++;
+        if (rejected) this.counts.rejected++;
+      });
       const statements = this.#mergeFixes(fixes);
       this.#write('fixes.json', (file) => file.write(Buffer.from(JSON.stringify(statements))));
       const index = await this.#writeAsync('shards.bin', (file) =>
         shards.write(file, groupFixes(statements), this.#breath),
       );
       this.#write('shards.idx', (file) => file.write(index));
-      this.counts.products = shards.products;
+      this.counts.products = shards.products.size;
       this.#countFixes(statements);
     } finally {
       shards.close();
     }
   }
 
-  async #writeRecords(all: Iterable<Group>, shards: ShardMaker): Promise<void> {
-    this.counts.cves = 0;
-    this.counts.rejected = 0;
-    await this.#writeAsync('records.bin', async (file) => {
+  /**
+   * Carries the records on as they are and puts those that change into files beside them, with what stood there before.
+   * @returns false, with nothing done, where there would be too many of them
+   */
+  async newerRecords(spool: number, added: Spooled[]): Promise<boolean> {
+    const base = this.#base;
+    if (base === null) return false;
+    const changed = new Set(added.map(({ key }) => cveOf(key)));
+    const newer = await this.#collect('newer-records.bin', () => true);
+    // Of CVEs that stand there already, nothing in the large file holds.
+    for (const { key } of newer) changed.delete(cveOf(key));
+    const count = changed.size + (base.newer?.cves ?? 0);
+    if (count > Math.min(maxNewerCves, base.counts.cves * newerShare)) return false;
+    const fromBase = await this.#collect('records.bin', (cve) => changed.has(cve));
+    const before = new Map<number, boolean>();
+    const old = seenBy(merged(fromBase.values(), newer.values()), before);
+    this.carryOn(['records.bin', 'shards.bin', 'shards.idx', 'fixes.json']);
+    const shards = new ShardMaker(join(this.#folder, '..', 'newer-cores'));
+    try {
+      const ids: string[] = [];
+      await this.#writeRecords(
+        'newer-records.bin',
+        groups(old, newRecords(spool, added)),
+        shards,
+        (record) => {
+          ids.push(record.id);
+          this.#recount(record, before.get(cveKey(record.id) ?? 0));
+        },
+      );
+      const extra = new Map([[replacedKey, ids]]);
+      const index = await this.#writeAsync('newer-shards.bin', (file) =>
+        shards.write(file, extra, this.#breath),
+      );
+      this.#write('newer-shards.idx', (file) => file.write(index));
+      const baseProducts = base.newer?.base_products ?? base.counts.products;
+      this.newer = { cves: ids.length, base_products: baseProducts };
+      this.counts.products = baseProducts + this.#countUnlisted(shards.products);
+    } finally {
+      shards.close();
+    }
+    return true;
+  }
+
+  /** @param wasRejected undefined = the CVE was not known */
+  #recount({ rejected }: CveRecord, wasRejected: boolean | undefined): void {
+    if (wasRejected === undefined) this.counts.cves++;
+    this.counts.rejected += Number(rejected) - Number(wasRejected ?? false);
+  }
+
+  /** Products that have no shard in the large file. */
+  #countUnlisted(products: ReadonlySet<string>): number {
+    const bytes = readFileSync(join(this.#folder, 'shards.idx'));
+    const [count, whole] = [bytes.length / indexEntryBytes, new Uint8Array(bytes).buffer];
+    const highs = new Uint32Array(whole, count * 8, count);
+    const lows = new Uint32Array(whole, count * 12, count);
+    const listed = new Set(Array.from(highs, (high, at) => `${high} ${lows[at]}`));
+    return [...products].filter((key) => !listed.has(shardHash(key).join(' '))).length;
+  }
+
+  async #writeRecords(
+    name: GenerationFile,
+    all: Iterable<Group>,
+    shards: ShardMaker,
+    tell: (record: CveRecord) => void,
+  ): Promise<void> {
+    await this.#writeAsync(name, async (file) => {
       let lines: string[] = [];
       let size = 0;
       let waiting: { record: CveRecord; line: number; lines: number }[] = [];
@@ -338,9 +432,8 @@ class Build {
       };
       for (const texts of all) {
         const record = mergeRecords(texts.map(decodeKept));
-        this.counts.cves++;
-        if (record.rejected) this.counts.rejected++;
-        else waiting.push({ record, line: lines.length, lines: texts.length });
+        tell(record);
+        if (!record.rejected) waiting.push({ record, line: lines.length, lines: texts.length });
         for (const text of texts) {
           lines.push(text);
           size += text.length;
@@ -352,17 +445,38 @@ class Build {
     });
   }
 
-  *#oldRecords(): Generator<Keyed> {
+  /** What holds now: the large file, without what the newer one has. */
+  *#oldRecords(newer: readonly Keyed[]): Generator<Keyed> {
+    const replaced = new Set(newer.map(({ key }) => cveOf(key)));
+    yield* merged(this.#baseLines(replaced), newer.values());
+  }
+
+  *#baseLines(replaced: ReadonlySet<number>): Generator<Keyed> {
+    for (const text of this.#linesOf('records.bin')) {
+      const line = keyed(text);
+      if (!replaced.has(cveOf(line.key))) yield line;
+    }
+  }
+
+  /** The lines of some CVEs; none where there is no such file. @param wanted whether a CVE is, by its key */
+  async #collect(name: GenerationFile, wanted: (cve: number) => boolean): Promise<Keyed[]> {
+    if (this.#base?.files[name] === undefined) return [];
+    const found: Keyed[] = [];
+    for (const text of this.#linesOf(name)) {
+      if (wanted(cveKey(idOf(text)) ?? -1)) found.push(keyed(text));
+      if (this.#breath.isDue()) await this.#breath.take();
+    }
+    return found;
+  }
+
+  *#linesOf(name: GenerationFile): Generator<string> {
     if (this.#baseFolder === null) return;
-    const fd = openSync(join(this.#baseFolder, 'records.bin'), 'r');
+    const path = join(this.#baseFolder, name);
+    const fd = openSync(path, 'r');
     try {
-      const size = this.#base?.files['records.bin']?.size ?? -1;
-      if (sizeOf(join(this.#baseFolder, 'records.bin')) !== size) throw damaged('records.bin is cut off');
-      for (const text of recordLines(fd, size)) {
-        const { id, source, modified } = decodeKept(text);
-        const key = (cveKey(id) ?? 0) * sourcePlaces + sourcePlace(source);
-        yield { key, modified: Date.parse(modified), text };
-      }
+      const size = this.#base?.files[name]?.size ?? -1;
+      if (sizeOf(path) !== size) throw damaged(`${name} is cut off`);
+      yield* recordLines(fd, size);
     } finally {
       closeSync(fd);
     }
@@ -447,8 +561,8 @@ class ShardMaker {
     this.#fd = openSync(path, 'wx+', 0o600);
   }
 
-  get products(): number {
-    return this.#byProduct.size;
+  get products(): ReadonlySet<string> {
+    return new Set(this.#byProduct.keys());
   }
 
   add(record: CveRecord, block: number, line: number, lines: number): void {
@@ -483,8 +597,12 @@ class ShardMaker {
     }
   }
 
-  /** Writes one block for each product and each group of fixes. @returns the index */
-  async write(file: FileWriter, fixes: Map<string, PackedFix[]>, breath: Breath): Promise<Uint8Array> {
+  /** Writes one block for each product and each of some other lists. @returns the index */
+  async write(
+    file: FileWriter,
+    others: Map<string, (PackedFix | string)[]>,
+    breath: Breath,
+  ): Promise<Uint8Array> {
     this.#flush();
     const entries: { high: number; low: number; offset: number }[] = [];
     const put = (key: string, content: string) => {
@@ -495,8 +613,8 @@ class ShardMaker {
       put(key, ordinals.map((ordinal) => this.#core(ordinal)).join(','));
       if (breath.isDue()) await breath.take();
     }
-    for (const [key, list] of fixes) {
-      put(key, list.map((fix) => JSON.stringify(fix)).join(','));
+    for (const [key, list] of others) {
+      put(key, list.map((item) => JSON.stringify(item)).join(','));
       if (breath.isDue()) await breath.take();
     }
     return indexOf(entries.sort((a, b) => a.high - b.high || a.low - b.low));
@@ -553,6 +671,35 @@ interface Keyed {
   text: string;
 }
 
+/** The id of a packed record, without reading the rest of it. */
+function idOf(text: string): string {
+  return /^\["(CVE-\d+-\d+)",/.exec(text)?.[1] ?? decodeKept(text).id;
+}
+
+function keyed(text: string): Keyed {
+  const { id, source, modified } = decodeKept(text);
+  return {
+    key: (cveKey(id) ?? 0) * sourcePlaces + sourcePlace(source),
+    modified: Date.parse(modified),
+    text,
+  };
+}
+
+/** Notes of every CVE that goes by whether it was withdrawn. */
+function* seenBy(lines: Iterable<Keyed>, notes: Map<number, boolean>): Generator<Keyed> {
+  for (const line of lines) {
+    const cve = cveOf(line.key);
+    const { rejected, source } = decodeKept(line.text);
+    notes.set(cve, (notes.get(cve) ?? false) || (rejected && source !== 'overrides'));
+    yield line;
+  }
+}
+
+/** The CVE of a key without the place of the source. */
+function cveOf(key: number): number {
+  return Math.floor(key / sourcePlaces);
+}
+
 /** Everything on one CVE, in the order of the sources. */
 type Group = string[];
 
@@ -570,7 +717,7 @@ function* groups(old: Iterator<Keyed>, added: Iterator<Keyed>): Generator<Group>
   let group: Group = [];
   let cve = -1;
   for (const { key, text } of merged(old, added)) {
-    const next = Math.floor(key / sourcePlaces);
+    const next = cveOf(key);
     if (next !== cve && group.length > 0) {
       yield group;
       group = [];

@@ -17,7 +17,7 @@ import { openVulndb, readCurrentManifest } from './generation.ts';
 import { GenerationWriter } from './generation-writer.ts';
 import { readCve5Record } from './import-cve5.ts';
 import { readNvdRecord } from './import-nvd.ts';
-import { generationFiles } from './manifest.ts';
+import { generationFiles, newerFiles } from './manifest.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -73,8 +73,7 @@ describe('a generation', () => {
     const db = await opened();
     const found = db.lookup('ACME', 'httpd');
     expect(found.map(({ id }) => id)).toEqual(['CVE-2025-99999', 'CVE-2026-1000', 'CVE-2026-1001']);
-    expect(found.map((record) => ({ ...record }))).toEqual(records.toReversed());
-    expect(JSON.parse(JSON.stringify(found[0]))).toEqual(records[2]);
+    expect(JSON.parse(JSON.stringify(found))).toEqual(records.toReversed());
     expect(db.lookup('acme', 'http!d')).toHaveLength(1);
     expect(db.lookup('acme', 'http\\!d')).toHaveLength(1);
     expect(db.lookup('acme', 'http')).toEqual([]);
@@ -106,7 +105,7 @@ describe('a generation', () => {
     await build((writer) => writer.addRecord(many));
     const db = await opened();
     expect(db.manifest.counts.products).toBe(300);
-    expect({ ...db.lookup('acme', 'httpd_299')[0] }).toEqual(many);
+    expect(JSON.parse(JSON.stringify(db.lookup('acme', 'httpd_299')[0]))).toEqual(many);
     db.close();
   });
 
@@ -253,6 +252,110 @@ describe('a generation', () => {
       false,
     ]);
     db.close();
+  });
+});
+
+describe('what came since', () => {
+  const everything = async (): Promise<unknown> => {
+    const db = await opened();
+    try {
+      const records = ['httpd', 'ftpd', 'sshd'].map((product) => db.lookup('acme', product));
+      return JSON.parse(JSON.stringify([db.manifest.counts, records]));
+    } finally {
+      db.close();
+    }
+  };
+  const base = Array.from({ length: 200 }, (_, index) => nvd(`CVE-2025-${1000 + index}`));
+  const later = { modified: '2026-05-01T00:00:00.000' };
+  const changes = [
+    [nvd('CVE-2025-1007', { ...later, end: '7' }), nvd('CVE-2026-5001', { product: 'ftpd' })],
+    [
+      nvd('CVE-2025-1008', { ...later, status: 'Rejected' }),
+      nvd('CVE-2025-1009', { ...later, product: 'sshd' }),
+    ],
+    // Again, back, and an older state, which changes nothing.
+    [
+      nvd('CVE-2025-1007', { modified: '2026-06-01T00:00:00.000', end: '9' }),
+      nvd('CVE-2025-1008', { modified: '2026-06-01T00:00:00.000' }),
+      nvd('CVE-2026-5001', { modified: '2020-06-01T00:00:00.000', product: 'sshd' }),
+    ],
+  ];
+  const addAll = (records: readonly CveRecord[]) => (writer: GenerationWriter) => {
+    for (const record of records) writer.addRecord(record);
+  };
+
+  it('answers as if everything had been imported at once, and the large files stay as they are', async () => {
+    const { files } = await build(addAll(base));
+    for (const [at, records] of changes.entries()) {
+      const manifest = await build(addAll(records));
+      expect(manifest.files['records.bin']).toEqual(files['records.bin']);
+      expect(manifest.newer?.cves).toBe([2, 4, 4][at]);
+      const layered = await everything();
+      await build(addAll([...base, ...changes.slice(0, at + 1).flat()]), true);
+      expect(layered).toEqual(await everything());
+      await build(addAll(base), true);
+      for (const earlier of changes.slice(0, at + 1)) await build(addAll(earlier));
+    }
+  });
+
+  it('is carried on with new tables, and taken into the large files when it is much', async () => {
+    await build(addAll(base));
+    await build(addAll(changes[0] ?? []));
+    const before = await everything();
+    const carried = await build((writer) => writer.setKev([]));
+    expect(carried.newer?.cves).toBe(2);
+    expect(await everything()).toEqual(before);
+    const withFixes = await build((writer) =>
+      writer.addFixes({ distribution: 'debian', release: '12', package: 'x', fixed: new Map() }),
+    );
+    expect(withFixes.newer).toBeUndefined();
+    expect(await everything()).toEqual(before);
+    const many = await build(
+      addAll(base.map((record) => ({ ...record, modified: '2026-07-01T00:00:00.000Z' }))),
+    );
+    expect(many.newer).toBeUndefined();
+    expect(many.counts).toMatchObject({ cves: 201, products: 2 });
+  });
+
+  it('puts sources together across both', async () => {
+    await build(addAll(base));
+    const affected = [
+      { vendor: 'acme', product: 'sshd', versions: [{ status: 'affected', version: '0', lessThan: '9' }] },
+    ];
+    await build(addAll([readCve5Record(cve5Record('CVE-2025-1003', { affected }))]));
+    const sourceOf = async () => {
+      const db = await opened();
+      const record = db.lookup('acme', 'httpd').find(({ id }) => id === 'CVE-2025-1003');
+      db.close();
+      return record?.source;
+    };
+    expect(await sourceOf()).toBe('nvd+cve5');
+    await build(addAll([nvd('CVE-2025-1004', { ...later, end: '1' })]));
+    expect(await sourceOf()).toBe('nvd+cve5');
+  });
+
+  it.each(newerFiles)('%s that is damaged, cut off or missing is a clear error', async (name) => {
+    await build(addAll(base));
+    await build(addAll(changes[0] ?? []));
+    const whole = await everything();
+    const file = join(dir, generations()[0] ?? '', name);
+    const content = readFileSync(file);
+    for (let at = 0; at < content.length; at += Math.max(1, Math.floor(content.length / 60))) {
+      const bytes = Buffer.from(content);
+      bytes[at] = (bytes[at] ?? 0) ^ 0x01;
+      writeFileSync(file, bytes);
+      const answers = await everything().catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'conflict', message: expect.stringMatching(/damaged/) });
+        return whole;
+      });
+      expect(answers).toEqual(whole);
+    }
+    truncateSync(file, content.length - 1);
+    await expect(everything()).rejects.toThrow(/damaged/);
+    if (name === 'newer-records.bin')
+      await expect(build(addAll(changes[1] ?? []))).rejects.toThrow(/damaged/);
+    rmSync(file);
+    await expect(everything()).rejects.toThrow(/damaged/);
   });
 });
 

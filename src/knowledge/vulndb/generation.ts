@@ -11,6 +11,7 @@ import {
   type Manifest,
   maxManifestBytes,
   maxPointerBytes,
+  newerFiles,
   readManifest,
 } from './manifest.ts';
 import { mergeRecords } from './merge-records.ts';
@@ -54,6 +55,9 @@ export type PackedCore = [
   /** JSON of its packed configurations, which takes a third of the memory; 0 = too long to be here. */
   configurations: string | 0,
 ];
+
+/** Key of the shard of the newer files with the ids of all CVEs that these speak of. */
+export const replacedKey = '\u0001replaced';
 
 /** What a shard of a distribution's statements holds. */
 export type PackedFix = [cve: string, packageName: string, fixed: string | null];
@@ -146,18 +150,103 @@ export function fixesKey(distribution: string, release: string, cve: string): st
 }
 
 /** Something that was unpacked, and how large it was. */
-interface Kept {
-  value: unknown;
+interface Kept<T> {
+  value: T;
   size: number;
+}
+
+/** Where the shards of some records begin, by the hashes of their keys. */
+interface ShardIndex {
+  high: Uint32Array;
+  low: Uint32Array;
+  offsets: Float64Array;
+}
+
+/** Records with their shards: those of the last whole import, or what came since. */
+interface Layer {
+  records: GenerationFile;
+  shards: GenerationFile;
+  index: ShardIndex;
+}
+
+/** A record whose long parts are read when somebody asks for them. */
+class StoredRecord implements CveRecord {
+  readonly id: string;
+  readonly published: string;
+  readonly modified: string;
+  readonly cvss: CveRecord['cvss'];
+  readonly cwe: string[];
+  readonly rejected = false;
+  readonly source: string;
+  readonly #packed: string | 0;
+  readonly #whole: () => CveRecord;
+
+  constructor(
+    id: string,
+    published: string,
+    modified: string,
+    cvss: CveRecord['cvss'],
+    cwe: string[],
+    source: string,
+    packed: string | 0,
+    whole: () => CveRecord,
+  ) {
+    this.id = id;
+    this.published = published;
+    this.modified = modified;
+    this.cvss = cvss;
+    this.cwe = cwe;
+    this.source = source;
+    this.#packed = packed;
+    this.#whole = whole;
+  }
+
+  get title(): string | null {
+    return this.#whole().title;
+  }
+
+  get description(): string {
+    return this.#whole().description;
+  }
+
+  get references(): string[] {
+    return this.#whole().references;
+  }
+
+  get configurations(): CveRecord['configurations'] {
+    const packed = this.#packed;
+    if (packed === 0) return this.#whole().configurations;
+    return shaped(() => unpackConfigurations(JSON.parse(packed) as PackedConfiguration[]));
+  }
+
+  /** Everything, with what is read when it is asked for. */
+  toJSON(): CveRecord {
+    const { id, title, description, published, modified, cvss, cwe, references, configurations } = this;
+    const { rejected, source } = this;
+    return {
+      id,
+      title,
+      description,
+      published,
+      modified,
+      cvss,
+      cwe,
+      references,
+      configurations,
+      rejected,
+      source,
+    };
+  }
 }
 
 class Generation implements Vulndb {
   readonly manifest: Manifest;
   readonly #files = new Map<GenerationFile, number>();
-  readonly #index: { high: Uint32Array; low: Uint32Array; offsets: Float64Array };
-  readonly #shards = new Map<string, Kept>();
+  readonly #base: Layer;
+  readonly #newer: { layer: Layer; replaced: Set<string> } | null;
+  readonly #shards = new Map<string, Kept<unknown>>();
   #shardBytes = 0;
-  readonly #blocks = new Map<number, string[]>();
+  readonly #blocks = new Map<string, string[]>();
   #kev: Map<string, CveRank['kev']> | null = null;
   #epss: { keys: Float64Array; values: Uint32Array } | null = null;
   readonly #releases: Set<string>;
@@ -165,12 +254,17 @@ class Generation implements Vulndb {
   constructor(folder: string, generation: string) {
     this.manifest = manifestOf(folder, generation);
     try {
-      for (const name of generationFiles) {
+      for (const name of [...generationFiles, ...(this.manifest.newer ? newerFiles : [])]) {
         this.#files.set(name, openSync(join(folder, name), 'r'));
         const { size } = fstatSync(this.#fd(name));
         if (size !== this.#size(name)) throw damaged(`${name} has another length than its manifest says`);
       }
-      this.#index = this.#readIndex();
+      this.#base = {
+        records: 'records.bin',
+        shards: 'shards.bin',
+        index: this.#readIndex('shards.idx'),
+      };
+      this.#newer = this.manifest.newer ? this.#readNewer() : null;
     } catch (error) {
       this.close();
       throw error;
@@ -190,10 +284,25 @@ class Generation implements Vulndb {
   }
 
   lookup(vendor: string, product: string): CveRecord[] {
-    const records = this.#shard(productKey(vendor, product), (cores) =>
-      (cores as PackedCore[]).map((core) => this.#lazyRecord(core)),
-    );
-    return records === null ? [] : [...records];
+    const key = productKey(vendor, product);
+    return [...this.#kept(key, () => this.#readProduct(key))];
+  }
+
+  /** What the newer files say of a CVE holds; the records of both come in one order. */
+  #readProduct(key: string): Kept<CveRecord[]> {
+    const base = this.#recordsOf(this.#base, key);
+    if (this.#newer === null) return base;
+    const { layer, replaced } = this.#newer;
+    const newer = this.#recordsOf(layer, key);
+    const records = [...base.value.filter(({ id }) => !replaced.has(id)), ...newer.value];
+    return { value: records.sort((a, b) => orderOf(a) - orderOf(b)), size: base.size + newer.size };
+  }
+
+  #recordsOf(layer: Layer, key: string): Kept<CveRecord[]> {
+    const found = this.#readShard(layer, key);
+    if (found === null) return { value: [], size: 0 };
+    const value = shaped(() => (found.content as PackedCore[]).map((core) => this.#lazyRecord(layer, core)));
+    return { value, size: found.size };
   }
 
   rank(id: string): CveRank {
@@ -202,10 +311,12 @@ class Generation implements Vulndb {
 
   fixes(distribution: string, release: string, cve: string): DistroFix[] {
     if (!this.knowsDistribution(distribution, release)) return [];
-    const byCve = this.#shard(fixesKey(distribution, release, cve), (fixes) =>
-      Map.groupBy(fixes as PackedFix[], ([id]) => id),
-    );
-    return (byCve?.get(cve) ?? []).map(([, name, fixed]) => ({
+    const key = fixesKey(distribution, release, cve);
+    const byCve = this.#kept(key, () => {
+      const { content, size } = this.#readShard(this.#base, key) ?? { content: [], size: 0 };
+      return { value: shaped(() => Map.groupBy(content as PackedFix[], ([id]) => id)), size };
+    });
+    return (byCve.get(cve) ?? []).map(([, name, fixed]) => ({
       distribution,
       release,
       package: name,
@@ -236,9 +347,17 @@ class Generation implements Vulndb {
     return bytes;
   }
 
-  #readIndex(): { high: Uint32Array; low: Uint32Array; offsets: Float64Array } {
-    const bytes = this.#readWhole('shards.idx');
-    if (bytes.length % indexEntryBytes !== 0) throw damaged('shards.idx has half an entry');
+  #readNewer(): { layer: Layer; replaced: Set<string> } {
+    const index = this.#readIndex('newer-shards.idx');
+    const layer: Layer = { records: 'newer-records.bin', shards: 'newer-shards.bin', index };
+    const found = this.#readShard(layer, replacedKey);
+    if (found === null) throw damaged('the newer records do not say what they replace');
+    return { layer, replaced: new Set(found.content as string[]) };
+  }
+
+  #readIndex(name: GenerationFile): ShardIndex {
+    const bytes = this.#readWhole(name);
+    if (bytes.length % indexEntryBytes !== 0) throw damaged(`${name} has half an entry`);
     const count = bytes.length / indexEntryBytes;
     const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     return {
@@ -248,23 +367,21 @@ class Generation implements Vulndb {
     };
   }
 
-  /** What is kept under a key, read once and then remembered; null when there is none. */
-  #shard<T>(key: string, read: (content: unknown) => T): T | null {
-    const kept = this.#shards.get(key);
-    if (kept) {
+  /** What is kept under a key, read once and then remembered; what there is nothing of is not. */
+  #kept<T>(key: string, read: () => Kept<T>): T {
+    const known = this.#shards.get(key);
+    if (known) {
       // The least recently used one goes first.
       this.#shards.delete(key);
-      this.#shards.set(key, kept);
-      return kept.value as T;
+      this.#shards.set(key, known);
+      return known.value as T;
     }
-    const found = this.#readShard(key);
-    if (found === null) return null;
-    const value = shaped(() => read(found.content));
-    this.#keepShard(key, { value, size: found.size });
-    return value;
+    const found = read();
+    if (found.size > 0) this.#keepShard(key, found);
+    return found.value;
   }
 
-  #keepShard(key: string, kept: Kept): void {
+  #keepShard(key: string, kept: Kept<unknown>): void {
     this.#shards.set(key, kept);
     this.#shardBytes += kept.size;
     for (const [oldest, { size }] of this.#shards) {
@@ -274,11 +391,10 @@ class Generation implements Vulndb {
     }
   }
 
-  #readShard(key: string): { content: unknown; size: number } | null {
+  #readShard({ shards, index }: Layer, key: string): { content: unknown[]; size: number } | null {
     const [high, low] = shardHash(key);
-    const { offsets } = this.#index;
-    for (let at = this.#firstWith(high, low); this.#hasHash(at, high, low); at++) {
-      const block = readBlock(this.#fd('shards.bin'), offsets[at] as number, this.#size('shards.bin'));
+    for (let at = firstWith(index, high, low); index.high[at] === high && index.low[at] === low; at++) {
+      const block = readBlock(this.#fd(shards), index.offsets[at] as number, this.#size(shards));
       const [named, content] = parsed(block) as [unknown, unknown];
       if (named !== key) continue;
       if (!Array.isArray(content)) throw damaged('a shard holds no list');
@@ -287,60 +403,27 @@ class Generation implements Vulndb {
     return null;
   }
 
-  #hasHash(at: number, high: number, low: number): boolean {
-    return this.#index.high[at] === high && this.#index.low[at] === low;
-  }
-
-  /** First entry of the index that is not below a hash. */
-  #firstWith(high: number, low: number): number {
-    const { high: highs, low: lows } = this.#index;
-    return firstAtLeast(highs.length, (at) => {
-      const there = highs[at] as number;
-      return there > high || (there === high && (lows[at] as number) >= low);
-    });
-  }
-
-  #lazyRecord(core: PackedCore): CveRecord {
+  #lazyRecord(layer: Layer, core: PackedCore): CveRecord {
     const [id, published, modified, cvss, cwe, source, block, line, lines, configurations] = core;
     if (typeof id !== 'string' || typeof modified !== 'string') throw new TypeError('a text is expected');
-    const whole = () => this.#wholeRecord(id, block, line, lines);
-    return {
-      id,
-      get title() {
-        return whole().title;
-      },
-      get description() {
-        return whole().description;
-      },
-      published,
-      modified,
-      cvss: unpackScores(cvss),
-      cwe,
-      get references() {
-        return whole().references;
-      },
-      get configurations() {
-        if (configurations === 0) return whole().configurations;
-        return shaped(() => unpackConfigurations(JSON.parse(configurations) as PackedConfiguration[]));
-      },
-      rejected: false,
-      source,
-    };
+    const whole = () => this.#wholeRecord(layer, id, block, line, lines);
+    return new StoredRecord(id, published, modified, unpackScores(cvss), cwe, source, configurations, whole);
   }
 
-  #wholeRecord(id: string, offset: number, line: number, lines: number): CveRecord {
-    const texts = this.#recordBlock(offset).slice(line, line + lines);
+  #wholeRecord(layer: Layer, id: string, offset: number, line: number, lines: number): CveRecord {
+    const texts = this.#recordBlock(layer, offset).slice(line, line + lines);
     const record = shaped(() => mergeRecords(texts.map(decodeRecord)));
     if (record.id !== id) throw damaged('a shard points to another record');
     return record;
   }
 
-  #recordBlock(offset: number): string[] {
-    const kept = this.#blocks.get(offset);
+  #recordBlock({ records }: Layer, offset: number): string[] {
+    const key = `${records} ${offset}`;
+    const kept = this.#blocks.get(key);
     if (kept) return kept;
-    const { text } = readBlock(this.#fd('records.bin'), offset, this.#size('records.bin'));
+    const { text } = readBlock(this.#fd(records), offset, this.#size(records));
     const lines = text.split('\n');
-    this.#blocks.set(offset, lines);
+    this.#blocks.set(key, lines);
     const [oldest] = this.#blocks.keys();
     if (this.#blocks.size > maxKeptBlocks && oldest !== undefined) this.#blocks.delete(oldest);
     return lines;
@@ -381,6 +464,18 @@ export function* recordLines(fd: number, size: number): Generator<string> {
     yield* block.text.split('\n');
     offset = block.end;
   }
+}
+
+/** First entry of an index that is not below a hash. */
+function firstWith({ high: highs, low: lows }: ShardIndex, high: number, low: number): number {
+  return firstAtLeast(highs.length, (at) => {
+    const there = highs[at] as number;
+    return there > high || (there === high && (lows[at] as number) >= low);
+  });
+}
+
+function orderOf({ id }: CveRecord): number {
+  return cveKey(id) ?? 0;
 }
 
 /** Smallest number below `count` for which a condition holds that holds for all behind it too; else `count`. */

@@ -19,6 +19,13 @@ export interface Manifest {
   };
   sources: Record<string, SourceState>;
   distributions: { distribution: string; release: string; statements: number }[];
+  /** What was changed since `records.bin` was made stands in files of its own; absent when nothing was. */
+  newer?: {
+    /** CVEs of which nothing in `records.bin` holds any more. */
+    cves: number;
+    /** Products of `shards.bin`. */
+    base_products: number;
+  };
   files: Record<string, { size: number; sha256: string }>;
 }
 
@@ -44,7 +51,9 @@ export const generationFiles = [
   'epss.bin',
   'fixes.json',
 ] as const;
-export type GenerationFile = (typeof generationFiles)[number];
+/** What came since the others were made: in force instead of what they say of the same CVEs. All or none are there. */
+export const newerFiles = ['newer-records.bin', 'newer-shards.bin', 'newer-shards.idx'] as const;
+export type GenerationFile = (typeof generationFiles)[number] | (typeof newerFiles)[number];
 
 /** Largest manifest and pointer that are read. */
 export const maxManifestBytes = 4 * 1024 * 1024;
@@ -56,7 +65,7 @@ export const generationPattern = /^\d{8}T\d{6}Z-[0-9a-f]{6}$/;
 export function readManifest(text: string): Manifest {
   const value = JSON.parse(text) as Partial<Manifest> | null;
   if (value?.format !== 1) throw new TypeError('its form is not known to this version');
-  const { generation, counts, sources, files, distributions } = value;
+  const { generation, counts, sources, files, distributions, newer } = value;
   const whole =
     typeof generation === 'string' &&
     generationPattern.test(generation) &&
@@ -67,6 +76,8 @@ export function readManifest(text: string): Manifest {
     isMap(sources, isSource) &&
     isMap(files, isFile) &&
     generationFiles.every((name) => name in files) &&
+    newerFiles.every((name) => name in files === (newer !== undefined)) &&
+    (newer === undefined || (isCount(newer?.cves) && isCount(newer?.base_products))) &&
     Array.isArray(distributions) &&
     distributions.every(isDistribution);
   if (!whole) throw new TypeError('a member is missing or not of its kind');

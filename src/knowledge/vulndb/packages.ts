@@ -78,6 +78,8 @@ export const packages: Readonly<Record<string, PackageNames>> = {
   'digium:asterisk': { deb: ['asterisk'], debEpoch: 1, rpm: ['asterisk'] },
   'kamailio:kamailio': { deb: ['kamailio'], rpm: ['kamailio'] },
   'xiph:icecast': { deb: ['icecast2'], rpm: ['icecast'] },
+  'influxdata:influxdb': { deb: ['influxdb'], rpm: ['influxdb'] },
+  'tinyproxy_project:tinyproxy': { deb: ['tinyproxy'], rpm: ['tinyproxy'] },
   'erlang:erlang/otp': { deb: ['erlang'], debEpoch: 1, rpm: ['erlang'] },
 };
 

@@ -1,7 +1,13 @@
 import { parseCpe } from '../cpe.ts';
 import { aliasesOf } from '../cpe-aliases.ts';
 import { type Applicability, judge, type KnownSystem, type Outcome } from './applicability.ts';
-import { type BackportVerdict, judgeBackport, type PackageBuild, readBuild } from './backport.ts';
+import {
+  type BackportVerdict,
+  judgeBackport,
+  type Origin,
+  type PackageBuild,
+  readBuild,
+} from './backport.ts';
 import type { CpeMatch, CveRank, CveRecord, CveSource } from './cve-record.ts';
 
 /** A product as it was recognised; a fingerprint with a CPE name fits. */
@@ -36,6 +42,8 @@ export interface Verdict {
   /** The version that was seen. */
   detected: string | null;
   backportNote: string | null;
+  /** Who built the program, as far as it matters. */
+  origin: Origin;
   /** Sentences: why it applies, and what limits the claim. */
   reasons: string[];
 }
@@ -69,7 +77,7 @@ export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, so
   const { level, value, limits } = grade(applicability, build, backport, seen.confidence);
   const verdict = verdictOf(level, value * seen.confidence, applicability, seen, backport);
   verdict.reasons.push(...limits);
-  return verdict;
+  return { ...verdict, origin: build.origin };
 }
 
 /** What a banner tells of the system goes before what the host is said to run; the latter fills its gaps. */
@@ -96,6 +104,7 @@ function verdictOf(
     affected: applicability.affected,
     detected: seen.version,
     backportNote: note,
+    origin: 'unknown',
     reasons: [...applicability.reasons, ...(note === null ? [] : [note])],
   };
 }

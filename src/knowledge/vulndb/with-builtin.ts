@@ -36,7 +36,27 @@ function completed(record: CveRecord): CveRecord {
   if (builtin === null) return record;
   const { title, cvss } = record;
   if (title !== null && cvss.length > 0) return record;
-  return { ...record, title: title ?? builtin.title, cvss: cvss.length > 0 ? cvss : builtin.cvss };
+  const { id, published, modified, cwe, rejected, source } = record;
+  return {
+    id,
+    title: title ?? builtin.title,
+    // What is long is read when somebody asks for it.
+    get description() {
+      return record.description;
+    },
+    published,
+    modified,
+    cvss: cvss.length > 0 ? cvss : builtin.cvss,
+    cwe,
+    get references() {
+      return record.references;
+    },
+    get configurations() {
+      return record.configurations;
+    },
+    rejected,
+    source,
+  };
 }
 
 /** Builtin records of a product that the imported data has under none of its names. */

@@ -102,6 +102,19 @@ describe('cve_matcher', () => {
     expect(asked.every(({ confidence }) => confidence < 0.2)).toBe(true);
   });
 
+  test('a version that distributions keep and mend is a possibility, with both ways out', async () => {
+    // Red Hat's do not say that they are Red Hat's.
+    const plain = (version: string) =>
+      seen(22, `cpe:2.3:a:openbsd:openssh:${version}:*:*:*:*:*:*:*`, version, { product: 'OpenSSH' });
+    const kept = (await run([plain('8.7')])).find(({ id }) => id === 'CVE-2024-6387');
+    const own = (await run([plain('8.6')])).find(({ id }) => id === 'CVE-2024-6387');
+    expect(own?.backport_note).toBeNull();
+    expect(own?.confidence).toBeGreaterThan(0.7);
+    expect(kept?.confidence).toBeCloseTo(0.4 * 0.98, 2);
+    expect(kept?.backport_note).toContain('Red Hat Enterprise Linux 9');
+    expect(kept?.remediation).toMatch(/^Update OpenSSH to .+ or later\..* distribution's package/);
+  });
+
   test('a distribution build whose fix is unknown is told with a note and less confidence', async () => {
     const own = (await run([openssh('9.2', 'p1')])).find(({ id }) => id === 'CVE-2024-6387');
     const debian = (await run([openssh('9.2', 'p1', 'Debian-2+deb12u2')])).find(

@@ -314,6 +314,19 @@ const tls = (options: Parameters<typeof certificate>[0] = {}) => ({
 });
 
 describe('web servers', () => {
+  it.each([
+    ['max-age=31536000; includeSubDomains; preload', []],
+    ['includeSubDomains; max-age="15768000"', []],
+    ['max-age=60', ['http-hsts-short']],
+    ['max-age=0', ['http-hsts-short']],
+    ['includeSubDomains', ['http-hsts-short']],
+    ['x-max-age=31536000', ['http-hsts-short']],
+  ])('Strict-Transport-Security: %s', async (promise, ids) => {
+    const answer = http(`200 OK\r\nStrict-Transport-Security: ${promise}`, 'ok');
+    expect(await idsOf([bannerOf(80, answer, { probe: 'http' })])).toEqual([]);
+    expect(await idsOf([bannerOf(443, answer, { probe: 'http', ...tls() })])).toEqual(ids);
+  });
+
   const page = 'Content-Type: text/html';
   it.each([
     ['missing headers', http(`200 OK\r\n${page}`, '<p>'), ['http-security-headers']],

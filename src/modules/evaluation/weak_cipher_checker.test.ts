@@ -110,6 +110,8 @@ describe('TLS', () => {
     ['TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA', 'TLSv1.0', ['tls-v1-0', 'tls-cbc', 'tls-beast']],
     ['TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA', 'TLSv1.1', ['tls-v1-1', 'tls-cbc']],
     ['SSL2_RC4_128_WITH_MD5', 'SSLv2', ['tls-sslv2', 'tls-rc4']],
+    ['TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA', 'SSLv3', ['tls-sslv3', 'tls-cbc', 'tls-beast', 'tls-poodle']],
+    ['TLS_ECDHE_RSA_WITH_RC4_128_SHA', 'SSLv3', ['tls-sslv3', 'tls-rc4']],
   ])('%s in %s', async (suite, version, expected) => {
     expect(await idsOf(accepting(version, suite))).toEqual(expected);
   });
@@ -121,6 +123,11 @@ describe('TLS', () => {
     [{ compression: true }, ['tls-compression medium']],
     [{ secure_renegotiation: false }, ['tls-insecure-renegotiation medium']],
     [{ fallback_scsv: false }, ['tls-no-fallback-scsv low']],
+    [{ client_renegotiation: true }, ['tls-client-renegotiation low']],
+    [{ heartbeat: true, heartbleed_bytes: 0 }, []],
+    [{ heartbeat: true, heartbleed_bytes: 16 }, ['tls-heartbleed critical']],
+    [{ padding_reactions: [] }, []],
+    [{ padding_reactions: ['none: alert 20, open', 'start: alert 51, open'] }, ['tls-robot high']],
     [{ extended_master_secret: false }, ['tls-no-extended-master-secret info']],
     [{ certificate: { ...certificate, key: 'RSA 1024' } }, ['tls-weak-key medium']],
     [{ certificate: { ...certificate, key: 'RSA 512' } }, ['tls-weak-key high']],
@@ -167,15 +174,29 @@ describe('TLS', () => {
   test('what the client may choose is a finding where it is weak', async () => {
     const suites = ['TLS_ECDHE_RSA_WITH_RC4_128_SHA', 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'];
     const facts = { ...good, accepted: [{ version: 'TLSv1.2', suites, order: 'client' }] };
-    expect(await idsOf(facts)).toEqual(['tls-rc4', 'tls-client-cipher-order']);
+    expect(await idsOf(facts)).toEqual(['tls-no-v1-3', 'tls-rc4', 'tls-client-cipher-order']);
     const strong = { ...facts, accepted: [{ version: 'TLSv1.2', suites: suites.slice(1), order: 'client' }] };
-    expect(await idsOf(strong)).toEqual([]);
+    expect(await idsOf(strong)).toEqual(['tls-no-v1-3']);
+  });
+
+  test('a survey in part does not prove that TLS 1.3 is missing', async () => {
+    const suites = ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'];
+    const facts = { ...good, accepted: [{ version: 'TLSv1.2', suites, order: null }], survey: 'partial' };
+    expect(await idsOf(facts)).toEqual([]);
+  });
+
+  test.each([
+    ['TLS_RSA_EXPORT_WITH_RC4_40_MD5', 'FREAK: TLSv1.0: '],
+    ['TLS_DHE_RSA_EXPORT_WITH_DES40_CBC_SHA', 'Logjam: TLSv1.0: '],
+  ])('the evidence for %s names its attack', async (suite, start) => {
+    const findings = await run([parsed('tls_parser', { tls: accepting('TLSv1.0', suite) })]);
+    expect(findings.find(({ id }) => id === 'tls-export')?.evidence).toBe(`${start}${suite}`);
   });
 
   test('no suite with forward secrecy is worse than one without', async () => {
     const suites = ['TLS_RSA_WITH_AES_128_GCM_SHA256'];
     const facts = { ...good, accepted: [{ version: 'TLSv1.2', suites, order: null }] };
-    expect(await idsOf(facts)).toEqual(['tls-no-forward-secrecy']);
+    expect(await idsOf(facts)).toEqual(['tls-no-v1-3', 'tls-no-forward-secrecy']);
   });
 
   test('one handshake proves what it showed, with less confidence', async () => {

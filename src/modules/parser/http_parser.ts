@@ -1,4 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
+import { faviconName, iconPrints } from '../../knowledge/favicon.ts';
 import { furtherNames } from '../../knowledge/probes.ts';
 import { isSecure, serverBytes } from '../../knowledge/protocols/dialogue.ts';
 import { bodyLimit, parseHttp } from '../../knowledge/protocols/http.ts';
@@ -9,7 +10,7 @@ export default defineModule({
   type: 'parser',
   version: '1.0.0',
   description:
-    'Reads status, headers, title, redirects, cookie names, authentication and technologies of HTTP answers.',
+    'Reads status, headers, title, redirects, cookie names, authentication, icon and technologies of HTTP answers.',
   options: {
     max_body: {
       Type: 'int',
@@ -24,10 +25,15 @@ export default defineModule({
   async execute(ctx, data) {
     await parseBanners(ctx, data, 'http_parser', (banner) => {
       // SSDP looks alike, and the answer to a further question is not the page of the port.
-      if (banner.protocol === 'udp' || furtherNames.has(banner.probe)) return null;
+      const isIcon = banner.probe === faviconName;
+      if (banner.protocol === 'udp' || (furtherNames.has(banner.probe) && !isIcon)) return null;
       const record = parseHttp(serverBytes(banner), ctx.options.max_body);
       if (!record) return null;
       const service = isSecure(banner) ? 'https' : 'http';
+      if (isIcon) {
+        const favicon = iconPrints(record);
+        return favicon && { service, attributes: { http: { favicon } }, truncated: false };
+      }
       return { service, attributes: { http: record.facts }, truncated: record.truncated };
     });
   },

@@ -5,6 +5,7 @@ import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import {
+  factOfStack,
   factsOfBanner,
   factsOfFingerprint,
   factsOfService,
@@ -75,6 +76,7 @@ export async function readHosts<R extends HostReader>(
     drain<Port>('open_ports', (port) => of(port.host).port?.(port)),
     drain<PortCounts>('port_counts', (counts) => {
       if (counts.all_ports_open) of(counts.host).acceptsAll?.();
+      if (counts.stack) of(counts.host).fact?.(factOfStack(counts.stack));
     }),
     drain<Fingerprint>('service_fingerprints', (fingerprint) => {
       of(fingerprint.host).fingerprint?.(fingerprint);

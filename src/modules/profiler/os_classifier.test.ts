@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { ProfilePart } from '../../domain/asset.ts';
+import type { StackTraits } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { builtinCatalogue } from '../../knowledge/catalogue.ts';
 import { claimsOf, settle } from '../../knowledge/claims.ts';
@@ -24,7 +25,20 @@ async function classify(answers: [port: number, answer: string][], config: Recor
 
 test.each([
   ['SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n', 'linux', 'debian', '12'],
+  ['SSH-2.0-OpenSSH_6.7p1 Debian-5+deb8u8\r\n', 'linux', 'debian', '8'],
+  ['SSH-2.0-OpenSSH_7.4p1 Debian-10+deb9u7\r\n', 'linux', 'debian', '9'],
+  ['SSH-2.0-OpenSSH_7.9p1 Debian-10+deb10u4\r\n', 'linux', 'debian', '10'],
+  ['SSH-2.0-OpenSSH_8.4p1 Debian-5+deb11u5\r\n', 'linux', 'debian', '11'],
+  ['SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n', 'linux', 'debian', '12'],
+  ['SSH-2.0-OpenSSH_10.0p2 Debian-7\r\n', 'linux', 'debian', '13'],
+  ['SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2~bpo11+1\r\n', 'linux', 'debian', '11'],
+  ['SSH-2.0-OpenSSH_9.2p1 Raspbian-2+deb12u3\r\n', 'linux', 'raspbian', '12'],
+  ['SSH-2.0-OpenSSH_7.4p1 Raspbian-10\r\n', 'linux', 'raspbian', '9'],
+  ['SSH-2.0-OpenSSH_6.6.1p1 Ubuntu-2ubuntu2.13\r\n', 'linux', 'ubuntu', '14.04'],
+  ['SSH-2.0-OpenSSH_8.2p1 Ubuntu-4ubuntu0.11\r\n', 'linux', 'ubuntu', '20.04'],
   ['SSH-2.0-OpenSSH_8.9p1 Ubuntu-3ubuntu0.10\r\n', 'linux', 'ubuntu', '22.04'],
+  ['SSH-2.0-OpenSSH_9.6p1 Ubuntu-3ubuntu13.5\r\n', 'linux', 'ubuntu', '24.04'],
+  ['SSH-2.0-OpenSSH_9.7 FreeBSD-20240806\r\n', 'freebsd', null, null],
   ['SSH-2.0-OpenSSH_9.5 FreeBSD-20231004\r\n', 'freebsd', 'freebsd', '14.0'],
   ['SSH-2.0-OpenSSH_for_Windows_9.5\r\n', 'windows', null, null],
   ['SSH-2.0-Cisco-1.25\r\n', 'cisco ios', null, null],
@@ -32,6 +46,21 @@ test.each([
   const profile = await classify([[22, answer]]);
   expect(profile?.os).toMatchObject({ family, distribution, version });
   expect(profile?.os_evidence?.[0]).toMatchObject({ source: '22/tcp', family });
+});
+
+test.each([
+  ['Apache/2.4.6 (CentOS) OpenSSL/1.0.2k-fips', 'centos', '7'],
+  ['Apache/2.4.37 (centos)', 'centos', '8'],
+  ['Apache/2.4.37 (Red Hat Enterprise Linux) OpenSSL/1.1.1k', 'rhel', '8'],
+  ['Apache/2.4.63 (Rocky Linux)', 'rocky', '10'],
+  ['Apache/2.4.52 (Ubuntu)', 'ubuntu', '22.04'],
+  ['nginx/1.24.0 (Ubuntu)', 'ubuntu', '24.04'],
+  // Of several releases.
+  ['nginx/1.18.0 (Ubuntu)', 'ubuntu', null],
+  ['Apache/2.4.65 (Debian)', 'debian', null],
+])('the web server %s', async (server, distribution, version) => {
+  const profile = await classify([[80, `HTTP/1.1 200 OK\r\nServer: ${server}\r\n\r\n`]]);
+  expect(profile?.os).toMatchObject({ family: 'linux', distribution, version });
 });
 
 test('several ports settle on one system', async () => {
@@ -54,6 +83,59 @@ test('what is less certain than asked for is not named, and its evidence is kept
 
 test('a host that says nothing has no system', async () => {
   expect(await classify([[80, 'HTTP/1.1 200 OK\r\n\r\n']])).toBeUndefined();
+});
+
+const windowsStack = {
+  hops: 126,
+  window: 65_535,
+  mss: 1460,
+  scale: 8,
+  options: ['mss', 'nop', 'ws', 'sack', 'ts'],
+  dont_fragment: true,
+  ecn: false,
+};
+const countsWith = (stack: StackTraits) => [
+  {
+    host: '192.0.2.1',
+    protocol: 'tcp',
+    open: 1,
+    closed: 0,
+    filtered: 0,
+    not_tried: 0,
+    all_ports_open: false,
+    stack,
+  },
+];
+
+test('the answer to a SYN names a system where nothing else does, with the routers on the way', async () => {
+  const [profile] = await runModule<ProfilePart>(osClassifier, { port_counts: countsWith(windowsStack) });
+  expect(profile?.os).toMatchObject({ family: 'windows', distribution: null, confidence: 0.55 });
+  expect(profile?.os_evidence).toMatchObject([
+    { source: 'syn-ack', evidence: expect.stringMatching(/^ttl 128, 2 routers, window 65535, /) },
+  ]);
+});
+
+test('it never speaks against an answer, and stays among the evidence', async () => {
+  const banner = bannerOf(22, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n', { host: '192.0.2.1' });
+  const found = settle(banner, claimsOf(banner, builtinCatalogue, kinds), {
+    minConfidence: 0.5,
+    maxProtocols: 3,
+  });
+  const inputs = { service_fingerprints: found ? [found] : [], banners: [banner] };
+  const [without] = await runModule<ProfilePart>(osClassifier, inputs);
+  const [against] = await runModule<ProfilePart>(osClassifier, {
+    ...inputs,
+    port_counts: countsWith(windowsStack),
+  });
+  expect(against?.os).toEqual(without?.os);
+  expect(against?.os).toMatchObject({ family: 'linux', distribution: 'debian', version: '12' });
+  expect(against?.os_evidence?.some(({ family }) => family === 'windows')).toBe(true);
+  const linuxStack = { ...windowsStack, hops: 64, options: ['mss', 'sack', 'ts', 'nop', 'ws'] };
+  const [agreeing] = await runModule<ProfilePart>(osClassifier, {
+    ...inputs,
+    port_counts: countsWith(linuxStack),
+  });
+  expect(agreeing?.os?.confidence).toBeGreaterThan(without?.os?.confidence ?? 1);
 });
 
 test('the maker of the card speaks too', async () => {

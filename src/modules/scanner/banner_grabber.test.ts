@@ -66,7 +66,9 @@ describe('services', () => {
           socket.write('HTTP/1.1 200 OK\r\nServer: t\r\nContent-Length: 2\r\n\r\nhi');
       });
     });
-    expect(request).toMatch(/^GET \/ HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nUser-Agent: Portolan\/\d+\.\d+\r\n/);
+    expect(request).toMatch(
+      /^GET \/ HTTP\/1\.1\r\nHost: 127\.0\.0\.1:\d+\r\nUser-Agent: Portolan\/\d+\.\d+\r\n/,
+    );
     expect(banner).toMatchObject({ probe: 'http', truncated: false });
     expect(banner.banner).toMatch(/\r\n\r\nhi$/);
   });
@@ -81,6 +83,37 @@ describe('services', () => {
       { timeout: '2s' },
     );
     expect(banner.banner).toContain('late');
+  });
+
+  it('registers with an IRC server, gives back its number, asks for the version and leaves', async () => {
+    let said = '';
+    const banner = await grabOne((socket) => {
+      socket.write(':irc.example NOTICE * :*** Looking up your hostname...\r\n');
+      socket.on('data', (bytes) => {
+        const text = bytes.toString('latin1');
+        said += text;
+        if (text.startsWith('NICK ')) socket.write('PING :4711\r\n');
+        if (text.startsWith('PONG :4711\r\n')) socket.end(':irc.example 004 x irc.example Trial-1.2 o\r\n');
+      });
+    });
+    expect(banner.probe).toBe('irc');
+    expect(banner.banner).toContain('Trial-1.2');
+    expect(said).toMatch(/^NICK (p\w{8})\r\nUSER \1 0 \* :portolan\r\nPONG :4711\r\nVERSION\r\nQUIT\r\n$/);
+  });
+
+  it('asks LHLO where EHLO is refused, and says QUIT', async () => {
+    let said = '';
+    const banner = await grabOne((socket) => {
+      socket.write('220 mx.example LMTP Mail\r\n');
+      socket.on('data', (bytes) => {
+        const text = bytes.toString('latin1');
+        said += text;
+        if (text.startsWith('EHLO')) socket.write('500 5.5.1 Unknown command\r\n');
+        if (text.startsWith('LHLO')) socket.write('250-mx.example\r\n250 PIPELINING\r\n');
+      });
+    });
+    expect(observedService(banner)).toBe('lmtp');
+    await expect.poll(() => said).toBe('EHLO portolan.invalid\r\nLHLO portolan.invalid\r\nQUIT\r\n');
   });
 
   it('says EHLO to a mail server and QUIT at the end', async () => {
@@ -195,6 +228,22 @@ describe('TLS', () => {
     };
   };
 
+  it('talks to a TLS server that has no certificate', async () => {
+    const server = createTlsServer({ ciphers: 'AECDH:@SECLEVEL=0', maxVersion: 'TLSv1.2' }, (socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    });
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const [banner] = await grab([port], { timeout: '1500ms' });
+    server.close();
+    expect(banner?.banner).toContain('HTTP/1.1 200 OK');
+    expect(banner?.tls?.cipher).toMatch(/anon/i);
+    expect(banner?.tls?.chain).toEqual([]);
+    expect(banner?.tls_error).toBeUndefined();
+  });
+
   it('finds HTTP inside TLS on an odd port, with version, suite and chain', async () => {
     const server = createTlsServer(certificate(), (socket) => {
       socket.on('error', () => undefined);
@@ -245,7 +294,7 @@ describe('TLS', () => {
     ];
     await grab([port], { timeout: '1500ms' }, { targets });
     server.close();
-    expect(called).toEqual(['shop.test', 'shop.test']);
+    expect(called).toEqual(['shop.test', `shop.test:${port}`]);
   });
 
   it('a server that refuses the handshake by an alert is a TLS server', async () => {

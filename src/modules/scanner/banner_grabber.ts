@@ -45,7 +45,8 @@ export default defineModule({
     },
     intrusive: {
       Type: 'bool',
-      Description: 'Allow the probe that logs in with the name for strangers: anonymous FTP.',
+      Description:
+        'Allow the login with the name for strangers (anonymous FTP) and, with tls_enumerate, to try whether a server leaks memory (Heartbleed) or decrypts for others (ROBOT).',
       Default: false,
     },
   },

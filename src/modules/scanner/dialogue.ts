@@ -1,14 +1,19 @@
 import type { Banner, TlsObservation } from '../../domain/banner.ts';
 import { describeBytes } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
-import { type AnswerForm, readAnswer, readGreeting } from '../../knowledge/answers.ts';
+import { type AnswerForm, readGreeting, readGuess } from '../../knowledge/answers.ts';
+import { hostHeader, userAgent } from '../../knowledge/http-request.ts';
 import { type Probe, type ProbeStep, serviceOf } from '../../knowledge/probes.ts';
+import { http2Text } from '../../knowledge/protocols/http2-text.ts';
 import type { Connection, ReadEnd } from '../../net/gate.ts';
+import { askHttp2 } from '../../net/http2.ts';
 
 /** Silence after an unknown greeting's first line that ends it. */
 const greetingTailMs = 300;
 
 export interface DialoguePace {
+  /** The port that is talked to. */
+  port: number;
   /** The longest silence within an answer. */
   idleMs: number;
   /** Bytes of one answer that are kept. */
@@ -17,8 +22,8 @@ export interface DialoguePace {
 
 interface ReadLimits {
   idleMs?: number;
-  /** Bytes after which the answer is cut; by default what is left of the dialogue's cap. */
-  most?: number;
+  /** Bytes after which the answer is cut, as it looks so far; by default what is left of the dialogue's cap. */
+  most?: () => number | null;
 }
 
 /** Forms whose answer may end with the connection. */
@@ -45,6 +50,8 @@ export class Dialogue {
   #pace: DialoguePace;
   #parts: Buffer[] = [];
   #broken = false;
+  /** What is kept is not what was sent, but says the same. */
+  #rewritten = false;
 
   constructor(connection: Connection, host: string, pace: DialoguePace) {
     this.#connection = connection;
@@ -91,13 +98,30 @@ export class Dialogue {
       const answer = await this.#step(step, firstMs);
       if (answer.length === 0 || this.#broken) return;
       if (step.proceed && !step.proceed.test(answer.toString('latin1'))) {
-        if (upgrade && probe.upgrade && !this.tls) await this.#upgrade(probe.upgrade, firstMs);
         this.unfinished = probe.next !== undefined;
-        return;
+        break;
       }
     }
-    if (upgrade && probe.upgrade && !this.tls) await this.#upgrade(probe.upgrade, firstMs);
+    if (upgrade) await this.#upgrade(probe, firstMs);
     if (probe.farewell && !this.#broken) await this.#connection.write(Buffer.from(probe.farewell, 'latin1'));
+  }
+
+  /** Asks for the root page in HTTP/2, which TLS has agreed on; the answer is kept in the form of HTTP/1. */
+  async askHttp2(): Promise<void> {
+    this.probe = 'http2';
+    const answer = await askHttp2(this.#connection, {
+      authority: hostHeader(this.host, this.#pace.port),
+      path: '/',
+      userAgent,
+      idleMs: this.#pace.idleMs,
+      maxBody: this.#pace.maxBytes,
+    });
+    this.#broken = true;
+    if (answer === null) return;
+    this.onHeard();
+    this.#rewritten = true;
+    this.#parts.push(http2Text(answer));
+    this.truncated ||= answer.truncated;
   }
 
   /** Goes to where a plain service waits for a handshake. @returns the connection for it, or null */
@@ -114,8 +138,13 @@ export class Dialogue {
   }
 
   /** @returns false when the handshake failed; `tlsError` says why */
-  async secure(alpn: string[], handshakeMs: number, serverName: string | null): Promise<boolean> {
-    const outcome = await this.#connection.startTls({ serverName, alpn, handshakeMs });
+  async secure(
+    alpn: string[],
+    handshakeMs: number,
+    serverName: string | null,
+    anonymous = false,
+  ): Promise<boolean> {
+    const outcome = await this.#connection.startTls({ serverName, alpn, handshakeMs, anonymous });
     if ('reason' in outcome) {
       this.tlsError = outcome.reason;
       this.#broken = true;
@@ -143,28 +172,31 @@ export class Dialogue {
       ...(this.tls ? { tls: this.tls } : {}),
       ...tlsErrorOf(this.tlsError ?? tlsError, this.tls),
       // A single question is known by the probe's name, and its answer is the banner.
-      ...(exchange.length > 1 ? { exchange } : {}),
+      ...(exchange.length > 1 && !this.#rewritten ? { exchange } : {}),
     };
   }
 
   async #step(step: ProbeStep, firstMs: number): Promise<Buffer> {
-    const text = typeof step.send === 'function' ? step.send(this.host, this.bytes) : step.send;
+    const text =
+      typeof step.send === 'function' ? step.send(this.host, this.bytes, this.#pace.port) : step.send;
     const request = typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
     if (!(await this.#connection.write(request))) this.#broken = true;
-    const reader = readAnswer(step.answer, this.#pace.maxBytes);
+    const reader = readGuess(step.answer, this.#pace.maxBytes);
     const before = this.#parts.length;
     // The reader of HTTP has caps of its own for headers and body.
-    const limits = step.answer === 'http' ? { most: Infinity } : {};
-    const end = await this.#read(firstMs, (bytes) => reader.end(bytes), limits);
+    const most = () => (reader.isHttp ? Infinity : null);
+    const end = await this.#read(firstMs, (bytes) => reader.end(bytes), { most });
     this.truncated ||= reader.capped;
     const answer = Buffer.concat(this.#parts.slice(before));
-    if (end === 'closed' && answer.length > 0 && !endsWithConnection.has(step.answer)) this.partial = true;
+    const mayEnd = reader.isHttp || endsWithConnection.has(step.answer);
+    if (end === 'closed' && answer.length > 0 && !mayEnd) this.partial = true;
     return answer;
   }
 
-  async #upgrade(upgrade: NonNullable<Probe['upgrade']>, firstMs: number): Promise<void> {
-    if (!(await this.#agreeOnTls(upgrade, firstMs))) return;
+  async #upgrade({ upgrade, inside = [] }: Probe, firstMs: number): Promise<void> {
+    if (!upgrade || this.tls || !(await this.#agreeOnTls(upgrade, firstMs))) return;
     this.upgraded = await this.secure([], this.#pace.idleMs, null);
+    for (const step of inside) if (this.upgraded && !this.#broken) await this.#step(step, firstMs);
   }
 
   async #agreeOnTls(upgrade: NonNullable<Probe['upgrade']>, firstMs: number): Promise<boolean> {
@@ -176,13 +208,14 @@ export class Dialogue {
   }
 
   async #read(firstMs: number, done: (bytes: Buffer) => number, options: ReadLimits = {}): Promise<ReadEnd> {
-    const most = options.most ?? Math.max(1, this.#pace.maxBytes - this.bytes.length);
+    const room = Math.max(1, this.#pace.maxBytes - this.bytes.length);
     const { bytes, end } = await this.#connection.read({
       firstMs,
       idleMs: options.idleMs ?? this.#pace.idleMs,
       done: (received) => {
         this.onHeard();
         const length = done(received);
+        const most = options.most?.() ?? room;
         if (length > 0 ? length <= most : received.length <= most) return length;
         this.truncated = true;
         this.#broken = true;

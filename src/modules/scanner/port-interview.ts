@@ -1,6 +1,7 @@
 import type { Banner } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import { maxHeaderBytes } from '../../knowledge/answers.ts';
+import { iconPath, iconProbe } from '../../knowledge/favicon.ts';
 import {
   type Probe,
   probeForGreeting,
@@ -8,10 +9,13 @@ import {
   probeNamed,
   probes,
   probesAfter,
+  secondProbesForPort,
   silentOrder,
   tlsPorts,
   wantsTls,
 } from '../../knowledge/probes.ts';
+import { startsHttp2, wantsHttp2 } from '../../knowledge/protocols/http2-text.ts';
+import { pageProbe, redirectNames, redirectPath } from '../../knowledge/redirect.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate.ts';
 import { Dialogue } from './dialogue.ts';
 
@@ -67,6 +71,8 @@ class PortInterview {
   #finished: Dialogue[] = [];
   /** Questions that the answers gave rise to. */
   #further: Dialogue[] = [];
+  /** The port let nobody in any more. */
+  #lost = false;
   #tlsError: string | undefined;
   #tlsTried = false;
   /** performance.now() at which a port that stayed silent is given up. */
@@ -77,7 +83,7 @@ class PortInterview {
   constructor(endpoint: Endpoint, settings: InterviewSettings) {
     this.#endpoint = endpoint;
     this.#settings = settings;
-    this.#hint = probeForPort(endpoint.port);
+    this.#hint = probeForPort(endpoint.port, settings.intrusive);
   }
 
   async run(): Promise<Banner[] | { failure: PortObservation }> {
@@ -161,8 +167,13 @@ class PortInterview {
     const { tls } = this.#settings;
     const usual = silentOrder.filter((candidate) => candidate !== 'tls' || (tls && !this.#tlsTried));
     const hint = this.#hint;
-    if (!hint || hint.greeting !== null) return usual;
-    return [hint, ...usual.filter((candidate) => candidate !== hint)];
+    if (!hint) return usual;
+    const seconds = secondProbesForPort(this.#endpoint.port, this.#settings.intrusive);
+    const others = usual.filter((candidate) => candidate !== hint);
+    // A service that should have spoken and did not is perhaps another one, or waits for a word all the same.
+    return hint.greeting === null
+      ? [hint, ...seconds, ...others]
+      : [...others.slice(0, 2), hint, ...seconds, ...others.slice(2)];
   }
 
   async #question(candidate: Candidate, reuse: Dialogue | null, gap: number): Promise<void> {
@@ -189,8 +200,51 @@ class PortInterview {
     const alpn = inner.name === 'http' ? ['http/1.1'] : [];
     if (await dialogue.secure(alpn, handshakeMs, this.#name)) await this.#talkInside(dialogue, inner);
     else this.#tlsError = dialogue.tlsError;
-    this.#end(dialogue);
+    if (
+      /handshake failure/.test(dialogue.tlsError ?? '') &&
+      (await this.#anonymousDialogue(inner, handshakeMs))
+    ) {
+      this.#open.delete(dialogue);
+      this.#tlsError = undefined;
+      return null;
+    }
+    const newer = wantsHttp2(dialogue.tlsError ?? '') || startsHttp2(dialogue.bytes);
+    if (inner.name !== 'http' || !newer || !(await this.#http2Dialogue(handshakeMs))) this.#end(dialogue);
+    else {
+      dialogue.close();
+      this.#open.delete(dialogue);
+    }
     return null;
+  }
+
+  /** For servers that have no certificate. @returns false when that was none either */
+  async #anonymousDialogue(inner: Probe, handshakeMs: number): Promise<boolean> {
+    const dialogue = await this.#dial();
+    if (!(dialogue instanceof Dialogue)) return false;
+    const agreed = await dialogue.secure([], handshakeMs, this.#name, true);
+    if (agreed) {
+      await this.#talkInside(dialogue, inner);
+      this.#end(dialogue);
+    } else {
+      dialogue.close();
+      this.#open.delete(dialogue);
+    }
+    return agreed;
+  }
+
+  /** For servers that speak nothing but HTTP/2. @returns false when that was none either */
+  async #http2Dialogue(handshakeMs: number): Promise<boolean> {
+    const dialogue = await this.#dial();
+    if (!(dialogue instanceof Dialogue)) return false;
+    const agreed = (await dialogue.secure(['h2'], handshakeMs, this.#name)) && dialogue.tls?.alpn === 'h2';
+    if (agreed) await dialogue.askHttp2();
+    if (dialogue.bytes.length === 0) {
+      dialogue.close();
+      this.#open.delete(dialogue);
+      return false;
+    }
+    this.#end(dialogue);
+    return true;
   }
 
   async #talkInside(dialogue: Dialogue, inner: Probe): Promise<void> {
@@ -224,30 +278,55 @@ class PortInterview {
 
   /** Each on a connection of its own, one after the other; what they tell is no answer to who the service is. */
   async #askFurther(): Promise<void> {
-    const { ask, intrusive, signal, timeoutMs } = this.#settings;
+    const { ask, intrusive, signal } = this.#settings;
     const best = this.#best();
     if (!ask || (best === null && this.#finished.length === 0)) return;
     // A server that did not come to an end would not come to one again.
     if (best?.truncated) return;
-    for (const probe of probesAfter(best?.bytes ?? Buffer.alloc(0), this.#endpoint.port, intrusive)) {
-      if (signal.aborted) return;
-      const dialogue = await this.#dial();
-      if (!(dialogue instanceof Dialogue)) return;
-      if (best?.tls && !best.upgraded && !(await dialogue.secure([], timeoutMs, this.#name))) continue;
-      if (probe.greeting) await dialogue.listen(Math.min(timeoutMs, longestPatienceMs));
-      if (!dialogue.broken) await dialogue.ask(probe, timeoutMs, false);
-      dialogue.ended = true;
-      dialogue.close();
-      this.#open.delete(dialogue);
-      if (dialogue.bytes.length > 0) this.#further.push(dialogue);
+    const secure = best?.tls !== undefined && !best.upgraded;
+    const answers = [best?.bytes ?? Buffer.alloc(0)];
+    for (const name of redirectNames) {
+      const path = redirectPath(answers.at(-1) as Buffer, { ...this.#endpoint, name: this.#name, secure });
+      const page =
+        path === null || signal.aborted ? null : await this.#askAside(pageProbe(name, path), secure);
+      if (!page) break;
+      answers.push(page.bytes);
     }
+    const icon = iconPath(answers.at(-1) as Buffer, { ...this.#endpoint, name: this.#name, secure });
+    if (icon !== null && !signal.aborted) await this.#askAside(iconProbe(icon), secure);
+    const due = answers.flatMap((bytes) => probesAfter(bytes, this.#endpoint.port, intrusive));
+    for (const probe of new Set(due)) {
+      if (signal.aborted) return;
+      await this.#askAside(probe, secure);
+    }
+  }
+
+  /** Asks on a new connection. @returns null when no answer came */
+  async #askAside(probe: Probe, secure: boolean): Promise<Dialogue | null> {
+    const { timeoutMs } = this.#settings;
+    const dialogue = this.#lost ? null : await this.#dial();
+    if (!(dialogue instanceof Dialogue)) {
+      this.#lost = true;
+      return null;
+    }
+    const ready = !secure || (await dialogue.secure([], timeoutMs, this.#name));
+    if (ready && probe.greeting) await dialogue.listen(Math.min(timeoutMs, longestPatienceMs));
+    const inside = this.#settings.tls && probe.inside !== undefined;
+    if (ready && !dialogue.broken) await dialogue.ask(probe, timeoutMs, inside);
+    dialogue.ended = true;
+    dialogue.close();
+    this.#open.delete(dialogue);
+    if (dialogue.bytes.length === 0) return null;
+    this.#further.push(dialogue);
+    return dialogue;
   }
 
   #betterProbe(best: Dialogue): Probe | null {
     if (best.unfinished) return nextOf(best.probe);
     const text = best.bytes.toString('latin1');
-    // A file server greets like a mail server, but does not know EHLO.
-    if (best.probe === 'smtp' && text.startsWith('220') && /\n5\d\d /.test(text)) return probeNamed('ftp');
+    // A file server greets like a mail server, but knows neither EHLO nor LHLO.
+    if (best.probe === 'smtp' && text.startsWith('220') && /\n5\d\d /.test(text) && !/\n250[ -]/.test(text))
+      return probeNamed('ftp');
     const service = best.service;
     if (service === null) return null;
     const fitting = probes.find((probe) => probe.service === service);
@@ -268,6 +347,7 @@ class PortInterview {
     });
     if ('failure' in result) return result.failure;
     const dialogue = new Dialogue(result.connection, this.#name ?? host, {
+      port,
       idleMs: timeoutMs,
       maxBytes: body,
     });

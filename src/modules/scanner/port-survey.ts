@@ -17,6 +17,8 @@ export interface PortSurveySettings {
   signal: AbortSignal;
   /** Longest silence of the service; a connection lasts twice as long at most. */
   timeoutMs: number;
+  /** Also try whether flaws are there that a server can have. */
+  intrusive: boolean;
   /** The name by which an address was asked for. */
   names: ReadonlyMap<string, string>;
 }
@@ -40,6 +42,7 @@ export async function surveyPort(
     timeoutMs: settings.timeoutMs,
     signal: settings.signal,
     leaf: banner.tls?.chain[0] ?? null,
+    intrusive: settings.intrusive,
   });
   if (!outcome) return [...banners];
   const { tls_error: _refused, ...others } = banner;
@@ -83,6 +86,7 @@ async function openFor(
   if ('failure' in result) return null;
   if (!upgrade) return result.connection;
   const dialogue = new Dialogue(result.connection, names.get(host) ?? host, {
+    port,
     idleMs: timeoutMs,
     maxBytes: maxPlainBytes,
   });

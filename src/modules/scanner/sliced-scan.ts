@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { Coverage, Port, PortCounts } from '../../domain/host.ts';
+import type { Coverage, Port, PortCounts, StackTraits } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
 import type { WalkKey } from '../../net/packets/walk.ts';
@@ -48,6 +48,8 @@ interface Batch {
   hosts: SweepHost[];
   /** By host: open, closed, filtered, not tried. */
   counts: Map<string, [number, number, number, number]>;
+  /** By host: the first one that a slice has heard. */
+  stacks: Map<string, StackTraits>;
   /** Slices of the ports that are not done, with what an interrupted run had of them. */
   left: Map<number, SweepProgress | null>;
   /** Slices that run now. */
@@ -111,6 +113,7 @@ export class SlicedScan {
     return {
       hosts,
       counts: new Map(hosts.map(({ ip }) => [ip, [0, 0, 0, 0]])),
+      stacks: new Map(),
       left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
       running: 0,
     };
@@ -195,11 +198,12 @@ export class SlicedScan {
       });
   }
 
-  #add(batch: Batch, { host, open, closed, filtered, not_tried, problem }: SweepOutcome): void {
+  #add(batch: Batch, { host, open, closed, filtered, not_tried, stack, problem }: SweepOutcome): void {
     const counts = batch.counts.get(host);
     if (!counts) return;
     for (const [at, more] of [open, closed, filtered, not_tried].entries())
       counts[at] = (counts[at] as number) + more;
+    if (stack && !batch.stacks.has(host)) batch.stacks.set(host, stack);
     if (problem !== null) this.#untried.note(host, problem);
   }
 
@@ -216,6 +220,7 @@ export class SlicedScan {
         filtered,
         not_tried: Math.max(tried, left),
         all_ports_open: false,
+        ...(batch.stacks.has(host) && { stack: batch.stacks.get(host) }),
       };
       counts.all_ports_open = answersEverything(counts);
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
@@ -290,6 +295,7 @@ function restoredBatch({ hosts, counts, slices }: SlicedScanState['batches'][num
   return {
     hosts,
     counts: new Map(hosts.map(({ ip }, at) => [ip, counts[at] as [number, number, number, number]])),
+    stacks: new Map(),
     left: new Map(
       slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),
     ),

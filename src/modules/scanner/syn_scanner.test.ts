@@ -45,7 +45,7 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
     );
     const rest = { protocol: 'tcp', filtered: 0, not_tried: 0, all_ports_open: false };
     expect(countsOf(published).toSorted((a, b) => (a.host < b.host ? -1 : 1))).toEqual([
-      { host: '127.0.0.1', open: 5, closed: 50, ...rest },
+      { host: '127.0.0.1', open: 5, closed: 50, ...rest, stack: expect.objectContaining({ hops: 64 }) },
       { host: '127.0.0.2', open: 0, closed: 55, ...rest },
     ]);
   });

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { createDiffieHellmanGroup } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { constants, createDiffieHellmanGroup, generateKeyPairSync, privateDecrypt } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -137,6 +137,60 @@ describe.skipIf(!hasOpenssl)('servers of OpenSSL', () => {
   });
 });
 
+describe.skipIf(!hasOpenssl)('how servers behave', () => {
+  it('says how OpenSSL behaves where everything is on', async () => {
+    const facts = await factsOf(await serveOpenssl('rsa', '-client_renegotiation', '-alpn', 'h2'));
+    expect(facts).toMatchObject({
+      downgrade_mark: true,
+      heartbeat: false,
+      ocsp_stapling: false,
+      session_resumption: true,
+      client_renegotiation: true,
+      heartbleed_bytes: null,
+      padding_reactions: null,
+    });
+    expect(facts.hello_prints).toEqual([
+      expect.stringMatching(/^sh1\.13\.2\.-\.1301\.[0-9a-f]{16}$/),
+      expect.stringMatching(/^sh1\.12\.5\.h2\.c02f\.[0-9a-f]{16}$/),
+    ]);
+  });
+
+  it('and where it is off', async () => {
+    const options = ['-no_renegotiation', '-no_ticket', '-no_cache', '-tls1_2'];
+    const facts = await factsOf(await serveOpenssl('rsa', ...options), { intrusive: true });
+    expect(facts).toMatchObject({
+      downgrade_mark: null,
+      session_resumption: false,
+      client_renegotiation: false,
+      padding_reactions: [],
+    });
+    expect(facts.hello_prints).toHaveLength(1);
+  });
+
+  it('a stapled status of the certificate', async () => {
+    const port = await serveOpenssl('rsa', '-status_file', stapledResponse());
+    expect(await factsOf(port)).toMatchObject({ ocsp_stapling: true });
+  });
+
+  it('a server that does not know the protocols of the question has a print all the same', async () => {
+    const { hello_prints: prints } = await factsOf(await serveOpenssl('rsa', '-alpn', 'imap', '-tls1_2'));
+    expect(prints).toEqual([expect.stringMatching(/^sh1\.12\.\d\.[-!]\.c02f\.[0-9a-f]{16}$/)]);
+  });
+});
+
+/** A response about the certificate by itself; a server sends whatever it is told to. */
+function stapledResponse(): string {
+  const [key, cert] = ['rsa.key', 'rsa.crt'].map((file) => join(folder, file)) as [string, string];
+  const [index, request, response] = ['index.txt', 'ocsp.req', 'ocsp.der'].map((file) =>
+    join(folder, file),
+  ) as [string, string, string];
+  writeFileSync(index, '');
+  execFileSync('openssl', ['ocsp', '-issuer', cert, '-cert', cert, '-reqout', request], { stdio: 'ignore' });
+  const signer = ['-index', index, '-CA', cert, '-rsigner', cert, '-rkey', key, '-ndays', '7'];
+  execFileSync('openssl', ['ocsp', ...signer, '-reqin', request, '-respout', response], { stdio: 'ignore' });
+  return response;
+}
+
 /** Parameters of the second MODP group (RFC 2409, 6.2), as PEM. */
 function prime1024(): string {
   const prime = createDiffieHellmanGroup('modp2').getPrime();
@@ -170,6 +224,12 @@ describe.skipIf(!hasOpenssl)('servers of Node.js', () => {
       maxVersion: 'TLSv1.1',
     });
     expect(facts).toMatchObject({ versions: ['TLSv1.0', 'TLSv1.1'], dh_bits: 1024, fallback_scsv: true });
+  });
+
+  it('finds the protocols inside of a server that speaks TLS 1.3 alone', async () => {
+    const facts = await factsOfNode({ minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1', 'h2'] });
+    expect(facts).toMatchObject({ versions: ['TLSv1.3'], alpn_protocols: ['http/1.1', 'h2'] });
+    expect(facts).toMatchObject({ session_resumption: true, client_renegotiation: null });
   });
 
   it.skipIf(!hybrids)('finds post-quantum groups', async () => {
@@ -230,6 +290,11 @@ describe('servers that modern libraries refuse', () => {
     ]);
   });
 
+  it('a server that closes the connection to who came down has noticed it', async () => {
+    const { tls } = await grab(await listen(serveOldTls({ ...old, closesFallback: true })));
+    expect(tls?.survey?.fallback_scsv).toBe(true);
+  });
+
   it('a server that cannot bear extensions', async () => {
     const { tls } = await grab(await listen(serveOldTls({ ...old, versions: [0x0301], closes: 'extended' })));
     expect(tls?.survey?.accepted).toMatchObject([{ version: 'TLSv1.0' }]);
@@ -265,6 +330,88 @@ describe('servers that modern libraries refuse', () => {
     const banner = await grab(port);
     expect(banner).toMatchObject({ probe: 'smtp', tls: { version: 'SSLv3' } });
     expect(upgrades).toBe(1 + (banner.tls?.survey?.handshakes ?? 0));
+  });
+});
+
+describe('flaws that are tried where that is allowed', () => {
+  const rsaSuites = ['TLS_RSA_WITH_AES_128_CBC_SHA', 'TLS_RSA_WITH_AES_256_CBC_SHA'].map(idOf);
+  const certificate = certificateDer({ commonName: 'old.example' });
+  const old: OldServer = { versions: [0x0301, 0x0303], suites: rsaSuites, certificate, extensions: [15] };
+
+  const traitsOf = async (server: OldServer, intrusive = true) =>
+    (await grab(await listen(serveOldTls(server)), { intrusive })).tls?.survey?.traits;
+
+  it('a server that answers a heartbeat without content gives memory away', async () => {
+    const traits = await traitsOf({ ...old, heartbeat: 'leaks' });
+    expect(traits).toMatchObject({ heartbeat: true, heartbleed_bytes: 16 });
+    expect(JSON.stringify(traits)).not.toContain('secret');
+  });
+
+  it('a server that passes it over in silence does not, and one without the extension is not asked', async () => {
+    expect(await traitsOf({ ...old, heartbeat: 'silent' })).toMatchObject({ heartbleed_bytes: 0 });
+    const asked = await traitsOf({ ...old, extensions: [], heartbeat: 'leaks' });
+    expect(asked).toMatchObject({ heartbeat: false, heartbleed_bytes: null });
+  });
+
+  it('nothing is tried without leave', async () => {
+    const traits = await traitsOf({ ...old, heartbeat: 'leaks', judgeSecret: () => 20 }, false);
+    expect(traits).toMatchObject({ heartbeat: true, heartbleed_bytes: null, padding_reactions: null });
+  });
+
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const known = certificateDer({
+    commonName: 'robot.example',
+    publicKey: publicKey.export({ type: 'spki', format: 'der' }),
+  });
+  const padded = (encrypted: Buffer) =>
+    privateDecrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, encrypted);
+
+  it('a server that tells right paddings from wrong ones is an oracle', async () => {
+    const judgeSecret = (encrypted: Buffer) => (padded(encrypted).readUInt16BE(0) === 2 ? 20 : 51);
+    const traits = await traitsOf({ ...old, certificate: known, judgeSecret });
+    expect(traits?.padding_reactions).toEqual([
+      'none: alert 20, open',
+      'start: alert 51, open',
+      'no-end: alert 20, open',
+      'early-end: alert 20, open',
+      'version: alert 20, open',
+    ]);
+  });
+
+  it('every form is what it says', async () => {
+    const seen: string[] = [];
+    const judgeSecret = (encrypted: Buffer) => {
+      const block = padded(encrypted);
+      const end = block.indexOf(0, 2);
+      const secret = end === -1 ? null : block.subarray(end + 1);
+      const version = secret?.length === 48 ? ` ${secret.toString('hex', 0, 2)}` : '';
+      seen.push(`${block.toString('hex', 0, 2)} ${secret?.length ?? 'none'} ${block.length}${version}`);
+      return 20;
+    };
+    const traits = await traitsOf({ ...old, certificate: known, judgeSecret });
+    expect(traits?.padding_reactions).toEqual([]);
+    expect(seen.slice(-5)).toEqual([
+      '0002 48 256 0303',
+      '0117 48 256 0303',
+      '0002 none 256',
+      '0002 1 256',
+      '0002 48 256 0202',
+    ]);
+  });
+
+  it('a server that answers now so, now otherwise is none', async () => {
+    let count = 0;
+    const judgeSecret = () => [20, 51, 40][count++ % 3] as number;
+    expect(await traitsOf({ ...old, certificate: known, judgeSecret })).toMatchObject({
+      padding_reactions: null,
+    });
+  });
+
+  it('a server without an exchange by RSA is not asked', async () => {
+    const suites = [idOf('TLS_DHE_RSA_WITH_AES_128_CBC_SHA')];
+    expect(await traitsOf({ ...old, suites, judgeSecret: () => 20 })).toMatchObject({
+      padding_reactions: null,
+    });
   });
 });
 
@@ -312,6 +459,7 @@ describe('servers that are none', () => {
       timeoutMs,
       signal,
       leaf: null,
+      intrusive: false,
     });
     return { outcome, tookMs: performance.now() - started };
   }

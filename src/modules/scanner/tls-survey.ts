@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { TlsObservation, TlsSurvey, TlsVersionSurvey } from '../../domain/banner.ts';
+import type { TlsObservation, TlsSurvey, TlsTraits, TlsVersionSurvey } from '../../domain/banner.ts';
 import { clientHello, fallbackScsv, type HelloOffer } from '../../knowledge/tls/client-hello.ts';
 import { curveIds, groupIdsOf13, groupName } from '../../knowledge/tls/groups.ts';
 import { ServerFlight, type ServerHello } from '../../knowledge/tls/server-flight.ts';
 import { readSsl2Hello, type Ssl2Hello, ssl2ClientHello } from '../../knowledge/tls/ssl2.ts';
 import { cipherSuites, suiteName, suitesFor } from '../../knowledge/tls/suites.ts';
 import { type TlsVersion, tlsVersions, versionCode } from '../../knowledge/tls/versions.ts';
-import type { Connection } from '../../net/gate.ts';
+import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate.ts';
+import { findTraits, type TraitAnswer } from './tls-traits.ts';
 
 /** Handshakes with one server, and the time that all of them may take. */
 const maxHandshakes = 250;
@@ -55,13 +56,12 @@ export interface SurveySettings {
   signal: AbortSignal;
   /** The certificate that the server is known by already, DER in base64. */
   leaf: string | null;
+  /** Also try whether flaws are there that a server can have. */
+  intrusive: boolean;
 }
 
 /** What became of one handshake. `over`: it was not made, as the budget is spent. */
-type Answer =
-  | { kind: 'hello'; hello: ServerHello; flight: ServerFlight }
-  | { kind: 'refused'; alert: number | null }
-  | { kind: 'silent' | 'foreign' | 'over' };
+type Answer = TraitAnswer;
 
 /**
  * Finds out what a TLS server accepts, by handshakes that are broken off before anything is encrypted: for each
@@ -98,6 +98,7 @@ class TlsSurveyor {
   #groups: number[] = [];
   #protocols: string[] = [];
   #fallbackScsv: boolean | null = null;
+  #traits: TlsTraits | undefined;
 
   constructor(settings: SurveySettings) {
     this.#settings = settings;
@@ -115,6 +116,7 @@ class TlsSurveyor {
       this.#findProtocols(),
       this.#tryFallback(),
     ]);
+    this.#traits = await this.#findTraits();
     return { survey: this.#survey(), observation: this.#observation() };
   }
 
@@ -255,17 +257,25 @@ class TlsSurveyor {
 
   async #findProtocols(): Promise<void> {
     const version = this.#readable;
-    if (!version || version === 'SSLv3' || this.#bare.has(version)) return;
-    const suites = this.#picked.get(version) ?? [];
+    if (version === 'SSLv3' || (version && this.#bare.has(version))) return;
     let left = usualProtocols;
     while (left.length > 0) {
-      const answer = await this.#ask({ version, suites, alpn: left });
-      const content = answer.kind === 'hello' ? answer.hello.extensions.get(extensionType.alpn) : null;
-      const chosen = content?.subarray(3).toString('latin1') ?? '';
+      const chosen = version ? await this.#protocolIn(version, left) : await this.#protocolOf13(left);
       if (!left.includes(chosen)) break;
       this.#protocols.push(chosen);
       left = left.filter((name) => name !== chosen);
     }
+  }
+
+  async #protocolIn(version: TlsVersion, alpn: string[]): Promise<string> {
+    const answer = await this.#ask({ version, suites: this.#picked.get(version) ?? [], alpn });
+    const content = answer.kind === 'hello' ? answer.hello.extensions.get(extensionType.alpn) : null;
+    return content?.subarray(3).toString('latin1') ?? '';
+  }
+
+  /** TLS 1.3 encrypts the choice: it takes the whole handshake. */
+  async #protocolOf13(alpn: string[]): Promise<string> {
+    return (this.#picked.size > 0 && (await this.#examine({ alpn }))?.alpn) || '';
   }
 
   /** A client that says it came down from a newer version must be refused when the server speaks a newer one. */
@@ -275,7 +285,39 @@ class TlsSurveyor {
     const suites = [...(this.#picked.get(version) ?? []), fallbackScsv];
     const answer = await this.#ask({ version, suites });
     if (answer.kind === 'hello') this.#fallbackScsv = false;
-    else if (answer.kind === 'refused' && answer.alert === fallbackAlert) this.#fallbackScsv = true;
+    if (answer.kind !== 'refused') return;
+    // Some close the connection where they should send the alert: what is refused twice is no accident.
+    const again = answer.alert === fallbackAlert ? answer : await this.#ask({ version, suites });
+    if (again.kind === 'refused') this.#fallbackScsv = true;
+  }
+
+  /** A server of SSL 2.0 alone has none. */
+  #findTraits(): Promise<TlsTraits> | undefined {
+    if (this.#picked.size === 0) return undefined;
+    const { timeoutMs, intrusive } = this.#settings;
+    return findTraits({
+      ask: (offer) => this.#ask(offer),
+      askOn: (offer, then) => this.#handshake(offer, then),
+      examine: (options) => this.#examine(options),
+      picked: this.#picked,
+      readable: this.#readable,
+      timeoutMs,
+      intrusive,
+    });
+  }
+
+  /** A whole handshake; null when it failed. */
+  async #examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null> {
+    const { serverName, timeoutMs } = this.#settings;
+    const connection = await this.#open();
+    if (connection === null || connection === 'over') return null;
+    try {
+      const handshakeMs = Math.min(timeoutMs, this.#leftMs);
+      const outcome = await connection.examineTls({ serverName, handshakeMs, ...options });
+      return 'reason' in outcome ? null : outcome;
+    } finally {
+      connection.close();
+    }
   }
 
   /** One handshake, repeated once when nobody answers. */
@@ -290,7 +332,10 @@ class TlsSurveyor {
     return second;
   }
 
-  async #handshake(offer: Offer): Promise<Answer> {
+  async #handshake(
+    offer: Offer,
+    then?: (flight: ServerFlight, connection: Connection) => Promise<void>,
+  ): Promise<Answer> {
     const flight = new ServerFlight();
     const { version } = offer;
     const groups = version === 'TLSv1.3' ? groupIdsOf13 : curveIds;
@@ -304,7 +349,13 @@ class TlsSurveyor {
       random: randomBytes(64),
       ...offer,
     });
-    const end = await this.#exchange(hello, (bytes) => flight.read(bytes));
+    const end = await this.#exchange(
+      hello,
+      (bytes) => flight.read(bytes),
+      async (connection) => {
+        if (flight.hello && then) await then(flight, connection);
+      },
+    );
     if (end === 'over') return { kind: 'over' };
     if (flight.hello) return { kind: 'hello', hello: flight.hello, flight };
     if (flight.alert !== null) return { kind: 'refused', alert: flight.alert };
@@ -324,20 +375,38 @@ class TlsSurveyor {
     this.#ssl2 = read;
   }
 
-  /** Sends one hello on a connection of its own and reads until `done`. */
-  async #exchange(hello: Buffer, done: (bytes: Buffer) => boolean): Promise<'over' | 'closed' | 'open'> {
-    const { signal, timeoutMs } = this.#settings;
-    const left = this.#deadline - performance.now();
-    if (this.#handshakes >= maxHandshakes || this.#silences >= maxSilences || left <= 0 || signal.aborted) {
+  get #leftMs(): number {
+    return this.#deadline - performance.now();
+  }
+
+  /** A connection of the budget; `over` when it is spent. */
+  async #open(): Promise<Connection | 'over' | null> {
+    const { signal } = this.#settings;
+    const spent = this.#handshakes >= maxHandshakes || this.#silences >= maxSilences || this.#leftMs <= 0;
+    if (spent || signal.aborted) {
       this.#complete = false;
       return 'over';
     }
     this.#handshakes += 1;
-    const connection = await this.#settings.open();
-    if (!connection) return 'open';
+    return this.#settings.open();
+  }
+
+  /** Sends one hello on a connection of its own and reads until `done`; `then` may talk on. */
+  async #exchange(
+    hello: Buffer,
+    done: (bytes: Buffer) => boolean,
+    then?: (connection: Connection) => Promise<void>,
+  ): Promise<'over' | 'closed' | 'open'> {
+    const connection = await this.#open();
+    if (connection === 'over') return 'over';
+    if (connection === null) return 'open';
     try {
       if (!(await connection.write(hello))) return 'closed';
-      const { end } = await connection.read({ idleMs: Math.min(timeoutMs, left), done });
+      const { end } = await connection.read({
+        idleMs: Math.min(this.#settings.timeoutMs, Math.max(0, this.#leftMs)),
+        done,
+      });
+      if (end === 'match') await then?.(connection);
       return end === 'closed' || end === 'reset' ? 'closed' : 'open';
     } finally {
       connection.close();
@@ -363,6 +432,7 @@ class TlsSurveyor {
       other_chains: this.#otherChains(),
       handshakes: this.#handshakes,
       complete: this.#complete,
+      ...(this.#traits ? { traits: this.#traits } : {}),
     };
   }
 

@@ -18,7 +18,9 @@ export async function questionUdpPort(
   const banners: Banner[] = [];
   for (const { name, bytes, looksLike } of udpQuestions(port)) {
     if (signal.aborted) break;
-    const answer = await net.askUdp(host, port, bytes, { timeoutMs, retries, signal, looksLike });
+    const question = typeof bytes === 'function' ? bytes(host) : bytes;
+    if (!question) continue;
+    const answer = await net.askUdp(host, port, question, { timeoutMs, retries, signal, looksLike });
     if (!answer) continue;
     const said = { ...describeBytes(answer), probe: name, truncated: false, partial: false };
     banners.push({ host, port, protocol: 'udp', ...said });

@@ -1,6 +1,7 @@
 import { type Chunk, word } from './chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
 import { type AnswerCounts, control, type ThreadStart } from './engine-control.ts';
+import { noteStack } from './stack-traits.ts';
 
 const protocols = { icmp: 1, tcp: 6, icmp6: 58 } as const;
 const flags = { reset: 0x04, synAck: 0x12, resetAck: 0x14 } as const;
@@ -37,6 +38,10 @@ export class Answers {
   readonly #ownPort: number;
   readonly #control: Int32Array;
   #asked: Asked[] = [];
+  /** Of the packet that is read: where it begins, where its TCP header lies, and the end of what was kept. */
+  #start = 0;
+  #tcp = 0;
+  #end = 0;
 
   constructor({ key, ownPort, control: shared }: ThreadStart) {
     this.#key = key;
@@ -60,6 +65,8 @@ export class Answers {
    * @param length bytes that were kept of it
    */
   read(bytes: Buffer, start: number, length: number): void {
+    this.#start = start;
+    this.#end = start + length;
     if (!this.#isAnswer(bytes, start, length)) this.counts.foreign += 1;
   }
 
@@ -104,6 +111,7 @@ export class Answers {
     if (!isOpen && (flag & flags.resetAck) !== flags.resetAck) return false;
     if (bytes.readUInt16BE(at + 2) !== this.#ownPort) return false;
     const sequence = bytes.readUInt32BE(at + 8) - 1;
+    this.#tcp = at;
     return this.#take(
       bytes,
       from,
@@ -159,6 +167,7 @@ export class Answers {
       const endpoint = host * asked.chunk.plan.ports.length + number;
       if (!asked.settle(endpoint, host, outcome)) continue;
       this.counts.valid += 1;
+      if (outcome === 'open') noteStack(asked.chunk.stacks, host, bytes, this.#start, this.#tcp, this.#end);
       this.#noteRoundTrip(asked.chunk, endpoint);
       return true;
     }

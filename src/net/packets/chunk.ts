@@ -1,4 +1,5 @@
 import type { Family } from '../../domain/address.ts';
+import { stackWords } from './stack-traits.ts';
 import { mix, type WalkKey, walkShape } from './walk.ts';
 
 /** Most endpoints of one chunk: a bit of each goes into every checkpoint. */
@@ -58,6 +59,8 @@ export interface ChunkState {
   settled: Uint8Array;
   /** Per host. */
   counts: ChunkCounts;
+  /** Of the hosts that were heard since the engine took the chunk, as `stackAt` reads it; only at its end. */
+  stacks?: Uint32Array;
 }
 
 /** Endpoints of each host by outcome. What was probed and is in none of the others stayed silent. */
@@ -94,6 +97,8 @@ export class Chunk {
   /** One bit for each endpoint: host number x ports + port number. */
   readonly settled: Int32Array;
   readonly counts: ChunkCounts;
+  /** What the first SYN/ACK of each host shows. */
+  readonly stacks: Uint32Array;
   /** 1 = nothing more is sent to this host. */
   readonly dropped: Uint8Array;
   /** When the last probe of each endpoint was sent, as `sentTick` tells it. */
@@ -105,7 +110,7 @@ export class Chunk {
     this.hostCount = plan.hosts.length / addressBytes;
     this.endpoints = this.hostCount * plan.ports.length;
     const bitWords = Math.ceil(this.endpoints / 32);
-    const size = 4 * (words + bitWords + 5 * this.hostCount) + this.hostCount + this.endpoints;
+    const size = 4 * (words + bitWords + (5 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
     this.memory = memory ?? new SharedArrayBuffer(size);
     let at = 0;
     const ints = (length: number) => new Int32Array(this.memory, (at += 4 * length) - 4 * length, length);
@@ -120,6 +125,8 @@ export class Chunk {
       rejected: counts(),
       unsent: counts(),
     };
+    this.stacks = new Uint32Array(this.memory, at, stackWords * this.hostCount);
+    at += this.stacks.byteLength;
     this.dropped = new Uint8Array(this.memory, at, this.hostCount);
     this.sentAt = new Uint8Array(this.memory, at + this.hostCount, this.endpoints);
     if (!memory) this.#restore();

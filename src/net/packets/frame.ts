@@ -1,8 +1,11 @@
 import type { ChunkPlan } from './chunk.ts';
 
-/** TCP option of the largest segment, 1460 (RFC 9293, 3.7.1); a SYN without it looks like no system's. */
-const segmentOption = [0x02, 0x04, 0x05, 0xb4];
-const tcpBytes = 20 + segmentOption.length;
+/**
+ * The options that clients offer: the largest segment, 1460 (RFC 9293, 3.7.1), selective acknowledgements (RFC 2018), a
+ * time stamp and a window scale (RFC 7323). A host answers with those that it knows, in an order of its own.
+ */
+const synOptions = Buffer.from('020405b40402080a000000010000000001030307', 'hex');
+const tcpBytes = 20 + synOptions.length;
 const ethernetBytes = 14;
 const synFlag = 0x02;
 const windowSize = 64_240;
@@ -44,7 +47,7 @@ export function synTemplate(
   bytes.writeUInt8((tcpBytes / 4) << 4, tcp + 12);
   bytes.writeUInt8(synFlag, tcp + 13);
   bytes.writeUInt16BE(windowSize, tcp + 14);
-  bytes.set(segmentOption, tcp + 20);
+  bytes.set(synOptions, tcp + 20);
   return {
     bytes,
     layout: {

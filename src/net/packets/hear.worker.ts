@@ -80,7 +80,9 @@ function answer(message: ToHearer, socket: HearingSocket): void {
     if (last) for (let left = socket.ring.blocks; left > 0 && readBlock(socket); left--);
     // First the open ports: whoever has the state has them too.
     news.flush();
-    post({ type: 'state', id, last, state: news.chunk.state() });
+    const state = news.chunk.state();
+    if (last) state.stacks = Uint32Array.from(news.chunk.stacks);
+    post({ type: 'state', id, last, state });
     if (last) remove(id);
   }
 }

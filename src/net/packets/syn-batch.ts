@@ -5,7 +5,7 @@ import { errnoName, loadSys, type Sys } from './sys.ts';
 /** Probes of one system call; more gains nothing. */
 export const synsAtOnce = 128;
 
-/** Bytes from one probe to the next; the longest, an Ethernet frame with IPv6, has 78. */
+/** Bytes from one probe to the next; the longest, an Ethernet frame with IPv6, has 94. */
 const stride = 128;
 const headerBytes = 64;
 const vectorBytes = 16;

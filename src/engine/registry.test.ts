@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { defineModule } from './module.ts';
+import { Registry } from './registry.ts';
+
+const named = (name: string) =>
+  defineModule({
+    name,
+    type: 'scanner',
+    version: '1.0.0',
+    description: '',
+    options: {},
+    requires: [],
+    provides: [],
+    execute: async () => undefined,
+  });
+
+it('loads what was announced once, when it is asked for', () => {
+  const registry = new Registry();
+  const loaded: string[] = [];
+  for (const name of ['first_one', 'second_one']) {
+    const load = () => {
+      loaded.push(name);
+      return named(name);
+    };
+    registry.announce(name, load, 'builtin');
+  }
+  expect(registry.names()).toEqual(['first_one', 'second_one']);
+  expect(registry.get('third_one')).toBeUndefined();
+  expect(loaded).toEqual([]);
+  expect(registry.get('second_one')).toBe(registry.get('second_one'));
+  expect(loaded).toEqual(['second_one']);
+  expect(registry.list().map(({ name, source }) => [name, source])).toEqual([
+    ['first_one', 'builtin'],
+    ['second_one', 'builtin'],
+  ]);
+  expect(loaded).toEqual(['second_one', 'first_one']);
+});
+
+it('knows each name once', () => {
+  const registry = new Registry();
+  registry.announce('first_one', () => named('first_one'), 'builtin');
+  expect(() => registry.register(named('first_one'), 'other')).toThrow('already registered');
+  expect(() => registry.announce('first_one', () => named('first_one'), 'other')).toThrow(
+    'already registered',
+  );
+});

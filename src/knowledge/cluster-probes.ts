@@ -1,0 +1,291 @@
+import { crc32 } from 'node:zlib';
+import type { Probe } from './probes.ts';
+
+/** Questions for monitoring agents, clusters, storage, and services of Java and other run-time systems. */
+
+const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+function word(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [at, value] of values.entries()) bytes.writeUInt32BE(value >>> 0, at * 4);
+  return bytes;
+}
+
+function half(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 2);
+  for (const [at, value] of values.entries()) bytes.writeUInt16BE(value, at * 2);
+  return bytes;
+}
+
+/** A text behind its length in 16 bits. */
+const counted = (text: string): Buffer => Buffer.concat([half(text.length), latin1(text)]);
+
+/** A query of version 2, which all later versions answer: the name under which a server tells its own version. */
+function nrpeQuery(): Buffer {
+  const packet = Buffer.alloc(1036);
+  packet.writeUInt16BE(2, 0);
+  packet.writeUInt16BE(1, 2);
+  packet.write('_NRPE_CHECK', 10, 'latin1');
+  packet.writeUInt32BE(crc32(packet), 4);
+  return packet;
+}
+
+const nrpe: Probe = {
+  name: 'nrpe',
+  service: 'nrpe',
+  ports: [5666],
+  greeting: null,
+  steps: [{ send: nrpeQuery(), answer: 'all' }],
+};
+
+/** FCGI_GET_VALUES, FastCGI specification section 4.1: a management record, no request. */
+function fastcgiValues(): Buffer {
+  const names = ['FCGI_MAX_CONNS', 'FCGI_MAX_REQS', 'FCGI_MPXS_CONNS'];
+  const pairs = Buffer.concat(
+    names.map((name) => Buffer.concat([Buffer.from([name.length, 0]), latin1(name)])),
+  );
+  return Buffer.concat([Buffer.from([1, 9, 0, 0]), half(pairs.length), Buffer.from([0, 0]), pairs]);
+}
+
+const fastcgi: Probe = {
+  name: 'fastcgi',
+  service: 'fastcgi',
+  ports: [],
+  alsoPorts: [9000],
+  greeting: null,
+  steps: [{ send: fastcgiValues(), answer: 'all' }],
+};
+
+/** UWSGI_MODIFIER_PING: are you alive? */
+const uwsgi: Probe = {
+  name: 'uwsgi',
+  service: 'uwsgi',
+  ports: [3031],
+  greeting: null,
+  steps: [{ send: Buffer.from([100, 0, 0, 0]), answer: 'word' }],
+};
+
+/** EXCSAT of Distributed Data Management, with the levels of the agent and of the conversation only. */
+function drdaAttributes(): Buffer {
+  const external = Buffer.from([0x97, 0x96, 0x99, 0xa3, 0x96, 0x93, 0x81, 0x95]);
+  const parameter = (code: number, value: Buffer) => Buffer.concat([half(4 + value.length, code), value]);
+  const body = Buffer.concat([
+    parameter(0x115e, external),
+    parameter(0x1404, half(0x1403, 7, 0x2407, 7)),
+    parameter(0x116d, external),
+  ]);
+  const command = Buffer.concat([half(4 + body.length, 0x1041), body]);
+  return Buffer.concat([half(6 + command.length), Buffer.from([0xd0, 1, 0, 1]), command]);
+}
+
+const drda: Probe = {
+  name: 'drda',
+  service: 'drda',
+  ports: [1527, 50_000, 50_001, 446, 9088, 9089],
+  greeting: null,
+  steps: [{ send: drdaAttributes(), answer: 'tns' }],
+};
+
+/**
+ * The handshake of the Java Debug Wire Protocol, then VirtualMachine.Version. A machine that was started to wait for a
+ * debugger runs on once one has come and gone.
+ */
+const jdwp: Probe = {
+  name: 'jdwp',
+  service: 'jdwp',
+  intrusive: true,
+  ports: [5005],
+  alsoPorts: [8787],
+  greeting: null,
+  steps: [
+    {
+      send: Buffer.concat([latin1('JDWP-Handshake'), word(11, 0x504f5254), Buffer.from([0, 1, 1])]),
+      answer: 'all',
+    },
+  ],
+};
+
+/**
+ * The first message of the login phase (RFC 7143 section 11.12) of a discovery session, which only offers methods: it
+ * does not ask to go on, so no session comes to be.
+ */
+function iscsiOffer(): Buffer {
+  const text = latin1(
+    'InitiatorName=iqn.2000-01.invalid.portolan:scanner\0SessionType=Discovery\0AuthMethod=None,CHAP\0',
+  );
+  const header = Buffer.alloc(48);
+  header[0] = 0x43;
+  header.writeUIntBE(text.length, 5, 3);
+  // An initiator session id of random form.
+  header[8] = 0x80;
+  header.writeUInt32BE(0x504f5254, 9);
+  header.writeUInt32BE(1, 16);
+  return Buffer.concat([header, text, Buffer.alloc((4 - (text.length % 4)) % 4)]);
+}
+
+const iscsi: Probe = {
+  name: 'iscsi',
+  service: 'iscsi',
+  ports: [3260],
+  greeting: null,
+  steps: [{ send: iscsiOffer(), answer: 'iscsi' }],
+};
+
+/** The network information server of apcupsd: a command behind its length. */
+const apcupsd: Probe = {
+  name: 'apcupsd',
+  service: 'apcupsd',
+  ports: [3551],
+  greeting: null,
+  steps: [{ send: counted('status'), answer: 'all' }],
+};
+
+/** A client of the display server begins with this word; the answer names the server. */
+const lcdproc: Probe = {
+  name: 'lcdproc',
+  service: 'lcdproc',
+  ports: [13_666],
+  greeting: null,
+  steps: [{ send: 'hello\n', answer: 'line' }],
+  farewell: 'bye\n',
+};
+
+/** RFC 7047 section 4.1.1: the names of the databases. */
+const ovsdb: Probe = {
+  name: 'ovsdb',
+  service: 'ovsdb',
+  ports: [6640, 6641, 6642],
+  greeting: null,
+  steps: [{ send: '{"method":"list_dbs","params":[],"id":"portolan"}', answer: 'all' }],
+};
+
+/** Cookie of a test that is never set up: the server asks for its parameters. */
+const iperf: Probe = {
+  name: 'iperf3',
+  service: 'iperf3',
+  ports: [5201],
+  greeting: null,
+  steps: [{ send: latin1(`${'portolan'.padEnd(36, 'x')}\0`), answer: 'byte' }],
+};
+
+/** AUTH_LIST of libvirt's remote protocol: which ways to log in there are; no connection is opened. */
+const libvirt: Probe = {
+  name: 'libvirt',
+  service: 'libvirt',
+  ports: [16_509, 16_514],
+  greeting: null,
+  steps: [{ send: word(28, 0x20008086, 1, 66, 0, 0, 0), answer: 'whole' }],
+};
+
+/** DUMP of the program by which GlusterFS lists its programs. */
+const glusterfs: Probe = {
+  name: 'glusterfs',
+  // The form of its answers is that of every program.
+  service: 'rpcbind',
+  ports: [24_007],
+  greeting: null,
+  steps: [{ send: word(0x80000028, 0x504f5254, 0, 2, 123_451_501, 1, 1, 0, 0, 0, 0), answer: 'rpc' }],
+};
+
+/** The first message of a cluster to its quorum device: what is its name; the answer tells whether TLS is wanted. */
+const qnetd: Probe = {
+  name: 'corosync-qnetd',
+  service: 'corosync-qnetd',
+  ports: [5403],
+  greeting: null,
+  steps: [
+    {
+      send: Buffer.concat([half(0), word(12), half(1), counted('portolan')]),
+      answer: 'qnetd',
+    },
+  ],
+};
+
+/** The command `status` in a frame of the Groonga query transfer protocol. */
+function groongaStatus(): Buffer {
+  const head = Buffer.alloc(24);
+  head[0] = 0xc7;
+  head.writeUInt32BE('status'.length, 8);
+  return Buffer.concat([head, latin1('status')]);
+}
+
+const groonga: Probe = {
+  name: 'gqtp',
+  service: 'gqtp',
+  ports: [10_043],
+  greeting: null,
+  steps: [{ send: groongaStatus(), answer: 'binary-head' }],
+};
+
+/** Statistics of a Zabbix server or proxy, for those that may read them; it tells others that they may not. */
+function zabbixStatistics(): Buffer {
+  const request = '{"request":"zabbix.stats"}';
+  const length = Buffer.alloc(8);
+  length.writeUInt32LE(request.length);
+  return Buffer.concat([latin1('ZBXD\x01'), length, latin1(request)]);
+}
+
+const zabbixTrapper: Probe = {
+  name: 'zabbix-trapper',
+  // The frame is that of the agents.
+  service: 'zabbix-agent',
+  ports: [10_051],
+  greeting: null,
+  steps: [{ send: zabbixStatistics(), answer: 'all' }],
+};
+
+/** A frame that no version of STOMP knows: the refusal is in the server's own words. */
+const stomp: Probe = {
+  name: 'stomp',
+  service: 'stomp',
+  ports: [61_613],
+  alsoPorts: [61_612],
+  greeting: null,
+  steps: [{ send: 'HELP\n\n\0', answer: 'all' }],
+};
+
+/** The request `version` of the binary protocol, for servers that speak nothing else. */
+const memcachedBinary: Probe = {
+  name: 'memcached-binary',
+  service: 'memcached',
+  ports: [11_210],
+  alsoPorts: [11_211],
+  greeting: null,
+  steps: [{ send: Buffer.concat([Buffer.from([0x80, 0x0b]), Buffer.alloc(22)]), answer: 'binary-head' }],
+};
+
+/** The first message between nodes of Erlang: a name. The answer names the node; its challenge stays unanswered. */
+function erlangName(): Buffer {
+  // What nodes of release 23 to 27 want of each other.
+  const body = Buffer.concat([latin1('N'), word(0x14, 0x03075f94, 0), counted('portolan@portolan.invalid')]);
+  return Buffer.concat([half(body.length), body]);
+}
+
+const erlang: Probe = {
+  name: 'erlang-node',
+  service: 'erlang-node',
+  ports: [25_672],
+  greeting: null,
+  steps: [{ send: erlangName(), answer: 'erlang' }],
+};
+
+export const clusterProbes: readonly Probe[] = [
+  nrpe,
+  fastcgi,
+  uwsgi,
+  drda,
+  jdwp,
+  iscsi,
+  apcupsd,
+  lcdproc,
+  ovsdb,
+  iperf,
+  libvirt,
+  glusterfs,
+  qnetd,
+  groonga,
+  zabbixTrapper,
+  stomp,
+  memcachedBinary,
+  erlang,
+];

@@ -1,0 +1,147 @@
+import { ber, integer, sequence } from './ber.ts';
+import { httpRequestFor } from './http-request.ts';
+import type { Probe } from './probes.ts';
+
+/** Questions for remote access, tunnels, control ports and consoles. */
+
+/** P_CONTROL_HARD_RESET_CLIENT_V2 behind its length: session id, no acknowledgements, packet 0. */
+const openvpn: Probe = {
+  name: 'openvpn',
+  service: 'openvpn',
+  ports: [1194],
+  greeting: null,
+  steps: [{ send: Buffer.from('\0\x0e\x38PORTOLAN\0\0\0\0\0', 'latin1'), answer: 'dns' }],
+};
+
+/** The management interface of OpenVPN greets; then its read of the version. */
+const openvpnManagement: Probe = {
+  name: 'openvpn-management',
+  service: 'openvpn-management',
+  ports: [7505],
+  greeting: 'line',
+  steps: [{ send: 'version\n', answer: 'line' }],
+  farewell: 'quit\n',
+};
+
+/** Read Device Identification, basic objects, Modbus Application Protocol 1.1b3 section 6.21. */
+const modbusIdentity = (unit: number) => Buffer.from([0x50, 0x4f, 0, 0, 0, 5, unit, 0x2b, 0x0e, 1, 0]);
+
+/** The device itself, then, where it does not know the question, the first one behind it. */
+const modbus: Probe = {
+  name: 'modbus',
+  service: 'modbus',
+  ports: [502],
+  greeting: null,
+  steps: [
+    { send: modbusIdentity(0xff), answer: 'modbus', proceed: /^PO\0\0\0\x03\xff\xab/ },
+    { send: modbusIdentity(1), answer: 'modbus' },
+  ],
+};
+
+/** The control port of Tor tells its version before a login (control-spec section 3.21). */
+const torControl: Probe = {
+  name: 'tor-control',
+  service: 'tor-control',
+  ports: [9051, 9151],
+  greeting: null,
+  steps: [{ send: 'PROTOCOLINFO 1\r\n', answer: 'reply' }],
+  farewell: 'QUIT\r\n',
+};
+
+/** The console server greets with `ok`; what it can be asked before a login. */
+const conserver: Probe = {
+  name: 'conserver',
+  service: 'conserver',
+  ports: [782, 3109],
+  greeting: 'line',
+  steps: [{ send: 'help\r\n', answer: 'all' }],
+};
+
+export const infrastructureProbes: readonly Probe[] = [
+  openvpn,
+  openvpnManagement,
+  modbus,
+  torControl,
+  conserver,
+];
+
+/** Programs of ONC RPC that are asked for, in this order; version 1 or later does not matter to whether they are there. */
+export const rpcPrograms: readonly { program: number; name: string }[] = [
+  { program: 100_005, name: 'mountd' },
+  { program: 100_024, name: 'status' },
+  { program: 100_021, name: 'nlockmgr' },
+  { program: 100_003, name: 'nfs' },
+  { program: 100_011, name: 'rquotad' },
+  { program: 100_004, name: 'ypserv' },
+  { program: 100_007, name: 'ypbind' },
+  { program: 2112, name: 'kadmin' },
+  { program: 100_001, name: 'rstatd' },
+  { program: 100_002, name: 'rusersd' },
+  { program: 100_068, name: 'cmsd' },
+  { program: 100_083, name: 'ttdbserverd' },
+];
+
+/** An answer to our call: this program is not here. */
+const notHere = /^[\x80-\xff]\0\0\x18PORT\0\0\0\x01\0{4}[^]{8}\0\0\0\x01$/;
+
+/** The call that does nothing, RFC 5531 section 9, behind its record mark. */
+function nullCall(program: number): Buffer {
+  const words = [0x80000028, 0x504f5254, 0, 2, program, 1, 0, 0, 0, 0, 0];
+  const call = Buffer.alloc(words.length * 4);
+  for (const [at, word] of words.entries()) call.writeUInt32BE(word, at * 4);
+  return call;
+}
+
+/** Which program it is that speaks ONC RPC and is no port mapper. */
+const rpcProgram: Probe = {
+  name: 'rpc-program',
+  service: 'rpcbind',
+  ports: [],
+  greeting: null,
+  steps: rpcPrograms.map(({ program }) => ({ send: nullCall(program), answer: 'rpc', proceed: notHere })),
+  after: { answer: notHere },
+};
+
+/** A proxy of SOCKS that is asked for a page: Tor says what it is. */
+const socksPage: Probe = {
+  name: 'socks-http',
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [{ send: httpRequestFor('/'), answer: 'http' }],
+  after: { answer: /^\x05[\0\x02\xff]$/ },
+};
+
+/** TSRequest of CredSSP (MS-CSSP section 2.2.1) with the first message of NTLM: no name, no password. */
+function credSsp(): Buffer {
+  const ntlm = Buffer.alloc(40);
+  ntlm.write('NTLMSSP\0', 'latin1');
+  ntlm.writeUInt32LE(1, 8);
+  // Unicode, the target's name, NTLM, extended session security, version, 128 bits, 56 bits.
+  ntlm.writeUInt32LE(0xa2088205, 12);
+  const token = sequence(ber(0xa0, ber(0x04, ntlm)));
+  return sequence(ber(0xa0, integer(2)), ber(0xa1, sequence(token)));
+}
+
+/**
+ * A connection request that offers TLS and network level authentication (MS-RDPBCGR section 2.2.1.1). A server that
+ * takes the latter gets the first message of NTLM inside TLS: its challenge tells its names and version; nothing follows.
+ */
+const rdpSession: Probe = {
+  name: 'rdp-session',
+  service: 'rdp',
+  ports: [],
+  greeting: null,
+  steps: [
+    {
+      send: Buffer.from([3, 0, 0, 19, 14, 0xe0, 0, 0, 0, 0, 0, 1, 0, 8, 0, 3, 0, 0, 0]),
+      answer: 'tpkt',
+    },
+  ],
+  upgrade: { offered: /^\x03\0\0\x13\x0e\xd0[^]{5}\x02[^]\x08\0\x02\0\0\0$/, request: null },
+  inside: [{ send: credSsp(), answer: 'ber' }],
+  after: { answer: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
+};
+
+/** Asked once the service is known. */
+export const furtherInfrastructureProbes: readonly Probe[] = [rpcProgram, socksPage, rdpSession];

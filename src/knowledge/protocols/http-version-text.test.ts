@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { versionText } from './http-version-text.ts';
+
+test('tags and words that state a version are found far behind in a page', () => {
+  const page = `<html>${'<p>text</p>\n'.repeat(5000)}<meta name="ajs-version-number"\n content="7.13.0"><b>Openfire, Version: 4.7.4</b>`;
+  expect(versionText(page).split('\n')).toEqual([
+    '<meta name="ajs-version-number" content="7.13.0">',
+    expect.stringContaining('Openfire, Version: 4.7.4'),
+  ]);
+});
+
+test('a page of nothing but marks is cut off, quickly', () => {
+  for (const bait of ['<meta name', 'version 1.1 ', '(build ', '<meta name="a">', 'a']) {
+    const begun = performance.now();
+    const text = versionText(bait.repeat(Math.ceil((256 * 1024) / bait.length)));
+    expect(text.split('\n').length).toBeLessThanOrEqual(40);
+    expect(text.length).toBeLessThanOrEqual(40 * 161);
+    expect(performance.now() - begun).toBeLessThan(100);
+  }
+});
+
+test('"version" without a number is left out', () => {
+  expect(versionText('<?xml version="1"?><p>mobile version</p>')).toBe('');
+});

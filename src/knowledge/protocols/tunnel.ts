@@ -1,0 +1,116 @@
+import type { BinaryService } from './binary-service.ts';
+
+/** Payloads and attributes of one message that are read, bytes of a vendor id, characters of a text. */
+const payloadLimit = 64;
+const vendorIdLimit = 64;
+const textLimit = 128;
+
+const isakmpHeader = 28;
+const vendorId1 = 13;
+const vendorId2 = 43;
+
+/**
+ * An answer of IKE, version 1 (RFC 2408 section 3) or 2 (RFC 7296 section 3), on port 4500 behind four zero bytes:
+ * its vendor ids, which mostly are hashes. Null = not IKE.
+ */
+export function readIke(datagram: Buffer): BinaryService | null {
+  const bytes = datagram.length >= 4 && datagram.readUInt32BE(0) === 0 ? datagram.subarray(4) : datagram;
+  if (bytes.length < isakmpHeader || bytes.readUInt32BE(24) > bytes.length) return null;
+  const major = (bytes[17] as number) >> 4;
+  if (major !== 1 && major !== 2) return null;
+  const vendor = major === 1 ? vendorId1 : vendorId2;
+  const ids: string[] = [];
+  let next = bytes[16] as number;
+  for (
+    let at = isakmpHeader, count = 0;
+    next !== 0 && count < payloadLimit && at + 4 <= bytes.length;
+    count++
+  ) {
+    const length = bytes.readUInt16BE(at + 2);
+    if (length < 4 || at + length > bytes.length) break;
+    if (next === vendor)
+      ids.push(vendorText(bytes.subarray(at + 4, at + Math.min(length, 4 + vendorIdLimit))));
+    next = bytes[at] as number;
+    at += length;
+  }
+  const evidence: BinaryService['evidence'] = [['ike.version', String(major)]];
+  if (ids.length > 0) evidence.push(['ike.vendor-ids', ids.join('\n')]);
+  const proof = `IKE version ${major}${ids.length > 0 ? `, vendor ids ${ids.join(' ')}` : ''}`;
+  return { service: 'isakmp', evidence, proof };
+}
+
+/** A vendor id that is text as it is, all others in hexadecimal digits. */
+function vendorText(bytes: Buffer): string {
+  const text = bytes.toString('latin1');
+  return /^[\x20-\x7e]{5,}$/.test(text) ? text : bytes.toString('hex');
+}
+
+const attributeHost = 7;
+const attributeVendor = 8;
+const attributeFirmware = 6;
+const attributeMessage = 0;
+const startReply = 2;
+
+/** Start-Control-Connection-Reply of L2TP, RFC 2661 section 6.2, or the bare acknowledgement. Null = not L2TP. */
+export function readL2tp(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 12 || ((bytes[0] as number) & 0xc8) !== 0xc8 || ((bytes[1] as number) & 0x0f) !== 2)
+    return null;
+  const end = Math.min(bytes.length, bytes.readUInt16BE(2));
+  const pairs = new Map<number, Buffer>();
+  for (let at = 12, count = 0; at + 6 <= end && count < payloadLimit; count++) {
+    const length = bytes.readUInt16BE(at) & 0x3ff;
+    if (length < 6 || at + length > end) break;
+    const own = bytes.readUInt16BE(at + 2) === 0;
+    if (own) pairs.set(bytes.readUInt16BE(at + 4), bytes.subarray(at + 6, at + length));
+    at += length;
+  }
+  const message = pairs.get(attributeMessage);
+  if (message?.length === 2 && message.readUInt16BE(0) !== startReply)
+    return { service: 'l2tp', evidence: [], proof: `L2TP message ${message.readUInt16BE(0)}` };
+  return tunnelServer(
+    'l2tp',
+    pairs.get(attributeHost),
+    pairs.get(attributeVendor),
+    pairs.get(attributeFirmware),
+  );
+}
+
+/** Start-Control-Connection-Reply of PPTP, RFC 2637 section 2.2. Null = not PPTP. */
+export function readPptp(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 16 || bytes.readUInt32BE(4) !== 0x1a2b3c4d || bytes.readUInt16BE(2) !== 1) return null;
+  if (bytes.readUInt16BE(8) !== 2) return null;
+  return tunnelServer('pptp', bytes.subarray(28, 92), bytes.subarray(92, 156), bytes.subarray(26, 28));
+}
+
+function tunnelServer(service: string, host?: Buffer, vendor?: Buffer, firmware?: Buffer): BinaryService {
+  const said: [string, string][] = [];
+  const put = (key: string, bytes: Buffer | undefined) => {
+    const text = /^[\x20-\x7e]+/.exec(bytes?.toString('latin1', 0, textLimit) ?? '')?.[0];
+    if (text) said.push([key, text]);
+  };
+  put('host', host);
+  put('vendor', vendor);
+  const number = firmware?.length === 2 ? firmware.readUInt16BE(0) : 0;
+  if (number > 0) said.push(['firmware', number.toString(16).padStart(4, '0')]);
+  const lines = said.map(([key, text]) => `${key}: ${text}`);
+  const evidence: BinaryService['evidence'] =
+    lines.length > 0 ? [[`${service}.names`, lines.join('\n')]] : [];
+  return { service, evidence, proof: lines.join(', ') || `an answer of ${service.toUpperCase()}` };
+}
+
+const hardResetServer2 = 8;
+
+/**
+ * The answer to a reset of OpenVPN: P_CONTROL_HARD_RESET_SERVER_V2, which acknowledges our packet 0. Over TCP two bytes
+ * of length stand before it. Null = anything else.
+ */
+export function readOpenVpn(message: Buffer, protocol: 'tcp' | 'udp'): BinaryService | null {
+  const bytes = protocol === 'tcp' ? message.subarray(2) : message;
+  if (protocol === 'tcp' && (message.length < 2 || message.readUInt16BE(0) !== bytes.length)) return null;
+  if (bytes.length < 14 || bytes.length > 64 || (bytes[0] as number) >> 3 !== hardResetServer2) return null;
+  return {
+    service: 'openvpn',
+    evidence: [['openvpn.answer', 'hard reset']],
+    proof: 'P_CONTROL_HARD_RESET_SERVER_V2',
+  };
+}

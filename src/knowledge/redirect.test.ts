@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { redirectPath } from './redirect.ts';
+
+const place = { host: '192.0.2.1', port: 8080, name: 'shop.test', secure: false };
+const moved = (target: string) => Buffer.from(`HTTP/1.1 302 Found\r\nLocation: ${target}\r\n\r\n`, 'latin1');
+
+test.each([
+  ['/login', '/login'],
+  ['login?next=%2F', '/login?next=%2F'],
+  ['/ui/#home', '/ui/'],
+  ['http://192.0.2.1:8080/a', '/a'],
+  ['http://SHOP.test:8080/a', '/a'],
+  ['/', null],
+  ['#top', null],
+  ['http://192.0.2.1/a', null],
+  ['https://192.0.2.1:8080/a', null],
+  ['http://192.0.2.2:8080/a', null],
+  ['//192.0.2.2:8080/a', null],
+  ['http://[::1/a', null],
+  ['javascript:alert(1)', null],
+  ['/caf\xe9', null],
+  ['/a\0b', null],
+])('a redirect to %j is followed to %j', (target, path) => {
+  expect(redirectPath(moved(target), place)).toBe(path);
+});
+
+test('a refresh in the page counts as a redirect; an answer without either does not', () => {
+  const page = 'HTTP/1.1 200 OK\r\n\r\n<meta http-equiv="refresh" content="0; url=/cgi-bin/index.cgi">';
+  expect(redirectPath(Buffer.from(page), place)).toBe('/cgi-bin/index.cgi');
+  expect(redirectPath(Buffer.from('HTTP/1.1 200 OK\r\nLocation: /a\r\n\r\n'), place)).toBeNull();
+  expect(redirectPath(Buffer.alloc(0), place)).toBeNull();
+});
+
+test('IPv6 addresses and TLS are the same place, too', () => {
+  const six = { host: 'fe80::1%eth0', port: 443, name: null, secure: true };
+  expect(redirectPath(moved('https://[fe80::1]/a'), six)).toBe('/a');
+});
+
+test('T-014 a hostile page takes no long time', () => {
+  const started = performance.now();
+  for (const bait of ['<meta ', '<meta refresh url=', 'refresh', 'Location: '])
+    redirectPath(Buffer.from(`HTTP/1.1 200 OK\r\n\r\n${bait.repeat(5000)}`), place);
+  expect(performance.now() - started).toBeLessThan(500);
+});

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it, test } from 'vitest';
+import { certificateDer } from '../protocols/test-certificate.ts';
+import { emptyHeartbeat, leakedBytes } from './heartbeat.ts';
+import { reactionIn, rsaKeyOf } from './padding-oracle.ts';
+
+/** Random answers; the long run takes PORTOLAN_FUZZ=100000. */
+const rounds = Number(process.env.PORTOLAN_FUZZ ?? 2000);
+
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const answer = (asked: number, bytes: number) =>
+  Buffer.concat([
+    hex('180303'),
+    Buffer.from([0, 3 + bytes + 16, 2, asked >> 8, asked & 0xff]),
+    Buffer.alloc(bytes + 16, 7),
+  ]);
+
+describe('heartbeats', () => {
+  it('the request asks for 16 bytes and brings none', () => {
+    expect(emptyHeartbeat(0x0302)).toEqual(hex('18 0302 0003 01 0010'));
+  });
+
+  it.each([
+    ['memory', answer(16, 16), 16],
+    ['less memory than it says', answer(16, 4), 4],
+    ['more bytes than it says', answer(16, 200), 16],
+    ['padding alone', answer(0, 0), 0],
+    ['memory behind an alert', Buffer.concat([hex('15 0303 0002 0129'), answer(16, 16)]), 16],
+    ['a request of its own', hex('18 0303 0003 01 0010'), 0],
+    ['a record without content', hex('18 0303 0000'), 0],
+    ['an alert', hex('15 0303 0002 020a'), 'more'],
+    ['half a record', answer(16, 16).subarray(0, 20), 'more'],
+    ['nothing', Buffer.alloc(0), 'more'],
+  ] as const)('%s', (_what, records, leaked) => {
+    expect(leakedBytes(records)).toBe(leaked);
+  });
+});
+
+test.each([
+  ['', 'open', 'open'],
+  ['15 0303 0002 0214', 'closed', 'alert 20, closed'],
+  ['15 0303 0002 0214 15 0303 0002 0100', 'open', 'alert 20, alert 0, open'],
+  ['16 0303 0001 00', 'open', 'record 22, open'],
+  ['15 03', 'closed', 'closed'],
+] as const)('the reaction %j, %s', (records, end, text) => {
+  expect(reactionIn(hex(records), end)).toBe(text);
+});
+
+test('only an RSA key of a useful size is one', () => {
+  expect(rsaKeyOf(certificateDer({ commonName: 'x' }))).toBeNull();
+  expect(rsaKeyOf(Buffer.from('no certificate'))).toBeNull();
+});
+
+test('T-003 whatever comes, both readers come to an end', () => {
+  for (let round = 0; round < rounds; round++) {
+    const bytes = randomBytes(round % 97);
+    if (bytes.length > 5) bytes[0] = 20 + (round % 6);
+    expect(() => [leakedBytes(bytes), reactionIn(bytes, 'open')]).not.toThrow();
+  }
+});

@@ -1,0 +1,178 @@
+import type { KeyObject } from 'node:crypto';
+import type { TlsTraits } from '../../domain/banner.ts';
+import type { HelloOffer } from '../../knowledge/tls/client-hello.ts';
+import { emptyHeartbeat, heartbeatExtension, leakedBytes } from '../../knowledge/tls/heartbeat.ts';
+import { helloPrint, printOffer } from '../../knowledge/tls/hello-print.ts';
+import {
+  type PaddingForm,
+  paddedFlight,
+  paddingForms,
+  reactionIn,
+  rsaKeyOf,
+} from '../../knowledge/tls/padding-oracle.ts';
+import type { ServerFlight, ServerHello } from '../../knowledge/tls/server-flight.ts';
+import { cipherSuites } from '../../knowledge/tls/suites.ts';
+import { type TlsVersion, versionCode } from '../../knowledge/tls/versions.ts';
+import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate.ts';
+
+/** Longest wait for what follows a hello: some servers pass over in silence what they do not like. */
+const longestReactionMs = 2000;
+
+/** How long a server may take to close the connection after its alert. */
+const aftermathMs = 300;
+
+/** Rounds of all forms of padding, of which two in a row have to be the same. */
+const paddingRounds = 3;
+
+const noApplicationProtocol = 120;
+
+/** An answer of the server, as far as traits are read from it. */
+export type TraitAnswer =
+  | { kind: 'hello'; hello: ServerHello; flight: ServerFlight }
+  | { kind: 'refused'; alert: number | null }
+  | { kind: 'silent' | 'foreign' | 'over' };
+
+type Offer = Pick<HelloOffer, 'version' | 'suites'> & Partial<HelloOffer>;
+
+/** How a survey talks to its server, each time on a connection of its own. */
+export interface TraitSource {
+  ask(offer: Offer): Promise<TraitAnswer>;
+  /** As `ask`; the connection stays open while `then` talks on. */
+  askOn(
+    offer: Offer,
+    then: (flight: ServerFlight, connection: Connection) => Promise<void>,
+  ): Promise<TraitAnswer>;
+  examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null>;
+  /** What the server accepts, by version. */
+  picked: ReadonlyMap<TlsVersion, readonly number[]>;
+  /** The newest version whose handshake is readable to its end. */
+  readable: TlsVersion | null;
+  /** Longest silence of the server. */
+  timeoutMs: number;
+  /** Also ask what tries whether a flaw is there. */
+  intrusive: boolean;
+}
+
+/** Finds out how a server behaves, by a few handshakes with a question of their own; only the intrusive ones try a flaw. */
+export async function findTraits(source: TraitSource): Promise<TlsTraits> {
+  const [hellos, examined] = await Promise.all([askPrints(source), examineSessions(source)]);
+  const old = hellos.find(({ hello }) => hello.version < versionCode('TLSv1.3'))?.hello;
+  const heartbeat = old ? old.extensions.has(heartbeatExtension) : null;
+  return {
+    hello_prints: hellos.map(({ print }) => print),
+    downgrade_mark: old && source.picked.has('TLSv1.3') ? old.marked : null,
+    heartbeat,
+    ...examined,
+    heartbleed_bytes: source.intrusive && heartbeat ? await tryHeartbeat(source) : null,
+    padding_reactions: source.intrusive ? await tryPaddings(source) : null,
+  };
+}
+
+async function askPrints(source: TraitSource): Promise<{ hello: ServerHello; print: string }[]> {
+  const { readable, picked } = source;
+  const versions: TlsVersion[] = [
+    ...(picked.has('TLSv1.3') ? ['TLSv1.3' as const] : []),
+    ...(readable ? [readable] : []),
+  ];
+  const answers = await Promise.all(versions.map((version) => askPrint(source, version)));
+  return answers.filter((answer) => answer !== null);
+}
+
+async function askPrint(
+  { ask }: TraitSource,
+  version: TlsVersion,
+): Promise<{ hello: ServerHello; print: string } | null> {
+  const offer = printOffer(version);
+  const answer = await ask(offer);
+  if (answer.kind === 'hello') return { hello: answer.hello, print: helloPrint(answer.hello, false) };
+  if (answer.kind !== 'refused' || answer.alert !== noApplicationProtocol) return null;
+  const second = await ask({ ...offer, alpn: [] });
+  return second.kind === 'hello' ? { hello: second.hello, print: helloPrint(second.hello, true) } : null;
+}
+
+type SessionTraits = Pick<TlsTraits, 'ocsp_stapling' | 'session_resumption' | 'client_renegotiation'>;
+
+/** Whole handshakes, one after the other. What our library does not speak stays unknown. */
+async function examineSessions({ examine, readable, picked }: TraitSource): Promise<SessionTraits> {
+  const known = [...picked.keys()].some((version) => version !== 'SSLv3');
+  const first = known ? await examine({}) : null;
+  const second = first?.session ? await examine({ session: first.session }) : null;
+  const begunAnew = readable && readable !== 'SSLv3' && first ? await examine({ renegotiate: true }) : null;
+  return {
+    ocsp_stapling: first?.stapled ?? null,
+    session_resumption: first === null ? null : first.session === null ? false : (second?.resumed ?? null),
+    client_renegotiation: begunAnew?.renegotiated ?? null,
+  };
+}
+
+/** One request without content. @returns how many bytes came back all the same; null when the handshake failed */
+async function tryHeartbeat({ askOn, readable, picked, timeoutMs }: TraitSource): Promise<number | null> {
+  if (!readable || readable === 'SSLv3') return null;
+  let leaked: number | null = null;
+  const offer = { version: readable, suites: picked.get(readable) ?? [], heartbeat: true };
+  await askOn(offer, async ({ hello }, connection) => {
+    if (!hello?.extensions.has(heartbeatExtension)) return;
+    leaked = 0;
+    if (!(await connection.write(emptyHeartbeat(versionCode(readable))))) return;
+    await connection.read({
+      idleMs: Math.min(timeoutMs, longestReactionMs),
+      done: (bytes) => {
+        const found = leakedBytes(bytes);
+        if (found === 'more') return false;
+        leaked = found;
+        return true;
+      },
+    });
+  });
+  return leaked;
+}
+
+/**
+ * Whether the server reacts in different ways to secrets that are badly padded, twice in the same way.
+ * @returns its reactions where they differ, else an empty list; null when it is not clear, or has no exchange by RSA
+ */
+async function tryPaddings(source: TraitSource): Promise<string[] | null> {
+  const { readable, picked } = source;
+  if (!readable || readable === 'SSLv3') return null;
+  const suites = (picked.get(readable) ?? []).filter((id) => cipherSuites.get(id)?.exchange === 'RSA');
+  if (suites.length === 0) return null;
+  let last: Map<PaddingForm, string> | null = null;
+  for (let round = 0; round < paddingRounds; round++) {
+    const seen = await reactions(source, readable, suites);
+    // An oracle is one each time; a busy server may lose an alert now and then.
+    if (seen !== null && new Set(seen.values()).size === 1) return [];
+    if (seen !== null && paddingForms.every((form) => last?.get(form) === seen.get(form))) {
+      return [...seen].map(([form, reaction]) => `${form}: ${reaction}`);
+    }
+    last = seen;
+  }
+  return null;
+}
+
+/** The first record tells most; how the connection goes on from there tells the rest. */
+async function reactionOf(connection: Connection, idleMs: number): Promise<string> {
+  const first = await connection.read({ idleMs, done: (bytes) => bytes.length >= 7 });
+  const then =
+    first.end === 'match' ? await connection.read({ idleMs: Math.min(idleMs, aftermathMs) }) : first;
+  const bytes = first === then ? first.bytes : Buffer.concat([first.bytes, then.bytes]);
+  return reactionIn(bytes, then.end === 'idle' ? 'open' : 'closed');
+}
+
+/** One connection for each form. @returns null when one of the handshakes failed */
+async function reactions(
+  { askOn, timeoutMs }: TraitSource,
+  version: TlsVersion,
+  suites: readonly number[],
+): Promise<Map<PaddingForm, string> | null> {
+  const seen = new Map<PaddingForm, string>();
+  let key: KeyObject | null = null;
+  for (const form of paddingForms) {
+    await askOn({ version, suites }, async ({ certificates }, connection) => {
+      key ??= certificates?.[0] ? rsaKeyOf(certificates[0]) : null;
+      if (key === null || !(await connection.write(paddedFlight(key, versionCode(version), form)))) return;
+      seen.set(form, await reactionOf(connection, Math.min(timeoutMs, longestReactionMs)));
+    });
+    if (!seen.has(form)) return null;
+  }
+  return seen;
+}

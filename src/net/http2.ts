@@ -1,0 +1,137 @@
+import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
+import { Duplex } from 'node:stream';
+import type { Connection } from './gate.ts';
+
+/** Bytes of headers, and pairs of them, that a server may send. */
+const maxHeaderBytes = 64 * 1024;
+const maxHeaderPairs = 128;
+
+/** Memory of one HTTP/2 session, in megabytes. */
+const maxSessionMegabytes = 1;
+
+export interface Http2Question {
+  /** The host as it is called, an IPv6 address in brackets. */
+  authority: string;
+  path: string;
+  userAgent: string;
+  /** Longest silence of the server. */
+  idleMs: number;
+  /** Bytes of the body that are read at most. */
+  maxBody: number;
+}
+
+export interface Http2Answer {
+  status: number;
+  /** In the order in which they came; names in lower case, a name that came twice stands twice. */
+  headers: [name: string, value: string][];
+  body: Buffer;
+  /** The body went on. */
+  truncated: boolean;
+}
+
+/**
+ * One GET in HTTP/2 (RFC 9113) over a connection that both ends agreed on it for. The limits of the connection hold.
+ * @returns null when no answer came
+ */
+export async function askHttp2(connection: Connection, question: Http2Question): Promise<Http2Answer | null> {
+  const pipe = new ConnectionPipe(connection, question.idleMs);
+  let session: ClientHttp2Session | null = null;
+  try {
+    session = connect(`https://${question.authority}`, {
+      createConnection: () => pipe,
+      settings: { enablePush: false, maxHeaderListSize: maxHeaderBytes },
+      maxHeaderListPairs: maxHeaderPairs,
+      maxSessionMemory: maxSessionMegabytes,
+      maxReservedRemoteStreams: 0,
+    });
+    return await request(session, pipe, question);
+  } catch {
+    // An authority that is no part of a URL.
+    return null;
+  } finally {
+    session?.destroy();
+    pipe.destroy();
+  }
+}
+
+function request(
+  session: ClientHttp2Session,
+  pipe: Duplex,
+  { path, authority, userAgent, maxBody }: Http2Question,
+): Promise<Http2Answer | null> {
+  return new Promise((resolve) => {
+    let answer: Http2Answer | null = null;
+    const parts: Buffer[] = [];
+    let size = 0;
+    const settle = () => resolve(answer && { ...answer, body: Buffer.concat(parts, size) });
+    // The listeners stay: a late error must not reach the process.
+    for (const each of [session, pipe]) each.on('error', settle).on('close', settle);
+    const stream = session.request({
+      ':method': 'GET',
+      ':path': path,
+      ':authority': authority,
+      'user-agent': userAgent,
+      accept: '*/*',
+      'accept-encoding': 'identity',
+    });
+    stream.on('error', settle).on('close', settle).on('end', settle);
+    stream.on('response', (headers, _flags, raw: string[] | undefined) => {
+      const status = Number(headers[':status']);
+      answer = { status, headers: headerList(headers, raw), body: Buffer.alloc(0), truncated: false };
+    });
+    stream.on('data', (chunk: Buffer) => {
+      const taken = chunk.subarray(0, maxBody - size);
+      parts.push(taken);
+      size += taken.length;
+      if (taken.length === chunk.length || answer === null) return;
+      answer.truncated = true;
+      settle();
+    });
+  });
+}
+
+/** Without the pseudo-headers, whose names begin with a colon. */
+function headerList(headers: IncomingHttpHeaders, raw: string[] | undefined): [string, string][] {
+  const list: [string, string][] = [];
+  if (raw) {
+    for (let at = 0; at + 1 < raw.length; at += 2) list.push([String(raw[at]), String(raw[at + 1])]);
+  } else {
+    for (const [name, value] of Object.entries(headers)) {
+      for (const each of Array.isArray(value) ? value : [value]) list.push([name, String(each)]);
+    }
+  }
+  return list.filter(([name]) => !name.startsWith(':'));
+}
+
+/** A connection as the stream that the library wants. */
+class ConnectionPipe extends Duplex {
+  #connection: Connection;
+  #idleMs: number;
+  #reading = false;
+
+  constructor(connection: Connection, idleMs: number) {
+    super();
+    this.#connection = connection;
+    this.#idleMs = idleMs;
+  }
+
+  override _read(): void {
+    if (this.#reading) return;
+    this.#reading = true;
+    void this.#connection.read({ idleMs: this.#idleMs, done: () => true }).then(({ bytes, end }) => {
+      this.#reading = false;
+      if (this.destroyed) return;
+      if (bytes.length > 0) this.push(bytes);
+      if (end !== 'match') this.push(null);
+    });
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    void this.#send(chunk, done);
+  }
+
+  async #send(chunk: Buffer, done: (error?: Error | null) => void): Promise<void> {
+    const taken = await this.#connection.write(chunk);
+    done(taken ? null : new Error('the peer does not take the bytes'));
+  }
+}

@@ -1,0 +1,10 @@
+/** The migrations of the store, in order: names sort alphabetically in the order of their making. */
+export const migrationNames = [
+  '0001-scans-tokens-jobs',
+  '0002-idempotency-keys',
+  '0003-tenants',
+  '0004-paused-jobs',
+  '0005-outbox',
+  '0006-job-orders',
+  '0007-scan-listings',
+] as const;

@@ -1,0 +1,785 @@
+import { gzipSync } from 'node:zlib';
+import { type Banner, describeBytes } from '../../src/domain/banner.ts';
+import { PortolanError } from '../../src/domain/errors.ts';
+import { type AnswerForm, readAnswer, readGreeting } from '../../src/knowledge/answers.ts';
+import { builtinCatalogue } from '../../src/knowledge/catalogue.ts';
+import { checks } from '../../src/knowledge/checks/all.ts';
+import { Answer } from '../../src/knowledge/checks/check.ts';
+import { claimsOf, settle } from '../../src/knowledge/claims.ts';
+import { parseCpe } from '../../src/knowledge/cpe.ts';
+import { cvss3BaseScore } from '../../src/knowledge/cvss.ts';
+import { DeviceClaims, deviceClaimsOfFact } from '../../src/knowledge/host-device.ts';
+import { factsOfBanner } from '../../src/knowledge/host-facts.ts';
+import { hostnameOfFact, identityOfFact } from '../../src/knowledge/host-identity.ts';
+import { SystemClaims, systemClaimsOfFact } from '../../src/knowledge/host-system.ts';
+import { HostTraits, TraitTable } from '../../src/knowledge/host-traits.ts';
+import { readRegistry } from '../../src/knowledge/oui.ts';
+import { probeForGreeting, probes, probesAfter, serviceOf, wantsTls } from '../../src/knowledge/probes.ts';
+import * as announcement from '../../src/knowledge/protocols/announcement.ts';
+import { parseBinaryService, parseDatagramService } from '../../src/knowledge/protocols/binary-service.ts';
+import { parseClusterService } from '../../src/knowledge/protocols/cluster-service.ts';
+import { parseDatabase } from '../../src/knowledge/protocols/database.ts';
+import {
+  isSecure,
+  receivedAnswers,
+  sentRequests,
+  serverBytes,
+} from '../../src/knowledge/protocols/dialogue.ts';
+import { parseDns } from '../../src/knowledge/protocols/dns.ts';
+import { parseFtp } from '../../src/knowledge/protocols/ftp.ts';
+import { dechunk, parseHttp, unpack } from '../../src/knowledge/protocols/http.ts';
+import * as httpText from '../../src/knowledge/protocols/http-text.ts';
+import { versionText } from '../../src/knowledge/protocols/http-version-text.ts';
+import { http2Text, startsHttp2, wantsHttp2 } from '../../src/knowledge/protocols/http2-text.ts';
+import { parseKeyValueStore } from '../../src/knowledge/protocols/key-value-store.ts';
+import { firstLine, parseMailbox } from '../../src/knowledge/protocols/mailbox.ts';
+import { parseNtp, parseSnmp } from '../../src/knowledge/protocols/management.ts';
+import { parseMongodb } from '../../src/knowledge/protocols/mongodb.ts';
+import * as nameAnnouncement from '../../src/knowledge/protocols/name-announcement.ts';
+import { parseNetworkService } from '../../src/knowledge/protocols/network-service.ts';
+import { parseRdp, parseRfb, parseX11 } from '../../src/knowledge/protocols/remote-screen.ts';
+import { parseReplies } from '../../src/knowledge/protocols/reply.ts';
+import { parseRpc } from '../../src/knowledge/protocols/rpc.ts';
+import { parseRsync } from '../../src/knowledge/protocols/rsync.ts';
+import { parseSmallService, readMumblePing } from '../../src/knowledge/protocols/small-service.ts';
+import { parseSmb } from '../../src/knowledge/protocols/smb.ts';
+import { parseSmtp } from '../../src/knowledge/protocols/smtp.ts';
+import { parseSsh } from '../../src/knowledge/protocols/ssh.ts';
+import { detectTechnologies } from '../../src/knowledge/protocols/technology.ts';
+import { parseCertificate, parseTls } from '../../src/knowledge/protocols/tls.ts';
+import * as tunnel from '../../src/knowledge/protocols/tunnel.ts';
+import { parseRecog } from '../../src/knowledge/recog/recog-file.ts';
+import { parseSignatures, placeJsonSignatures } from '../../src/knowledge/signature-file.ts';
+import { readHostKey } from '../../src/knowledge/ssh-key-exchange.ts';
+import { sshWeaknesses } from '../../src/knowledge/ssh-weaknesses.ts';
+import { systemOfRevision, systemOfWindowsBuild } from '../../src/knowledge/system-rules.ts';
+import { ServerFlight } from '../../src/knowledge/tls/server-flight.ts';
+import { readSsl2Hello } from '../../src/knowledge/tls/ssl2.ts';
+import { commonUdpPorts, udpPayloads } from '../../src/knowledge/udp-payloads.ts';
+import { udpQuestions } from '../../src/knowledge/udp-questions.ts';
+import { compareVersions, type VersionScheme } from '../../src/knowledge/versions.ts';
+import { FeedProblem } from '../../src/knowledge/vulndb/feed-bytes.ts';
+import {
+  cve5Record,
+  epssFeed,
+  kevFeed,
+  nvdPage,
+  nvdRecord,
+} from '../../src/knowledge/vulndb/fixtures/feeds.ts';
+import { importFeed } from '../../src/knowledge/vulndb/import-feed.ts';
+import type { Pick } from './mutate.ts';
+import {
+  readRing,
+  readSocketMessage,
+  readSweepPacket,
+  ringBlock,
+  socketMessages,
+  sweepPackets,
+} from './packets.ts';
+import * as recorded from './recorded.ts';
+
+/** Code that reads bytes of others, and what such bytes look like when they are right. */
+export interface FuzzedParser {
+  name: string;
+  /** The modules that it is there for, below `src/`. */
+  covers: readonly string[];
+  /** How many answers it gets for each one of the others: readers that take longer get fewer. */
+  share: number;
+  seeds: readonly Buffer[];
+  /** Bytes of an answer at most; `largestAnswer` where it is left out. */
+  largest?: number;
+  /** @param pick for what is beside the bytes: which probe asked, where the answer was split */
+  read(bytes: Buffer, pick: Pick): unknown;
+  /** Longest time for an answer of so many bytes, ms; `longestMs` where it is left out. */
+  longest?(bytes: number): number;
+  /** Whether an error is how it says no; by default it must not throw at all. */
+  refuses?(error: unknown): boolean;
+}
+
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+const protocol = (name: string) => `knowledge/protocols/${name}.ts`;
+
+const oneOf = <T>(list: readonly T[], pick: Pick) => list[pick(list.length)] as T;
+const probeNames = ['null', ...probes.map(({ name }) => name)];
+const datagramNames = [
+  53, 88, 123, 137, 161, 389, 500, 623, 1434, 1701, 1900, 3478, 3702, 5353, 5683,
+].flatMap((port) => udpQuestions(port).map(({ name }) => name));
+
+const everyAnswer: readonly Buffer[] = [
+  ...recorded.httpAnswers,
+  ...recorded.sshAnswers,
+  ...recorded.smtpAnswers,
+  ...recorded.ftpAnswers,
+  ...recorded.mailboxAnswers,
+  ...recorded.keyValueAnswers,
+  ...recorded.databaseAnswers,
+  ...recorded.framedDnsAnswers,
+  ...recorded.mongodbAnswers,
+  ...recorded.rfbAnswers,
+  ...recorded.rdpAnswers,
+  ...recorded.x11Answers,
+  ...recorded.rpcAnswers,
+  ...recorded.rsyncAnswers,
+  ...recorded.smbAnswers,
+  ...recorded.networkAnswers.map(([, answer]) => answer),
+  ...recorded.otherAnswers,
+  ...recorded.smallAnswers,
+  ...recorded.announcements,
+];
+
+function bannerOf(bytes: Buffer, pick: Pick): Banner {
+  const isUdp = pick(8) === 0;
+  const probe = oneOf(isUdp ? datagramNames : probeNames, pick);
+  const endpoint = { host: '192.0.2.1', port: 1 + pick(65_535), protocol: isUdp ? 'udp' : 'tcp' } as const;
+  return { ...endpoint, ...describeBytes(bytes), probe, truncated: pick(2) === 0, partial: pick(2) === 0 };
+}
+
+/** The same bytes as the answers to several requests. */
+function dialogueOf(bytes: Buffer, pick: Pick): Banner {
+  const requests = ['', 'FEAT\r\n', 'STARTTLS\r\n', 'EHLO x\r\n', '\0\0\0\x08\x04\xd2\x16\x2f'];
+  const exchange = [];
+  for (let at = 0, left = pick(20); left > 0; left--) {
+    const next = at + pick(bytes.length - at + 1);
+    const sent = oneOf(requests, pick);
+    exchange.push({
+      sent_b64: latin1(sent).toString('base64'),
+      received_b64: bytes.subarray(at, next).toString('base64'),
+    });
+    at = next;
+  }
+  return { ...bannerOf(bytes.subarray(0, pick(bytes.length + 1)), pick), exchange };
+}
+
+/** Every form but the one that reads to the end. */
+const forms: readonly AnswerForm[] = [
+  'line',
+  'ssh-version',
+  'ssh-packet',
+  'reply',
+  'tagged',
+  'dotted',
+  'capabilities',
+  'irc',
+  'packet-lines',
+  'stun',
+  'dsi',
+  'http',
+  'redis',
+  'mysql',
+  'postgresql',
+  'dns',
+  'rfb-security',
+  'tpkt',
+  'x11',
+  'framed',
+  'rpc',
+  'mongodb',
+  'tds',
+  'tns',
+  'counted',
+  'cassandra',
+  'ldap',
+  'dcerpc',
+  'mqtt',
+  'mqtt-publish',
+  'amqp',
+  'head',
+  'xml-stream',
+  'byte',
+  'two',
+  'word',
+  'five',
+];
+
+/** Lets a reader see the bytes come in pieces, up to the end that it finds. */
+function arrive(bytes: Buffer, pick: Pick, take: (soFar: Buffer) => boolean): void {
+  for (let at = 0; at < bytes.length; ) {
+    at = Math.min(bytes.length, at + 1 + pick(pick(4) === 0 ? 16 : 4096));
+    if (take(bytes.subarray(0, at))) return;
+  }
+}
+
+function readInPieces(bytes: Buffer, pick: Pick): unknown {
+  const reader = pick(4) === 0 ? readGreeting() : readAnswer(oneOf(forms, pick), 1 + pick(65_536));
+  let end = 0;
+  arrive(bytes, pick, (soFar) => {
+    end = reader.end(soFar);
+    if (!Number.isInteger(end) || end < 0 || end > soFar.length) throw new Error(`an answer ends at ${end}`);
+    return end > 0;
+  });
+  return [end, reader.capped];
+}
+
+function readFlight(bytes: Buffer, pick: Pick): unknown {
+  const flight = new ServerFlight();
+  arrive(bytes, pick, (soFar) => flight.read(soFar));
+  const { hello, key, certificates, alert, foreign } = flight;
+  if ((certificates?.length ?? 0) > 16) throw new Error('more certificates than are read');
+  return [hello?.suite, key, alert, foreign, readSsl2Hello(bytes)];
+}
+
+function tellOfHost(bytes: Buffer, pick: Pick): unknown {
+  const traits = new HostTraits('192.0.2.1', new TraitTable());
+  const [systems, devices] = [new SystemClaims(), new DeviceClaims()];
+  for (const fact of factsOfBanner(bannerOf(bytes, pick))) {
+    traits.addFact(fact);
+    systems.add(systemClaimsOfFact(fact));
+    devices.add(deviceClaimsOfFact(fact));
+    hostnameOfFact(fact);
+    identityOfFact(fact);
+  }
+  return [traits.profile(), systems.verdict(), systems.evidence(), devices.verdict(), devices.evidence()];
+}
+
+const sources = [...new Set(builtinCatalogue.signatures.map(({ source }) => source))];
+const evidenceTexts = builtinCatalogue.signatures.flatMap(({ examples }) =>
+  examples.map(({ text }) => latin1(text)),
+);
+
+/** Whatever these modules read, also what they will read later. */
+const datagramReaders: readonly ((bytes: Buffer, protocol: 'tcp' | 'udp') => unknown)[] = [
+  ...Object.values(announcement),
+  ...Object.values(nameAnnouncement),
+  ...Object.values(tunnel),
+];
+
+const payloads = commonUdpPorts.flatMap((port) => udpPayloads(port));
+const questions = commonUdpPorts.flatMap((port) => udpQuestions(port));
+
+const feeds: readonly Buffer[] = [
+  JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000'), nvdRecord('CVE-2026-1001')], 7, 4)),
+  JSON.stringify({ ...nvdRecord('CVE-2026-1000'), published: undefined, annotation: {} }),
+  JSON.stringify(
+    cve5Record('CVE-2025-1000', {
+      affected: [
+        { vendor: 'a', product: 'b', versions: [{ status: 'affected', version: '1', lessThan: '2' }] },
+      ],
+    }),
+  ),
+  JSON.stringify(kevFeed(['CVE-2026-1000', 'CVE-2026-1001'])),
+  epssFeed([
+    ['CVE-2026-1000', 0.1, 0.2],
+    ['CVE-2026-1001', 0.3, 0.4],
+  ]),
+  JSON.stringify({
+    packages: [
+      { distro: 'debian', release: '12', source: 'openssh', fixedIn: { 'CVE-2026-1000': '1:9.2p1-2' } },
+    ],
+  }),
+].map((text) => Buffer.from(text));
+
+const sink = { addRecord: ignore, addFixes: ignore, setKev: ignore, setEpss: ignore };
+function ignore(): void {}
+
+async function* inPieces(bytes: Buffer, pick: Pick): AsyncGenerator<Uint8Array> {
+  const middle = pick(bytes.length + 1);
+  yield bytes.subarray(0, middle);
+  yield bytes.subarray(middle);
+}
+
+const signatureFile = `signatures:
+  - id: acme-httpd
+    description: The web server of Acme
+    service: http
+    source: http.header.server
+    pattern: '^AcmeHTTPd/(?P<version>\\d+(?:\\.\\d+)*)(?: \\((?P<revision>[^)]+)\\))?$'
+    flags: i
+    product: Acme HTTPd
+    vendor: acme
+    version: '{version}'
+    cpe: { part: a, vendor: acme, product: httpd, version: '{version}' }
+    certainty: 0.9
+    os: { family: linux, distribution: debian, version: '12' }
+    examples:
+      - { text: 'AcmeHTTPd/2.4.1 (Debian-2)', version: 2.4.1, revision: Debian-2 }
+`;
+
+const jsonSignatures = JSON.stringify({
+  signatures: [
+    {
+      id: 'acme-ftpd',
+      service: 'ftp',
+      source: 'ftp.greeting',
+      pattern: '^Acme (?:FTPd|Server) v?([\\d.]{1,20}) ready',
+      product: 'Acme FTPd',
+      vendor: null,
+      version: '{1}',
+      certainty: 0.8,
+      examples: [{ text: 'Acme FTPd 1.2 ready', version: '1.2' }],
+    },
+  ],
+});
+
+const recogFile = `<?xml version="1.0"?>
+<fingerprints matches="ssh.banner" protocol="ssh" preference="0.90">
+<!-- an example -->
+<fingerprint pattern="^ShellBox_([\\d.]+)(?: \\(([^)]+)\\))?$" flags="REG_ICASE">
+  <description>ShellBox &amp; Co</description>
+  <example service.version="3.1">shellbox_3.1 (Linux)</example>
+  <example _encoding="base64" service.version="3.2">U2hlbGxCb3hfMy4y</example>
+  <param pos="0" name="service.product" value="ShellBox"/>
+  <param pos="1" name="service.version"/>
+  <param pos="0" name="service.cpe23" value="cpe:/a:box%26sons:shellbox:{service.version}"/>
+</fingerprint>
+</fingerprints>
+`;
+
+const registryText = `OUI/MA-L\t\tOrganization
+00-00-0C   (hex)\t\tCisco Systems, Inc
+00000C     (base 16)\t\tCisco Systems, Inc
+MA-L,0050C2,"IEEE ""REGISTRATION"" AUTHORITY","x"
+000569 VMware
+`;
+
+const shortTexts = [
+  'cpe:2.3:a:openbsd:openssh:9.2:p1:*:*:*:*:*:*',
+  'cpe:2.3:o:microsoft:windows_10\\(x\\):10.0.19045:*:*:*:*:*:x64:*',
+  'cpe:/a:apache:http_server:2.4.57',
+  'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H',
+  '1:9.2p1-2+deb12u7',
+  '2.4.57-2.el9_4.1',
+  '1.0.2k-fips',
+  '15.1X49-D60',
+  '12.2(33)SXI4a',
+  '10.0.20348',
+  '8.0.0-rc.1+build.5',
+  'OpenSSH_9.6p1 Ubuntu-3ubuntu13.5',
+].map(latin1);
+
+const schemes: readonly VersionScheme[] = [
+  'dotted',
+  'openssh',
+  'mariadb',
+  'cisco_ios',
+  'junos',
+  'semver',
+  'date',
+  'deb',
+  'rpm',
+];
+
+const isRefusal = (error: unknown) => error instanceof PortolanError;
+
+/** Everything that reads what others send: answers of targets, packets, feeds and files that people import. */
+export const parsers: readonly FuzzedParser[] = [
+  {
+    name: 'http',
+    covers: [protocol('http'), protocol('technology')],
+    share: 5,
+    seeds: recorded.httpAnswers,
+    read: (bytes, pick) => {
+      const record = parseHttp(bytes, pick(4) === 0 ? 1 + pick(4096) : undefined);
+      const headers = new Map(Object.entries(record?.facts.headers ?? {}));
+      const markup = bytes.toString('latin1').toLowerCase();
+      return [
+        record?.facts,
+        detectTechnologies({
+          headers,
+          cookies: [markup.slice(0, 64)],
+          generator: markup.slice(0, 200),
+          markup,
+        }),
+      ];
+    },
+  },
+  {
+    name: 'http texts',
+    covers: [protocol('http-text'), protocol('http-version-text'), protocol('http2-text')],
+    share: 5,
+    seeds: [
+      ...recorded.httpAnswers,
+      ...['Linux/4.9 UPnP/1.0 MiniDLNA/1.3.0', 'Apache/2.4.57 (Debian) mod_ssl/2.4.57 OpenSSL/3.0.11'].map(
+        latin1,
+      ),
+      latin1('go_info{version="go1.21"} 1\nprometheus_build_info{branch="HEAD",version="2.45.0"} 1\n'),
+    ],
+    read: (bytes) => {
+      const text = bytes.toString('latin1');
+      return [
+        httpText.pageText(bytes).length,
+        httpText.buildLines(text),
+        httpText.serverProducts(text),
+        httpText.namedProduct(text),
+        versionText(text),
+        wantsHttp2(text),
+        startsHttp2(bytes),
+        http2Text({ status: 200, headers: [['server', text]], body: bytes }).length,
+      ];
+    },
+  },
+  {
+    name: 'http body',
+    covers: [protocol('http')],
+    share: 5,
+    seeds: [
+      latin1('5;ext=1\r\nhello\r\nA\r\n0123456789\r\n0\r\n\r\n'),
+      ...recorded.httpAnswers.map((answer) => gzipSync(answer)),
+    ],
+    read: (bytes, pick) => [
+      dechunk(bytes).body.length,
+      unpack(bytes, oneOf(['gzip', 'deflate', 'br', 'x-gzip', 'identity'], pick), 65_536).body.length,
+    ],
+  },
+  {
+    name: 'ssh',
+    covers: [protocol('ssh'), 'knowledge/ssh-weaknesses.ts'],
+    share: 10,
+    seeds: recorded.sshAnswers,
+    read: (bytes) => {
+      const record = parseSsh(bytes);
+      return record && [record.facts, sshWeaknesses(record.facts)];
+    },
+  },
+  {
+    name: 'ssh key exchange',
+    covers: ['knowledge/ssh-key-exchange.ts'],
+    share: 20,
+    seeds: [recorded.keyExchangeReply],
+    read: (bytes) => readHostKey(bytes),
+  },
+  {
+    name: 'smtp',
+    covers: [protocol('smtp'), protocol('reply')],
+    share: 20,
+    seeds: recorded.smtpAnswers,
+    read: (bytes) => [parseSmtp(bytes), parseReplies(bytes)],
+  },
+  {
+    name: 'ftp',
+    covers: [protocol('ftp'), protocol('reply')],
+    share: 20,
+    seeds: recorded.ftpAnswers,
+    read: (bytes, pick) => parseFtp(bytes, pick(2) === 0 ? ['FEAT\r\n', 'SYST\r\n'] : ['USER anonymous\r\n']),
+  },
+  {
+    name: 'mailbox',
+    covers: [protocol('mailbox')],
+    share: 20,
+    seeds: recorded.mailboxAnswers,
+    read: (bytes, pick) => [parseMailbox(bytes, oneOf(probeNames, pick)), firstLine(bytes)],
+  },
+  {
+    name: 'key-value store',
+    covers: [protocol('key-value-store')],
+    share: 20,
+    seeds: recorded.keyValueAnswers,
+    read: (bytes) => parseKeyValueStore(bytes),
+  },
+  {
+    name: 'database',
+    covers: [protocol('database')],
+    share: 20,
+    seeds: recorded.databaseAnswers,
+    read: (bytes, pick) => parseDatabase(bytes, oneOf(probeNames, pick)),
+  },
+  {
+    name: 'dns',
+    covers: [protocol('dns')],
+    share: 20,
+    seeds: [...recorded.dnsAnswers, ...recorded.framedDnsAnswers],
+    read: (bytes) => [parseDns(bytes, 'udp'), parseDns(bytes, 'tcp')],
+  },
+  {
+    name: 'snmp and ntp',
+    covers: [protocol('management')],
+    share: 20,
+    seeds: [...recorded.snmpAnswers, ...recorded.ntpAnswers],
+    read: (bytes) => [parseSnmp(bytes), parseNtp(bytes)],
+  },
+  {
+    name: 'mongodb',
+    covers: [protocol('mongodb')],
+    share: 20,
+    seeds: recorded.mongodbAnswers,
+    read: (bytes) => parseMongodb(bytes),
+  },
+  {
+    name: 'remote screens',
+    covers: [protocol('remote-screen')],
+    share: 20,
+    seeds: [...recorded.rfbAnswers, ...recorded.rdpAnswers, ...recorded.x11Answers],
+    read: (bytes) => [parseRfb(bytes), parseRdp(bytes), parseX11(bytes)],
+  },
+  {
+    name: 'rpc',
+    covers: [protocol('rpc')],
+    share: 20,
+    seeds: recorded.rpcAnswers,
+    read: (bytes) => [parseRpc(bytes, 'tcp'), parseRpc(bytes, 'udp')],
+  },
+  {
+    name: 'rsync',
+    covers: [protocol('rsync')],
+    share: 20,
+    seeds: recorded.rsyncAnswers,
+    read: (bytes) => parseRsync(bytes),
+  },
+  {
+    name: 'smb',
+    covers: [protocol('smb')],
+    share: 20,
+    seeds: recorded.smbAnswers,
+    read: (bytes) => parseSmb(bytes),
+  },
+  {
+    name: 'small services',
+    covers: [protocol('small-service')],
+    share: 10,
+    seeds: recorded.smallAnswers,
+    read: (bytes) => [parseSmallService(bytes), readMumblePing(bytes)],
+  },
+  {
+    name: 'agents and clusters',
+    covers: [protocol('cluster-service')],
+    share: 20,
+    seeds: recorded.clusterAnswers.map(([, answer]) => answer),
+    read: (bytes, pick) => parseClusterService(bytes, oneOf(recorded.clusterAnswers, pick)[0]),
+  },
+  {
+    name: 'directories and databases',
+    covers: [protocol('network-service')],
+    share: 20,
+    seeds: recorded.networkAnswers.map(([, answer]) => answer),
+    read: (bytes, pick) => parseNetworkService(bytes, oneOf(recorded.networkAnswers, pick)[0]),
+  },
+  {
+    name: 'binary services',
+    covers: [protocol('binary-service')],
+    share: 10,
+    seeds: [
+      ...recorded.rfbAnswers,
+      ...recorded.rdpAnswers,
+      ...recorded.x11Answers,
+      ...recorded.smbAnswers,
+      ...recorded.rpcAnswers,
+      ...recorded.rsyncAnswers,
+      ...recorded.mongodbAnswers,
+      ...recorded.snmpAnswers,
+      ...recorded.ntpAnswers,
+    ],
+    read: (bytes, pick) => [
+      parseBinaryService(bytes, oneOf(['x11', 'nfs', 'rpcbind', 'generic'], pick)),
+      parseDatagramService(bytes, oneOf(datagramNames, pick)),
+    ],
+  },
+  {
+    name: 'announcements and tunnels',
+    covers: [protocol('announcement'), protocol('name-announcement'), protocol('tunnel')],
+    share: 5,
+    seeds: recorded.announcements,
+    read: (bytes, pick) => datagramReaders.map((read) => read(bytes, pick(2) === 0 ? 'tcp' : 'udp')),
+  },
+  {
+    name: 'udp answers',
+    covers: ['knowledge/udp-payloads.ts', 'knowledge/udp-questions.ts'],
+    share: 5,
+    seeds: [
+      ...recorded.dnsAnswers,
+      ...recorded.snmpAnswers,
+      ...recorded.ntpAnswers,
+      ...payloads.map(({ bytes }) => Buffer.from(bytes)),
+    ],
+    read: (bytes) => {
+      let alike = 0;
+      for (const { looksLike } of payloads) if (looksLike?.(bytes)) alike += 1;
+      for (const { looksLike } of questions) if (looksLike(bytes)) alike += 1;
+      return alike;
+    },
+  },
+  {
+    name: 'dialogue',
+    covers: [protocol('dialogue')],
+    share: 5,
+    seeds: everyAnswer,
+    read: (bytes, pick) => {
+      const banner = dialogueOf(bytes, pick);
+      return [
+        serverBytes(banner).length,
+        receivedAnswers(banner).length,
+        sentRequests(banner),
+        isSecure(banner),
+      ];
+    },
+  },
+  {
+    name: 'ends of answers',
+    covers: ['knowledge/answers.ts'],
+    share: 20,
+    seeds: [...everyAnswer, ...recorded.tlsFlights],
+    read: readInPieces,
+  },
+  {
+    name: 'first bytes',
+    covers: ['knowledge/probes.ts'],
+    share: 5,
+    seeds: everyAnswer,
+    read: (bytes, pick) => {
+      const port = 1 + pick(65_535);
+      return [
+        serviceOf(bytes),
+        wantsTls(bytes),
+        probeForGreeting(bytes, port)?.name,
+        probesAfter(bytes, port, true).length,
+      ];
+    },
+  },
+  {
+    name: 'tls handshakes',
+    covers: ['knowledge/tls/server-flight.ts', 'knowledge/tls/ssl2.ts'],
+    share: 20,
+    seeds: recorded.tlsFlights,
+    read: readFlight,
+  },
+  {
+    name: 'certificates',
+    covers: [protocol('tls')],
+    share: 1,
+    seeds: recorded.certificates,
+    read: (bytes, pick) => {
+      const leaf = bytes.toString('base64');
+      if (pick(4) > 0) return parseCertificate(leaf);
+      const chain = Array.from({ length: pick(4) }, () =>
+        oneOf(recorded.certificates, pick).toString('base64'),
+      );
+      return parseTls({ version: 'TLSv1.3', cipher: 'x', alpn: null, chain: [leaf, ...chain] });
+    },
+  },
+  {
+    name: 'signatures',
+    covers: ['knowledge/catalogue.ts', 'knowledge/matcher.ts', 'knowledge/literal-scan.ts'],
+    share: 5,
+    seeds: evidenceTexts,
+    read: (bytes, pick) => builtinCatalogue.match(oneOf(sources, pick), bytes.toString('latin1')),
+  },
+  {
+    name: 'whole recognition',
+    covers: ['knowledge/evidence.ts', 'knowledge/claims.ts'],
+    share: 2,
+    seeds: [...everyAnswer, ...recorded.signatureAnswers],
+    read: (bytes, pick) => {
+      const banner = bannerOf(bytes, pick);
+      if (pick(8) === 0) {
+        const chain = [oneOf(recorded.certificates, pick).toString('base64')];
+        banner.tls = { version: 'TLSv1.2', cipher: 'x', alpn: 'h2', chain };
+      }
+      const claims = claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']);
+      const record = settle(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
+      if (JSON.stringify(record).length > 20_000) throw new Error('a record of more than 20,000 characters');
+      return record;
+    },
+  },
+  {
+    name: 'what is told of hosts',
+    covers: [
+      'knowledge/host-facts.ts',
+      'knowledge/host-system.ts',
+      'knowledge/host-device.ts',
+      'knowledge/host-identity.ts',
+      'knowledge/host-traits.ts',
+      'knowledge/trait-rules.ts',
+    ],
+    share: 2,
+    seeds: [...everyAnswer, ...recorded.signatureAnswers],
+    read: tellOfHost,
+  },
+  {
+    name: 'checks',
+    covers: ['knowledge/checks/all.ts'],
+    share: 3,
+    seeds: everyAnswer,
+    read: (bytes, pick) => {
+      const answer = new Answer(bannerOf(bytes, pick), pick(2) === 0 ? 'a.example' : null, 1_795_000_000_000);
+      return checks.map((check) => check.prove(answer));
+    },
+  },
+  {
+    name: 'versions and names',
+    covers: ['knowledge/versions.ts', 'knowledge/cpe.ts', 'knowledge/cvss.ts', 'knowledge/system-rules.ts'],
+    share: 20,
+    seeds: shortTexts,
+    read: (bytes, pick) => {
+      const text = bytes.toString('latin1');
+      const other = oneOf(shortTexts, pick).toString('latin1');
+      const scheme = oneOf(schemes, pick);
+      return [
+        compareVersions(text, other, scheme),
+        parseCpe(text),
+        cvss3BaseScore(text),
+        systemOfRevision(text),
+        systemOfWindowsBuild(text),
+      ];
+    },
+  },
+  {
+    name: 'packets of a sweep',
+    covers: ['net/packets/answers.ts', 'net/packets/stack-traits.ts'],
+    share: 2,
+    seeds: sweepPackets,
+    read: (bytes) => readSweepPacket(bytes),
+  },
+  {
+    name: 'receive ring',
+    covers: ['net/packets/ring.ts'],
+    share: 10,
+    seeds: [ringBlock],
+    read: (bytes) => readRing(bytes),
+  },
+  {
+    name: 'messages of sockets',
+    covers: [
+      'net/packets/neighbour-frame.ts',
+      'net/packets/echo.ts',
+      'net/packets/udp-socket.ts',
+      'net/packets/netlink.ts',
+    ],
+    share: 20,
+    seeds: [...socketMessages, ...sweepPackets],
+    read: (bytes) => readSocketMessage(bytes),
+  },
+  {
+    name: 'vulnerability feeds',
+    covers: [
+      'knowledge/vulndb/import-feed.ts',
+      'knowledge/vulndb/json-feed.ts',
+      'knowledge/vulndb/feed-bytes.ts',
+    ],
+    share: 1,
+    seeds: [...feeds, ...feeds.slice(0, 2).map((feed) => gzipSync(feed))],
+    read: async (bytes, pick) => await importFeed(inPieces(bytes, pick), sink, 1024 * 1024),
+    refuses: (error) => error instanceof FeedProblem,
+  },
+  {
+    name: 'fingerprint rules',
+    covers: ['knowledge/signature-file.ts', 'knowledge/yaml-shape.ts'],
+    share: 0.2,
+    seeds: [Buffer.from(signatureFile), Buffer.from(jsonSignatures)],
+    read: (bytes, pick) =>
+      (pick(3) === 0 ? placeJsonSignatures : parseSignatures)(bytes.toString('utf8'), 'rules').length,
+    // Files that somebody imports: the YAML reader goes on through every error to the end of the file.
+    largest: 8192,
+    longest: (bytes) => 100 + bytes / 20,
+    refuses: isRefusal,
+  },
+  {
+    name: 'recog databases',
+    covers: ['knowledge/recog/recog-file.ts', 'knowledge/recog/xml-reader.ts'],
+    share: 2,
+    seeds: [Buffer.from(recogFile)],
+    read: (bytes) => parseRecog(bytes.toString('utf8'), 'rules.xml').length,
+    refuses: isRefusal,
+  },
+  {
+    name: 'registry of vendors',
+    covers: ['knowledge/oui.ts'],
+    share: 10,
+    seeds: [Buffer.from(registryText)],
+    read: (bytes) => readRegistry(bytes.toString('utf8')).size,
+  },
+];
+
+/** @throws Error for a name that none has */
+export function parserNamed(name: string): FuzzedParser {
+  const parser = parsers.find((each) => each.name === name);
+  if (!parser) throw new Error(`no parser is named ${name}`);
+  return parser;
+}
