@@ -9,10 +9,10 @@ const lanes = 4;
 const moments = rounds * lanes;
 
 const addressesOf = (lane: number) => Array.from({ length: 8 }, (_, index) => `127.83.${lane}.${index + 1}`);
-const submission = (lane: number, ports: number[]) => ({
+const submission = (lane: number, ports: number[], rate = 150) => ({
   targets: [`127.83.${lane}.1-8`],
   ports,
-  rate: 150,
+  rate,
   options: { timeout: '600ms', retries: 0 },
 });
 
@@ -83,8 +83,8 @@ describe('pause and cancel', () => {
   }, 120_000);
 
   it('a scan that was paused finds what one that was not finds, over a kill -9 of the server', async () => {
-    const scanId = await server.submit(submission(0, field.ports));
-    await sleep(1500);
+    const scanId = await server.submit(submission(0, field.ports, 400));
+    await sleep(1200);
     await control(scanId, 'pause');
     await server.stop('SIGKILL');
     await sleep(200);
