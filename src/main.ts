@@ -37,6 +37,10 @@ const wiring: CliWiring = {
     const { registry, library } = await loadCatalogue();
     return startServer({ ...settings, version, entryFile: wiring.entryFile, registry, library });
   },
+  async runWorker(settings, signal) {
+    const { runWorker } = await import('./server/start-worker.ts');
+    await runWorker({ ...settings, version, entryFile: wiring.entryFile }, signal);
+  },
 };
 
 /** The server forks this program to run one scan; people never call it. */

@@ -17,9 +17,10 @@ const ranks: Record<string, number> = {
   notify: 2,
   modules: 3,
   actions: 4,
-  server: 5,
-  cli: 5,
-  'main.ts': 6,
+  worker: 5,
+  server: 6,
+  cli: 6,
+  'main.ts': 7,
 };
 const vagueNames = /^(utils?|common|helpers?|misc|manager|base|index|shared|lib)(\.|$)/;
 const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(worker|test|fixture))*\.ts$/;
@@ -28,7 +29,8 @@ const moduleName = /^[a-z0-9]+(_[a-z0-9]+)*(\.test)?\.ts$/;
 function sourceFiles(dir = src): string[] {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const path = join(dir, entry.name);
-    if (entry.isDirectory()) return sourceFiles(path);
+    // What a generator wrote has its own names.
+    if (entry.isDirectory()) return entry.name === 'gen' ? [] : sourceFiles(path);
     return entry.name.endsWith('.ts') ? [path] : [];
   });
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { Scan } from '../domain/scan.ts';
-import type { EmbeddedQueue } from '../queue/embedded.ts';
+import type { JobQueue } from '../queue/queue.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { interruptScan, liveCommandLine } from './interrupt-scan.ts';
@@ -16,7 +16,7 @@ export interface ScanStopper {
 export interface CancelContext {
   store: Store;
   workspace: Workspace;
-  queue: EmbeddedQueue;
+  queue: JobQueue;
   workers: ScanStopper;
   /** How records are kept. */
   config?: Pick<Config, 'workspace'>;

@@ -1,11 +1,14 @@
 import { PortolanError } from '../domain/errors.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
+import type { Closure } from '../domain/scan-calendar.ts';
 import type { Store } from '../store/open.ts';
 import { refuseForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';
 
 /** The processes that run scans. */
 export interface PauseSwitch {
+  /** Why no scan may send now; null while they may. */
+  readonly closure: Closure | null;
   /** Resolves when the scan sends nothing any more; at once if nobody runs it. */
   pause(scanId: string): Promise<void>;
   resume(scanId: string): void;

@@ -26,9 +26,16 @@ export interface Catalogue {
 
 /**
  * The graph that a submission asks for, with its own settings laid over it.
+ *
+ * @param without types and names of modules that are left out
  * @throws PortolanError `invalid_request` for an unknown profile or graph, or one that is not valid; `license_required`
  */
-export async function planScan(request: ScanRequest, config: Config, catalogue: Catalogue): Promise<Plan> {
+export async function planScan(
+  request: ScanRequest,
+  config: Config,
+  catalogue: Catalogue,
+  without: readonly string[] = [],
+): Promise<Plan> {
   const chosen = withScanType(await chooseGraph(request, catalogue), request);
   const graph = withUdpScanner(chosen, request, catalogue.registry);
   const variables = {
@@ -48,7 +55,10 @@ export async function planScan(request: ScanRequest, config: Config, catalogue: 
     catalogue.registry,
     variables,
     (definition, nodeConfig) => overlay(definition, configured(definition, nodeConfig), request, config),
-    (definition, nodeConfig) => leftOut(definition, configured(definition, nodeConfig), request),
+    (definition, nodeConfig) =>
+      without.includes(definition.type) || without.includes(definition.name)
+        ? 'is done for the scan as a whole'
+        : leftOut(definition, configured(definition, nodeConfig), request),
   );
   const running = plan.nodes.filter((node) => node.skipped === null);
   catalogue.licence?.demandModules(running.map((node) => node.definition.name));

@@ -1,5 +1,6 @@
 import type { Logger } from '../engine/module.ts';
 import { catchStrays } from '../engine/strays.ts';
+import { machineNow } from '../net/machine-clock.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import type { Catalogue } from './plan-scan.ts';
 import { runScan } from './run-scan.ts';
@@ -30,6 +31,8 @@ export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, lo
     startedAt: start.startedAt,
     resumes: start.resumes,
     signal: life.signal,
+    part: start.part,
+    names: start.names,
     control,
     log,
     onLive: (live) => send({ type: 'live', live }),
@@ -47,6 +50,9 @@ class ScanLife {
   readonly #abort = new AbortController();
   readonly #begun = Promise.withResolvers<{ start: Start; control: ScanControl }>();
   #control: ScanControl | null = null;
+  #lease: LeaseWatch | null = null;
+  /** The server wants it paused, whatever the lease says. */
+  #paused = false;
 
   constructor() {
     process.on('message', (message: ToChild) => this.#obey(message));
@@ -69,29 +75,80 @@ class ScanLife {
         this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
         return send({ type: 'obeyed' });
       case 'pause':
+        this.#paused = true;
         this.#control?.hold.hold();
         return send({ type: 'obeyed' });
       case 'resume':
-        // What was canceled stays silent.
-        if (!this.signal.aborted) this.#control?.hold.release();
-        return;
+        this.#paused = false;
+        return this.#goOn();
       case 'rate':
         this.#control?.rate.setRate(message.rate);
         return send({ type: 'obeyed' });
       case 'scope':
         return this.#control?.narrow(message.rules);
+      case 'lease':
+        return this.#lease?.renew(message.until);
     }
   }
 
+  /** What was canceled stays silent, and so does what somebody else may have by now. */
+  #goOn(): void {
+    if (!this.signal.aborted && !this.#paused && !this.#lease?.over) this.#control?.hold.release();
+  }
+
   #start(start: Start): void {
-    const { request, listeners, pausedMs, paused, rate } = start;
+    const { request, listeners, pausedMs, paused, rate, leaseUntil } = start;
     const control = new ScanControl({ rate: request.rate, listeners, pausedMs });
     // Emptied first: what the rate of others leaves in this second is not known here.
     control.rate.setRate(0);
     control.rate.setRate(rate);
     if (paused) control.hold.hold();
+    this.#paused = paused;
     this.#control = control;
+    if (leaseUntil !== null)
+      this.#lease = new LeaseWatch(
+        leaseUntil,
+        () => control.hold.hold(),
+        () => this.#goOn(),
+      );
     this.#begun.resolve({ start, control });
+  }
+}
+
+/**
+ * Ends and begins with the lease of the process that started this one, which may be stopped or cut off. News of it may
+ * have waited while this process was stopped itself: what counts is until when it holds.
+ */
+class LeaseWatch {
+  readonly #onEnd: () => void;
+  readonly #onRenewal: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  over = false;
+
+  constructor(until: number, onEnd: () => void, onRenewal: () => void) {
+    this.#onEnd = onEnd;
+    this.#onRenewal = onRenewal;
+    this.#arm(until - machineNow());
+  }
+
+  renew(until: number): void {
+    const left = until - machineNow();
+    if (left <= 0) return;
+    clearTimeout(this.#timer);
+    this.#arm(left);
+    if (!this.over) return;
+    this.over = false;
+    this.#onRenewal();
+  }
+
+  #arm(left: number): void {
+    this.#timer = setTimeout(
+      () => {
+        this.over = true;
+        this.#onEnd();
+      },
+      Math.max(0, left),
+    );
   }
 }
 

@@ -4,6 +4,7 @@ import { PortolanError } from '../domain/errors.ts';
 import type { Coverage } from '../domain/host.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
+import type { ScanPart } from '../domain/shard.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
@@ -11,7 +12,7 @@ import { catchStrays } from '../engine/strays.ts';
 import type { ScanGate } from '../net/gate.ts';
 import { ownListeners } from '../net/own-listeners.ts';
 import { rawObstacle } from '../net/packets/rights.ts';
-import { NameResolver } from '../net/resolve.ts';
+import { NameResolver, type Resolution } from '../net/resolve.ts';
 import { createGate } from '../net/scoped-gate.ts';
 import { removeCheckpoint } from '../workspace/checkpoint.ts';
 import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
@@ -44,6 +45,10 @@ export interface RunScanInput {
   startedAt: string;
   /** How often the scan was started before. */
   resumes: number;
+  /** Only a shard of the scan; absent or null for the whole. */
+  part?: ScanPart | null;
+  /** Addresses of names that were resolved when the scan began. */
+  names?: Readonly<Record<string, string[]>>;
   /** Aborted with a ScanAbort to end the scan as failed. */
   signal: AbortSignal;
   /** What may change while it runs; absent = nothing. */
@@ -55,6 +60,9 @@ export interface RunScanInput {
   /** Called with the packets of this run so far, at the same pace as `onLive` and once at the end. */
   onPackets?: (sent: number) => void;
 }
+
+/** What can only be said of a scan as a whole. */
+const ofWholeScans = ['reporter', 'compliance_evaluator'];
 
 type Counted = Awaited<ReturnType<typeof countRows>>;
 
@@ -162,11 +170,13 @@ class ScanRun {
 
   /** Runs everything up to the reporters' end. @returns why the scan failed, or null */
   async #gather(): Promise<ScanFailure | null> {
-    const { request, config, catalogue } = this.#input;
+    const { request, config, catalogue, part } = this.#input;
     try {
       demandRights(request);
-      const plan = await planScan(request, config, catalogue);
+      const plan = await planScan(request, config, catalogue, part ? ofWholeScans : []);
       this.#prepared = await prepareTargets(request, config, (name) => this.#resolve(name));
+      for (const [ip, names] of Object.entries(part?.hostnames ?? {}))
+        this.#prepared.hostnames.set(ip, names);
       // Nobody's hosts are bothered for results that cannot be kept.
       this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames, (error) =>
         this.#stop.abort(error),
@@ -186,7 +196,10 @@ class ScanRun {
     }
   }
 
-  #resolve(name: string) {
+  #resolve(name: string): Promise<Resolution> {
+    const { names = {} } = this.#input;
+    const known = Object.hasOwn(names, name) ? names[name] : undefined;
+    if (known) return Promise.resolve({ addresses: known, dropped: 0 });
     return this.#resolver.resolve(name, this.#stop.signal);
   }
 
@@ -300,6 +313,8 @@ class ScanRun {
     try {
       if (this.#recorder) await this.#sealAll();
       const counted = await this.#countRecord();
+      // The home of the scan finishes the record of all its shards.
+      if (this.#input.part) return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
       await this.#record.finish(this.#summary(failure, counted));
       await removeCheckpoint(this.#input.folder);
       await this.#settle();

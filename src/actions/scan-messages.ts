@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Scan, ScanRequest } from '../domain/scan.ts';
+import type { ScanPart } from '../domain/shard.ts';
 import type { Listener } from '../net/own-listeners.ts';
 import type { ScopeRules } from './scan-control.ts';
 
@@ -30,7 +31,14 @@ export type ToChild =
       rate: number;
       /** Where this server takes connections. */
       listeners: Listener[];
+      /** Only a shard of the scan; null for the whole. */
+      part: ScanPart | null;
+      /** Addresses of names that were resolved when the scan began; they are not resolved again. */
+      names: Record<string, string[]>;
+      /** The scan stops sending then, unless a `lease` puts it off, `machineNow()`; null = never. */
+      leaseUntil: number | null;
     }
+  | { type: 'lease'; until: number }
   | { type: 'cancel' }
   | { type: 'pause' }
   | { type: 'resume' }

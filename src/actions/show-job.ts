@@ -2,13 +2,18 @@ import type { Config } from '../config/schema.ts';
 import { CronSchedule } from '../domain/cron.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { type Job, type JobRun, jobIdPattern } from '../domain/job.ts';
+import { isFinal } from '../domain/scan.ts';
+import type { Closure } from '../domain/scan-calendar.ts';
 import type { LiveRun, StoredJob } from '../store/job-orders.ts';
 import type { Store } from '../store/open.ts';
+import { holdWarning } from './hold-scan.ts';
 import { settleJobs } from './settle-jobs.ts';
 
 export interface JobView {
   store: Store;
   config: Pick<Config, 'queue'>;
+  /** Why no scan may send now; null while they may. */
+  closure?: Closure | null;
 }
 
 /** Times to come that are shown of a schedule. */
@@ -45,22 +50,28 @@ export async function settleBeforeReading(store: Store): Promise<void> {
 }
 
 /** Stored jobs with their runs, the progress of those under way, and the times to come. */
-export async function viewJobs({ store, config }: JobView, jobs: readonly StoredJob[]): Promise<Job[]> {
+export async function viewJobs(
+  { store, config, closure = null }: JobView,
+  jobs: readonly StoredJob[],
+): Promise<Job[]> {
   // The scan of a job that was just canceled may not have ended yet.
   const underWay = jobs.flatMap(({ status, scan_id }) =>
     (status === 'running' || status === 'canceled') && scan_id !== null ? [scan_id] : [],
   );
-  const [runs, live] = await Promise.all([
+  const [runs, standing] = await Promise.all([
     store.jobOrders.runs(jobs.map(({ job_id }) => job_id)),
     store.jobOrders.liveRuns(underWay),
   ]);
   const { timezone } = config.queue;
   return jobs.map((job) => {
-    const run = live.get(job.scan_id ?? '');
+    const run = standing.get(job.scan_id ?? '');
     const known = (runs.get(job.job_id) ?? []).map((one) =>
       run && one.scan_id === job.scan_id ? asItStands(one, run) : one,
     );
-    return jobOf(job, known, job.status === 'running' ? run : undefined, timezone);
+    const live = job.status === 'running' ? run : undefined;
+    const held = closure !== null && live !== undefined && !isFinal(live.status);
+    const shown = jobOf(job, known, live, timezone);
+    return held ? { ...shown, warnings: [holdWarning(closure)] } : shown;
   });
 }
 

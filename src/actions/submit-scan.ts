@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { newScanId, type ScanRequest } from '../domain/scan.ts';
-import type { EmbeddedQueue } from '../queue/embedded.ts';
+import type { JobQueue } from '../queue/queue.ts';
 import type { KeyRecord } from '../store/idempotency.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -12,7 +12,7 @@ import { type Catalogue, planScan } from './plan-scan.ts';
 export interface SubmitContext {
   store: Store;
   workspace: Workspace;
-  queue: EmbeddedQueue;
+  queue: JobQueue;
   config: Config;
   choices: ScanChoices;
   /** What the scan will be planned with. */

@@ -1,6 +1,7 @@
 import { isFinal, type Scan } from '../domain/scan.ts';
 import { tailRecord } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { outsideWindow } from './hold-scan.ts';
 
 export type ScanEventName = 'status' | 'progress' | 'host' | 'port' | 'finding' | 'warning' | 'end';
 
@@ -86,6 +87,7 @@ class ScanNews {
   #progress = '';
   #progressAt = Number.NEGATIVE_INFINITY;
   #warnings = 0;
+  #passing = '';
 
   *statusOf({ scan_id, status, started_at, completed_at, progress, error }: Scan): Generator<ScanEvent> {
     const { paused } = progress;
@@ -96,10 +98,16 @@ class ScanNews {
     yield { event: 'status', data: JSON.stringify(data) };
   }
 
+  /** All come to stay but the one that goes when scans may send again. */
   *warningsOf({ warnings }: Scan): Generator<ScanEvent> {
-    for (const warning of warnings.slice(this.#warnings))
+    const staying = warnings.filter(({ code }) => code !== outsideWindow);
+    for (const warning of staying.slice(this.#warnings))
       yield { event: 'warning', data: JSON.stringify(warning) };
-    this.#warnings = Math.max(this.#warnings, warnings.length);
+    this.#warnings = Math.max(this.#warnings, staying.length);
+    const passing = warnings.find(({ code }) => code === outsideWindow);
+    const data = passing ? JSON.stringify(passing) : '';
+    if (data !== '' && data !== this.#passing) yield { event: 'warning', data };
+    this.#passing = data;
   }
 
   *progressOf({ progress, results, severity_counts }: Scan): Generator<ScanEvent> {

@@ -49,7 +49,7 @@ export async function runFirstScan(
 async function firstToken(config: Config): Promise<string | null> {
   if (!config.workspace.enabled) return null;
   const workspace = await openWorkspace(config.workspace.dir);
-  const store = await openStore(workspace.storeFile);
+  const store = await openStore(config.queue.url ?? workspace.storeFile);
   try {
     const order = { name: 'first-scan', scopes: ['scan:read', 'scan:write'], expiry: '24h' };
     return (await createToken(store, order)).token;

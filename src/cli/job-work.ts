@@ -23,6 +23,7 @@ export interface JobListFlags extends ServerFlags {
   status?: string;
   since?: string;
   pool?: string;
+  type?: string;
   limit: number;
   offset?: number;
 }
@@ -93,8 +94,8 @@ async function readParams(file: string): Promise<Record<string, unknown>> {
 /** `job list` */
 export async function listJobs(flags: JobListFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
-  const { format, status, since, pool, limit, offset } = flags;
-  const given = Object.entries({ status, since, pool, limit, offset }).flatMap(([name, value]) =>
+  const { format, status, since, pool, type, limit, offset } = flags;
+  const given = Object.entries({ status, since, pool, type, limit, offset }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
   const list = await client.call<JobList>('GET', `/api/v1/jobs?${new URLSearchParams(given)}`);
@@ -167,6 +168,7 @@ function jobText(job: Job): string {
     ['name', job.name ?? '-'],
     ['created', job.created_at],
     ['progress', `${job.progress} %`],
+    ...(job.warnings ?? []).map((warning): [string, string] => ['warning', warning.message]),
     ['runs', `${job.run_count}${job.last_status ? `, the last ${job.last_status}` : ''}`],
     ...job.runs.map((run): [string, string] => [
       'run',

@@ -92,6 +92,7 @@ function addList(job: Command): void {
     )
     .option('--since <time>', 'only jobs created then or later (ISO 8601)')
     .option('--pool <name>', 'only jobs of this pool')
+    .addOption(new Option('--type <type>', 'only jobs of this type').choices(['scan']))
     .addOption(limitOption())
     .addOption(
       new Option('--offset <n>', 'leave out so many').argParser((text) =>

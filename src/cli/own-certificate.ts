@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import type { PeerCertificate } from 'node:tls';
 import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
 
 /**
  * A server that shows the very certificate of `server.tls.cert_file` is the server of this installation, under whatever
@@ -15,6 +16,21 @@ let certificateFile = '';
 /** From now on requests of this process trust the server of this configuration. */
 export function trustOwnServer({ server }: Config): void {
   certificateFile = server.tls.cert_file;
+}
+
+/**
+ * From now on requests of this process trust servers with certificates of further authorities too.
+ * @param file PEM
+ * @throws PortolanError `configuration`
+ */
+export async function trustAuthorities(file: string): Promise<void> {
+  const { getCACertificates, setDefaultCACertificates } = await import('node:tls');
+  try {
+    setDefaultCACertificates([...getCACertificates('default'), await readFile(file, 'utf8')]);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new PortolanError('configuration', `${file} holds no certificates to trust: ${code ?? message}`);
+  }
 }
 
 /** Like `fetch`, for an https URL; the body of a request is text. */

@@ -10,9 +10,11 @@ type AddCommand = (program: Command, wiring: CliWiring) => void;
 const commands: Record<string, () => Promise<AddCommand>> = {
   scan: async () => (await import('./scan.ts')).addScanCommand,
   server: async () => (await import('./server.ts')).addServerCommand,
+  worker: async () => (await import('./worker.ts')).addWorkerCommand,
   job: async () => (await import('./job.ts')).addJobCommand,
   explain: async () => (await import('./explain.ts')).addExplainCommand,
   workspace: async () => (await import('./workspace.ts')).addWorkspaceCommand,
+  store: async () => (await import('./store.ts')).addStoreCommand,
   dag: async () => (await import('./dag.ts')).addDagCommand,
   profile: async () => (await import('./profile.ts')).addProfileCommand,
   module: async () => (await import('./module.ts')).addModuleCommand,
@@ -65,7 +67,7 @@ export async function buildProgram(wiring: CliWiring, words: readonly string[] =
 
 /** What is known and not in this build is no misspelling of something else. */
 function withoutFalseAdvice(text: string): string {
-  const [, absent] = /^error: unknown command '(worker|plugin)'/.exec(text) ?? [];
+  const [, absent] = /^error: unknown command '(plugin)'/.exec(text) ?? [];
   return absent === undefined ? text : `error: the command ${absent} is not in this build\n`;
 }
 

@@ -76,7 +76,13 @@ async function serve(
   const release = onInterrupt(() => stopping.abort(), 1, ['SIGINT', 'SIGTERM']);
   const hangUp = new HangUp(() => stopping.abort());
   try {
-    const server = await listen(settings, wiring);
+    const server = await listen({ ...settings, stopping: stopping.signal }, wiring).catch(
+      (error: unknown) => {
+        if (stopping.signal.aborted) return null;
+        throw error;
+      },
+    );
+    if (server === null) return 0;
     hangUp.reloads(server);
     await pidFile?.write().catch(async (error: unknown) => {
       await server.stop();

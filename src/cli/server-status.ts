@@ -17,6 +17,7 @@ interface Health {
   workers: { active: number; idle: number; total: number };
   queue: { pending: number; running: number; failed: number };
   workspace: { scans: number; size_mb: number; free_space_mb: number };
+  windows?: { open: boolean; reason: string | null; until: string | null };
   checks?: { name: string; status: string; message: string }[];
 }
 
@@ -73,7 +74,13 @@ function statusText(pid: number, url: string, health: Health): string {
     `workers    ${workers.active} active, ${workers.idle} idle`,
     `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
     `workspace  ${count(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
+    ...closedText(health),
     ...(health.checks ?? []).map((check) => `check      ${check.name}: ${check.status}, ${check.message}`),
   ];
   return `${lines.map(printable).join('\n')}\n`;
+}
+
+function closedText({ windows }: Health): string[] {
+  if (!windows || windows.open) return [];
+  return [`scans      held, ${windows.reason}${windows.until ? `, until ${windows.until}` : ''}`];
 }

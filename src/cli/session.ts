@@ -50,7 +50,7 @@ export async function withStore<T>(flags: GlobalFlags, work: (session: Session) 
     import('../store/open.ts'),
   ]);
   const workspace = await openWorkspace(config.workspace.dir);
-  const store = await openStore(workspace.storeFile);
+  const store = await openStore(config.queue.url ?? workspace.storeFile);
   try {
     return await work({ config, workspace, store });
   } finally {

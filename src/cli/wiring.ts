@@ -12,9 +12,22 @@ export interface CliWiring {
   loadRegistry(): Promise<Registry>;
   /** Opens the workspace, takes its lock and listens. @throws PortolanError */
   startServer(input: ServerSettings): Promise<RunningServer>;
+  /** Takes shards of scans until the signal comes. @throws PortolanError */
+  runWorker(input: WorkerSettings, signal: AbortSignal): Promise<void>;
+}
+
+export interface WorkerSettings extends Pick<LoadedConfig, 'config' | 'warnings'> {
+  pools: string[];
+  tags: string[];
+  /** Shards at a time. */
+  concurrency: number;
+  /** Where servers are, in place of what they say themselves; null = what they say. */
+  homeUrl: string | null;
 }
 
 export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings' | 'origins'> {
+  /** Aborted when a start that waits for its store is to end. */
+  stopping?: AbortSignal;
   /** Reads them anew from where they came, for a reload. @throws PortolanError `configuration` */
   readConfig(): Promise<LoadedConfig>;
 }

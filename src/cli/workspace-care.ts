@@ -8,6 +8,7 @@ import { openWorkspace } from '../workspace/workspace.ts';
 import { renderColumns } from './columns.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
+import { demandOwnStore } from './own-store.ts';
 import { jsonText, printable } from './printable.ts';
 import { count } from './progress-bar.ts';
 import { readConfig, withStore } from './session.ts';
@@ -29,7 +30,8 @@ export async function init(path: string | undefined, global: GlobalFlags): Promi
 /** @returns 0 when nothing is wrong any more, else 1 */
 export async function check(flags: { fix?: boolean; format: string }, global: GlobalFlags): Promise<number> {
   const fix = flags.fix ?? false;
-  const report = await withStore(global, async ({ store, workspace }) => {
+  const report = await withStore(global, async ({ store, workspace, config }) => {
+    if (fix) demandOwnStore(config);
     // Nobody may write to what is being mended.
     const lock = fix ? await workspace.lock({ url: '' }) : null;
     try {

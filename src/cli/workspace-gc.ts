@@ -3,6 +3,7 @@ import { collectGarbage, type GarbageReport, type GarbageRequest } from '../acti
 import { formatByteSize } from '../domain/byte-size.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
+import { demandOwnStore } from './own-store.ts';
 import { jsonText, printable } from './printable.ts';
 import { count } from './progress-bar.ts';
 import { findServer } from './server-choice.ts';
@@ -50,9 +51,10 @@ async function placeOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collec
   const client = await findServer(flags, global);
   if (!client) {
     return (request) =>
-      withStore(global, ({ store, workspace, config }) =>
-        collectGarbage({ store, workspace, retention: config.workspace.retention }, request),
-      );
+      withStore(global, ({ store, workspace, config }) => {
+        demandOwnStore(config);
+        return collectGarbage({ store, workspace, retention: config.workspace.retention }, request);
+      });
   }
   return (request) => client.call<GarbageReport>('POST', '/api/v1/workspace/gc', request, deletionMs);
 }

@@ -19,6 +19,7 @@ import {
   print,
   writeResult,
 } from './output.ts';
+import { demandOwnStore } from './own-store.ts';
 import { jsonText } from './printable.ts';
 import { fetchArchive, fetchResult, scanPath } from './remote-result.ts';
 import { type TableStyle, tableStyle } from './result-table.ts';
@@ -212,6 +213,7 @@ async function removeFromWorkspace(
 
 /** Without a server nobody runs scans of the queue; a scan of another command line is left alone. */
 async function removeHere(scan: Scan, { store, workspace, config }: Session): Promise<void> {
+  demandOwnStore(config);
   const runner = isFinal(scan.status) ? null : runnerOf(await store.scans.executor(scan.scan_id));
   if (runner !== null) {
     throw new PortolanError('conflict', `the scan ${scan.scan_id} runs in process ${runner}; end that first`);

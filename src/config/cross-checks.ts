@@ -1,4 +1,5 @@
-import type { Setting, SettingMap } from './value.ts';
+import { daysProblem, freezeProblem, freezeTimeProblem, hoursProblem } from '../domain/scan-calendar.ts';
+import { isMap, type Setting, type SettingMap } from './value.ts';
 
 /** Paths below which the server itself answers. */
 const ownPaths = ['/api', '/health', '/healthz', '/livez', '/readyz', '/metrics'];
@@ -6,9 +7,6 @@ const ownPaths = ['/api', '/health', '/healthz', '/livez', '/readyz', '/metrics'
 /** What must fit together across keys. A default gives way to what was set; all else is a problem. */
 export function checkTogether(settings: SettingMap, problems: string[]): void {
   const check = new CrossCheck(settings, problems);
-  // What would be ignored at a risk is refused: other servers' queues, or an API that is not there.
-  check.refuse('queue.url', 'this build has the embedded queue only');
-  check.refuse('server.grpc.enabled', 'this build has no gRPC API');
   check.keepBelow('scanner.rate', 'scanner.max_rate', (limit) => limit);
   check.keepBelow('workers.heartbeat', 'workers.lease', (limit) => Math.max(100, Math.floor(limit / 3)));
   check.raise('workers.max', 'server.workers');
@@ -17,6 +15,8 @@ export function checkTogether(settings: SettingMap, problems: string[]): void {
   check.demand('license.enforce', ['license.public_key']);
   check.demandListed('multi_tenant.default_tenant', 'multi_tenant.tenants');
   check.keepApart('server.ui.path', ownPaths);
+  check.checkEntries('scanner.windows', windowProblems);
+  check.checkEntries('scanner.freeze', freezeProblems);
 }
 
 /** The number of workers stays within its bounds. */
@@ -42,6 +42,23 @@ export function warnOfPlainSlack(settings: SettingMap, warnings: string[]): void
   }
 }
 
+/** A problem of one member of an entry; null members were told before. */
+type MemberProblem = [member: string, reason: string];
+
+function windowProblems({ days, hours }: Readonly<Record<string, string | null>>): MemberProblem[] {
+  return tellEach({ days: days && daysProblem(days), hours: hours && hoursProblem(hours) });
+}
+
+function freezeProblems({ from, to, zone }: Readonly<Record<string, string | null>>): MemberProblem[] {
+  const found = tellEach({ from: from && freezeTimeProblem(from), to: to && freezeTimeProblem(to) });
+  if (found.length > 0 || !from || !to || !zone) return found;
+  return tellEach({ to: freezeProblem({ from, to, zone, reason: null }) });
+}
+
+function tellEach(reasons: Record<string, string | null | undefined>): MemberProblem[] {
+  return Object.entries(reasons).flatMap(([member, reason]) => (reason ? [[member, reason]] : []));
+}
+
 class CrossCheck {
   readonly #settings: SettingMap;
   readonly #problems: string[];
@@ -49,11 +66,6 @@ class CrossCheck {
   constructor(settings: SettingMap, problems: string[]) {
     this.#settings = settings;
     this.#problems = problems;
-  }
-
-  refuse(path: string, reason: string): void {
-    const { value } = this.#get(path);
-    if (value !== null && value !== false) this.#problem(path, reason);
   }
 
   /** @param fitting what a default becomes that is above the limit */
@@ -95,11 +107,26 @@ class CrossCheck {
       this.#problem(path, `must not equal or hold ${hit}, where the server itself answers`);
   }
 
+  /** What the form of each member cannot tell. */
+  checkEntries(
+    path: string,
+    problemsOf: (entry: Readonly<Record<string, string | null>>) => MemberProblem[],
+  ): void {
+    const { value } = this.#get(path);
+    const zone = this.#get('queue.timezone').value;
+    for (const [index, entry] of (Array.isArray(value) ? value : []).entries()) {
+      if (!isMap(entry)) continue;
+      const whole = { ...entry, zone: entry['zone'] ?? zone } as Record<string, string | null>;
+      for (const [member, reason] of problemsOf(whole))
+        this.#problem(`${path}[${index}].${member}`, reason, path);
+    }
+  }
+
   #get(path: string): Setting {
     return this.#settings.get(path) as Setting;
   }
 
-  #problem(path: string, reason: string): void {
-    this.#problems.push(`${this.#get(path).origin} ${path}: ${reason}`);
+  #problem(path: string, reason: string, key = path): void {
+    this.#problems.push(`${this.#get(key).origin} ${path}: ${reason}`);
   }
 }

@@ -1,3 +1,4 @@
+import { freezeTimePattern, windowDaysPattern, windowHoursPattern } from '../domain/scan-calendar.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 
 /**
@@ -107,6 +108,7 @@ export const poolForm = 'lower-case letters, digits, dashes and underscores, 63 
 const pluginPattern = /^[a-z][a-z0-9_-]{2,62}$/;
 const fingerprintPattern = /^[0-9a-f]{64}$/;
 const fingerprintForm = 'a fingerprint of 64 hex digits in lower case';
+const freezeTimeForm = 'a day such as 2026-12-24, or a time such as 2026-12-24 18:00';
 const tenantForm = 'lower-case letters, digits and dashes, 63 at most, with no dash at the start';
 const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 /** A host name or an address in brackets or not, in lower case, without a port. */
@@ -287,14 +289,13 @@ export const configKeys = [
     path: 'server.grpc.enabled',
     type: 'bool',
     default: false,
-    description: 'Serve the gRPC API; this build has none, so true is refused.',
+    description: 'Serve the gRPC API.',
   },
   {
     path: 'server.grpc.bind',
     type: 'endpoint',
     default: '127.0.0.1:9090',
-    inert: true,
-    description: 'Listen address of the gRPC API.',
+    description: 'Listen address of the gRPC API; tokens, TLS and tenants are those of the REST API.',
   },
   {
     path: 'server.allow_insecure',
@@ -335,7 +336,7 @@ export const configKeys = [
     pattern: /^postgres(?:ql)?:\/\/\S+$/,
     form: 'a URL such as postgres://user@host/database',
     description:
-      'Queue on PostgreSQL for several hosts; embedded when not set. This build has only the embedded one and refuses a URL.',
+      'PostgreSQL database for the store and the queue, so that workers on other hosts take part; a file of the workspace when not set.',
   },
   {
     path: 'queue.timezone',
@@ -401,7 +402,6 @@ export const configKeys = [
     default: 4096,
     min: 1,
     max: 1_000_000_000,
-    inert: true,
     description: 'Addresses of one shard of a distributed scan.',
   },
   {
@@ -410,7 +410,6 @@ export const configKeys = [
     default: 3,
     min: 1,
     max: 1000,
-    inert: true,
     description: 'Tries of one shard before it counts as failed.',
   },
   {
@@ -584,6 +583,55 @@ export const configKeys = [
     type: 'target[]',
     default: [],
     description: 'Targets that are never scanned.',
+  },
+  {
+    path: 'scanner.windows',
+    type: 'entries',
+    members: {
+      name: { type: 'string', description: 'label for people' },
+      days: {
+        type: 'string',
+        pattern: windowDaysPattern,
+        form: 'days such as mon-fri or sat,sun',
+        default: 'mon-sun',
+        description: 'days on which the hours begin',
+      },
+      hours: {
+        type: 'string',
+        pattern: windowHoursPattern,
+        form: 'hours such as 22:00-06:00',
+        required: true,
+        description: 'from and to by the clock of the zone, over midnight too; 24:00 ends a day',
+      },
+      zone: { type: 'zone', description: 'IANA time zone; queue.timezone when not set' },
+    },
+    default: [],
+    description:
+      'Hours in which the scans of a server may send; always when empty. Outside, running ones are paused and go on by themselves.',
+  },
+  {
+    path: 'scanner.freeze',
+    type: 'entries',
+    members: {
+      from: {
+        type: 'string',
+        pattern: freezeTimePattern,
+        form: freezeTimeForm,
+        required: true,
+        description: 'first day, or time',
+      },
+      to: {
+        type: 'string',
+        pattern: freezeTimePattern,
+        form: freezeTimeForm,
+        required: true,
+        description: 'last day, or time',
+      },
+      zone: { type: 'zone', description: 'IANA time zone; queue.timezone when not set' },
+      reason: { type: 'string', description: 'told to whoever asks why a scan waits' },
+    },
+    default: [],
+    description: 'Days or times in which the scans of a server send nothing, stronger than scanner.windows.',
   },
   {
     path: 'scanner.scope.allow',
@@ -1093,6 +1141,8 @@ const reloadable = [
   'workspace.retention.',
   'scanner.scope.',
   'scanner.blocklist',
+  'scanner.windows',
+  'scanner.freeze',
 ];
 
 /** Whether a running server takes a new value over at a reload. */

@@ -1,4 +1,4 @@
-import type { FailureCode, ScanStatus } from './scan.ts';
+import type { FailureCode, ScanStatus, ScanWarning } from './scan.ts';
 
 /** States of a job. One that has a schedule goes back to `pending` after each run. */
 export const jobStatuses = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
@@ -58,6 +58,8 @@ export interface Job {
   /** When the job was over. */
   completed_at: string | null;
   error: JobError | null;
+  /** What holds its run up, as the scan says too; absent when nothing does. */
+  warnings?: ScanWarning[];
   /** Id of the token that submitted it. */
   created_by: string | null;
 }

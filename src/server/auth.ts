@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import { allows, ownsSecret, type TokenScope, tokenIdOf, verifyToken } from '../actions/verify-token.ts';
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
 import type { Config } from '../config/schema.ts';
@@ -21,14 +22,27 @@ export const maxFailedAttempts = 20;
 /** Records kept at once; a flood of unknown ids must not fill the memory. */
 const maxRecords = 1000;
 
+/** The part of a request that is there before its body, of whatever door. */
+export interface RequestHead {
+  headers: IncomingHttpHeaders;
+  /** Names and values in turn, as they came. */
+  rawHeaders: string[];
+  url?: string | undefined;
+  socket: Socket;
+}
+
 export function demandsTokens(config: Config): boolean {
-  return config.server.api.auth ?? !isLoopbackHost(parseEndpoint(config.server.bind)?.host ?? '');
+  return config.server.api.auth ?? isOutside(config.server.bind);
+}
+
+/** Whether other machines can reach a listener. @param bind as in the settings */
+export function isOutside(bind: string): boolean {
+  return !isLoopbackHost(parseEndpoint(bind)?.host ?? '');
 }
 
 /** Reachable from outside without tokens and without the operator's word for it: only loopback clients are served. */
 export function isProtected(config: Config): boolean {
-  const bound = isLoopbackHost(parseEndpoint(config.server.bind)?.host ?? '');
-  return !bound && !demandsTokens(config) && !config.server.allow_insecure;
+  return isOutside(config.server.bind) && !demandsTokens(config) && !config.server.allow_insecure;
 }
 
 /** @throws PortolanError `forbidden_origin` */
@@ -48,10 +62,10 @@ export interface TokenClaim {
   proven: boolean;
 }
 
-const claims = new WeakMap<IncomingMessage, TokenClaim>();
+const claims = new WeakMap<RequestHead, TokenClaim>();
 
 /** The known token that a request names, once it was checked; null without one. */
-export function claimOf(request: IncomingMessage): TokenClaim | null {
+export function claimOf(request: RequestHead): TokenClaim | null {
   return claims.get(request) ?? null;
 }
 
@@ -68,7 +82,7 @@ export class Authenticator {
   }
 
   /** The record of the request's token. @throws PortolanError `unauthorized`, with one text for every cause */
-  async authenticate(request: IncomingMessage): Promise<TokenRecord> {
+  async authenticate(request: RequestHead): Promise<TokenRecord> {
     const token = bearerToken(request);
     const id = token === null ? null : tokenIdOf(token);
     const record = id === null ? null : await this.#find(id);
@@ -82,7 +96,7 @@ export class Authenticator {
   }
 
   /** Whether the token of a request is good still; a store that cannot be asked says nothing against it. */
-  async holds(request: IncomingMessage): Promise<boolean> {
+  async holds(request: RequestHead): Promise<boolean> {
     try {
       await this.authenticate(request);
       return true;
@@ -121,7 +135,7 @@ export function checkScopes(record: TokenRecord, required: readonly TokenScope[]
 const tokenForm = /svc_[a-z0-9]{4,16}_[\w-]{43}/;
 
 /** The token of the one and only Authorization header; null when it is somewhere else or twice. */
-function bearerToken(request: IncomingMessage): string | null {
+function bearerToken(request: RequestHead): string | null {
   const headers = request.rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
   );

@@ -1,16 +1,18 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Licence } from '../actions/read-licence.ts';
 import type { Config } from '../config/schema.ts';
-import type { EmbeddedQueue } from '../queue/embedded.ts';
+import type { JobQueue } from '../queue/queue.ts';
 import type { Store } from '../store/open.ts';
 import type { AuditLogs } from '../workspace/audit-logs.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { Admission } from './admission.ts';
 import type { GarbageCollector } from './garbage.ts';
 import type { Installed } from './installed.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notifier } from './notifier.ts';
 import type { Settings } from './settings.ts';
+import type { Distribution } from './shards/distribution.ts';
 import type { Tenants } from './tenants.ts';
 import type { WorkerPool } from './workers.ts';
 
@@ -33,9 +35,12 @@ export interface ServerContext {
   /** Of all tenants. */
   workspace: Workspace;
   tenants: Tenants;
+  admission: Admission;
   licence: Licence;
-  queue: EmbeddedQueue;
+  queue: JobQueue;
   workers: WorkerPool;
+  /** Null where there is one server only. */
+  shards: Distribution | null;
   garbage: GarbageCollector;
   notifier: Notifier;
   installed: Installed;

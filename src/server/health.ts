@@ -23,6 +23,8 @@ export interface Health {
   workspace: { scans: number; size_mb: number; free_space_mb: number };
   /** How scans reach their targets here, and why so. */
   scanning: { method: 'raw packets' | 'connections'; reason: string };
+  /** Whether scans may send now. */
+  windows: { open: boolean; reason: string | null; until: string | null };
   /** Only what is not in order. */
   checks: HealthCheck[];
 }
@@ -59,7 +61,18 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
     queue,
     workspace,
     scanning,
+    windows: windowsHealth(context),
     checks,
+  };
+}
+
+/** A closed window is in order: nothing is to be done about it. */
+function windowsHealth({ workers: { closure } }: RouteContext): Health['windows'] {
+  const until = closure?.until ?? null;
+  return {
+    open: closure === null,
+    reason: closure?.reason ?? null,
+    until: until === null ? null : new Date(until).toISOString(),
   };
 }
 

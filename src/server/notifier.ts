@@ -63,7 +63,7 @@ export class Notifier {
   async start(): Promise<void> {
     const { outbox } = this.#input.store;
     for (const owner of await outbox.owners()) {
-      if (isDeadCommandLine(owner)) await outbox.handOver(owner, 'server');
+      if (isDeadCommandLine(owner)) await outbox.handOver(owner, this.#input.store.executor);
     }
     this.#started = true;
     this.#timer = setInterval(() => this.wake(), pollMs);
@@ -101,7 +101,7 @@ export class Notifier {
     try {
       while (this.#lookAgain && this.#started) {
         this.#lookAgain = false;
-        const due = await this.#input.store.outbox.due('server', Date.now(), maxLooked);
+        const due = await this.#input.store.outbox.due(this.#input.store.executor, Date.now(), maxLooked);
         for (const owed of due) if (this.#hasRoom(owed)) this.#begin(owed);
         this.#storeFault = false;
       }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkModuleDefaults } from '../actions/module-defaults.ts';
 import { readLicence } from '../actions/read-licence.ts';
@@ -13,14 +13,18 @@ import type { GraphLibrary } from '../engine/graph-library.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { Listener } from '../net/own-listeners.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
-import { openStore } from '../store/open.ts';
+import { openStore, type Store } from '../store/open.ts';
+import { ShardWorker } from '../worker/shard-worker.ts';
 import { ReloadNotices } from '../workspace/reload-notice.ts';
-import { openWorkspace } from '../workspace/workspace.ts';
+import { serverId } from '../workspace/server-id.ts';
+import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
+import { Admission } from './admission.ts';
 import { configChanged, openAuditLogs } from './audit.ts';
 import { demandsTokens, isProtected } from './auth.ts';
 import type { ServerContext } from './context.ts';
 import { FingerprintSync } from './fingerprint-sync.ts';
 import { GarbageCollector } from './garbage.ts';
+import type { GrpcListener } from './grpc/listener.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { buildApp } from './http/app.ts';
 import type { App } from './http/app-type.ts';
@@ -29,14 +33,17 @@ import { checkUiFolder } from './http/ui.ts';
 import { Installed, type Libraries, problemsOf, readLibraries } from './installed.ts';
 import { JobClock } from './job-clock.ts';
 import { watchLicence } from './licence.ts';
-import { createServerLog, openLogOutput, type ServerLog } from './log.ts';
+import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { Notifier } from './notifier.ts';
+import { ScanWindows } from './scan-windows.ts';
 import { openServiceNotifier } from './service-notify.ts';
 import { Settings } from './settings.ts';
+import { type Distribution, openDistribution } from './shards/distribution.ts';
+import { openWhenReachable } from './store-wait.ts';
 import { Tenants } from './tenants.ts';
 import { keepTickShapes } from './tick-shape.ts';
-import { prepareTlsReload, readTls } from './tls.ts';
+import { prepareTlsReload, readTls, type TlsMaterial } from './tls.ts';
 import { VulndbSync } from './vulndb-sync.ts';
 import { WorkerPool } from './workers.ts';
 
@@ -52,6 +59,8 @@ export interface StartInput {
   /** The program that scan processes run. */
   entryFile: string;
   registry: Registry;
+  /** Aborted when a start that waits for its store is to end. */
+  stopping?: AbortSignal;
   /** The builtin graphs; those in folders are read at the start and at each reload. */
   library: GraphLibrary;
 }
@@ -117,10 +126,20 @@ async function assemble(
   undo.push(() => audit.close());
   const manager = openServiceNotifier(process.env, (message) => log.warn(message));
   await workspace.makeTenants(config.multi_tenant.enabled ? config.multi_tenant.tenants : []);
-  const store = await openStore(workspace.storeFile);
-  undo.push(() => store.close());
+  const { bind } = config.server;
+  const { store, shards } = await openWhenReachable(() => openStores(config, workspace, log), {
+    bind,
+    tls,
+    log,
+    stopping: input.stopping,
+  });
+  undo.push(async () => {
+    await shards?.close();
+    await store.close();
+  });
   const settings = new Settings(config, input.readConfig, log);
-  const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
+  const leaseMs = config.workers.lease;
+  const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs });
   const garbage = new GarbageCollector({ store, workspace, retention: config.workspace.retention }, log);
   undo.push(() => garbage.close());
   const housekeeping = new Housekeeping({ store, workspace }, log);
@@ -152,20 +171,25 @@ async function assemble(
       garbage.sweep();
     },
     logOutput: output,
+    shards,
+    registry: input.registry,
   });
   metrics.followWorkers(workers);
   undo.push(() => workers.close(config.server.shutdown_timeout));
 
   const closing = new AbortController();
+  const tenants = new Tenants({ config, store, workspace, installed });
   const context: ServerContext = {
     config,
     settings,
     store,
     workspace,
-    tenants: new Tenants({ config, store, workspace, installed }),
+    tenants,
+    admission: new Admission({ config, store, tenants, licence, log }),
     licence,
     queue,
     workers,
+    shards,
     garbage,
     notifier,
     installed,
@@ -182,10 +206,23 @@ async function assemble(
   const app = await buildApp(context, tls);
   const drain = new Drain(config.server.shutdown_timeout);
   const answers = new OpenAnswers(app.server);
-  undo.push(() => closeApp(app, answers, closing, drain));
+  const grpc = config.server.grpc.enabled ? await openGrpc(context, tls) : null;
+  undo.push(() => closeApp(app, grpc, answers, closing, drain));
   const url = await listen(app, config);
-  workers.listeners = app.addresses().flatMap((bound) => listenerOf(bound));
+  await grpc?.listen();
+  workers.listeners = [...app.addresses().flatMap((bound) => listenerOf(bound)), ...(grpc?.listeners ?? [])];
+  await shards?.announce(urlForOthers(url, config), input.version);
+  const windows = new ScanWindows(config, workers, log);
+  undo.push(async () => windows.close());
+  windows.start();
   await workers.start();
+  const own = shards && ownWorker(input, context, shards);
+  if (shards && own) {
+    undo.push(() => own.stop(drain.leftMs(closingMs)));
+    // The server before is gone, and its own workers with it.
+    await shards.line.releaseOf(ownWorkers(shards));
+    await own.start();
+  }
   await notifier.start();
   garbage.start();
   housekeeping.start();
@@ -201,6 +238,11 @@ async function assemble(
   announce(log, input, url);
   tellProblems(libraries, log);
   followSettings(context, app, tls !== null);
+  if (grpc) settings.onReload('server.tls', ({ server }) => grpc.prepareTlsReload(server.tls));
+  settings.onReload('scanner.windows', (_next, changed) => {
+    const concerns = changed.has('scanner.windows') || changed.has('scanner.freeze');
+    return concerns ? () => windows.renew() : undefined;
+  });
   followInstalled(context, input);
   settings.observe({
     begin: () => manager.reloading(),
@@ -216,10 +258,71 @@ async function assemble(
     url,
     stop: () => {
       manager.stopping();
-      return shutDown(context, drain, unwind);
+      return shutDown(context, own, drain, unwind);
     },
     reload: () => reload(context, reloads),
   };
+}
+
+/** What the ids of the server's own workers begin with. */
+function ownWorkers({ home }: Distribution): string {
+  return `${home}:`;
+}
+
+/** The server's own workers take shards of the default pool; other pools are for workers that name them. */
+function ownWorker(
+  { config, version, entryFile }: StartInput,
+  { store, workspace, workers, logOutput, log }: ServerContext,
+  shards: Distribution,
+): ShardWorker {
+  return new ShardWorker({
+    store,
+    line: shards.line,
+    config,
+    workspaceDir: workspace.dir,
+    idPrefix: ownWorkers(shards),
+    pools: ['default'],
+    tags: [],
+    // A process exists only while it runs a shard, so the number follows the work by itself.
+    concurrency: config.workers.auto_scale ? config.workers.max : config.server.workers,
+    version,
+    entryFile,
+    env: { ...process.env, ...logEnvironment(config.logging) },
+    listeners: workers.listeners,
+    homeUrl: null,
+    ownHome: shards.ownHome,
+    onLogLine: logOutput.lineTaker(),
+    log,
+  });
+}
+
+/** @throws PortolanError `unavailable` as long as a database on another host cannot be reached; `configuration` */
+async function openStores(
+  { queue: { url }, workers }: Config,
+  workspace: Workspace,
+  log: ServerLog,
+): Promise<{ store: Store; shards: Distribution | null }> {
+  const store = await openStore(
+    url ?? workspace.storeFile,
+    url === null ? null : await serverId(workspace.dir),
+  );
+  if (url === null) return { store, shards: null };
+  try {
+    const leaseMs = workers.lease;
+    return {
+      store,
+      shards: await openDistribution({ store, url, workspaceDir: workspace.dir, leaseMs, log }),
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Its libraries are loaded where it is served only. */
+async function openGrpc(context: ServerContext, tls: TlsMaterial | null): Promise<GrpcListener> {
+  const { GrpcListener } = await import('./grpc/listener.ts');
+  return new GrpcListener(context, tls);
 }
 
 async function reload({ settings, phase, log }: ServerContext, notices: ReloadNotices): Promise<void> {
@@ -312,6 +415,19 @@ async function listen(app: App, config: Config): Promise<string> {
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound.port}`;
 }
 
+/** Where workers on other hosts find the server; bound to all addresses, it says the first that is not loopback. */
+function urlForOthers(url: string, { server }: Config): string {
+  const host = parseEndpoint(server.bind)?.host;
+  if (host !== '0.0.0.0' && host !== '::') return url;
+  const addresses = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+  const outside = addresses.filter(({ internal, address }) => !internal && !address.startsWith('fe80'));
+  const chosen = outside.find(({ family }) => family === 'IPv4') ?? outside[0];
+  if (!chosen) return url;
+  const place = new URL(url);
+  place.hostname = chosen.family === 'IPv6' ? `[${chosen.address}]` : chosen.address;
+  return place.origin;
+}
+
 function announce(log: ServerLog, { config, warnings, version }: StartInput, url: string): void {
   for (const warning of warnings) log.warn(warning);
   if (isProtected(config)) {
@@ -347,11 +463,18 @@ class Drain {
   }
 }
 
-async function shutDown(context: ServerContext, drain: Drain, unwind: () => Promise<void>): Promise<void> {
+async function shutDown(
+  context: ServerContext,
+  own: ShardWorker | null,
+  drain: Drain,
+  unwind: () => Promise<void>,
+): Promise<void> {
   if (context.phase === 'draining') return;
   context.phase = 'draining';
   drain.begin();
   context.log.info('shutting down');
+  // As long as scans take in what their workers have found.
+  await own?.stop(drain.leftMs(closingMs));
   await context.workers.close(drain.leftMs(closingMs));
   await unwind();
 }
@@ -362,12 +485,14 @@ async function shutDown(context: ServerContext, drain: Drain, unwind: () => Prom
  */
 async function closeApp(
   app: App,
+  grpc: GrpcListener | null,
   answers: OpenAnswers,
   closing: AbortController,
   drain: Drain,
 ): Promise<void> {
   closing.abort();
-  await answers.ended(drain.leftMs(finalMs));
+  const left = drain.leftMs(finalMs);
+  await Promise.all([answers.ended(left), grpc?.close(left)]);
   const closed = app.close();
   app.server.closeAllConnections();
   await closed;

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Catalogue } from '../actions/plan-scan.ts';
 import type { Config } from '../config/schema.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
@@ -6,6 +5,7 @@ import { tenantPattern } from '../domain/tenant.ts';
 import type { Store } from '../store/open.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { RequestHead } from './auth.ts';
 import type { Installed } from './installed.ts';
 
 /** What a request may see and change: store, workspace and what scans are planned with, as its tenant has them. */
@@ -62,7 +62,7 @@ export class Tenants {
    * @param token null when no tokens are demanded: then the header alone decides
    * @param isWholeService a route that speaks of the service as a whole needs no tenant
    */
-  choose(request: IncomingMessage, token: TokenRecord | null, isWholeService: boolean): Choice {
+  choose(request: RequestHead, token: TokenRecord | null, isWholeService: boolean): Choice {
     try {
       if (!this.#enabled) return { space: this.#spaceWithoutTenants(token, isWholeService) };
       const name = tenantHeader(request);
@@ -100,7 +100,7 @@ function mayActFor({ tenant, scopes }: TokenRecord, name: string): boolean {
 }
 
 /** @returns null when the request has no such header @throws PortolanError `invalid_request` */
-function tenantHeader({ rawHeaders }: IncomingMessage): string | null {
+function tenantHeader({ rawHeaders }: RequestHead): string | null {
   const values = rawHeaders.filter(
     (_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'x-tenant-id',
   );

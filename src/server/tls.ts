@@ -1,10 +1,14 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import type { Server as HttpsServer } from 'node:https';
-import { createSecureContext, type SecureVersion } from 'node:tls';
+import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ServerLog } from './log.ts';
+
+/** A listener whose certificate can be exchanged. */
+interface SecureListener {
+  setSecureContext(context: SecureContextOptions): void;
+}
 
 /** What the listener presents; checked, ready to be put in force. */
 export interface TlsMaterial {
@@ -49,7 +53,7 @@ export async function readTls({ enabled, cert_file, key_file }: TlsConfig): Prom
  * @throws PortolanError `configuration`; the listener keeps what it has
  */
 export async function prepareTlsReload(
-  server: HttpsServer,
+  server: SecureListener,
   config: TlsConfig,
   log: ServerLog,
 ): Promise<(() => void) | undefined> {

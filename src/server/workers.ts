@@ -2,15 +2,24 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScanStopper } from '../actions/cancel-scan.ts';
 import { concludeScan } from '../actions/conclude-scan.ts';
+import { heldScan } from '../actions/hold-scan.ts';
 import { interruptScan, isDeadCommandLine } from '../actions/interrupt-scan.ts';
 import type { PauseSwitch } from '../actions/pause-scan.ts';
 import type { ScanOutcome } from '../actions/scan-messages.ts';
 import type { Config } from '../config/schema.ts';
 import { type FailureCode, isFinal, type Scan, type ScanProgress, type ScanRequest } from '../domain/scan.ts';
+import type { Closure } from '../domain/scan-calendar.ts';
+import type { Registry } from '../engine/registry.ts';
 import type { Listener } from '../net/own-listeners.ts';
-import type { EmbeddedQueue } from '../queue/embedded.ts';
+import { Slots } from '../net/slots.ts';
+import type { JobQueue } from '../queue/queue.ts';
 import type { Claim } from '../store/jobs.ts';
 import type { Store } from '../store/open.ts';
+import { logReason } from '../worker/log-reason.ts';
+import { rateShares } from '../worker/rate-shares.ts';
+import type { RunningScan } from '../worker/running-scan.ts';
+import { ScanProcess, type ScanProcessInput } from '../worker/scan-process.ts';
+
 import type { AuditLogs } from '../workspace/audit-logs.ts';
 import { checkpointProgress } from '../workspace/checkpoint.ts';
 import { openRecord } from '../workspace/record-writer.ts';
@@ -20,14 +29,16 @@ import { scanCompleted, scanStarted } from './audit.ts';
 import { logEnvironment, type ServerLog } from './log.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
-import { rateShares } from './rate-shares.ts';
 import { nextResumeMark, readResumeMark, removeResumeMark, writeResumeMark } from './resume-mark.ts';
-import { ScanProcess } from './scan-process.ts';
+import type { ScanGate } from './scan-windows.ts';
+import type { Distribution } from './shards/distribution.ts';
+import { removeShards } from './shards/shard-intake.ts';
+import { ShardedScan } from './shards/sharded-scan.ts';
 import { WorkerScale } from './worker-scale.ts';
 
 export interface WorkerPoolInput {
   store: Store;
-  queue: EmbeddedQueue;
+  queue: JobQueue;
   workspace: Workspace;
   config: Config;
   entryFile: string;
@@ -38,12 +49,16 @@ export interface WorkerPoolInput {
   metrics: Pick<Metrics, 'scanEnded' | 'packetsSent'>;
   /** Where the log lines of scan processes go. */
   logOutput: LogOutput;
+  /** Scans are divided among workers; null = each runs in a process here. */
+  shards: Distribution | null;
+  registry: Registry;
 }
 
 /** One claimed scan and the process that runs it. */
 interface Slot extends Claim {
-  process: ScanProcess | null;
+  process: RunningScan | null;
   canceled: boolean;
+  /** Somebody paused it. */
   paused: boolean;
   /** Packets per second that the scan asked for. */
   asked: number;
@@ -66,13 +81,18 @@ const storeMs = 1000;
 /** Pause before a scan whose process died is started again; doubled with every further death. */
 const backoffMs = 250;
 
+/** Scans at a time whose work is done by workers elsewhere. */
+const mostDivided = 64;
+/** Types of modules that send packets. */
+const sending = new Set<string>(['discovery', 'scanner']);
+
 const canceledError = { code: 'canceled' as const, message: 'The scan was canceled.' };
 
 /**
  * Runs waiting scans, each in a process of its own, as many at a time as there are workers. Keeps their leases
  * alive, their figures stored and their listeners informed, and takes scans up again whose process died.
  */
-export class WorkerPool implements ScanStopper, PauseSwitch {
+export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   readonly #input: WorkerPoolInput;
   readonly #slots = new Map<string, Slot>();
   readonly #news = new EventEmitter().setMaxListeners(0);
@@ -88,10 +108,18 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
   /** The server's own, which `scanner.scope.protect_self` keeps every scan away from. */
   listeners: readonly Listener[] = [];
   readonly #scale: WorkerScale;
+  /** Scans in shards end in a process here. */
+  readonly #lastSteps: Slots;
+  #closure: Closure | null = null;
+  /** Scans that are held in the store. */
+  #held: ReadonlySet<string> = new Set();
+  /** The store may hold scans, of the server before too, although they may send. */
+  #holding = true;
 
   constructor(input: WorkerPoolInput) {
     this.#input = input;
     this.#scale = new WorkerScale(input.config);
+    this.#lastSteps = new Slots(input.config.server.workers);
   }
 
   /** False when no scan would be started. */
@@ -99,9 +127,14 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
     return this.#claiming && !this.#draining;
   }
 
+  get closure(): Closure | null {
+    return this.#closure;
+  }
+
   counts(): { active: number; idle: number; total: number } {
-    const active = this.#taken;
-    const total = Math.max(this.#scale.size, active);
+    const { shards } = this.#input;
+    const active = shards ? shards.workers.active : this.#taken;
+    const total = shards ? shards.workers.total : Math.max(this.#scale.size, active);
     return { active, idle: Math.max(0, total - active), total };
   }
 
@@ -117,12 +150,33 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
   /** Puts the scans of a server that died back in line, then begins to work. */
   async start(): Promise<void> {
     await this.#recover();
+    await this.#keepHolds();
     this.#claiming = true;
     const { heartbeat } = this.#input.config.workers;
     this.#timers.push(setInterval(() => this.wake(), pollMs));
     this.#timers.push(setInterval(() => void this.#heartbeat(), heartbeat));
     this.#timers.push(setInterval(() => void this.#storeLive(), storeMs));
     this.wake();
+  }
+
+  /**
+   * Lets no scan send any more, or all but those that somebody paused. None begins meanwhile, and what a person
+   * paused or resumed before and during it holds after it.
+   */
+  setClosure(closure: Closure | null): void {
+    const turns = (closure === null) !== (this.#closure === null);
+    this.#closure = closure;
+    if (!turns) return;
+    for (const { scanId, process, paused } of this.#slots.values()) {
+      if (closure) {
+        process?.pause().catch((err: unknown) => {
+          this.#input.log.error({ err, scan_id: scanId }, 'a scan could not be held');
+        });
+      } else if (!paused) process?.resume();
+      this.#news.emit(scanId);
+    }
+    this.#shareRate();
+    if (this.alive) this.wake();
   }
 
   /** Something may wait in the queue. */
@@ -157,7 +211,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
     const slot = this.#slots.get(scanId);
     if (slot) {
       slot.paused = false;
-      slot.process?.resume();
+      if (this.#closure === null) slot.process?.resume();
       this.#shareRate();
     }
     this.#news.emit(scanId);
@@ -175,6 +229,12 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
 
   /** The scan with the newest figures of its process. */
   freshen<S extends Scan>(scan: S): S {
+    const shown = this.#fresh(scan);
+    const held = this.#closure !== null && (this.#slots.has(scan.scan_id) || this.#held.has(scan.scan_id));
+    return held && !isFinal(shown.status) ? heldScan(shown, this.#closure as Closure) : shown;
+  }
+
+  #fresh<S extends Scan>(scan: S): S {
     const slot = this.#slots.get(scan.scan_id);
     if (!slot || scan.status !== 'running') return scan;
     const fresh = slot.process?.live ? { ...scan, ...slot.process.live } : scan;
@@ -238,7 +298,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
     try {
       while (this.#fillAgain && this.alive) {
         this.#fillAgain = false;
-        while (this.alive && this.#taken < this.#places) {
+        await this.#keepHolds();
+        while (this.alive && this.#closure === null && this.#taken < this.#places) {
           const claim = await this.#claim();
           if (claim === null) break;
           this.#begin(claim);
@@ -249,6 +310,24 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
     } catch (err) {
       // The poll tries again; until then the health answer shows that the store is not reachable.
       log.error({ err }, 'the queue cannot be read');
+    }
+  }
+
+  /** The store holds scans as long as they may not send, also those that came meanwhile. */
+  async #keepHolds(): Promise<void> {
+    const { jobs } = this.#input.store;
+    const home = this.#input.shards?.home;
+    if (this.#closure !== null) {
+      this.#holding = true;
+      const before = this.#held;
+      this.#held = new Set(await jobs.hold(Date.now(), home));
+      for (const scanId of this.#held) if (!before.has(scanId)) this.#news.emit(scanId);
+    } else if (this.#holding) {
+      await jobs.unhold(Date.now(), home);
+      this.#holding = false;
+      const before = this.#held;
+      this.#held = new Set();
+      for (const scanId of before) this.#news.emit(scanId);
     }
   }
 
@@ -272,6 +351,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
     };
     this.#slots.set(claim.scanId, slot);
     slot.settled = this.#work(slot)
+      .then(() => this.#forgetShards(claim))
       .catch((err) => this.#input.log.error({ err, scan_id: claim.scanId }, 'a scan could not be carried on'))
       .finally(() => {
         this.#slots.delete(claim.scanId);
@@ -342,7 +422,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
     slot.paused = paused;
     slot.asked = request.rate;
     if (this.#draining || slot.canceled) return;
-    slot.process = new ScanProcess({
+    slot.process = this.#launch(slot, {
       entryFile,
       start: {
         type: 'start',
@@ -352,10 +432,13 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
         tenant: slot.tenant,
         startedAt,
         resumes,
-        paused,
+        paused: paused || this.#closure !== null,
         pausedMs,
         rate: 0,
         listeners: [...this.listeners],
+        part: null,
+        names: {},
+        leaseUntil: null,
       },
       env: { ...process.env, ...logEnvironment(config.logging) },
       graceMs: cancelGraceMs,
@@ -371,11 +454,29 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
     await slot.process.gone;
   }
 
+  #launch(slot: Slot, process: ScanProcessInput): RunningScan {
+    const { shards, registry, store, log } = this.#input;
+    if (shards === null) return new ScanProcess(process);
+    const sends = (name: string) => sending.has(registry.get(name)?.type ?? '');
+    const folder = this.#homeOf(slot).scan(slot.scanId);
+    return new ShardedScan({
+      store,
+      line: shards.line,
+      intakes: shards.intakes,
+      folder,
+      lastSteps: this.#lastSteps,
+      process,
+      sends,
+      onWarning: (err, message) => log.warn({ ...logReason(err), scan_id: slot.scanId }, message),
+    });
+  }
+
   async #settle(slot: Slot, folder: ScanFolder, stalled: number): Promise<void> {
     const outcome = slot.process?.outcome;
     if (slot.lost) return;
     if (outcome) return await this.#storeOutcome(slot, folder, outcome);
     if (slot.canceled) return await this.#interrupt(slot, canceledError);
+    if (slot.process?.failure) return await this.#interrupt(slot, slot.process.failure);
     const { queue, log } = this.#input;
     await this.#storeFigures(slot);
     if (this.#draining) {
@@ -386,6 +487,18 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
       if (slot.canceled) return await this.#interrupt(slot, canceledError);
     }
     await queue.release(slot.scanId, slot.attempt);
+  }
+
+  /** The record of a scan that is over has all that was found; workers that still have a shard of it let go. */
+  async #forgetShards({ scanId, tenant }: Pick<Claim, 'scanId' | 'tenant'>): Promise<void> {
+    const { store, shards } = this.#input;
+    if (!shards) return;
+    const scan = await store.scans.get(scanId);
+    if (scan && !isFinal(scan.status)) return;
+    await store.shards.deleteOf(scanId);
+    const folder = this.#homeOf({ tenant }).scan(scanId);
+    if (!scan || !(await removeShards(folder))) return;
+    await store.scans.setSize(scanId, await folder.sizeBytes());
   }
 
   /** Waits, unless the server stops or the scan is canceled meanwhile. */
@@ -460,7 +573,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
 
   /** As many scans at a time as there are workers, and never so many that one would get no packet a second. */
   get #places(): number {
-    return Math.min(this.#scale.most, this.#input.config.scanner.max_rate);
+    const places = this.#input.shards ? mostDivided : this.#scale.most;
+    return Math.min(places, this.#input.config.scanner.max_rate);
   }
 
   /**
@@ -475,7 +589,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
 
   async #applyShares(): Promise<void> {
     const running = [...this.#slots.values()].filter(({ process }) => process && !process.outcome);
-    const sending = running.filter(({ paused }) => !paused);
+    const sending = running.filter(({ paused }) => !paused && this.#closure === null);
     const asked = new Map(sending.map((slot) => [slot.scanId, slot.asked]));
     const shares = rateShares(asked, this.#input.config.scanner.max_rate);
     const shareOf = ({ scanId }: Slot) => shares.get(scanId) ?? 0;
@@ -540,6 +654,9 @@ export class WorkerPool implements ScanStopper, PauseSwitch {
       } else continue;
       await this.#recordEnd({ scanId: scan_id, tenant });
     }
+    if (!this.#input.shards) return;
+    for (const scanId of await store.shards.endedScans())
+      await this.#forgetShards({ scanId, tenant: await store.scans.tenantOf(scanId) });
   }
 
   /** The figures that were stored last may be older than the pause. */

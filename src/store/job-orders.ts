@@ -13,7 +13,7 @@ import type { JobOrderTableRow, JobRunTableRow, Tables } from './tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** A job as it is stored; how far its scan has come is not part of it. */
-export interface StoredJob extends Omit<Job, 'params' | 'progress' | 'next_runs' | 'runs'> {
+export interface StoredJob extends Omit<Job, 'params' | 'progress' | 'next_runs' | 'runs' | 'warnings'> {
   /** Null in a list when it is long; see `JobOrderTable.params`. */
   params: Record<string, unknown> | null;
   tenant: string | null;

@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import { type ExpressionBuilder, type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Tables } from './tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
@@ -9,6 +9,18 @@ export interface Claim {
   /** Whose scan it is. */
   tenant: string | null;
   pool: string;
+}
+
+/** Which jobs a worker takes. */
+export interface ClaimFilter {
+  /** Only jobs of these pools. */
+  pools?: readonly string[] | undefined;
+  /** Scans of each tenant that the worker runs; the tenant with the fewest has the next turn. */
+  running?: ReadonlyMap<string, number> | undefined;
+  /** Pools of which no further job is taken. */
+  fullPools?: readonly string[] | undefined;
+  /** Only jobs of this server. */
+  home?: string | undefined;
 }
 
 /** What proves that a worker still has a job. */
@@ -25,7 +37,8 @@ export class JobTable {
     this.#view = view;
   }
 
-  async insert(scanId: string, pool: string, now: number): Promise<void> {
+  /** @param home the only server that may claim it; null where there is one only */
+  async insert(scanId: string, pool: string, now: number, home: string | null = null): Promise<void> {
     await this.#db
       .insertInto('jobs')
       .values({
@@ -38,27 +51,24 @@ export class JobTable {
         worker: null,
         cancel_requested: 0,
         paused_since: null,
+        held_since: null,
         paused_ms: 0,
         created_at: new Date(now).toISOString(),
         finished_at: null,
         tenant: this.#view ?? null,
+        home,
       })
       .execute();
   }
 
   /**
    * Takes the job that waits longest, or one whose lease has lapsed; never a paused one. Null when there is none.
-   *
-   * @param running scans of each tenant that the worker runs; the tenant with the fewest has the next turn
-   * @param fullPools pools of which no further job is taken
    */
   async claim(
     worker: string,
     now: number,
     leaseUntil: number,
-    pools?: readonly string[],
-    running: ReadonlyMap<string, number> = new Map(),
-    fullPools: readonly string[] = [],
+    { pools, running = new Map(), fullPools = [], home }: ClaimFilter = {},
   ): Promise<Claim | null> {
     await this.#closeLapsedCancellations(now);
     const row = await this.#db
@@ -81,13 +91,21 @@ export class JobTable {
           )
           .where('cancel_requested', '=', 0)
           .where('paused_since', 'is', null)
+          .where('held_since', 'is', null)
+          .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
           .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
           .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
           .$if(running.size > 0, (query) => query.orderBy(turnOf(running)))
           .orderBy('position')
           .orderBy('scan_id')
-          .limit(1),
+          .limit(1)
+          // SQLite has one writer at a time.
+          .$if(this.#db.getExecutor().adapter instanceof PostgresAdapter, (query) =>
+            query.forUpdate().skipLocked(),
+          ),
       )
+      // It may have been canceled while this waited for the row.
+      .where('cancel_requested', '=', 0)
       .returning(['scan_id', 'attempt', 'tenant', 'pool'])
       .executeTakeFirst();
     return row ? { scanId: row.scan_id, attempt: row.attempt, tenant: row.tenant, pool: row.pool } : null;
@@ -189,11 +207,15 @@ export class JobTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** @returns false when the job is over */
+  /** Ends what `pause` began. @returns false when the job is over */
   async resume(scanId: string, now: number): Promise<boolean> {
     const result = await this.#db
       .updateTable('jobs')
-      .set((e) => ({ paused_since: null, paused_ms: pausedMsAt(e, now) }))
+      .set((e) => ({
+        paused_since: null,
+        held_since: earlierIfBoth(e, 'held_since'),
+        paused_ms: pausedMsUnless(e, 'held_since', now),
+      }))
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
       .where('state', 'in', ['waiting', 'running'])
@@ -201,7 +223,57 @@ export class JobTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** @param now epoch milliseconds up to which a pause that lasts is counted */
+  /**
+   * Holds every job that is not over, of all tenants: none is claimed until `unhold`.
+   * @param home of jobs of this server only
+   * @returns the scans that are held now
+   */
+  async hold(now: number, home?: string): Promise<string[]> {
+    await this.#db
+      .updateTable('jobs')
+      .set({ held_since: now })
+      .where('held_since', 'is', null)
+      .where('state', 'in', ['waiting', 'running'])
+      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .execute();
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select('scan_id')
+      .where('held_since', 'is not', null)
+      .where('state', 'in', ['waiting', 'running'])
+      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .execute();
+    return rows.map((row) => row.scan_id);
+  }
+
+  /** Ends what `hold` began; what somebody paused stays so. */
+  async unhold(now: number, home?: string): Promise<void> {
+    await this.#db
+      .updateTable('jobs')
+      .set((e) => ({
+        held_since: null,
+        paused_since: earlierIfBoth(e, 'paused_since'),
+        paused_ms: pausedMsUnless(e, 'paused_since', now),
+      }))
+      .where('held_since', 'is not', null)
+      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .execute();
+  }
+
+  /** The server that alone runs the scan; null where there is one only, or none such. */
+  async homeOf(scanId: string): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select('home')
+      .where('scan_id', '=', scanId)
+      .executeTakeFirst();
+    return row?.home ?? null;
+  }
+
+  /**
+   * Whether somebody paused the scan, and how long it stood still for whatever reason.
+   * @param now epoch milliseconds up to which a pause that lasts is counted
+   */
   async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
     const row = await this.#db
       .selectFrom('jobs')
@@ -212,7 +284,7 @@ export class JobTable {
     return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
   }
 
-  /** Scans that are paused and not over. */
+  /** Scans that somebody paused and that are not over. */
   async pausedScans(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('jobs')
@@ -242,19 +314,18 @@ export class JobTable {
     return { pending: count('waiting'), running: count('running'), failed: count('failed') };
   }
 
-  /** Voids every lease. @returns the number of jobs that wait again */
-  async releaseAll(now: number): Promise<number> {
-    await this.#db
-      .updateTable('jobs')
+  /** Voids every lease. @param home of jobs of this server only @returns the number of jobs that wait again */
+  async releaseAll(now: number, home?: string): Promise<number> {
+    const held = () =>
+      this.#db
+        .updateTable('jobs')
+        .where('state', '=', 'running')
+        .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''));
+    await held()
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
-      .where('state', '=', 'running')
       .where('cancel_requested', '=', 1)
       .execute();
-    const result = await this.#db
-      .updateTable('jobs')
-      .set({ state: 'waiting', lease_until: null, worker: null })
-      .where('state', '=', 'running')
-      .executeTakeFirst();
+    const result = await held().set({ state: 'waiting', lease_until: null, worker: null }).executeTakeFirst();
     return Number(result.numUpdatedRows);
   }
 
@@ -285,11 +356,30 @@ export class JobTable {
 
 /** A pause before the first claim takes nothing from the time that the scan may run. */
 function pausedMsAt(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
+  const since = sql<number>`coalesce(case when held_since < paused_since then held_since end, paused_since, held_since)`;
   return e
     .case()
-    .when(e.and([e('paused_since', 'is not', null), e('attempt', '>', 0)]))
-    .then(sql<number>`paused_ms + max(0, ${now} - paused_since)`)
+    .when(e.and([e(since, '<', now), e('attempt', '>', 0)]))
+    .then(sql<number>`paused_ms + ${now} - ${since}`)
     .else(e.ref('paused_ms'))
+    .end();
+}
+
+type Stop = 'paused_since' | 'held_since';
+
+/** While the other reason lasts, nothing is over yet. */
+function pausedMsUnless(e: ExpressionBuilder<Tables, 'jobs'>, other: Stop, now: number) {
+  return e.case().when(other, 'is', null).then(pausedMsAt(e, now)).else(e.ref('paused_ms')).end();
+}
+
+/** Since when the scan has stood still, for the reason that stays; null when that is none. */
+function earlierIfBoth(e: ExpressionBuilder<Tables, 'jobs'>, staying: Stop) {
+  const going = staying === 'held_since' ? 'paused_since' : 'held_since';
+  return e
+    .case()
+    .when(e.and([e(staying, 'is not', null), e(going, '<', e.ref(staying))]))
+    .then(e.ref(going))
+    .else(e.ref(staying))
     .end();
 }
 

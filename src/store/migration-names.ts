@@ -7,4 +7,6 @@ export const migrationNames = [
   '0005-outbox',
   '0006-job-orders',
   '0007-scan-listings',
+  '0008-shards',
+  '0009-held-jobs',
 ] as const;

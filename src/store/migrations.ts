@@ -14,6 +14,8 @@ const migrations: Record<(typeof migrationNames)[number], Migration> = {
   '0005-outbox': { up: createOutbox },
   '0006-job-orders': { up: createJobOrders },
   '0007-scan-listings': { up: createScanListings },
+  '0008-shards': { up: createShards },
+  '0009-held-jobs': { up: addHolds },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -256,6 +258,62 @@ async function fillScanListings(db: Kysely<Pick<Tables, 'scans' | 'scan_listings
         .values({ scan_id, ...listing })
         .execute();
   }
+}
+
+/** What many hosts need to share the work of one scan. */
+async function createShards(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('jobs').addColumn('home', 'text').execute();
+  await db.schema
+    .createTable('shards')
+    .addColumn('scan_id', 'text', (column) =>
+      column.notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('shard', 'integer', (column) => column.notNull())
+    .addColumn('of', 'integer', (column) => column.notNull())
+    .addColumn('pool', 'text', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('attempt', 'integer', (column) => column.notNull())
+    .addColumn('lapses', 'integer', (column) => column.notNull())
+    .addColumn('lease_until', 'bigint')
+    .addColumn('worker', 'text')
+    .addColumn('key_digest', 'text')
+    .addColumn('rows', 'bigint', (column) => column.notNull())
+    .addColumn('command', 'text', (column) => column.notNull())
+    .addColumn('obeyed', 'text')
+    .addColumn('rate', 'bigint', (column) => column.notNull())
+    .addColumn('rate_kept', 'bigint')
+    .addColumn('finished_at', 'text')
+    .addColumn('rules', 'text')
+    .addColumn('live', 'text')
+    .addColumn('outcome', 'text')
+    .addColumn('spec', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('shards_key', ['scan_id', 'shard'])
+    .execute();
+  await db.schema.createIndex('shards_by_lease').on('shards').columns(['state', 'lease_until']).execute();
+  await db.schema
+    .createTable('servers')
+    .addColumn('server_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('url', 'text', (column) => column.notNull())
+    .addColumn('version', 'text', (column) => column.notNull())
+    .addColumn('last_seen', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('workers')
+    .addColumn('worker_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('host', 'text', (column) => column.notNull())
+    .addColumn('pools', 'text', (column) => column.notNull())
+    .addColumn('tags', 'text', (column) => column.notNull())
+    .addColumn('version', 'text', (column) => column.notNull())
+    .addColumn('capacity', 'integer', (column) => column.notNull())
+    .addColumn('active', 'integer', (column) => column.notNull())
+    .addColumn('started_at', 'text', (column) => column.notNull())
+    .addColumn('last_seen', 'bigint', (column) => column.notNull())
+    .execute();
+}
+
+/** A scan can stand still for two reasons at a time: somebody paused it, and no scan may send now. */
+async function addHolds(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('jobs').addColumn('held_since', 'bigint').execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

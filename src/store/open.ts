@@ -1,12 +1,17 @@
-import { type Kysely, sql } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import { backUpStore } from './backup.ts';
+import type { Database } from './database.ts';
+import { HostTable } from './hosts.ts';
 import { IdempotencyTable } from './idempotency.ts';
 import { JobOrderTable } from './job-orders.ts';
 import { JobTable } from './jobs.ts';
 import { migrate, type StoreVersion, storeVersion } from './migrations.ts';
 import { OutboxTable } from './outbox.ts';
+import { isPostgresUrl, openPostgres, orderTextsByByte } from './postgres-dialect.ts';
 import { ScanTable } from './scans.ts';
-import { type Database, openDatabase } from './sqlite-dialect.ts';
+import { ShardTable } from './shards.ts';
+import { openDatabase } from './sqlite-dialect.ts';
+import { TableRows } from './table-rows.ts';
 import type { Tables } from './tables.ts';
 import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
@@ -19,6 +24,11 @@ export interface Store {
   readonly jobOrders: JobOrderTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
+  /** Parts of scans that workers on many hosts share; what stands there is never shown to clients. */
+  readonly shards: ShardTable;
+  readonly hosts: HostTable;
+  /** Everything that is stored, whoever's it is, as rows; see there. */
+  readonly rows: TableRows;
   /**
    * The same store as one tenant sees it, or, with null, as clients of a service without tenants do: nothing else can
    * be read or changed through it, and what is stored through it is theirs. What `openStore` gives sees everything.
@@ -42,6 +52,13 @@ export interface Store {
   emptyLog(): Promise<void>;
   /** Gives pages of the file that hold nothing any more back to the disk, 4 MiB at the most. */
   releasePages(): Promise<void>;
+  /**
+   * Runs a statement of a library that keeps tables of its own in the same database, as part of this store's
+   * transaction. `text` has `$1` for the first of `values`.
+   */
+  execute(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
+  /** What `executor` says of the scans that this process makes. */
+  readonly executor: string;
   close(): Promise<void>;
 }
 
@@ -49,21 +66,42 @@ export interface Store {
 const maxReleasedPages = 1024;
 
 /**
- * Opens the SQLite store (WAL, every commit on the disk before it is acknowledged), creating or migrating it. An older
- * store is copied to `backups/<its last migration>/` first.
+ * Opens the store, creating or migrating it: a SQLite file (WAL, every commit on the disk before it is acknowledged), or
+ * a PostgreSQL database. An older file is copied to `backups/<its last migration>/` first; copies of a database are the
+ * business of who runs it.
  *
- * @throws PortolanError `configuration` when the file is not usable or was written by a newer version
+ * @param place path of a file, or `postgres://…`
+ * @param home id of the server that opens it, where several share a database: the scans that it makes are its own
+ * @throws PortolanError `configuration` when it is not usable or was written by a newer version; `unavailable`
  */
-export async function openStore(file: string): Promise<Store> {
-  const { db, ...found } = openDatabase<Tables>(file);
-  try {
-    await backUpOlder(db, file);
+export async function openStore(place: string, home: string | null = null): Promise<Store> {
+  if (isPostgresUrl(place)) return await storeOn(await openPostgres<Tables>(place, home));
+  const database = openDatabase<Tables>(place);
+  return await prepared(database, async ({ db }) => {
+    await backUpOlder(db, place);
     await migrate(db);
+  });
+}
+
+/** The store in an open PostgreSQL database; both are closed as one. */
+export async function storeOn(database: Database<Tables>): Promise<Store> {
+  return await prepared(database, async ({ db }) => {
+    await migrate(db);
+    await orderTextsByByte(db);
+  });
+}
+
+async function prepared(
+  database: Database<Tables>,
+  prepare: (database: Database<Tables>) => Promise<void>,
+): Promise<Store> {
+  try {
+    await prepare(database);
   } catch (error) {
-    await db.destroy();
+    await database.db.destroy();
     throw error;
   }
-  return new KyselyStore(db, found, undefined);
+  return new KyselyStore(database.db, database, undefined);
 }
 
 async function backUpOlder(db: Kysely<Tables>, file: string): Promise<void> {
@@ -82,8 +120,6 @@ export async function readStoreVersion(file: string): Promise<StoreVersion> {
   }
 }
 
-type DatabaseFile = Omit<Database<Tables>, 'db'>;
-
 class KyselyStore implements Store {
   readonly scans: ScanTable;
   readonly tokens: TokenTable;
@@ -91,43 +127,60 @@ class KyselyStore implements Store {
   readonly jobOrders: JobOrderTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
+  readonly shards: ShardTable;
+  readonly hosts: HostTable;
+  readonly rows: TableRows;
   readonly #db: Kysely<Tables>;
-  readonly #file: DatabaseFile;
+  readonly #database: Database<Tables>;
   readonly #view: TenantView;
 
-  constructor(db: Kysely<Tables>, file: DatabaseFile, view: TenantView) {
+  constructor(db: Kysely<Tables>, database: Database<Tables>, view: TenantView) {
     this.#db = db;
-    this.#file = file;
+    this.#database = database;
     this.#view = view;
-    this.scans = new ScanTable(db, view, (work) => this.transaction((store) => work(store.scans)));
+    this.scans = new ScanTable(db, view, database.executor, (work) =>
+      this.transaction((store) => work(store.scans)),
+    );
     this.tokens = new TokenTable(db, view);
     this.jobs = new JobTable(db, view);
     this.jobOrders = new JobOrderTable(db, view);
     this.idempotency = new IdempotencyTable(db, view);
     this.outbox = new OutboxTable(db, view);
+    this.shards = new ShardTable(db);
+    this.hosts = new HostTable(db);
+    this.rows = new TableRows(db);
+  }
+
+  get executor(): string {
+    return this.#database.executor;
   }
 
   forTenant(tenant: string | null): Store {
-    return new KyselyStore(this.#db, this.#file, tenant);
+    return new KyselyStore(this.#db, this.#database, tenant);
   }
 
   async transaction<T>(work: (store: Store) => Promise<T>): Promise<T> {
     if (this.#db.isTransaction) return await work(this);
-    return await this.#db
-      .transaction()
-      .execute((transaction) => work(new KyselyStore(transaction, this.#file, this.#view)));
+    return await this.#database.transaction((transaction) =>
+      work(new KyselyStore(transaction, this.#database, this.#view)),
+    );
   }
 
   version(): string {
-    return this.#file.version();
+    return this.#database.version();
   }
 
   async emptyLog(): Promise<void> {
-    await sql`pragma wal_checkpoint(truncate)`.execute(this.#db);
+    await this.#database.emptyLog();
   }
 
   async releasePages(): Promise<void> {
-    await this.#db.connection().execute(async () => this.#file.releasePages(maxReleasedPages));
+    await this.#database.releasePages(maxReleasedPages);
+  }
+
+  async execute(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }> {
+    const { rows } = await this.#db.executeQuery(CompiledQuery.raw(text, [...values]));
+    return { rows };
   }
 
   async close(): Promise<void> {

@@ -1,20 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { storeEngines } from '../../test/store-engines.ts';
 import type { ScanRequest } from '../domain/scan.ts';
-import { openStore, type Store } from './open.ts';
+import type { Store } from './open.ts';
 
-let dir: string;
 let store: Store;
-beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'portolan-outbox-'));
-  store = await openStore(join(dir, 'service.db'));
-});
-afterEach(async () => {
-  await store.close();
-  rmSync(dir, { recursive: true, force: true });
-});
 
 const first = '20261006-143022-aaaaaa';
 
@@ -40,7 +29,15 @@ function request(notifications: string[], scan_id = first): ScanRequest {
 
 const owed = async (owner = 'server', now = Date.now() + 1000) => await store.outbox.due(owner, now, 10);
 
-describe('what is owed about a scan', () => {
+describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) => {
+  if (engine.skip !== null) return void it.skip(engine.skip, () => {});
+
+  beforeAll(() => engine.begin(), 60_000);
+  afterAll(() => engine.end());
+  beforeEach(async () => {
+    store = await engine.empty();
+  });
+
   it('comes with its end, whoever ends it, and with it alone', async () => {
     await store.scans.insert(request(['slack://a', 'slack://a', 'email://b@c.example']));
     await store.scans.update(first, { status: 'running' });

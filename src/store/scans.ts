@@ -61,25 +61,31 @@ type Filters = Pick<ScanFilter, 'status' | 'since' | 'tag' | 'q'>;
 export class ScanTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
+  readonly #executor: string;
   readonly #atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>;
 
-  /** @param view whose scans are seen, changed and made */
+  /**
+   * @param view whose scans are seen, changed and made
+   * @param executor of the scans that are made, unless it is said
+   */
   constructor(
     db: Kysely<Tables>,
     view: TenantView,
+    executor: string,
     atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>,
   ) {
     this.#db = db;
     this.#view = view;
+    this.#executor = executor;
     this.#atomically = atomically;
   }
 
   /**
    * Stores a new scan as `pending`.
    *
-   * @param executor `server`, or `cli:<pid>` for a scan that a command line runs itself
+   * @param executor `server`, `server:<id>` of one of several, or `cli:<pid>` for a scan that a command line runs itself
    */
-  async insert(request: ScanRequest, executor = 'server'): Promise<Scan> {
+  async insert(request: ScanRequest, executor = this.#executor): Promise<Scan> {
     const scan = pendingScan(request);
     await this.#atomically((scans) => scans.#insert(scan, request, executor));
     return scan;
@@ -298,12 +304,13 @@ export class ScanTable {
     return result.numDeletedRows > 0n;
   }
 
-  /** Ids of the scans that wait or run, oldest first: at server start nobody runs them. */
+  /** Ids of the scans of this server that wait or run, oldest first: at its start nobody runs them. */
   async unfinished(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('scans')
       .select('scan_id')
       .where(inView(this.#view))
+      .$if(this.#isShared, (query) => query.where('executor', '=', this.#executor))
       .where('status', 'in', ['pending', 'running'])
       .orderBy('created_at')
       .orderBy('scan_id')
@@ -311,12 +318,18 @@ export class ScanTable {
     return rows.map(({ scan_id }) => scan_id);
   }
 
-  /** Every scan, newest first. */
+  /** Other servers keep the folders of theirs. */
+  get #isShared(): boolean {
+    return this.#executor !== 'server';
+  }
+
+  /** Every scan whose folder is here, newest first. */
   async byAge(): Promise<DatedScan[]> {
     const rows = await this.#db
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
       .where(inView(this.#view))
+      .$if(this.#isShared, (query) => query.where('executor', '=', this.#executor))
       .orderBy('created_at', 'desc')
       .orderBy('scan_id', 'desc')
       .execute();
@@ -432,7 +445,7 @@ function matching(filter: Filters) {
       );
     }
     if (filter.q !== undefined) {
-      conditions.push(sql<SqlBool>`searchable like ${likePattern(filter.q)} escape '\\'`);
+      conditions.push(sql<SqlBool>`lower(searchable) like lower(${likePattern(filter.q)}) escape '\\'`);
     }
     return e.and(conditions);
   };

@@ -10,7 +10,9 @@ import {
   SqliteDialect,
   SqliteDriver,
   type SqliteStatement,
+  sql,
 } from 'kysely';
+import type { Database } from './database.ts';
 import { openDatabaseFile, translated } from './sqlite-file.ts';
 
 /** Distinct SQL texts that stay prepared; the queries of the product are far fewer. */
@@ -148,14 +150,6 @@ function bound(parameters: readonly unknown[]): SQLInputValue[] {
   return parameters as SQLInputValue[];
 }
 
-export interface Database<Tables> {
-  db: Kysely<Tables>;
-  /** Text that is another one after every change; 10 ms later at the most when another process made it. */
-  version(): string;
-  /** Gives so many unused pages of the file back to the disk; to be called while nothing else uses the database. */
-  releasePages(most: number): void;
-}
-
 /**
  * Opens or creates a database file with mode 0600.
  *
@@ -164,9 +158,13 @@ export interface Database<Tables> {
 export function openDatabase<Tables>(file: string): Database<Tables> {
   const database = new PreparedDatabase(openDatabaseFile(file));
   const dialect: Dialect = new NodeSqliteDialect(database);
+  const db = new Kysely<Tables>({ dialect });
   return {
-    db: new Kysely<Tables>({ dialect }),
+    db,
+    executor: 'server',
     version: () => database.version(),
-    releasePages: (most) => database.releasePages(most),
+    transaction: (work) => db.transaction().execute(work),
+    releasePages: (most) => db.connection().execute(async () => database.releasePages(most)),
+    emptyLog: async () => void (await sql`pragma wal_checkpoint(truncate)`.execute(db)),
   };
 }

@@ -14,6 +14,9 @@ export interface Tables {
   job_orders: JobOrderTableRow;
   job_runs: JobRunTableRow;
   outbox: OutboxTableRow;
+  shards: ShardTableRow;
+  servers: ServerTableRow;
+  workers: WorkerTableRow;
 }
 
 export interface ScanTableRow {
@@ -82,14 +85,18 @@ export interface JobTableRow {
   lease_until: number | null;
   worker: string | null;
   cancel_requested: number;
-  /** Since when the scan is paused, epoch milliseconds; a paused job is not claimed. */
+  /** Since when somebody has paused the scan, epoch milliseconds; a paused job is not claimed. */
   paused_since: number | null;
-  /** How long it was paused before, counted from its first claim, milliseconds. */
+  /** Since when the scan is held because no scan may send now, the same way. Either time covers both reasons. */
+  held_since: number | null;
+  /** How long it stood still before, counted from its first claim, milliseconds. */
   paused_ms: number;
   created_at: string;
   finished_at: string | null;
   /** That of the scan. */
   tenant: string | null;
+  /** The server whose workspace holds the scan, and which alone may run it; null where there is one server only. */
+  home: string | null;
 }
 
 export interface IdempotencyTableRow {
@@ -157,6 +164,70 @@ export interface OutboxTableRow {
   next_at: number;
   /** That of the scan. */
   tenant: string | null;
+}
+
+/** A part of a scan that one worker runs; only where workers on other hosts take part. */
+export interface ShardTableRow {
+  scan_id: string;
+  /** 0-based. */
+  shard: number;
+  /** Shards of the scan. */
+  of: number;
+  pool: string;
+  state: 'waiting' | 'running' | 'done' | 'failed';
+  /** Raised by every claim; a write with an older one is refused. */
+  attempt: number;
+  /** Workers that it had and that gave no sign of life any more. */
+  lapses: number;
+  /** Epoch milliseconds. */
+  lease_until: number | null;
+  worker: string | null;
+  /** SHA-256 of what the worker proves itself with to the server, hex. */
+  key_digest: string | null;
+  /** JSON, see ShardSpec. */
+  spec: string;
+  /** Rows that the home server holds. */
+  rows: number;
+  /** What the scan's home wants of the worker. */
+  command: 'run' | 'pause' | 'cancel';
+  /** The command that the worker keeps to. */
+  obeyed: 'run' | 'pause' | 'cancel' | null;
+  /** Packets per second that the worker may send, and those that it keeps to. */
+  rate: number;
+  rate_kept: number | null;
+  /** JSON of changed scope rules, null while there are none. */
+  rules: string | null;
+  /** JSON of the newest report, and of how the shard ended. */
+  live: string | null;
+  outcome: string | null;
+  finished_at: string | null;
+}
+
+/** A server of many on one database. */
+export interface ServerTableRow {
+  server_id: string;
+  /** Where its API is, as it knows itself. */
+  url: string;
+  version: string;
+  /** Epoch milliseconds. */
+  last_seen: number;
+}
+
+/** A process that runs shards. */
+export interface WorkerTableRow {
+  worker_id: string;
+  host: string;
+  /** JSON array. */
+  pools: string;
+  /** JSON array. */
+  tags: string;
+  version: string;
+  /** Shards at a time, and those that run now. */
+  capacity: number;
+  active: number;
+  started_at: string;
+  /** Epoch milliseconds. */
+  last_seen: number;
 }
 
 /** The one place where booleans meet the database. */

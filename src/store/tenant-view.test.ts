@@ -2,27 +2,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { storeEngines } from '../../test/store-engines.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { openStore, type Store } from './open.ts';
 
-let dir: string;
-let file: string;
 let store: Store;
 let acme: Store;
 let globex: Store;
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'portolan-tenants-'));
-  file = join(dir, 'service.db');
-  store = await openStore(file);
+
+function useStore(opened: Store): void {
+  store = opened;
   acme = store.forTenant('acme');
   globex = store.forTenant('globex');
-});
-afterEach(async () => {
-  await store.close();
-  await rm(dir, { recursive: true, force: true });
-});
+}
 
 const idOf = (number: number) => `20261006-143022-${String(number).padStart(6, '0')}`;
 
@@ -47,112 +41,136 @@ async function submit(to: Store, number: number): Promise<string> {
 
 const everything = { limit: 50, offset: 0 };
 
-describe('what a tenant has', () => {
-  it('can be read by it and by the service, and by nobody else', async () => {
-    const id = await submit(acme, 1);
-    const none = store.forTenant(null);
-    for (const other of [globex, none]) {
-      const { scans, jobs } = other;
-      expect([await scans.get(id), await scans.request(id), await scans.executor(id)]).toEqual([
-        null,
-        null,
-        null,
-      ]);
-      expect(await scans.list({ ...everything, tag: 't', q: 'nightly' })).toMatchObject({
-        scans: [],
-        total: 0,
-      });
-      expect([await scans.byAge(), await scans.unfinished(), await scans.tenantOf(id)]).toEqual([
-        [],
-        [],
-        null,
-      ]);
-      expect((await scans.totals()).scan_count).toBe(0);
-      expect(await jobs.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
-      // Ids are of the whole service: nobody may take one a second time.
-      expect(await scans.isTaken(id)).toBe(true);
-    }
-    for (const allowed of [acme, store]) {
-      expect((await allowed.scans.list(everything)).total).toBe(1);
-      expect(await allowed.scans.tenantOf(id)).toBe('acme');
-      expect((await allowed.jobs.counts('2020-01-01')).pending).toBe(1);
-    }
-  });
+describe.each(storeEngines())('in $name', (engine) => {
+  if (engine.skip !== null) return void it.skip(engine.skip, () => {});
 
-  it('can be changed, canceled and deleted by nobody else', async () => {
-    const id = await submit(acme, 1);
-    const before = await acme.scans.get(id);
-    const { scans, jobs } = globex;
-    expect(await scans.update(id, { status: 'failed', name: 'mine', tags: ['x'] })).toBe(false);
-    expect([await scans.setSize(id, 7), await scans.delete(id), await jobs.delete(id)]).toEqual([
-      false,
-      false,
-      false,
-    ]);
-    expect([await jobs.cancel(id, Date.now()), await jobs.isCancelRequested(id)]).toEqual(['unknown', false]);
-    expect(await acme.scans.get(id)).toEqual(before);
-    expect((await acme.scans.list({ ...everything, tag: 't' })).total).toBe(1);
-    expect(await jobs.claim('w', Date.now(), Date.now() + 1000)).toMatchObject({
-      scanId: id,
-      tenant: 'acme',
+  beforeAll(() => engine.begin(), 60_000);
+  afterAll(() => engine.end());
+  beforeEach(async () => useStore(await engine.empty()));
+
+  describe('what a tenant has', () => {
+    it('can be read by it and by the service, and by nobody else', async () => {
+      const id = await submit(acme, 1);
+      const none = store.forTenant(null);
+      for (const other of [globex, none]) {
+        const { scans, jobs } = other;
+        expect([await scans.get(id), await scans.request(id), await scans.executor(id)]).toEqual([
+          null,
+          null,
+          null,
+        ]);
+        expect(await scans.list({ ...everything, tag: 't', q: 'nightly' })).toMatchObject({
+          scans: [],
+          total: 0,
+        });
+        expect([await scans.byAge(), await scans.unfinished(), await scans.tenantOf(id)]).toEqual([
+          [],
+          [],
+          null,
+        ]);
+        expect((await scans.totals()).scan_count).toBe(0);
+        expect(await jobs.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
+        // Ids are of the whole service: nobody may take one a second time.
+        expect(await scans.isTaken(id)).toBe(true);
+      }
+      for (const allowed of [acme, store]) {
+        expect((await allowed.scans.list(everything)).total).toBe(1);
+        expect(await allowed.scans.tenantOf(id)).toBe('acme');
+        expect((await allowed.jobs.counts('2020-01-01')).pending).toBe(1);
+      }
     });
-    expect(await jobs.cancel(id, Date.now())).toBe('unknown');
+
+    it('can be changed, canceled and deleted by nobody else', async () => {
+      const id = await submit(acme, 1);
+      const before = await acme.scans.get(id);
+      const { scans, jobs } = globex;
+      expect(await scans.update(id, { status: 'failed', name: 'mine', tags: ['x'] })).toBe(false);
+      expect([await scans.setSize(id, 7), await scans.delete(id), await jobs.delete(id)]).toEqual([
+        false,
+        false,
+        false,
+      ]);
+      expect([await jobs.cancel(id, Date.now()), await jobs.isCancelRequested(id)]).toEqual([
+        'unknown',
+        false,
+      ]);
+      expect(await acme.scans.get(id)).toEqual(before);
+      expect((await acme.scans.list({ ...everything, tag: 't' })).total).toBe(1);
+      expect(await jobs.claim('w', Date.now(), Date.now() + 1000)).toMatchObject({
+        scanId: id,
+        tenant: 'acme',
+      });
+      expect(await jobs.cancel(id, Date.now())).toBe('unknown');
+    });
+
+    it('includes its idempotency keys and the tokens that are bound to it', async () => {
+      const now = Date.now();
+      const key = {
+        owner: '',
+        key: 'k',
+        digest: 'd',
+        scan_id: idOf(1),
+        created_at: new Date(now).toISOString(),
+      };
+      await acme.idempotency.insert(key, now);
+      expect(await globex.idempotency.find('', 'k', now)).toBeNull();
+      expect(await store.forTenant(null).idempotency.find('', 'k', now)).toBeNull();
+      await globex.idempotency.insert({ ...key, digest: 'other' }, now);
+      expect((await acme.idempotency.find('', 'k', now))?.digest).toBe('d');
+
+      const token = {
+        id: 'aaaaaa',
+        name: 'ci',
+        digest: 'd',
+        previous_digest: null,
+        previous_until: null,
+        scopes: ['admin'],
+        tenant: 'acme',
+        created_at: new Date(now).toISOString(),
+        expires_at: null,
+        last_used_at: null,
+        revoked_at: null,
+      };
+      await store.tokens.insert(token);
+      expect([await globex.tokens.find('aaaaaa'), await globex.tokens.list()]).toEqual([null, []]);
+      expect(await globex.tokens.update('aaaaaa', { name: 'x' })).toBe(false);
+      expect((await acme.tokens.list()).map(({ id }) => id)).toEqual(['aaaaaa']);
+      expect((await store.tokens.find('aaaaaa'))?.name).toBe('ci');
+    });
   });
 
-  it('includes its idempotency keys and the tokens that are bound to it', async () => {
-    const now = Date.now();
-    const key = {
-      owner: '',
-      key: 'k',
-      digest: 'd',
-      scan_id: idOf(1),
-      created_at: new Date(now).toISOString(),
-    };
-    await acme.idempotency.insert(key, now);
-    expect(await globex.idempotency.find('', 'k', now)).toBeNull();
-    expect(await store.forTenant(null).idempotency.find('', 'k', now)).toBeNull();
-    await globex.idempotency.insert({ ...key, digest: 'other' }, now);
-    expect((await acme.idempotency.find('', 'k', now))?.digest).toBe('d');
-
-    const token = {
-      id: 'aaaaaa',
-      name: 'ci',
-      digest: 'd',
-      previous_digest: null,
-      previous_until: null,
-      scopes: ['admin'],
-      tenant: 'acme',
-      created_at: new Date(now).toISOString(),
-      expires_at: null,
-      last_used_at: null,
-      revoked_at: null,
-    };
-    await store.tokens.insert(token);
-    expect([await globex.tokens.find('aaaaaa'), await globex.tokens.list()]).toEqual([null, []]);
-    expect(await globex.tokens.update('aaaaaa', { name: 'x' })).toBe(false);
-    expect((await acme.tokens.list()).map(({ id }) => id)).toEqual(['aaaaaa']);
-    expect((await store.tokens.find('aaaaaa'))?.name).toBe('ci');
-  });
-});
-
-describe('the line of waiting scans', () => {
-  it('gives the tenant with the fewest running scans the next turn', async () => {
-    for (const number of [1, 2, 3]) await submit(acme, number);
-    for (const number of [4, 5]) await submit(globex, number);
-    await submit(store, 6);
-    const running = new Map<string, number>();
-    const order: (string | null)[] = [];
-    for (let turn = 0; turn < 6; turn++) {
-      const claim = await store.jobs.claim('w', Date.now(), Date.now() + 60_000, undefined, running);
-      if (claim?.tenant) running.set(claim.tenant, (running.get(claim.tenant) ?? 0) + 1);
-      order.push(claim && claim.tenant);
-    }
-    expect(order).toEqual(['acme', 'globex', null, 'acme', 'globex', 'acme']);
-    expect(await store.jobs.claim('w', Date.now(), Date.now() + 60_000)).toBeNull();
+  describe('the line of waiting scans', () => {
+    it('gives the tenant with the fewest running scans the next turn', async () => {
+      for (const number of [1, 2, 3]) await submit(acme, number);
+      for (const number of [4, 5]) await submit(globex, number);
+      await submit(store, 6);
+      const running = new Map<string, number>();
+      const order: (string | null)[] = [];
+      for (let turn = 0; turn < 6; turn++) {
+        const claim = await store.jobs.claim('w', Date.now(), Date.now() + 60_000, { running });
+        if (claim?.tenant) running.set(claim.tenant, (running.get(claim.tenant) ?? 0) + 1);
+        order.push(claim && claim.tenant);
+      }
+      expect(order).toEqual(['acme', 'globex', null, 'acme', 'globex', 'acme']);
+      expect(await store.jobs.claim('w', Date.now(), Date.now() + 60_000)).toBeNull();
+    });
   });
 });
 
 describe('a list among 5000 scans of each of two tenants', () => {
+  let dir: string;
+  let file: string;
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'portolan-tenants-'));
+    file = join(dir, 'service.db');
+    useStore(await openStore(file));
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
   it('is found by an index, and takes milliseconds', async () => {
     const raw = new DatabaseSync(file);
     await submit(acme, 0);

@@ -17,6 +17,7 @@ const wiring: CliWiring = {
   profilesDir: '',
   loadRegistry: unused,
   startServer: unused,
+  runWorker: unused,
 };
 const program = await buildProgram(wiring);
 

@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { isLoopbackHost, parseEndpoint } from '../../config/endpoint.ts';
 import type { Config } from '../../config/schema.ts';
 import { canonicalAddress } from '../../domain/address.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { RequestHead } from '../auth.ts';
 
 /**
  * The names under which a browser may speak to the server. A page elsewhere can point its own name at this machine
@@ -16,13 +16,13 @@ export class AllowedHosts {
   /** The last good header of each connection: clients repeat it. */
   readonly #accepted = new WeakMap<Socket, string>();
 
-  constructor({ bind, allowed_hosts }: Config['server']) {
+  constructor({ bind, allowed_hosts }: Pick<Config['server'], 'bind' | 'allowed_hosts'>) {
     this.#configured = new Set(allowed_hosts.map(plainHost));
     this.#bound = plainHost(parseEndpoint(bind)?.host ?? '');
   }
 
   /** A page for browsers: only under the configured names. @throws PortolanError `forbidden_origin` */
-  checkPage(request: IncomingMessage): void {
+  checkPage(request: RequestHead): void {
     const host = hostOf(request);
     if (this.#configured.size > 0 ? this.#configured.has(host) : this.#isOwn(host, request)) return;
     throw forbiddenHost();
@@ -34,7 +34,7 @@ export class AllowedHosts {
    *
    * @throws PortolanError `forbidden_origin`
    */
-  checkApi(request: IncomingMessage): void {
+  checkApi(request: RequestHead): void {
     const { host: header } = request.headers;
     if (header === undefined || this.#accepted.get(request.socket) === header) return;
     const host = hostOf(request);
@@ -43,19 +43,19 @@ export class AllowedHosts {
   }
 
   /** The address that the client reached stands for a listener on all addresses. */
-  #isOwn(host: string, { socket }: IncomingMessage): boolean {
+  #isOwn(host: string, { socket }: RequestHead): boolean {
     if (isLoopbackHost(host)) return true;
     return host !== '' && (host === this.#bound || host === plainHost(socket.localAddress ?? ''));
   }
 }
 
 /** True when the page that sent the request came from this server itself, by whatever scheme. */
-export function isOwnOrigin(origin: string, { headers }: IncomingMessage): boolean {
+export function isOwnOrigin(origin: string, { headers }: RequestHead): boolean {
   const url = URL.parse(origin);
   return url !== null && url.host === headers.host?.toLowerCase();
 }
 
-function hostOf({ headers }: IncomingMessage): string {
+function hostOf({ headers }: RequestHead): string {
   return plainHost((headers.host ?? '').replace(/:\d{0,5}$/, ''));
 }
 

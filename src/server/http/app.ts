@@ -1,5 +1,3 @@
-import { randomFillSync } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
 import Fastify, {
@@ -12,6 +10,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { pathWithoutTokens } from '../../domain/secret-text.ts';
 import type { RouteContext, ServerContext } from '../context.ts';
 import type { Installed } from '../installed.ts';
+import { requestId } from '../request-id.ts';
 import type { TlsMaterial } from '../tls.ts';
 import { AnswerDeadline } from './answer-deadline.ts';
 import type { App } from './app-type.ts';
@@ -35,6 +34,7 @@ import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './req
 import { completeRoute, handlerTimeoutMs, KnownPaths, pathOf, requireAccess, routeOf } from './routes.ts';
 import { scanRoutes } from './scans.ts';
 import { sessionRoutes } from './session.ts';
+import { shardRowRoutes } from './shard-rows.ts';
 import { uiRoutes } from './ui.ts';
 import { compileValidator, unknownFields } from './validation.ts';
 import { versionRoutes } from './version.ts';
@@ -44,7 +44,6 @@ import { workspaceRoutes } from './workspace.ts';
 const maxHeaderBytes = 16 * 1024;
 /** A client that sent nonsense may read the answer for so long. */
 const lingerMs = 500;
-const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
  * The HTTP side of the server: routes, checks in the order of the contract, one envelope and one error shape.
@@ -162,6 +161,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   profileRoutes(app);
   pluginRoutes(app);
   vulndbRoutes(app, context);
+  shardRowRoutes(app, context);
 }
 
 function acceptJsonOnly(app: App): void {
@@ -238,29 +238,11 @@ function refusalOf(error: BrokenRequest): PortolanError {
   return new PortolanError('invalid_request', text);
 }
 
-/** Random bytes for ids, drawn many at a time: one call to the system's generator takes longer than the rest of an id. */
-const randomPool = Buffer.alloc(6 * 1024);
-let randomUsed = randomPool.length;
-
-/** 48 random bits. */
-function randomHex(): string {
-  if (randomUsed === randomPool.length) {
-    randomFillSync(randomPool);
-    randomUsed = 0;
-  }
-  randomUsed += 6;
-  return randomPool.toString('hex', randomUsed - 6, randomUsed);
-}
-
-function requestId(request?: IncomingMessage): string {
-  const given = request?.headers['x-request-id'];
-  if (typeof given === 'string' && requestIdForm.test(given)) return given;
-  return `req_${randomHex()}`;
-}
-
 /** The path without its query: a query may hold what somebody took for a place for secrets. */
 function logAnswer({ log }: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
-  const level = request.method === 'GET' || request.method === 'HEAD' ? 'debug' : 'info';
+  const quiet =
+    request.method === 'GET' || request.method === 'HEAD' || pathOf(request).startsWith('/internal/');
+  const level = quiet ? 'debug' : 'info';
   if (!log.isLevelEnabled(level)) return;
   log[level](
     {

@@ -1,33 +1,28 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../../config/schema.ts';
 import { canonicalAddress } from '../../domain/address.ts';
-import type { AddressSet } from '../../domain/address-set.ts';
 import type { PortolanError } from '../../domain/errors.ts';
 import { jobIdPattern } from '../../domain/job.ts';
 import { scanIdPattern } from '../../domain/scan.ts';
-import { compileScope } from '../../domain/scope.ts';
 import { pathWithoutTokens } from '../../domain/secret-text.ts';
-import { countItems, parseTargets } from '../../domain/target.ts';
-import type { AuditActor, AuditEvent } from '../../workspace/audit-log.ts';
+import type { AuditEvent } from '../../workspace/audit-log.ts';
+import {
+  actorOf,
+  maxAgentLength,
+  maxPathLength,
+  nobody,
+  refusalFacts,
+  submissionFacts,
+  unprovenClaim,
+} from '../access-facts.ts';
 import { claimOf } from '../auth.ts';
 import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { accessOf } from './request-checks.ts';
 import { type KnownPaths, pathOf, routeOf } from './routes.ts';
 
-/** Characters of a path and of a client's name that are kept. */
-const maxPathLength = 512;
-const maxAgentLength = 256;
-/** Fields of a refused request that are named. */
-const maxFields = 10;
-/** Targets whose addresses are counted again for the record. */
-const maxCounted = 10_000;
-
 /** Of a broken request, so many bytes are looked at for its first line. */
 const maxFirstLine = 16_384;
-
-const nobody: AuditActor = { type: 'anonymous', id: null, name: null };
 
 /** Requests that have their record. */
 const recorded = new WeakSet<FastifyRequest>();
@@ -127,13 +122,13 @@ export class AuditedAnswers {
   }
 }
 
-function recordOf(request: FastifyRequest, reply: FastifyReply, config: Config): AuditEvent {
+function recordOf(request: FastifyRequest, reply: FastifyReply, config: RouteContext['config']): AuditEvent {
   const status = reply.statusCode;
   const refusal = status >= 400 ? request.refusal : null;
   return {
     event: 'api_access',
     outcome: status < 400 ? 'allowed' : status < 500 ? 'denied' : 'error',
-    actor: actorOf(request),
+    actor: actorOf(request.raw),
     tenant: request.space?.tenant ?? claimOf(request.raw)?.record.tenant ?? null,
     request: {
       id: request.id,
@@ -146,24 +141,11 @@ function recordOf(request: FastifyRequest, reply: FastifyReply, config: Config):
     },
     resource: resourceOf(request, reply),
     details: {
-      ...submissionFacts(request, config, refusal),
+      ...(request.method === 'POST' && submissionFacts(request.body, config, refusal)),
       ...(refusal && refusalFacts(refusal)),
-      ...unprovenClaim(request),
+      ...unprovenClaim(request.raw),
     },
   };
-}
-
-/** A token counts as the actor when its secret was right, also when it is expired or revoked. */
-function actorOf(request: FastifyRequest): AuditActor {
-  const claim = claimOf(request.raw);
-  if (!claim?.proven) return nobody;
-  return { type: 'token', id: claim.record.id, name: claim.record.name };
-}
-
-/** Somebody used the id of a token with a wrong secret. */
-function unprovenClaim(request: FastifyRequest): Record<string, unknown> {
-  const claim = claimOf(request.raw);
-  return claim && !claim.proven ? { claimed_token_id: claim.record.id } : {};
 }
 
 const kinds: Record<string, string> = {
@@ -184,69 +166,4 @@ function resourceOf(request: FastifyRequest, reply: FastifyReply): AuditEvent['r
   if (name === undefined) return null;
   const made = /\/([a-z0-9-]+)$/.exec(String(reply.getHeader('location') ?? ''))?.[1];
   return { type: kinds[name] ?? name, id: made ?? null };
-}
-
-function refusalFacts({ code, details }: PortolanError): Record<string, unknown> {
-  const { required_scopes: scopes, fields, feature } = details;
-  const named = Array.isArray(fields)
-    ? fields.flatMap((problem) => fieldOf(problem)).slice(0, maxFields)
-    : [];
-  return {
-    error: code,
-    ...(scopes !== undefined && { required_scopes: scopes }),
-    ...(feature !== undefined && { feature }),
-    ...(named.length > 0 && { fields: named }),
-  };
-}
-
-function fieldOf(problem: unknown): string[] {
-  const { field } = (problem ?? {}) as { field?: unknown };
-  return typeof field === 'string' ? [field.slice(0, 100)] : [];
-}
-
-/** What a submission asked for: how many targets, how many addresses, and the rule that let it pass or not. */
-function submissionFacts(
-  request: FastifyRequest,
-  config: Config,
-  refusal: PortolanError | null,
-): Record<string, unknown> {
-  const { targets, exclude } = submissionIn(request.body);
-  if (request.method !== 'POST' || !isTextList(targets)) return {};
-  if (countItems(targets) > maxCounted) return { targets: targets.length };
-  const wanted = parseTargets(targets);
-  const unwanted =
-    isTextList(exclude) && countItems(exclude) <= maxCounted ? parseTargets(exclude).covered : null;
-  const addresses = unwanted ? wanted.addresses.minus(unwanted) : wanted.addresses;
-  return {
-    targets: targets.length,
-    addresses: Number(addresses.size),
-    ...(wanted.hostnames.length > 0 && { hostnames: wanted.hostnames.length }),
-    rule: refusal && !isOutOfScope(refusal) ? refusal.code : scopeRule(addresses, config),
-  };
-}
-
-/** A job has the submission of its scans in `params`. */
-function submissionIn(body: unknown): { targets?: unknown; exclude?: unknown } {
-  const { params, ...own } = (body ?? {}) as { params?: unknown; targets?: unknown; exclude?: unknown };
-  return own.targets === undefined && typeof params === 'object' ? (params ?? {}) : own;
-}
-
-function isTextList(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function isOutOfScope({ details }: PortolanError): boolean {
-  const { targets } = details;
-  return Array.isArray(targets) && targets.some(({ reason }) => reason === 'out_of_scope');
-}
-
-/** The configuration key that decides about the addresses: the one that refuses some of them, else that allows. */
-function scopeRule(addresses: AddressSet, { scanner }: Config): string {
-  const { scope, blocklist } = scanner;
-  const { outside } = compileScope(scope).split(addresses);
-  const denied = compileScope({ allow: [], deny: scope.deny }).split(outside).outside;
-  if (parseTargets(blocklist).covered.intersect(addresses).size > 0n) return 'scanner.blocklist';
-  if (denied.size > 0n) return scope.deny.length > 0 ? 'scope.deny' : 'unicast';
-  if (outside.size > 0n || scope.allow.length > 0) return 'scope.allow';
-  return 'unicast';
 }

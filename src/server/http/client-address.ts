@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Address, formatAddress, parseAddress, parseNetwork } from '../../domain/address.ts';
 import { AddressSet, type Interval } from '../../domain/address-set.ts';
+import type { RequestHead } from '../auth.ts';
 
 /**
  * Tells the address of a client. X-Forwarded-For counts only on connections from a trusted proxy, and there only as far
@@ -18,7 +18,7 @@ export class ClientAddresses {
   }
 
   /** In canonical form. What cannot be read as an address ends the walk: the proxy that passed it on is the client. */
-  of(request: IncomingMessage): string {
+  of(request: RequestHead): string {
     const known = this.#untrusted.get(request.socket);
     if (known !== undefined) return known;
     const connected = request.socket.remoteAddress ?? '';
@@ -47,7 +47,7 @@ function intervalOf(text: string): Interval[] {
 }
 
 /** The entries of all X-Forwarded-For headers, the last one first. */
-function forwardedFor(request: IncomingMessage): string[] {
+function forwardedFor(request: RequestHead): string[] {
   const header = request.headers['x-forwarded-for'];
   if (header === undefined) return [];
   return [header].flat().join(',').split(',').reverse();

@@ -7,7 +7,7 @@ import { maxBodyBytes } from './json-body.ts';
 import { fieldProblems } from './validation.ts';
 
 /** Seconds after which a client that was turned away may come again. */
-const retryAfter: Partial<Record<string, string>> = { queue_full: '10', unavailable: '5' };
+export const retryAfter: Partial<Record<string, string>> = { queue_full: '10', unavailable: '5' };
 
 /** A client that sends too much may read the answer for so long; what it sends meanwhile is dropped. */
 const lingerMs = 2000;
@@ -60,7 +60,8 @@ function wantsProblem(headers: IncomingHttpHeaders): boolean {
   return headers.accept?.includes('application/problem+json') ?? false;
 }
 
-function asPortolanError(cause: unknown): PortolanError {
+/** The answer to whatever was thrown; what is a fault of the service shows nothing of its cause. */
+export function asPortolanError(cause: unknown): PortolanError {
   if (cause instanceof PortolanError) return cause.status === 500 ? internal(cause) : cause;
   const error = cause as FastifyError & {
     validation?: FastifySchemaValidationError[];

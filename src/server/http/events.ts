@@ -15,7 +15,7 @@ const heartbeatMs = 15_000;
 const lookMs = 1000;
 
 /** The token of a stream is looked at this often. */
-const tokenLookMs = 1000;
+export const tokenLookMs = 1000;
 
 const eventHeaders = Type.Object({
   'last-event-id': Type.Optional(Type.String({ description: 'go on after this event' })),
@@ -99,7 +99,11 @@ async function follow(
   }
 }
 
-function sourceOf({ store, workspace, workers }: RouteContext & Space, scanId: string): ScanSource {
+/** Where the events of a scan come from. */
+export function sourceOf(
+  { store, workspace, workers }: Pick<RouteContext, 'workers'> & Space,
+  scanId: string,
+): ScanSource {
   return {
     folder: workspace.scan(scanId),
     scan: async () => {

@@ -4,6 +4,7 @@ import type { RouteContext } from '../context.ts';
 import { checkHealth } from '../health.ts';
 import type { App } from './app-type.ts';
 import { enveloped, metaOf } from './envelope.ts';
+import { nullableText } from './schemas.ts';
 
 const aliveSchema = Type.Object({
   status: Type.Literal('healthy'),
@@ -22,6 +23,10 @@ const healthMembers = {
   scanning: Type.Object(
     { method: Type.Enum(['raw packets', 'connections']), reason: Type.String() },
     { description: 'how scans reach their targets here, and why so' },
+  ),
+  windows: Type.Object(
+    { open: Type.Boolean(), reason: nullableText, until: nullableText },
+    { description: 'whether scans may send now, and if not, why and until when' },
   ),
   checks: Type.Array(
     Type.Object({

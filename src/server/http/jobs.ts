@@ -13,11 +13,11 @@ import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery } from './list-page.ts';
 import { submissionHeaders } from './scans.ts';
-import { count, nullableText, submissionSchema } from './schemas.ts';
+import { count, nullableText, submissionSchema, warningSchema } from './schemas.ts';
 
 const jobIdParams = Type.Object({ job_id: Type.String() });
 
-const jobBody = Type.Object({
+export const jobBody = Type.Object({
   type: Type.Enum([...jobTypes]),
   params: submissionSchema,
   schedule: Type.Optional(
@@ -63,11 +63,12 @@ const jobSchema = Type.Unsafe<Job>(
     started_at: nullableText,
     completed_at: nullableText,
     error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String() })]),
+    warnings: Type.Optional(Type.Array(warningSchema, { description: 'what holds its run up' })),
     created_by: nullableText,
   }),
 );
 
-const listQuery = Type.Object({
+export const jobListQuery = Type.Object({
   ...pageQuery,
   status: Type.Optional(Type.String({ description: jobStatuses.join(', ') })),
   since: sinceQuery,
@@ -114,11 +115,14 @@ export function jobRoutes(app: App, context: RouteContext): void {
     config: { access: ['job:read', 'scan:read'], feature: 'jobs' },
     schema: {
       summary: 'List jobs, newest first',
-      querystring: listQuery,
+      querystring: jobListQuery,
       response: { 200: enveloped(listSchema) },
     },
     handler: async (request, reply) => {
-      const list = await listJobs({ config, store: request.space.store }, request.query);
+      const list = await listJobs(
+        { config, closure: workers.closure, store: request.space.store },
+        request.query,
+      );
       reply.header('link', linkHeader('/api/v1/jobs', request.query, list));
       return envelope(request, list);
     },
@@ -130,7 +134,13 @@ export function jobRoutes(app: App, context: RouteContext): void {
     config: { access: ['job:read', 'scan:read'], feature: 'jobs' },
     schema: { summary: 'Show a job', params: jobIdParams, response: { 200: enveloped(jobSchema) } },
     handler: async (request) =>
-      envelope(request, await showJob({ config, store: request.space.store }, request.params.job_id)),
+      envelope(
+        request,
+        await showJob(
+          { config, closure: workers.closure, store: request.space.store },
+          request.params.job_id,
+        ),
+      ),
   });
 
   app.route({

@@ -13,7 +13,7 @@ const forbiddenKeys = new Set(['__proto__', 'constructor']);
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   const body = parse(decode(bytes));
-  inspect(body);
+  inspectBody(body);
   return body;
 }
 
@@ -34,8 +34,11 @@ function parse(text: string): unknown {
   }
 }
 
-/** Walks level by level: nesting costs no stack, and stops at the limit. */
-function inspect(body: unknown): void {
+/**
+ * Walks level by level: nesting costs no stack, and stops at the limit.
+ * @throws PortolanError `invalid_request`
+ */
+export function inspectBody(body: unknown): void {
   let level = containersIn([body]);
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > maxDepth) throw badBody(`is nested deeper than ${maxDepth} levels`);

@@ -3,18 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import {
-  Authenticator,
-  checkClientAddress,
-  checkScopes,
-  demandsTokens,
-  isProtected,
-  maxFailedAttempts,
-  type RouteAccess,
-} from '../auth.ts';
-import type { RouteContext, ServerContext } from '../context.ts';
-import { RateLimiter, rateHeaders } from '../rate-limit.ts';
-import type { Choice } from '../tenants.ts';
+import type { Admission } from '../admission.ts';
+import { checkClientAddress, demandsTokens, isProtected, type RouteAccess } from '../auth.ts';
+import type { ServerContext } from '../context.ts';
 import { AllowedHosts, isOwnOrigin } from './allowed-hosts.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Cors } from './cors.ts';
@@ -43,12 +34,8 @@ interface Rules {
 
 /** Everything that is decided before a body is read, in the order of the contract. */
 export function requestCheck(context: ServerContext, paths: KnownPaths): RequestCheck {
-  const authenticator = new Authenticator(context.store, (err) =>
-    context.log.warn({ err }, 'last use of a token was not stored'),
-  );
-  const failures = new RateLimiter('failed-authentication', maxFailedAttempts);
+  const { admission } = context;
   const rules = rulesOf(context.config);
-  const requestLimiter = limiterOf(context);
 
   /** @throws PortolanError */
   const admit = (
@@ -63,15 +50,13 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
       streams = false,
       feature,
     } = routeOf(request).config ?? {};
-    if (token && streams) request.tokenHolds = () => authenticator.holds(request.raw);
-    const choice = context.tenants.choose(request.raw, token, wholeService);
-    const limiter = unmetered ? null : requestLimiter();
-    if (limiter) charge(limiter, bucketOf(choice, token?.id ?? request.clientAddress), reply);
+    if (token && streams) request.tokenHolds = () => admission.holds(request.raw);
+    const entry = { head: request.raw, client: request.clientAddress, token };
+    const choice = admission.meter(entry, { wholeService, unmetered }, (headers) => reply.headers(headers));
     if (request.is404) refuseUnknown(paths, request, reply);
-    if ('refusal' in choice) throw choice.refusal;
-    request.space = choice.space;
-    if (token && access !== 'any') checkScopes(token, access);
-    if (feature) context.licence.demand(feature);
+    // Also of a request that is refused: its record in the audit log names the tenant.
+    if ('space' in choice) request.space = choice.space;
+    admission.enter(choice, token, access, feature);
     checkPhase(context, request);
   };
 
@@ -80,7 +65,7 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     reply: FastifyReply,
     access: Exclude<RouteAccess, 'open'>,
   ) => {
-    admit(request, reply, access, await authenticated(authenticator, failures, request, reply));
+    admit(request, reply, access, await authenticated(admission, request, reply));
   };
 
   /** @returns a promise only where a token has to be looked up; false when the request is answered */
@@ -141,25 +126,6 @@ function rulesOf(config: Config): Rules {
     hosts: new AllowedHosts(server),
     cors: new Cors(server.cors),
   };
-}
-
-/**
- * The limiter of the settings, else of the plan, as they are now, null = unlimited; another limit gives every client a
- * full bucket.
- */
-function limiterOf({ config: { server }, licence }: RouteContext): () => RateLimiter | null {
-  let limiter: RateLimiter | null = null;
-  return () => {
-    const limit = server.api.rate_limit ?? licence.requestsPerMinute();
-    if (limit !== (limiter?.limit ?? 0)) limiter = limit > 0 ? new RateLimiter('default', limit) : null;
-    return limiter;
-  };
-}
-
-/** A client has a bucket for each of its tenants; made-up names give no further one. */
-function bucketOf(choice: Choice, client: string): string {
-  const tenant = 'space' in choice ? choice.space.tenant : null;
-  return tenant === null ? client : `${tenant}:${client}`;
 }
 
 function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
@@ -245,40 +211,16 @@ function checkBrowser(
   );
 }
 
-/** A good token always passes: wrong ones from the same address, perhaps that of a proxy, must not shut it out. */
 async function authenticated(
-  authenticator: Authenticator,
-  failures: RateLimiter,
+  admission: Admission,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<TokenRecord> {
-  try {
-    const record = await authenticator.authenticate(request.raw);
-    request.tokenId = record.id;
-    request.token = record;
-    return record;
-  } catch (error) {
-    // Without credentials nothing was attempted.
-    const cost = request.headers.authorization === undefined ? 0 : 1;
-    if (isRefusal(error)) charge(failures, request.clientAddress, reply, cost);
-    throw error;
-  }
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof PortolanError && error.code === 'unauthorized';
-}
-
-/** Every answer carries the state of the bucket. @throws PortolanError `rate_limited` */
-function charge(limiter: RateLimiter, client: string, reply: FastifyReply, cost: 0 | 1 = 1): void {
-  const state = limiter.take(client, cost);
-  const headers = rateHeaders(limiter, state);
-  reply.headers(headers);
-  if (state.allowed) return;
-  throw new PortolanError(
-    'rate_limited',
-    `Too many requests: ${limiter.limit} a minute are allowed (${limiter.policy}); retry in ${headers['retry-after']} s.`,
-  );
+  const tell = (headers: Record<string, string>) => void reply.headers(headers);
+  const record = await admission.authenticate(request.raw, request.clientAddress, tell);
+  request.tokenId = record.id;
+  request.token = record;
+  return record;
 }
 
 /** Here and not in the handler of unknown paths, which comes after the body. @throws PortolanError */

@@ -7,7 +7,7 @@ import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { reportPolicy } from '../../workspace/render/html.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { metaOf } from './envelope.ts';
+import { type Meta, metaOf } from './envelope.ts';
 
 export const resultQuery = Type.Object({
   format: Type.Optional(
@@ -18,7 +18,11 @@ export const resultQuery = Type.Object({
 /** The format of `format=`, else of `Accept`. @throws PortolanError `invalid_request` or `not_acceptable` */
 export function formatOf(request: FastifyRequest): ResultFormat {
   const { format } = request.query as { format?: string };
-  if (format === undefined) return acceptedFormat(request.headers.accept);
+  return format === undefined ? acceptedFormat(request.headers.accept) : resultFormatOf(format);
+}
+
+/** @throws PortolanError `invalid_request`, listing the formats */
+export function resultFormatOf(format: string): ResultFormat {
   if (isResultFormat(format)) return format;
   const reason = `must be one of ${resultFormats.join(', ')}`;
   throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);
@@ -78,12 +82,13 @@ export async function sendScanFile(
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   const content = await exportScan(scan, folder, format, gone.signal);
-  const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, request) : content;
+  const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, metaOf(request)) : content;
   return reply.send(Readable.from(body, { objectMode: false }));
 }
 
-async function* withEnvelope(data: AsyncIterable<string>, request: FastifyRequest): AsyncIterable<string> {
+/** The file of `json`. */
+export async function* withEnvelope(data: AsyncIterable<string>, meta: Meta): AsyncIterable<string> {
   yield '{"data":';
   yield* data;
-  yield `,"meta":${JSON.stringify(metaOf(request))}}\n`;
+  yield `,"meta":${JSON.stringify(meta)}}\n`;
 }

@@ -18,7 +18,7 @@ import { formatOf, resultQuery, sendScanFile } from './results.ts';
 import { ScanCache, scanText } from './scan-cache.ts';
 import { scanIdParams, scanSchema, submissionSchema } from './schemas.ts';
 
-const listQuery = Type.Object({
+export const scanListQuery = Type.Object({
   ...pageQuery,
   status: Type.Optional(Type.String({ description: 'pending (or queued), running, completed, failed' })),
   since: sinceQuery,
@@ -82,7 +82,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     config: { access: ['scan:read'] },
     schema: {
       summary: 'List scans, newest first',
-      querystring: listQuery,
+      querystring: scanListQuery,
       response: { 200: enveloped(listSchema) },
     },
     handler: async (request, reply) => {

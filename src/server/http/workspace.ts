@@ -17,7 +17,7 @@ const infoSchema = Type.Object({
   newest_scan: nullableText,
 });
 
-const garbageOrder = Type.Object({
+export const garbageOrder = Type.Object({
   older_than: Type.Optional(
     Type.String({
       minLength: 1,

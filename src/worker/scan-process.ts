@@ -3,6 +3,7 @@ import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { ScopeRules } from '../actions/scan-control.ts';
 import type { FromChild, LiveScan, ScanOutcome, ToChild } from '../actions/scan-messages.ts';
+import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {
   /** The program; it is started with the argument `scan-process`. */
@@ -32,11 +33,12 @@ const obeyMs = 900;
 const deafMs = 1500;
 
 /** The process that runs one scan. */
-export class ScanProcess {
+export class ScanProcess implements RunningScan {
   /** The newest report. */
   live: LiveScan | null = null;
   /** How the scan ended; null when the process died before it said so. */
   outcome: ScanOutcome | null = null;
+  readonly failure = null;
   /** Resolves when the process is gone. */
   readonly gone: Promise<void>;
   readonly #child: ChildProcess;
@@ -97,6 +99,12 @@ export class ScanProcess {
   async setRate(rate: number): Promise<void> {
     this.#input.start.rate = rate;
     if (this.#started) await this.#ask({ type: 'rate', rate });
+  }
+
+  /** The process may go on until then, see `start.leaseUntil`. */
+  renewLease(until: number): void {
+    this.#input.start.leaseUntil = until;
+    if (this.#started) this.#send({ type: 'lease', until });
   }
 
   /** From now on only what these rules permit too may be touched. */

@@ -1,0 +1,67 @@
+import { poolForm, poolPattern } from '../config/schema.ts';
+import { checkServerUrl } from './client.ts';
+import { usage } from './failure.ts';
+import type { GlobalFlags } from './globals.ts';
+import { onInterrupt } from './interrupt.ts';
+import { trustAuthorities } from './own-certificate.ts';
+import { readConfigQuietly } from './session.ts';
+import type { CliWiring } from './wiring.ts';
+
+export interface WorkerFlags {
+  pool: string;
+  queue?: string;
+  server?: string;
+  caFile?: string;
+  concurrency?: number;
+  tags?: string;
+}
+
+/** Labels of one worker, and characters of each. */
+const maxTags = 20;
+const tagForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+/** Runs a worker until a signal ends it; a second one ends it at once. @returns 0 after a clean stop */
+export async function startWorker(
+  flags: WorkerFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const pools = poolsOf(flags.pool);
+  const tags = tagsOf(flags.tags);
+  const homeUrl = flags.server === undefined ? null : checkServerUrl(flags.server);
+  if (flags.caFile !== undefined) await trustAuthorities(flags.caFile);
+  const { config, warnings } = await readConfigQuietly(global, { 'queue.url': flags.queue });
+  const stopping = new AbortController();
+  const release = onInterrupt(() => stopping.abort(), 1, ['SIGINT', 'SIGTERM']);
+  try {
+    const concurrency = flags.concurrency ?? config.server.workers;
+    await wiring.runWorker({ config, warnings, pools, tags, concurrency, homeUrl }, stopping.signal);
+    return 0;
+  } finally {
+    release();
+  }
+}
+
+function poolsOf(text: string): string[] {
+  const names = [...new Set(listOf(text))];
+  const strange = names.find((name) => !poolPattern.test(name));
+  if (strange !== undefined || names.length === 0)
+    throw usage(`--pool: "${strange ?? text}" is no name of a pool: ${poolForm}`);
+  return names;
+}
+
+function tagsOf(text = ''): string[] {
+  const tags = [...new Set(listOf(text))];
+  const strange = tags.find((tag) => !tagForm.test(tag));
+  if (strange !== undefined)
+    throw usage(`--tags: "${strange}" is no label of letters, digits, ".", "_" and "-"`);
+  if (tags.length > maxTags) throw usage(`--tags: ${maxTags} labels at most`);
+  return tags;
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

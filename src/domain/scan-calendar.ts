@@ -1,0 +1,292 @@
+/** Hours of the week in which scans may send. */
+export interface ScanWindow {
+  name: string | null;
+  /** `mon-fri`, `sat,sun`; the days on which the hours begin. */
+  days: string;
+  /** `22:00-06:00`, over midnight too; the end is not part of it. */
+  hours: string;
+  /** IANA name. */
+  zone: string;
+}
+
+/** Days or hours in which no scan may send, whatever the windows say. */
+export interface ScanFreeze {
+  /** `2026-12-24`, `2026-12-24 18:00`, or RFC 3339 with an offset. */
+  from: string;
+  /** The same; a date alone means its end. */
+  to: string;
+  /** IANA name. */
+  zone: string;
+  reason: string | null;
+}
+
+/** Why scans may not send now. */
+export interface Closure {
+  /** A sentence without its full stop. */
+  reason: string;
+  /** Epoch milliseconds at which scans go on; null when no such time is known. */
+  until: number | null;
+}
+
+export interface Standing {
+  /** Null while scans may send. */
+  closure: Closure | null;
+  /** Epoch milliseconds of the next opening or closing; null when there is none in sight. */
+  next: number | null;
+}
+
+export const windowDaysPattern = /^(?:mon|tue|wed|thu|fri|sat|sun)(?:[-,](?:mon|tue|wed|thu|fri|sat|sun))*$/;
+export const windowHoursPattern = /^(?:[01]\d|2[0-3]):[0-5]\d-(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
+export const freezeTimePattern =
+  /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+
+const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+/** Every window comes again within a week, whatever the clocks do; a day more for their changes. */
+const horizonMs = 8 * dayMs;
+
+/** Why hours are none, in words; null when they are good. */
+export function hoursProblem(hours: string): string | null {
+  const { start, end } = readHours(hours);
+  return start === end ? 'must not begin and end at the same time; a whole day is 00:00-24:00' : null;
+}
+
+/** Why days are none, in words; null when they are good. */
+export function daysProblem(days: string): string | null {
+  const bad = days.split(',').find((item) => item.split('-').length > 2);
+  return bad === undefined ? null : `holds ${bad}, which is more than a range of two days`;
+}
+
+/** Why a time of a freeze is none, in words; null when it is good. */
+export function freezeTimeProblem(text: string): string | null {
+  const day = text.slice(0, 10);
+  // 30 February would be read as 2 March.
+  const isDay = wallOf(day) !== null && new Date(day).toISOString().startsWith(day);
+  return isDay && wallOf(text) !== null ? null : 'is no day or time of the calendar';
+}
+
+/** Why the two ends do not make a freeze, in words; null when they do. Both ends must be good. */
+export function freezeProblem(freeze: ScanFreeze): string | null {
+  const { from, to } = freezeSpan(freeze);
+  return from < to ? null : 'must be after from';
+}
+
+/**
+ * When scans may send: within one of the windows (always, if there are none) and in no freeze. Hours are those of the
+ * clock on the wall of their zone: a night in which clocks change is an hour longer or shorter, and hours that come
+ * twice are open twice.
+ */
+export class ScanCalendar {
+  readonly #windows: readonly WeeklyHours[];
+  readonly #freezes: readonly Span[];
+
+  /** @param freezes,windows that `daysProblem` and the others find no fault with */
+  constructor(windows: readonly ScanWindow[], freezes: readonly ScanFreeze[]) {
+    this.#windows = windows.map((window) => new WeeklyHours(window));
+    this.#freezes = freezes.map(freezeSpan);
+  }
+
+  /** @param time epoch milliseconds */
+  at(time: number): Standing {
+    const freeze = this.#freezeAt(time);
+    if (freeze === undefined && this.#isWithinHours(time))
+      return { closure: null, next: this.#closingAfter(time) };
+    const until = this.#openingAfter(time);
+    const reason = freeze ? `a freeze is on${freeze.reason ? `: ${freeze.reason}` : ''}` : this.#hoursText();
+    return { closure: { reason, until }, next: until };
+  }
+
+  #hoursText(): string {
+    const windows = this.#windows.map(({ text }) => text).join('; ');
+    return `it is outside of the hours for scans (${windows})`;
+  }
+
+  /** The one that ends last of those that are on. */
+  #freezeAt(time: number): Span | undefined {
+    const on = this.#freezes.filter(({ from, to }) => from <= time && time < to);
+    return on.toSorted((a, b) => b.to - a.to)[0];
+  }
+
+  #isWithinHours(time: number): boolean {
+    return this.#windows.length === 0 || this.#windows.some((window) => window.holds(time));
+  }
+
+  #openingAfter(time: number): number | null {
+    let at = time;
+    for (let limit = at + horizonMs; at <= limit; ) {
+      const freeze = this.#freezeAt(at);
+      if (freeze) {
+        at = freeze.to;
+        limit = at + horizonMs;
+      } else if (this.#isWithinHours(at)) return at;
+      else at = this.#turnAfter(at);
+    }
+    return null;
+  }
+
+  #closingAfter(time: number): number | null {
+    const starts = this.#freezes.map(({ from }) => from).filter((from) => from > time);
+    const freeze = Math.min(...starts);
+    if (this.#windows.length > 0) {
+      for (let at = this.#turnAfter(time); at <= time + horizonMs && at < freeze; at = this.#turnAfter(at)) {
+        if (!this.#isWithinHours(at)) return at;
+      }
+    }
+    return Number.isFinite(freeze) ? freeze : null;
+  }
+
+  /** The next time at which a window may open or close. */
+  #turnAfter(time: number): number {
+    return Math.min(...this.#windows.map((window) => window.turnAfter(time)));
+  }
+}
+
+/** One window. */
+class WeeklyHours {
+  readonly text: string;
+  readonly #days: ReadonlySet<number>;
+  readonly #start: number;
+  readonly #end: number;
+  readonly #clock: WallClock;
+
+  constructor({ name, days, hours, zone }: ScanWindow) {
+    const { start, end } = readHours(hours);
+    this.#days = readDays(days);
+    this.#start = start;
+    this.#end = end;
+    this.#clock = new WallClock(zone);
+    this.text = `${name ? `${name}: ` : ''}${days} ${hours} ${zone}`;
+  }
+
+  holds(time: number): boolean {
+    const wall = time + this.#clock.offsetAt(time);
+    const minute = Math.floor((((wall % dayMs) + dayMs) % dayMs) / minuteMs);
+    const day = new Date(wall).getUTCDay();
+    if (this.#start < this.#end) return this.#days.has(day) && minute >= this.#start && minute < this.#end;
+    if (minute >= this.#start) return this.#days.has(day);
+    return minute < this.#end && this.#days.has((day + 6) % 7);
+  }
+
+  /** The next beginning or end on the wall, or change of the clock. */
+  turnAfter(time: number): number {
+    const offset = this.#clock.offsetAt(time);
+    const wall = time + offset;
+    const midnight = wall - (((wall % dayMs) + dayMs) % dayMs);
+    const marks = [this.#start, this.#end].flatMap((minute) => {
+      const mark = midnight + minute * minuteMs;
+      return [mark, mark + dayMs];
+    });
+    const turn = Math.min(...marks.filter((mark) => mark > wall)) - offset;
+    return this.#clock.offsetAt(turn) === offset ? turn : this.#clock.changeWithin(time, turn);
+  }
+}
+
+/** What the clocks of a zone show. */
+class WallClock {
+  readonly #format: Intl.DateTimeFormat;
+
+  constructor(zone: string) {
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+  }
+
+  /** What the clock shows minus UTC, milliseconds. */
+  offsetAt(time: number): number {
+    const whole = Math.floor(time / 1000) * 1000;
+    const shown = this.#format.formatToParts(whole);
+    const part = (type: string) => Number(shown.find((one) => one.type === type)?.value);
+    const { year, month, day } = { year: part('year'), month: part('month'), day: part('day') };
+    return Date.UTC(year, month - 1, day, part('hour'), part('minute'), part('second')) - whole;
+  }
+
+  /** The first millisecond with another offset than that of `from`; `to` has another one. */
+  changeWithin(from: number, to: number): number {
+    const before = this.offsetAt(from);
+    let [low, high] = [from, to];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.offsetAt(middle) === before) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+
+  /** Every time at which the clock shows this; around a gap, what it would be by the clock before and after. */
+  timesOf(wall: number): number[] {
+    const offsets = [wall - dayMs, wall + dayMs].map((near) => this.offsetAt(near));
+    const times = offsets.map((offset) => wall - offset);
+    const real = times.filter((time) => time + this.offsetAt(time) === wall);
+    return real.length > 0 ? real : times;
+  }
+}
+
+interface Span {
+  /** Epoch milliseconds. */
+  from: number;
+  /** Not part of it. */
+  to: number;
+  reason: string | null;
+}
+
+/** A time that comes twice, or not at all, makes the freeze longer and not shorter. */
+function freezeSpan({ from, to, zone, reason }: ScanFreeze): Span {
+  const clock = new WallClock(zone);
+  return {
+    from: Math.min(...instantsOf(from, clock, 0)),
+    to: Math.max(...instantsOf(to, clock, dayMs)),
+    reason,
+  };
+}
+
+/** @param dayEndMs what a date alone means more than its first moment */
+function instantsOf(text: string, clock: WallClock, dayEndMs: number): number[] {
+  const wall = wallOf(text);
+  if (wall === null) return [Number.NaN];
+  if (wall.isExact) return [wall.ms];
+  return clock.timesOf(wall.isDay ? wall.ms + dayEndMs : wall.ms);
+}
+
+interface Wall {
+  /** As if it were UTC; with an offset, the time itself. */
+  ms: number;
+  isDay: boolean;
+  isExact: boolean;
+}
+
+function wallOf(text: string): Wall | null {
+  const isDay = text.length === 10;
+  const isExact = /(?:Z|[+-]\d{2}:\d{2})$/.test(text.slice(10));
+  const full = isDay ? `${text}T00:00Z` : `${text.replace(' ', 'T')}${isExact ? '' : 'Z'}`;
+  const ms = Date.parse(full);
+  if (Number.isNaN(ms)) return null;
+  return { ms, isDay, isExact };
+}
+
+function readHours(hours: string): { start: number; end: number } {
+  const [start = 0, end = 0] = hours.split('-').map((time) => {
+    const [hour = 0, minute = 0] = time.split(':').map(Number);
+    return hour * 60 + minute;
+  });
+  return { start, end };
+}
+
+function readDays(days: string): Set<number> {
+  const found = new Set<number>();
+  for (const item of days.split(',')) {
+    const [first = 0, last = first] = item.split('-').map((day) => weekdays.indexOf(day));
+    for (let day = first; ; day = (day + 1) % 7) {
+      found.add(day);
+      if (day === last) break;
+    }
+  }
+  return found;
+}

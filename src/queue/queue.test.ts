@@ -1,0 +1,363 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { Kysely, PGliteDialect } from 'kysely';
+import { fromPglite } from 'pg-boss';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
+import { openStore, type Store, storeOn } from '../store/open.ts';
+import { contentTables } from '../store/table-rows.ts';
+import type { Tables } from '../store/tables.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { EmbeddedQueue } from './embedded.ts';
+import { PgBossQueue } from './pg-boss.ts';
+import type { JobQueue } from './queue.ts';
+
+const leaseMs = 1000;
+
+/** A place with a store and queues on it, for one test. */
+interface Bench {
+  store: Store;
+  queue: JobQueue;
+  /** A queue of the same server in another process, as far as that can be had. */
+  other(): Promise<JobQueue>;
+  /** Ends what there is for one test. */
+  remove(): Promise<unknown>;
+}
+
+interface Engine {
+  name: string;
+  skip: string | null;
+  begin(): Promise<void>;
+  make(): Promise<Bench>;
+  end(): Promise<void>;
+}
+
+async function embedded(): Promise<Bench> {
+  const dir = await mkdtemp(join(tmpdir(), 'portolan-queue-'));
+  const stores = [await openStore(join(dir, 'service.db'))];
+  return {
+    store: stores[0] as Store,
+    queue: new EmbeddedQueue(stores[0] as Store, { leaseMs }),
+    async other() {
+      const store = await openStore(join(dir, 'service.db'));
+      stores.push(store);
+      return new EmbeddedQueue(store, { leaseMs });
+    },
+    async remove() {
+      for (const store of stores) await store.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function fail(error: unknown): void {
+  throw error;
+}
+
+/** Takes away what a test has left; to make everything anew would take each test half a second. */
+const leftovers = `truncate ${contentTables.map((table) => `portolan.${table}`).join(', ')}; delete from portolan_queue.job`;
+
+function onPostgres(): Engine {
+  let postgres: TestPostgres;
+  let first: Bench;
+  let second: PgBossQueue | null = null;
+  let url = '';
+  const open: { close(): Promise<void> }[] = [];
+  const make = async () => {
+    const store = await openStore(url);
+    const dispatcher = await Dispatcher.start(url, fail);
+    open.push(dispatcher, store);
+    return { store, queue: await PgBossQueue.open(store, dispatcher, { leaseMs, home: 'here' }) };
+  };
+  const other = async () => {
+    second ??= (await make()).queue;
+    return second;
+  };
+  return {
+    name: 'pg-boss on PostgreSQL',
+    skip: postgresObstacle(),
+    begin: async () => {
+      postgres = await startPostgres({ fsync: 'off' });
+      url = await postgres.database();
+      first = { ...(await make()), other, remove: () => first.store.execute(leftovers, []) };
+    },
+    make: async () => first,
+    end: async () => {
+      for (const one of open) await one.close();
+      await postgres.remove();
+    },
+  };
+}
+
+function onPglite(): Engine {
+  let pglite: PGlite;
+  let dispatcher: Dispatcher;
+  let bench: Bench;
+  return {
+    name: 'pg-boss on PGlite',
+    skip: null,
+    begin: async () => {
+      pglite = await PGlite.create();
+      await pglite.exec('create schema portolan; set search_path to portolan');
+      const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
+      const store = await storeOn({
+        db,
+        executor: 'server',
+        version: () => '',
+        transaction: (work) => db.transaction().execute(work),
+        releasePages: async () => {},
+        emptyLog: async () => {},
+      });
+      dispatcher = await Dispatcher.start({ db: fromPglite(pglite), backend: 'pglite' }, fail);
+      const other = () => PgBossQueue.open(store, dispatcher, { leaseMs, home: 'here' });
+      bench = { store, queue: await other(), other, remove: () => pglite.exec(leftovers) };
+    },
+    make: async () => bench,
+    end: async () => {
+      await dispatcher.close();
+      await pglite.close();
+    },
+  };
+}
+
+const inSqlite: Engine = {
+  name: 'embedded in SQLite',
+  skip: null,
+  begin: async () => {},
+  make: embedded,
+  end: async () => {},
+};
+
+const engines = [inSqlite, onPglite(), onPostgres()];
+
+describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
+  if (skip !== null) return void it.skip(skip, () => {});
+  let bench: Bench;
+  let store: Store;
+  let queue: JobQueue;
+
+  beforeAll(begin, 60_000);
+  afterAll(end);
+
+  beforeEach(async () => {
+    bench = await make();
+    ({ store, queue } = bench);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1) });
+  });
+
+  afterEach(async () => {
+    vi.useRealTimers();
+    await bench.remove();
+  });
+
+  function pass(ms: number): void {
+    vi.setSystemTime(Date.now() + ms);
+  }
+
+  async function submit(scanId: string, pool = 'default'): Promise<string> {
+    await store.transaction(async (inside) => {
+      await inside.scans.insert(
+        scanRequest({
+          scan_id: scanId,
+          created_at: new Date().toISOString(),
+          targets: ['10.0.0.1'],
+          profile: 'quick',
+          rate: 1,
+          pool,
+        }),
+      );
+      await queue.enqueue(inside, scanId, pool);
+    });
+    return scanId;
+  }
+
+  it('gives the oldest first', async () => {
+    for (const id of ['c', 'b', 'a']) await submit(id);
+    for (const id of ['c', 'b', 'a']) expect(await queue.claim('w')).toMatchObject({ scanId: id });
+    expect(await queue.claim('w')).toBeNull();
+  });
+
+  it('gives every job once', async () => {
+    // Submitted within one millisecond, ids in the opposite order.
+    for (const id of ['c', 'b', 'a']) await submit(id);
+    const claims = await Promise.all(Array.from({ length: 4 }, (_, worker) => queue.claim(`w${worker}`)));
+    expect(claims.map((claim) => claim?.scanId ?? '').sort()).toEqual(['', 'a', 'b', 'c']);
+    expect(await queue.counts()).toEqual({ pending: 0, running: 3, failed: 0 });
+  });
+
+  it('gives a pool its jobs only', async () => {
+    await submit('a', 'dmz');
+    expect(await queue.claim('w', ['default'])).toBeNull();
+    expect(await queue.claim('w', [])).toBeNull();
+    expect(await queue.claim('w', ['default', 'dmz'])).toMatchObject({ scanId: 'a', attempt: 1 });
+  });
+
+  it('gives a job away when its lease lapses, and refuses the late worker', async () => {
+    await submit('a');
+    expect(await queue.claim('w1')).toMatchObject({ scanId: 'a', attempt: 1 });
+    pass(leaseMs - 1);
+    expect(await queue.heartbeat('a', 1)).toBe(true);
+    pass(leaseMs - 1);
+    expect(await queue.claim('w2')).toBeNull();
+    pass(2);
+    expect(await queue.claim('w2')).toMatchObject({ scanId: 'a', attempt: 2 });
+    expect(await queue.heartbeat('a', 1)).toBe(false);
+    expect(await queue.complete('a', 1)).toBe(false);
+    expect(await queue.fail('a', 1)).toBe(false);
+    expect(await queue.release('a', 1)).toBe(false);
+    expect(await queue.complete('a', 2)).toBe(true);
+    expect(await queue.complete('a', 2)).toBe(false);
+    expect(await queue.claim('w3')).toBeNull();
+  });
+
+  it('puts a released job back to its old place', async () => {
+    await submit('a');
+    await submit('b');
+    await queue.claim('w');
+    expect(await queue.release('a', 1)).toBe(true);
+    expect(await queue.heartbeat('a', 1)).toBe(false);
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'a', attempt: 2 });
+  });
+
+  it('ends a waiting job that is canceled', async () => {
+    await submit('a');
+    expect(await queue.cancel('a')).toBe('waiting');
+    expect(await queue.isCanceled('a')).toBe(true);
+    expect(await queue.claim('w')).toBeNull();
+    expect(await queue.cancel('a')).toBe('unknown');
+  });
+
+  it('marks a running job that is canceled and never gives it again', async () => {
+    for (const id of ['a', 'b', 'c']) await submit(id);
+    for (const id of ['a', 'b', 'c']) expect(await queue.claim('w')).toMatchObject({ scanId: id });
+    for (const id of ['a', 'b', 'c']) expect(await queue.cancel(id)).toBe('running');
+    expect(await queue.heartbeat('a', 1)).toBe(true);
+    expect(await queue.isCanceled('a')).toBe(true);
+    expect(await queue.release('a', 1)).toBe(true);
+    pass(leaseMs + 1);
+    expect(await queue.claim('w')).toBeNull();
+    expect(await queue.reclaimAll()).toBe(0);
+    expect(await queue.claim('w')).toBeNull();
+    expect(await queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
+    expect(await queue.complete('b', 1)).toBe(false);
+  });
+
+  it('voids all leases at server start', async () => {
+    for (const id of ['a', 'b', 'c']) await submit(id);
+    await queue.claim('w');
+    await queue.claim('w');
+    await queue.cancel('b');
+    expect(await queue.reclaimAll()).toBe(1);
+    expect(await queue.heartbeat('a', 1)).toBe(false);
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'a', attempt: 2 });
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'c', attempt: 1 });
+    expect(await queue.claim('w')).toBeNull();
+  });
+
+  it('counts failures of the last seven days', async () => {
+    await submit('a');
+    await queue.claim('w');
+    expect(await queue.fail('a', 1)).toBe(true);
+    expect(await queue.counts()).toEqual({ pending: 0, running: 0, failed: 1 });
+    pass(7 * 24 * 3600 * 1000 + 1);
+    expect(await queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
+  });
+
+  it('says no for jobs that it does not know', async () => {
+    expect(await queue.heartbeat('x', 1)).toBe(false);
+    expect(await queue.cancel('x')).toBe('unknown');
+    expect(await queue.isCanceled('x')).toBe(false);
+    expect(await queue.remove('x')).toBe(false);
+    await submit('a');
+    expect(await queue.remove('a')).toBe(true);
+    expect(await queue.claim('w')).toBeNull();
+  });
+
+  it('shares its jobs between two processes on one store', async () => {
+    const others = await bench.other();
+    for (const id of ['a', 'b', 'c', 'd']) await submit(id);
+    const claims = await Promise.all([
+      queue.claim('1'),
+      others.claim('2'),
+      queue.claim('1'),
+      others.claim('2'),
+    ]);
+    expect(new Set(claims.map((claim) => claim?.scanId)).size).toBe(4);
+  });
+
+  it('does not give a paused job away, and keeps its place', async () => {
+    for (const id of ['a', 'b']) await submit(id);
+    expect(await store.jobs.pause('a', Date.now())).toBe(true);
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
+    expect(await queue.claim('w')).toBeNull();
+    await submit('c');
+    expect(await store.jobs.resume('a', Date.now())).toBe(true);
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'a' });
+  });
+
+  it('keeps a pause over a restart, and counts its time from the first claim on', async () => {
+    await submit('a');
+    await store.jobs.pause('a', Date.now());
+    pass(5000);
+    await store.jobs.resume('a', Date.now());
+    await queue.claim('w');
+    await store.jobs.pause('a', Date.now());
+    await store.jobs.pause('a', Date.now() + 100);
+    expect(await queue.reclaimAll()).toBe(1);
+    expect(await queue.claim('w')).toBeNull();
+    expect(await store.jobs.pausedScans()).toEqual(['a']);
+    pass(2000);
+    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: true, pausedMs: 2000 });
+    await store.jobs.resume('a', Date.now());
+    pass(1000);
+    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 2000 });
+    expect(await queue.claim('w')).toMatchObject({ attempt: 2 });
+  });
+
+  it('gives no held job away, and keeps what somebody paused meanwhile', async () => {
+    await submit('a');
+    await queue.claim('w');
+    expect(await store.jobs.hold(Date.now())).toEqual(['a']);
+    pass(1000);
+    await submit('b');
+    expect((await store.jobs.hold(Date.now())).toSorted()).toEqual(['a', 'b']);
+    expect(await queue.reclaimAll()).toBe(1);
+    expect(await queue.claim('w')).toBeNull();
+    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 1000 });
+    await store.jobs.pause('a', Date.now());
+    pass(2000);
+    await store.jobs.unhold(Date.now());
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
+    expect(await queue.claim('w')).toBeNull();
+    pass(4000);
+    await store.jobs.resume('a', Date.now());
+    pass(8000);
+    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'a' });
+  });
+
+  it('counts the time of a pause that began before a hold and ended within it once', async () => {
+    await submit('a');
+    await queue.claim('w');
+    await store.jobs.pause('a', Date.now());
+    pass(1000);
+    await store.jobs.hold(Date.now());
+    pass(2000);
+    await store.jobs.resume('a', Date.now());
+    expect(await queue.claim('w')).toBeNull();
+    pass(4000);
+    await store.jobs.unhold(Date.now());
+    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
+  });
+
+  it('pauses nothing that is over', async () => {
+    await submit('a');
+    await queue.claim('w');
+    await queue.complete('a', 1);
+    expect(await store.jobs.pause('a', Date.now())).toBe(false);
+    expect(await store.jobs.resume('nobody', Date.now())).toBe(false);
+  });
+});

@@ -1,0 +1,317 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { type Code, ConnectError, createConnectRouter, createContextValues } from '@connectrpc/connect';
+import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { compressionGzip } from '@connectrpc/connect-node';
+import { PortolanError } from '../../domain/errors.ts';
+import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import { checkClientAddress, isOutside, type RequestHead, type RouteAccess } from '../auth.ts';
+import type { ServerContext } from '../context.ts';
+import { AllowedHosts, isOwnOrigin } from '../http/allowed-hosts.ts';
+import { ClientAddresses } from '../http/client-address.ts';
+import { Cors } from '../http/cors.ts';
+import { maxBodyBytes } from '../http/json-body.ts';
+import { handlerTimeoutMs } from '../http/routes.ts';
+import { requestId } from '../request-id.ts';
+import { recordCall } from './audit-calls.ts';
+import { type Call, callKey } from './call.ts';
+import { CallAnswer, withErrorCode } from './call-answer.ts';
+import { addHealth } from './health-service.ts';
+import { addJobs } from './job-service.ts';
+import { methodRules } from './method-rules.ts';
+import { addReflection } from './reflection-service.ts';
+import { addScans } from './scan-service.ts';
+import { refusalOf } from './status.ts';
+import { addWorkspace } from './workspace-service.ts';
+
+/** Headers that the protocol reads; all others are read here. */
+const protocolHeaders = ['content-type', 'grpc-timeout', 'grpc-encoding', 'grpc-accept-encoding'];
+
+/** Header of a call's timeout: digits and a unit. Units in milliseconds. */
+const timeoutUnits: Record<string, number> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1000,
+  m: 1,
+  u: 0.001,
+  n: 0.000_001,
+};
+
+/** Of one call: all headers together in bytes, and how many. */
+export const maxHeaderBytes = 16 * 1024;
+export const maxHeaderFields = 100;
+
+/** Timers take no longer times. */
+const maxTimerMs = 2_147_483_647;
+
+/** Answers calls: the checks in the order of the REST API, then the method, then status, log, audit and metrics. */
+export class Calls {
+  readonly #context: ServerContext;
+  readonly #handlers: ReadonlyMap<string, UniversalHandler>;
+  readonly #clients: ClientAddresses;
+  readonly #hosts: AllowedHosts;
+  readonly #cors: Cors;
+  readonly #tokensDemanded: boolean;
+  readonly #protectedMode: boolean;
+
+  constructor(context: ServerContext) {
+    const { server } = context.config;
+    this.#context = context;
+    this.#handlers = handlersOf(context);
+    this.#clients = new ClientAddresses(server.trusted_proxies);
+    this.#hosts = new AllowedHosts({ bind: server.grpc.bind, allowed_hosts: server.allowed_hosts });
+    this.#cors = new Cors(server.cors);
+    this.#tokensDemanded = demandsTokens(context);
+    this.#protectedMode = isProtected(context);
+  }
+
+  /** A listener for the streams of a server of HTTP/2. */
+  answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: string[]): void {
+    // Whatever breaks a stream is seen where it is read and written.
+    stream.on('error', () => undefined);
+    const socket = stream.session?.socket;
+    if (socket === undefined) return stream.close();
+    const host = headers[':authority'] ?? headers.host;
+    const head: RequestHead = {
+      headers: { ...headers, ...(host !== undefined && { host }) },
+      rawHeaders,
+      url: headers[':path'] ?? '',
+      socket: socket as RequestHead['socket'],
+    };
+    void this.#serve(stream, head);
+  }
+
+  async #serve(stream: ServerHttp2Stream, head: RequestHead): Promise<void> {
+    const gone = new AbortController();
+    stream.once('close', () => gone.abort());
+    const call = this.#begin(head, gone.signal);
+    const answer = new CallAnswer(stream, call.headers);
+    const timer = this.#startDeadline(call, answer, gone);
+    try {
+      await this.#admit(call);
+      await this.#run(call, answer, stream);
+    } catch (cause) {
+      call.refusal ??= refusalOf(cause);
+      answer.refuse(call.refusal);
+    }
+    clearTimeout(timer);
+    gone.abort();
+    this.#tell(call);
+    await call.record();
+  }
+
+  #begin(head: RequestHead, signal: AbortSignal): Call {
+    const path = head.url?.split('?')[0] ?? '';
+    const id = requestId(head);
+    let recorded = false;
+    const call: Call = {
+      id,
+      path,
+      rule: (Object.hasOwn(methodRules, path) && methodRules[path]) || null,
+      head,
+      client: this.#clients.of(head),
+      startedAt: performance.now(),
+      signal,
+      headers: { 'x-request-id': id },
+      reached: false,
+      token: null,
+      space: null,
+      body: undefined,
+      resource: null,
+      refusal: null,
+      record: async () => {
+        if (recorded) return;
+        recorded = true;
+        await recordCall(this.#context, call);
+      },
+    };
+    return call;
+  }
+
+  /** The time that the client gives, and that of the service for answers that do not stream. */
+  #startDeadline(call: Call, answer: CallAnswer, gone: AbortController): NodeJS.Timeout | undefined {
+    const asked = timeoutOf(call.head.headers['grpc-timeout']);
+    const own = call.rule?.streams ? Number.POSITIVE_INFINITY : handlerTimeoutMs;
+    const limit = Math.min(asked, own);
+    if (limit > maxTimerMs) return undefined;
+    return setTimeout(() => {
+      call.refusal = new PortolanError('timeout', `The answer took longer than ${limit / 1000} s.`);
+      answer.refuse(call.refusal);
+      gone.abort();
+    }, limit);
+  }
+
+  /** Everything that is decided before a message is read. @throws PortolanError */
+  async #admit(call: Call): Promise<void> {
+    const { admission, phase } = this.#context;
+    const { head, client, rule } = call;
+    const access = rule?.access ?? 'any';
+    checkSize(head);
+    if (this.#protectedMode) {
+      checkClientAddress(head.socket.remoteAddress);
+      checkClientAddress(client);
+    }
+    this.#checkBrowser(head, access);
+    if (access === 'open') return;
+    const tell = (headers: Record<string, string>) => void Object.assign(call.headers, headers);
+    if (this.#tokensDemanded) call.token = await admission.authenticate(head, client, tell);
+    const how = { wholeService: rule?.wholeService ?? false, unmetered: false };
+    const choice = admission.meter({ head, client, token: call.token }, how, tell);
+    if (rule === null) throw new PortolanError('not_implemented', 'There is no such method.');
+    if ('space' in choice) call.space = choice.space;
+    admission.enter(choice, call.token, access, rule.feature);
+    if (phase === 'draining' && rule.changes) {
+      throw new PortolanError('unavailable', 'The server is shutting down.');
+    }
+  }
+
+  /** Where no tokens are demanded, a page in a browser of this network must not drive the service. */
+  #checkBrowser(head: RequestHead, access: RouteAccess): void {
+    if (this.#tokensDemanded || access === 'open') return;
+    this.#hosts.checkApi(head);
+    const { origin } = head.headers;
+    if (origin === undefined || isOwnOrigin(origin, head) || this.#cors.lists(origin)) return;
+    throw new PortolanError(
+      'forbidden_origin',
+      'The request comes from a web page of another origin; server.cors.origins lists those that may call the API.',
+    );
+  }
+
+  async #run(call: Call, answer: CallAnswer, stream: ServerHttp2Stream): Promise<void> {
+    const handler = this.#handlers.get(call.path);
+    if (!handler) throw new PortolanError('not_implemented', 'There is no such method.');
+    const { head, signal } = call;
+    const header = new Headers();
+    for (const name of protocolHeaders) {
+      const value = head.headers[name];
+      // What the protocol cannot read is refused here with its deadline, or by it.
+      if (typeof value === 'string' && name !== 'grpc-timeout') header.set(name, value);
+    }
+    const response = await handler({
+      httpVersion: '2.0',
+      method: String(head.headers[':method'] ?? ''),
+      url: `http://localhost${call.path}`,
+      header,
+      body: stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
+      signal,
+      contextValues: createContextValues().set(callKey, call),
+    });
+    await send(call, answer, response);
+  }
+
+  #tell(call: Call): void {
+    const { log, metrics } = this.#context;
+    const { path, rule, refusal, startedAt } = call;
+    const milliseconds = performance.now() - startedAt;
+    const status = refusal?.status ?? 200;
+    metrics.answered({
+      route: rule ? path : null,
+      status,
+      milliseconds: rule?.streams ? null : milliseconds,
+    });
+    if (refusal && refusal.status >= 500 && refusal.cause !== undefined) {
+      log.error(
+        { request_id: call.id, err: refusal.cause, method: pathWithoutTokens(path).slice(0, 200) },
+        refusal.message,
+      );
+    }
+    const level = rule?.changes ? 'info' : 'debug';
+    log[level](
+      {
+        request_id: call.id,
+        method: 'gRPC',
+        path: pathWithoutTokens(path).slice(0, 200),
+        status,
+        duration_ms: Math.round(milliseconds),
+        token: call.token?.id ?? null,
+      },
+      'request',
+    );
+  }
+}
+
+/** @throws PortolanError `headers_too_large` */
+function checkSize({ rawHeaders }: RequestHead): void {
+  if (rawHeaders.length > 2 * maxHeaderFields) {
+    throw new PortolanError('headers_too_large', `The call has more than ${maxHeaderFields} header fields.`);
+  }
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length;
+  if (bytes > maxHeaderBytes) {
+    throw new PortolanError('headers_too_large', `The headers are above ${maxHeaderBytes} bytes.`);
+  }
+}
+
+/** Hands the answer on as fast as the client takes it. */
+async function send(call: Call, answer: CallAnswer, response: UniversalServerResponse): Promise<void> {
+  const { status, header = new Headers(), body, trailer = new Headers() } = response;
+  if (status !== 200) {
+    call.refusal = new PortolanError('unsupported_media_type', 'This is no call of gRPC.');
+    answer.refuseHttp(status);
+    return;
+  }
+  const messages = body?.[Symbol.asyncIterator]();
+  try {
+    for (let next = await messages?.next(); next && !next.done; next = await messages?.next()) {
+      answer.begin(header);
+      await answer.write(next.value);
+      if (answer.ended) break;
+    }
+  } finally {
+    void messages?.return?.().catch(() => undefined);
+  }
+  if (answer.ended) return;
+  const failure = trailer.get('grpc-status') ?? '0';
+  if (failure !== '0') {
+    const error = new ConnectError(messageOf(trailer), Number(failure) as Code);
+    call.refusal ??= refusalOf(error, !call.reached);
+  }
+  answer.begin(header);
+  answer.end(withErrorCode(trailer, call.refusal));
+}
+
+/** The words of a status. */
+function messageOf(trailer: Headers): string {
+  try {
+    return decodeURIComponent(trailer.get('grpc-message') ?? '');
+  } catch {
+    return '';
+  }
+}
+
+/** @throws Error, so that a server with a method without a rule never starts */
+function handlersOf(context: ServerContext): Map<string, UniversalHandler> {
+  const router = createConnectRouter({
+    grpc: true,
+    grpcWeb: false,
+    connect: false,
+    readMaxBytes: maxBodyBytes,
+    acceptCompression: [compressionGzip],
+  });
+  addScans(router, context);
+  addJobs(router, context);
+  addWorkspace(router, context);
+  addHealth(router, context);
+  addReflection(router);
+  for (const { requestPath } of router.handlers) {
+    if (!Object.hasOwn(methodRules, requestPath)) throw new Error(`${requestPath} declares no access`);
+  }
+  return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+}
+
+/** @returns milliseconds, infinite without a limit @throws never: what cannot be read counts as none */
+function timeoutOf(header: string | string[] | undefined): number {
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(header ?? '')) ?? [];
+  const unitMs = timeoutUnits[unit ?? ''];
+  return unitMs === undefined ? Number.POSITIVE_INFINITY : Number(digits) * unitMs;
+}
+
+/** Where REST demands tokens, so does gRPC; it also does for itself when other machines reach it. */
+export function demandsTokens({ config: { server } }: Pick<ServerContext, 'config'>): boolean {
+  return server.api.auth ?? (isOutside(server.bind) || isOutside(server.grpc.bind));
+}
+
+/** As of the REST API: reachable from outside without tokens, it serves clients on this machine only. */
+export function isProtected(context: Pick<ServerContext, 'config'>): boolean {
+  const { server } = context.config;
+  return isOutside(server.grpc.bind) && !demandsTokens(context) && !server.allow_insecure;
+}

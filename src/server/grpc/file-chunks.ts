@@ -1,0 +1,53 @@
+import { create } from '@bufbuild/protobuf';
+import { type ExportFormat, exportFormats, exportScan } from '../../actions/export-scan.ts';
+import type { Scan } from '../../domain/scan.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { withEnvelope } from '../http/results.ts';
+import type { Call } from './call.ts';
+import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
+
+/** Bytes of one message. */
+const maxChunkBytes = 64 * 1024;
+
+/** A scan as a file, the same bytes that the REST API sends. The first piece tells what file it is. */
+export async function* fileChunks(
+  scan: Scan,
+  folder: ScanFolder,
+  format: ExportFormat,
+  call: Call,
+): AsyncGenerator<Chunk> {
+  const { mediaType, extension } = exportFormats[format];
+  let facts: Partial<Pick<Chunk, 'contentType' | 'filename' | 'scanStatus'>> = {
+    contentType: mediaType,
+    filename: `${scan.scan_id}.${extension}`,
+    scanStatus: scan.status,
+  };
+  const content = await exportScan(scan, folder, format, call.signal);
+  const meta = { timestamp: new Date().toISOString(), request_id: call.id };
+  const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, meta) : content;
+  for await (const data of pieces(body)) {
+    yield create(ChunkSchema, { data, ...facts });
+    facts = {};
+  }
+  if (facts.filename !== undefined) yield create(ChunkSchema, facts);
+}
+
+/** Bytes gathered to messages of a good size. */
+async function* pieces(
+  content: AsyncIterable<string> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let held: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of content) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part;
+    held.push(bytes);
+    size += bytes.length;
+    if (size < maxChunkBytes) continue;
+    const all = Buffer.concat(held);
+    let at = 0;
+    for (; all.length - at >= maxChunkBytes; at += maxChunkBytes) yield all.subarray(at, at + maxChunkBytes);
+    held = at < all.length ? [all.subarray(at)] : [];
+    size = all.length - at;
+  }
+  if (size > 0) yield Buffer.concat(held);
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import type { ConnectRouter, HandlerContext } from '@connectrpc/connect';
+import { PortolanError } from '../../domain/errors.ts';
+import type { RouteContext } from '../context.ts';
+import {
+  Health,
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as Status,
+} from './gen/grpc/health/v1/health_pb.ts';
+import { JobService, ScanService, WorkspaceService } from './gen/service_pb.ts';
+import { connectError } from './status.ts';
+
+/** A change is told at the latest after so long. */
+const lookMs = 1000;
+
+/** Clients that watch at once; they need no token. */
+const maxWatchers = 1000;
+
+/** What can be asked for; the empty name stands for the service as a whole. */
+const known = new Set(['', ...[ScanService, JobService, WorkspaceService, Health].map((s) => s.typeName)]);
+
+/** The standard health protocol: whether the service takes work, as `/readyz` tells it. */
+export function addHealth(router: ConnectRouter, context: RouteContext): void {
+  const status = ({ service }: HealthCheckRequest): HealthCheckResponse['status'] => {
+    if (!known.has(service)) return Status.SERVICE_UNKNOWN;
+    return context.phase === 'serving' ? Status.SERVING : Status.NOT_SERVING;
+  };
+
+  let watchers = 0;
+
+  router.service(Health, {
+    check: (request) => {
+      const now = status(request);
+      if (now !== Status.SERVICE_UNKNOWN) return create(HealthCheckResponseSchema, { status: now });
+      throw connectError(new PortolanError('not_found', 'There is no such service.'));
+    },
+
+    watch: async function* changes(request, { signal }: HandlerContext) {
+      const ended = AbortSignal.any([signal, context.closing]);
+      let told: HealthCheckResponse['status'] | null = null;
+      if (watchers >= maxWatchers) {
+        throw connectError(new PortolanError('unavailable', `${maxWatchers} clients watch already.`));
+      }
+      watchers++;
+      try {
+        for (;;) {
+          const now = status(request);
+          if (now !== told) yield create(HealthCheckResponseSchema, { status: now });
+          told = now;
+          if (ended.aborted) break;
+          await sleep(lookMs, undefined, { signal: ended }).catch(() => undefined);
+        }
+      } finally {
+        watchers--;
+      }
+      throw connectError(new PortolanError('unavailable', 'The server is shutting down.'));
+    },
+  });
+}

@@ -1,0 +1,220 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect as connectSession } from 'node:http2';
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls, type DetailedPeerCertificate } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { credentials } from '@grpc/grpc-js';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { GraphLibrary } from '../../engine/graph-library.ts';
+import { Registry, registerModules } from '../../engine/registry.ts';
+import { makeCertificate } from '../fixtures/certificates.ts';
+import { codeOf, fromProto, GrpcClient } from '../fixtures/grpc-client.ts';
+import { openGrpcService, struct } from '../fixtures/grpc-service.ts';
+import { type RunningServer, startServer } from '../start.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'portolan-grpc-'));
+});
+const running: RunningServer[] = [];
+const clients: GrpcClient[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  for (const server of running.splice(0)) await server.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const registry = new Registry();
+let library: GraphLibrary;
+beforeAll(async () => {
+  await registerModules(registry, source('../../modules'));
+  library = await GraphLibrary.load(source('../../../profiles'), 'builtin', registry);
+});
+
+/** A port of this machine that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function start(port: number, flags: Record<string, unknown> = {}): Promise<RunningServer> {
+  const readConfig = async () =>
+    loadConfig({
+      env: { HOME: dir },
+      systemFile: join(dir, 'none.yaml'),
+      flags: {
+        'workspace.dir': join(dir, 'ws'),
+        'server.bind': '127.0.0.1:0',
+        'server.grpc.enabled': true,
+        'server.grpc.bind': `127.0.0.1:${port}`,
+        'logging.level': 'error',
+        ...flags,
+      },
+    });
+  const settings = await readConfig();
+  const entryFile = source('../fixtures/scan-child.ts');
+  const server = await startServer({
+    ...settings,
+    readConfig,
+    version: '0.0.0',
+    entryFile,
+    registry,
+    library,
+  });
+  running.push(server);
+  return server;
+}
+
+function scans(port: number, channel = credentials.createInsecure()): GrpcClient {
+  const definition = fromProto('service.proto');
+  const client = new GrpcClient(definition, 'service.api.v1.ScanService', `127.0.0.1:${port}`, null, channel);
+  clients.push(client);
+  return client;
+}
+
+describe('the gRPC listener of a server', () => {
+  it('is not there unless it is asked for', async () => {
+    const port = await freePort();
+    await start(port, { 'server.grpc.enabled': false });
+    const ended = await scans(port).call('ListScans');
+    expect(ended.error?.code).toBe(14);
+    expect(codeOf(ended)).toBe('');
+  });
+
+  it('serves beside REST, is no target of scans, and ends with the server', async () => {
+    const port = await freePort();
+    const server = await start(port, { 'scanner.scope.protect_self': true });
+    const client = scans(port);
+    const sent = { targets: ['127.0.0.1'], options: struct({ ports: String(port) }) };
+    const own = await client.call('SubmitScan', sent);
+    expect(codeOf(own)).toBe('invalid_request');
+    expect(String(own.error?.metadata.get('grpc-status-details-bin')[0])).toContain(
+      'scanner.scope.protect_self',
+    );
+    const other = await client.call('SubmitScan', { ...sent, options: struct({ name: 'hang', ports: '9' }) });
+    expect(other.error).toBeNull();
+    const { scan_id } = other.value as { scan_id: string };
+    const list = (await (await fetch(`${server.url}/api/v1/scans/${scan_id}`)).json()) as { data: unknown };
+    expect(list.data).toMatchObject({ scan_id });
+    const watched = client.all('WatchScan', { scan_id });
+    await sleep(300);
+    running.length = 0;
+    await server.stop();
+    expect(codeOf(await watched)).toBe('unavailable');
+    expect((await scans(port).call('ListScans')).error?.code).toBe(14);
+  });
+
+  it('that cannot be bound stops the start, and leaves nothing behind', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    await expect(start(port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await new Promise((resolve) => taken.close(resolve));
+    await start(port);
+    expect((await scans(port).call('ListScans')).error).toBeNull();
+  });
+
+  it('T-061 has the certificate of REST, TLS 1.2 at least, and takes a new one at a reload', async () => {
+    const make = (name: string) =>
+      makeCertificate(join(dir, name), { subject: name, alternative: 'DNS:localhost,IP:127.0.0.1' });
+    const [first, second] = [make('first'), make('second')];
+    const used = { cert_file: join(dir, 'cert.pem'), key_file: join(dir, 'key.pem') };
+    const use = (files: typeof used) => {
+      copyFileSync(files.cert_file, used.cert_file);
+      copyFileSync(files.key_file, used.key_file);
+    };
+    use(first);
+    const port = await freePort();
+    const server = await start(port, {
+      'server.tls.enabled': true,
+      'server.tls.cert_file': used.cert_file,
+      'server.tls.key_file': used.key_file,
+    });
+    const trusting = ({ cert_file }: typeof used) =>
+      scans(port, credentials.createSsl(readFileSync(cert_file)));
+    const old = trusting(first);
+    expect((await old.call('ListScans')).error).toBeNull();
+    expect((await scans(port).call('ListScans')).error?.code).toBe(14);
+    expect((await handshake(port, { maxVersion: 'TLSv1.1' })).error).toBeTruthy();
+    expect((await handshake(port)).subject).toBe('first');
+    use(second);
+    await server.reload();
+    expect((await handshake(port)).subject).toBe('second');
+    expect((await trusting(second).call('ListScans')).error).toBeNull();
+    // The connection that was open goes on.
+    expect((await old.call('ListScans')).error).toBeNull();
+  });
+});
+
+describe('connections', () => {
+  it('whose client does not answer any more are given up', async () => {
+    const grpc = await openGrpcService({}, {}, { lookMs: 50, idleMs: 60_000, pingTimeoutMs: 300 });
+    try {
+      const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+      const began = performance.now();
+      const socket = connectTcp(Number(grpc.address.split(':')[1]), '127.0.0.1', () => {
+        socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+        socket.write(settings);
+      });
+      socket.on('error', () => undefined);
+      await new Promise((resolve) => socket.once('close', resolve).resume());
+      expect(performance.now() - began).toBeGreaterThan(250);
+    } finally {
+      await grpc.close();
+    }
+  });
+
+  it('that nobody uses are closed', async () => {
+    const grpc = await openGrpcService({}, {}, { lookMs: 50, idleMs: 300, pingTimeoutMs: 1000 });
+    try {
+      const session = connectSession(`http://${grpc.address}`);
+      const closed = new Promise((resolve) => session.once('close', resolve));
+      const began = performance.now();
+      await closed;
+      expect(performance.now() - began).toBeGreaterThan(250);
+      const busy = grpc.scans();
+      const { scan_id } = await busy.get<{ scan_id: string }>('SubmitScan', { targets: ['127.0.0.1'] });
+      const events: unknown[] = [];
+      const watch = busy.stream('WatchScan', { scan_id });
+      watch.on('data', (event) => events.push(event)).on('error', () => undefined);
+      await sleep(800);
+      // A quiet call keeps its connection: its client answers.
+      await busy.get('CancelScan', { scan_id });
+      await new Promise((resolve) => watch.once('end', resolve));
+      expect(events.at(-1)).toMatchObject({ type: 'end' });
+    } finally {
+      await grpc.close();
+    }
+  });
+});
+
+/** What a handshake ends with. */
+function handshake(
+  port: number,
+  options: object = {},
+): Promise<{ subject: string | null; error: string | null }> {
+  return new Promise((resolve) => {
+    const all = {
+      host: '127.0.0.1',
+      servername: 'localhost',
+      port,
+      rejectUnauthorized: false,
+      ALPNProtocols: ['h2'],
+      ...options,
+    };
+    const socket = connectTls(all, () => {
+      const { subject } = socket.getPeerCertificate() as DetailedPeerCertificate;
+      resolve({ subject: String(subject.CN), error: null });
+      socket.destroy();
+    });
+    socket.on('error', (error) => resolve({ subject: null, error: error.message }));
+  });
+}

@@ -1,0 +1,186 @@
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { parseEndpoint } from '../../config/endpoint.ts';
+import type { Listener } from '../../net/own-listeners.ts';
+import type { ServerContext } from '../context.ts';
+import { prepareTlsReload, type TlsMaterial } from '../tls.ts';
+import { Calls, isProtected, maxHeaderBytes, maxHeaderFields } from './calls.ts';
+
+/** How connections are looked after; milliseconds. */
+export interface Care {
+  /** They are looked at this often. */
+  lookMs: number;
+  /** One without a call is closed after this. */
+  idleMs: number;
+  /** A client has to answer a ping within this, else it is gone. */
+  pingTimeoutMs: number;
+}
+
+const usualCare: Care = { lookMs: 10_000, idleMs: 75_000, pingTimeoutMs: 20_000 };
+
+/** Calls that one connection may have under way. */
+const maxStreams = 100;
+/** Megabytes that one connection may hold in memory. */
+const maxSessionMegabytes = 10;
+
+interface Session {
+  calls: number;
+  /** Monotonic milliseconds of the last end of a call. */
+  quietSince: number;
+  /** When the ping was sent that is not answered. */
+  pingedAt: number | null;
+}
+
+/** The listener of the gRPC API: HTTP/2 with the certificate of the REST API, or in the clear where that has none. */
+export class GrpcListener {
+  readonly #context: ServerContext;
+  readonly #server: Http2Server | Http2SecureServer;
+  readonly #sessions = new Map<ServerHttp2Session, Session>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #secure: boolean;
+  readonly #care: Care;
+  #onQuiet: (() => void) | null = null;
+
+  constructor(context: ServerContext, tls: TlsMaterial | null, care: Care = usualCare) {
+    this.#care = care;
+    this.#context = context;
+    this.#secure = tls !== null;
+    this.#server = serverOf(tls);
+    const calls = new Calls(context);
+    // One type for both kinds of servers: their events are the same.
+    const server = this.#server as Http2Server;
+    server.on('session', (session) => this.#follow(session));
+    server.on('stream', (stream, headers, _flags, rawHeaders) => {
+      this.#count(stream);
+      calls.answer(stream, headers, rawHeaders);
+    });
+    // A client that breaks the protocol ends its own connection only.
+    this.#server.on('sessionError', () => undefined);
+    this.#timer = setInterval(() => this.#look(), care.lookMs).unref();
+  }
+
+  /** Where it listens; empty before it does. */
+  get listeners(): Listener[] {
+    const bound = this.#server.address() as AddressInfo | null;
+    return bound ? [{ host: bound.address, port: bound.port }] : [];
+  }
+
+  /** @throws what the system says when the address cannot be bound */
+  async listen(): Promise<void> {
+    const { host, port } = parseEndpoint(this.#context.config.server.grpc.bind) ?? {
+      host: '127.0.0.1',
+      port: 9090,
+    };
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (err) => this.#context.log.error({ err }, 'the gRPC listener failed'));
+        resolve();
+      });
+    });
+    this.#announce();
+  }
+
+  /** The step of a reload that renews the certificate; undefined without TLS. @throws PortolanError `configuration` */
+  async prepareTlsReload(tls: ServerContext['config']['server']['tls']): Promise<(() => void) | undefined> {
+    if (!this.#secure) return undefined;
+    return await prepareTlsReload(this.#server as Http2SecureServer, tls, this.#context.log);
+  }
+
+  /** Takes no more connections and lets the calls that are under way end, for so long at most. */
+  async close(ms: number): Promise<void> {
+    clearInterval(this.#timer);
+    const closed = new Promise<void>((resolve) => {
+      if (this.#server.listening) this.#server.close(() => resolve());
+      else resolve();
+    });
+    for (const session of this.#sessions.keys()) session.close();
+    await this.#quiet(ms);
+    for (const session of this.#sessions.keys()) session.destroy();
+    await closed;
+  }
+
+  #announce(): void {
+    const { config, log } = this.#context;
+    const [bound] = this.listeners;
+    if (isProtected(this.#context)) {
+      log.warn(
+        'PROTECTED MODE: the gRPC API is bound to an outside address without tokens, so only clients on this machine ' +
+          'are served. Set server.api.auth: true, or server.allow_insecure: true to serve everybody.',
+      );
+    }
+    log.info({ bind: config.server.grpc.bind, port: bound?.port, tls: this.#secure }, 'gRPC is served');
+  }
+
+  #follow(session: ServerHttp2Session): void {
+    this.#sessions.set(session, { calls: 0, quietSince: performance.now(), pingedAt: null });
+    session.on('error', () => undefined);
+    session.once('close', () => {
+      this.#sessions.delete(session);
+      if (this.#sessions.size === 0) this.#onQuiet?.();
+    });
+  }
+
+  #count(stream: ServerHttp2Stream): void {
+    const state = this.#sessions.get(stream.session as ServerHttp2Session);
+    if (!state) return;
+    state.calls++;
+    stream.once('close', () => {
+      state.calls--;
+      state.quietSince = performance.now();
+    });
+  }
+
+  /** Ends connections that nobody uses, and those whose client does not answer any more. */
+  #look(): void {
+    const { idleMs, pingTimeoutMs } = this.#care;
+    const now = performance.now();
+    for (const [session, state] of this.#sessions) {
+      if (state.pingedAt !== null && now - state.pingedAt > pingTimeoutMs) session.destroy();
+      else if (state.calls === 0 && now - state.quietSince > idleMs) end(session);
+      else if (state.pingedAt === null && !session.closed && !session.destroyed) {
+        state.pingedAt = now;
+        session.ping(() => {
+          state.pingedAt = null;
+        });
+      }
+    }
+  }
+
+  async #quiet(ms: number): Promise<void> {
+    if (this.#sessions.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, ms);
+      this.#onQuiet = () => {
+        clearTimeout(late);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Says goodbye, and waits no longer than until the next look for the client to do the same. */
+function end(session: ServerHttp2Session): void {
+  if (session.closed) session.destroy();
+  else session.close();
+}
+
+function serverOf(tls: TlsMaterial | null): Http2Server | Http2SecureServer {
+  const options = {
+    maxSessionMemory: maxSessionMegabytes,
+    // What is a little too much gets an answer; of more, the library ends the stream.
+    maxHeaderListPairs: 2 * maxHeaderFields,
+    settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: 2 * maxHeaderBytes },
+  };
+  if (!tls) return createServer(options);
+  const { cert, key, minVersion } = tls;
+  return createSecureServer({ ...options, cert, key, minVersion, handshakeTimeout: 30_000 });
+}

@@ -1,0 +1,50 @@
+import type { LicenceFeature } from '../../domain/licence.ts';
+import type { RouteAccess } from '../auth.ts';
+
+/** What holds for a method before its message is read; the same as for its route of the REST API. */
+export interface MethodRule {
+  access: RouteAccess;
+  /** It changes something: refused while the server drains, and in the audit log before it is answered. */
+  changes?: boolean;
+  /** It may take longer than the usual limit. */
+  streams?: boolean;
+  /** It speaks of the service as a whole, so a call needs to name no tenant. */
+  wholeService?: boolean;
+  /** What needs a licence where licences are enforced. */
+  feature?: LicenceFeature;
+}
+
+const readScans: MethodRule = { access: ['scan:read'] };
+const runScans: MethodRule = { access: ['scan:write', 'scan:execute'], changes: true };
+const readJobs: MethodRule = { access: ['job:read', 'scan:read'], feature: 'jobs' };
+const writeJobs: MethodRule = { access: ['job:write', 'scan:write'], changes: true, feature: 'jobs' };
+const readWorkspace: MethodRule = { access: ['workspace:read', 'scan:read'] };
+const reflect: MethodRule = { access: 'any', wholeService: true, streams: true };
+
+/** By path. A method without a rule stops the start. */
+export const methodRules: Readonly<Record<string, MethodRule>> = {
+  '/service.api.v1.ScanService/SubmitScan': runScans,
+  '/service.api.v1.ScanService/ListScans': readScans,
+  '/service.api.v1.ScanService/GetScan': readScans,
+  '/service.api.v1.ScanService/DeleteScan': { access: ['scan:write'], changes: true },
+  '/service.api.v1.ScanService/CancelScan': runScans,
+  '/service.api.v1.ScanService/PauseScan': runScans,
+  '/service.api.v1.ScanService/ResumeScan': runScans,
+  '/service.api.v1.ScanService/GetResults': { ...readScans, streams: true },
+  '/service.api.v1.ScanService/WatchScan': { ...readScans, streams: true },
+  '/service.api.v1.JobService/SubmitJob': writeJobs,
+  '/service.api.v1.JobService/ListJobs': readJobs,
+  '/service.api.v1.JobService/GetJob': readJobs,
+  '/service.api.v1.JobService/CancelJob': writeJobs,
+  '/service.api.v1.WorkspaceService/GetInfo': readWorkspace,
+  '/service.api.v1.WorkspaceService/RunGc': {
+    access: ['workspace:write', 'scan:write'],
+    changes: true,
+    streams: true,
+  },
+  '/service.api.v1.WorkspaceService/ExportScan': { ...readWorkspace, streams: true },
+  '/grpc.health.v1.Health/Check': { access: 'open' },
+  '/grpc.health.v1.Health/Watch': { access: 'open', streams: true },
+  '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo': reflect,
+  '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo': reflect,
+};

@@ -1,0 +1,164 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { cancelScan } from '../../actions/cancel-scan.ts';
+import { deleteScan } from '../../actions/delete-scan.ts';
+import { listScans } from '../../actions/list-scans.ts';
+import { pauseScan } from '../../actions/pause-scan.ts';
+import { resumeScan } from '../../actions/resume-scan.ts';
+import { showScan } from '../../actions/show-scan.ts';
+import { submitScan } from '../../actions/submit-scan.ts';
+import { type ScanEvent as SourceEvent, watchScan } from '../../actions/watch-scan.ts';
+import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { type Scan as ScanDetail, scanIdPattern } from '../../domain/scan.ts';
+import type { RouteContext } from '../context.ts';
+import { sourceOf, tokenLookMs } from '../http/events.ts';
+import { resultFormatOf } from '../http/results.ts';
+import { scanListQuery } from '../http/scans.ts';
+import { submissionSchema } from '../http/schemas.ts';
+import { choicesOf } from '../installed.ts';
+import { type AdmittedCall, streaming, unary } from './call.ts';
+import { fileChunks } from './file-chunks.ts';
+import {
+  DeleteScanResponseSchema,
+  ListScansResponseSchema,
+  type ScanEvent,
+  ScanEventSchema,
+  type ScanId,
+  ScanSchema,
+  ScanService,
+  SubmitScanResponseSchema,
+  type WatchScanRequest,
+} from './gen/service_pb.ts';
+import { readIdempotencyKey } from './idempotency-key.ts';
+import { messageOf, structOf } from './messages.ts';
+import { given, RequestBody, spreadOptions } from './request-body.ts';
+
+const submissions = new RequestBody(submissionSchema, 'body');
+const lists = new RequestBody(scanListQuery, 'query');
+
+export function addScans(router: ConnectRouter, context: RouteContext): void {
+  const { workers } = context;
+  const detail = (scan: ScanDetail) => messageOf(ScanSchema, workers.freshen(scan));
+
+  router.service(ScanService, {
+    submitScan: unary(async (message, call) => {
+      call.resource = { type: 'scan', id: null };
+      const { targets, profile, vuln, notifications, options } = message;
+      const more = spreadOptions(options);
+      const fields = { ...more, targets, profile: given(profile), vuln, notifications: given(notifications) };
+      const submission = submissions.read(fields, call);
+      const key = readIdempotencyKey(message.idempotencyKey);
+      const order = orderOf(context, call);
+      const { accepted, replayed } = await submitScan(order, submission, call.token?.id ?? null, key);
+      call.resource = { type: 'scan', id: accepted.scan_id };
+      if (replayed) call.headers['idempotency-replayed'] = 'true';
+      return messageOf(SubmitScanResponseSchema, accepted);
+    }, true),
+
+    listScans: unary(async ({ limit, offset, cursor, status, since, tag, q }, call) => {
+      const place = { limit, offset: numberOf(offset), cursor };
+      const query = lists.read({ ...place, status, since, tag, q }, call);
+      const { scans, ...list } = await listScans(call.space.store, query);
+      return messageOf(ListScansResponseSchema, {
+        ...list,
+        scans: scans.map((scan) => workers.freshen(scan)),
+      });
+    }),
+
+    getScan: unary(async (message, call) => detail(await showScan(call.space.store, idOf(message, call)))),
+
+    deleteScan: unary(async (message, call) => {
+      const scan_id = idOf(message, call);
+      await deleteScan({ ...context, ...call.space }, scan_id);
+      return messageOf(DeleteScanResponseSchema, { scan_id, deleted: true });
+    }),
+
+    cancelScan: unary(async (message, call) => {
+      const onEnd = (scan: ScanDetail) => context.metrics.scanEnded(scan);
+      const scan = await cancelScan({ ...context, ...call.space, onEnd }, idOf(message, call));
+      return messageOf(ScanSchema, scan);
+    }),
+
+    pauseScan: unary(async (message, call) =>
+      detail(await pauseScan({ workers, ...call.space }, idOf(message, call))),
+    ),
+
+    resumeScan: unary(async (message, call) =>
+      detail(await resumeScan({ workers, ...call.space }, idOf(message, call))),
+    ),
+
+    getResults: streaming(async function* results(message, call) {
+      const format = resultFormatOf(given(message.format) ?? 'json');
+      const { store, workspace } = call.space;
+      const scan = workers.freshen(await showScan(store, idOf(message, call)));
+      yield* fileChunks(scan, workspace.scan(scan.scan_id), format, call);
+    }),
+
+    watchScan: streaming((message, call) => watch(context, message, call)),
+  });
+}
+
+/** What a submission is decided and stored with. */
+export function orderOf(context: RouteContext, { space }: AdmittedCall) {
+  const { workers } = context;
+  const choices = choicesOf(space.installed, workers.listeners);
+  return { ...context, ...space, choices, wake: () => workers.wake() };
+}
+
+/** The id that a message names, for the audit log too. */
+export function idOf({ scanId }: Pick<ScanId, 'scanId'>, call: AdmittedCall): string {
+  call.resource = { type: 'scan', id: scanIdPattern.test(scanId) ? scanId : null };
+  return scanId;
+}
+
+/** A number beyond what is exact counts as the highest exact one, as in the REST API. */
+export function numberOf(value: bigint | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
+}
+
+async function* watch(
+  context: RouteContext,
+  message: WatchScanRequest,
+  call: AdmittedCall,
+): AsyncGenerator<ScanEvent> {
+  const { space, token, head } = call;
+  const afterRow = readSequence(message.afterSequence);
+  const { scan_id } = await showScan(space.store, idOf(message, call));
+  const revoked = new AbortController();
+  const tokenLook = setInterval(() => {
+    if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
+  }, tokenLookMs);
+  const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
+  let sequence = afterRow;
+  try {
+    const source = sourceOf({ workers: context.workers, ...space }, scan_id);
+    for await (const event of watchScan(source, afterRow, signal)) {
+      sequence = event.id ?? sequence;
+      yield eventMessage(event, sequence);
+      if (event.event === 'end') return;
+    }
+  } finally {
+    clearInterval(tokenLook);
+  }
+  if (revoked.signal.aborted) throw new PortolanError('unauthorized', 'The token is no good any more.');
+  if (context.closing.aborted) throw new PortolanError('unavailable', 'The server is shutting down.');
+  throw new PortolanError('not_found', `There is no scan ${scan_id} any more.`);
+}
+
+/** @throws PortolanError `invalid_request` */
+function readSequence(value: bigint): number {
+  if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);
+  const reason = 'must be the sequence of an event';
+  throw invalidRequest(`after_sequence ${reason}`, [{ field: 'after_sequence', reason }]);
+}
+
+/** An event of a row has the time of the row. */
+function eventMessage({ event, id, data }: SourceEvent, sequence: number): ScanEvent {
+  const fields = structOf(data);
+  const { timestamp } = fields;
+  const written = id !== undefined && typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN;
+  const time = timestampFromDate(new Date(Number.isNaN(written) ? Date.now() : written));
+  return create(ScanEventSchema, { sequence: BigInt(sequence), type: event, time, data: fields });
+}

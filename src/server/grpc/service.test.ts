@@ -1,0 +1,272 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { auditFiles } from '../../workspace/audit-chain.ts';
+import type { AuditEvent } from '../../workspace/audit-log.ts';
+import { codeOf } from '../fixtures/grpc-client.ts';
+import { type GrpcService, openGrpcService, struct } from '../fixtures/grpc-service.ts';
+
+const open: GrpcService[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+async function start(...input: Parameters<typeof openGrpcService>): Promise<GrpcService> {
+  const one = await openGrpcService(...input);
+  open.push(one);
+  return one;
+}
+
+interface Accepted {
+  scan_id: string;
+  status: string;
+  created_at: { seconds: number; nanos: number };
+}
+
+interface Listed {
+  scans: { scan_id: string; name?: string }[];
+  total: number;
+  limit: number;
+  offset: number;
+  next_cursor?: string;
+}
+
+const target = { targets: ['127.0.0.1'] };
+
+describe('scans over gRPC', () => {
+  it('are decided and stored as over REST, the extension fields in options', async () => {
+    const grpc = await start();
+    const options = struct({
+      name: 'a',
+      tags: ['x'],
+      ports: [80, 443],
+      exclude: ['127.0.0.2'],
+      rate: 500,
+      retries: 2,
+      discover: false,
+    });
+    const { value, error } = await grpc
+      .scans()
+      .call<Accepted>('SubmitScan', { ...target, profile: 'deep', vuln: false, options });
+    expect(error).toBeNull();
+    expect(value?.status).toBe('queued');
+    expect(value?.scan_id).toMatch(/^\d{8}-\d{6}-[0-9a-f]{6}$/);
+    const stored = await grpc.service.workspace.scan(value?.scan_id ?? '').request();
+    expect(stored).toMatchObject({
+      name: 'a',
+      tags: ['x'],
+      ports: '80,443',
+      exclude: ['127.0.0.2'],
+      rate: 500,
+      profile: 'deep',
+      vuln: false,
+      options: { retries: 2, discover: false },
+      created_at: new Date(
+        (value?.created_at.seconds ?? 0) * 1000 + (value?.created_at.nanos ?? 0) / 1e6,
+      ).toISOString(),
+    });
+  });
+
+  it('are listed, shown, paused, resumed, canceled and deleted', async () => {
+    const grpc = await start();
+    const scans = grpc.scans();
+    const ids: string[] = [];
+    for (const name of ['one', 'two', 'three']) {
+      const options = struct({ name, tags: [name] });
+      ids.push((await scans.get<Accepted>('SubmitScan', { ...target, options })).scan_id);
+    }
+    const [first, second] = ids as [string, string, string];
+    const list = await scans.get<Listed>('ListScans', { limit: 2 });
+    expect([list.scans.length, list.total, list.limit, list.offset]).toEqual([2, 3, 2, 0]);
+    const rest = await scans.get<Listed>('ListScans', { limit: 2, cursor: list.next_cursor });
+    expect(rest.scans.map(({ scan_id }) => scan_id)).toEqual([first]);
+    expect(rest.next_cursor).toBeUndefined();
+    const tagged = await scans.get<Listed>('ListScans', {
+      tag: 'two',
+      status: 'queued',
+      since: '2020-01-01',
+    });
+    expect(tagged.scans.map(({ name }) => name)).toEqual(['two']);
+
+    expect(await scans.get('GetScan', { scan_id: first })).toMatchObject({ status: 'pending', name: 'one' });
+    const paused = await scans.get<{ progress: { paused: boolean } }>('PauseScan', { scan_id: first });
+    expect(paused.progress.paused).toBe(true);
+    const resumed = await scans.get<{ progress: { paused: boolean } }>('ResumeScan', { scan_id: first });
+    expect(resumed.progress.paused).toBe(false);
+    const canceled = await scans.get('CancelScan', { scan_id: first });
+    expect(canceled).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    const paying = await scans.call('PauseScan', { scan_id: first });
+    expect([paying.error?.code, codeOf(paying)]).toEqual([status.FAILED_PRECONDITION, 'conflict']);
+    expect(await scans.get('DeleteScan', { scan_id: second })).toEqual({ scan_id: second, deleted: true });
+    const again = await scans.call('DeleteScan', { scan_id: second });
+    expect([again.error?.code, codeOf(again)]).toEqual([status.NOT_FOUND, 'not_found']);
+  });
+
+  it('name every problem of a request in the trailer and the details', async () => {
+    const grpc = await start();
+    const bad = await grpc
+      .scans()
+      .call('SubmitScan', { targets: ['10.0.0.300'], profile: 'none', options: struct({ rate: 1e9 }) });
+    expect([bad.error?.code, codeOf(bad)]).toEqual([status.INVALID_ARGUMENT, 'invalid_request']);
+    expect(bad.error?.details).toMatch(/1 target is not valid|targets/);
+    const details = String(bad.error?.metadata.get('grpc-status-details-bin')[0]);
+    for (const word of ['google.protobuf.Struct', 'fields', 'profile', 'rate', '10.0.0.300']) {
+      expect(details).toContain(word);
+    }
+    const wrongType = await grpc.scans().call('SubmitScan', { ...target, options: struct({ rate: 'fast' }) });
+    expect(wrongType.error?.details).toBe('rate must be a whole number');
+    const none = await grpc.scans().call('SubmitScan', {});
+    expect([codeOf(none), none.error?.details]).toEqual(['invalid_request', 'targets must not be empty']);
+    const limit = await grpc.scans().call('ListScans', { limit: 0 });
+    expect([limit.error?.code, codeOf(limit)]).toEqual([status.INVALID_ARGUMENT, 'invalid_request']);
+    const notANumber = await grpc
+      .scans()
+      .call('SubmitScan', { ...target, options: struct({ rate: Number.NaN }) });
+    expect([codeOf(notANumber), notANumber.error?.details]).toEqual([
+      'invalid_request',
+      'rate must be a whole number',
+    ]);
+  });
+
+  it('name unknown options and ignore them', async () => {
+    const grpc = await start();
+    const sent = await grpc.scans().call('SubmitScan', { ...target, options: struct({ speed: 2 }) });
+    expect(sent.error).toBeNull();
+    expect(sent.headers.get('service-warning')).toEqual([encodeURIComponent('unknown field: options.speed')]);
+  });
+
+  it('are submitted once for a key, over REST and gRPC together', async () => {
+    const grpc = await start();
+    const scans = grpc.scans();
+    const first = await scans.call<Accepted>('SubmitScan', { ...target, idempotency_key: 'k1' });
+    const again = await scans.call<Accepted>('SubmitScan', { ...target, idempotency_key: 'k1' });
+    expect(again.value).toEqual(first.value);
+    expect([first, again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([[], ['true']]);
+    const rest = await grpc.service.app.inject({
+      method: 'POST',
+      url: '/api/v1/scans',
+      payload: target,
+      headers: { 'idempotency-key': 'k1' },
+    });
+    expect(rest.json().data.scan_id).toBe(first.value?.scan_id);
+    const other = await scans.call('SubmitScan', { targets: ['127.0.0.2'], idempotency_key: 'k1' });
+    expect([other.error?.code, codeOf(other)]).toEqual([status.ALREADY_EXISTS, 'conflict']);
+    const badKey = await scans.call('SubmitScan', { ...target, idempotency_key: 'a b' });
+    expect(codeOf(badKey)).toBe('invalid_request');
+  });
+
+  it('are refused when the queue is full, with the time to come again', async () => {
+    const grpc = await start({ 'queue.max_jobs': 1 });
+    await grpc.scans().get('SubmitScan', target);
+    const full = await grpc.scans().call('SubmitScan', target);
+    expect([full.error?.code, codeOf(full)]).toEqual([status.UNAVAILABLE, 'queue_full']);
+    expect(full.error?.metadata.get('retry-after')).toEqual(['10']);
+  });
+});
+
+describe('jobs over gRPC', () => {
+  it('are submitted, listed, shown and canceled', async () => {
+    const grpc = await start();
+    const jobs = grpc.jobs();
+    const params = struct(target);
+    const job = await jobs.get<{ job_id: string; next_runs: object[] }>('SubmitJob', {
+      type: 'scan',
+      params,
+      schedule: '0 2 * * *',
+      name: 'nightly',
+    });
+    expect(job).toMatchObject({ type: 'scan', schedule: '0 2 * * *', pool: 'default', status: 'pending' });
+    expect(job.next_runs).toHaveLength(3);
+    const shown = await jobs.get('GetJob', { job_id: job.job_id });
+    expect(shown).toEqual(job);
+    const list = await jobs.get('ListJobs', { status: 'pending', type: 'scan' });
+    expect(list).toMatchObject({ total: 1, jobs: [{ job_id: job.job_id, params }] });
+    expect(await jobs.get('CancelJob', { job_id: job.job_id })).toMatchObject({ status: 'canceled' });
+    const unknown = await jobs.call('GetJob', { job_id: 'job-zzzz' });
+    expect([unknown.error?.code, codeOf(unknown)]).toEqual([status.NOT_FOUND, 'not_found']);
+    const bad = await jobs.call('SubmitJob', { type: 'scan', params, schedule: '60 * * * *' });
+    expect([bad.error?.code, codeOf(bad)]).toEqual([status.INVALID_ARGUMENT, 'invalid_request']);
+    const without = await jobs.call('SubmitJob', { type: 'scan' });
+    expect(without.error?.details).toBe('params is required');
+    const keyed = { type: 'scan', params, idempotency_key: 'k' };
+    const once = await jobs.get<{ job_id: string }>('SubmitJob', keyed);
+    expect((await jobs.get<{ job_id: string }>('SubmitJob', keyed)).job_id).toBe(once.job_id);
+    const other = await jobs.call('SubmitJob', { ...keyed, name: 'x' });
+    expect([other.error?.code, codeOf(other)]).toEqual([status.ALREADY_EXISTS, 'conflict']);
+  });
+});
+
+describe('the workspace over gRPC', () => {
+  it('tells its size and collects garbage', async () => {
+    const grpc = await start();
+    const { scan_id } = await grpc.scans().get<Accepted>('SubmitScan', target);
+    await grpc.scans().get('CancelScan', { scan_id });
+    const workspace = grpc.workspace();
+    expect(await workspace.get('GetInfo')).toMatchObject({
+      path: grpc.service.workspace.dir,
+      scan_count: 1,
+    });
+    const dry = await workspace.get('RunGc', { keep_last: 0, dry_run: true });
+    expect(dry).toMatchObject({ dry_run: true, deleted_count: 1, deleted_scans: [scan_id] });
+    const bad = await workspace.call('RunGc', { older_than: '30m' });
+    expect([bad.error?.code, codeOf(bad)]).toEqual([status.INVALID_ARGUMENT, 'invalid_request']);
+    expect(await workspace.get('RunGc', { keep_last: 0 })).toMatchObject({
+      deleted_count: 1,
+      policy: { keep_last: 0 },
+    });
+    expect(await workspace.get('RunGc', {})).toMatchObject({ deleted_count: 0 });
+  });
+});
+
+describe('calls of gRPC', () => {
+  it('have their record in the audit log, changes before they are answered', async () => {
+    const grpc = await start({ 'logging.audit.enabled': true, 'server.api.auth': true });
+    const token = await grpc.service.token('scan:write');
+    const sent = await grpc.scans(token).call<Accepted>('SubmitScan', target, { 'x-request-id': 'mine-1' });
+    expect(sent.headers.get('x-request-id')).toEqual(['mine-1']);
+    const records = () =>
+      auditFiles({ folder: join(grpc.service.workspace.dir, 'audit'), file: null }).flatMap((path) =>
+        readFileSync(path, 'utf8')
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as AuditEvent),
+      );
+    expect(records()).toEqual([
+      expect.objectContaining({
+        event: 'api_access',
+        outcome: 'allowed',
+        actor: expect.objectContaining({ type: 'token', name: 'test' }),
+        request: expect.objectContaining({
+          id: 'mine-1',
+          path: '/service.api.v1.ScanService/SubmitScan',
+          status: 200,
+          ip: '127.0.0.1',
+        }),
+        resource: { type: 'scan', id: sent.value?.scan_id },
+        details: expect.objectContaining({ targets: 1, addresses: 1 }),
+      }),
+    ]);
+    await grpc.scans(token).call('ListScans');
+    await grpc.scans('svc_nobody_x').call('ListScans');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const later = records().slice(1);
+    expect(later.map(({ outcome, details }) => [outcome, details['error']])).toEqual([
+      ['denied', 'insufficient_scope'],
+      ['denied', 'unauthorized'],
+    ]);
+    expect(JSON.stringify(records())).not.toContain(token);
+  });
+
+  it('are counted', async () => {
+    const grpc = await start();
+    await grpc.scans().get('ListScans');
+    await grpc.scans().call('GetScan', { scan_id: 'x' });
+    const text = await grpc.service.context.metrics.text();
+    expect(text).toContain(
+      'service_http_requests_total{route="/service.api.v1.ScanService/ListScans",status="200"} 1',
+    );
+    expect(text).toContain(
+      'service_http_requests_total{route="/service.api.v1.ScanService/GetScan",status="404"} 1',
+    );
+  });
+});

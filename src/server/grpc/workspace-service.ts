@@ -1,0 +1,38 @@
+import type { ConnectRouter } from '@connectrpc/connect';
+import { exportFormatOf } from '../../actions/export-scan.ts';
+import { showScan } from '../../actions/show-scan.ts';
+import type { RouteContext } from '../context.ts';
+import { garbageOrder } from '../http/workspace.ts';
+import { streaming, unary } from './call.ts';
+import { fileChunks } from './file-chunks.ts';
+import { GcResponseSchema, WorkspaceInfoSchema, WorkspaceService } from './gen/service_pb.ts';
+import { messageOf } from './messages.ts';
+import { given, RequestBody } from './request-body.ts';
+import { idOf, numberOf } from './scan-service.ts';
+
+const orders = new RequestBody(garbageOrder, 'body');
+
+export function addWorkspace(router: ConnectRouter, { garbage, workers, licence }: RouteContext): void {
+  router.service(WorkspaceService, {
+    getInfo: unary(async (_message, { space: { store, workspace } }) => {
+      const { scan_count, oldest, newest, size_bytes } = await store.scans.totals();
+      const info = { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
+      return messageOf(WorkspaceInfoSchema, info);
+    }),
+
+    runGc: unary(async ({ olderThan, keepLast, dryRun }, call) => {
+      call.resource = { type: 'workspace', id: null };
+      const fields = { older_than: olderThan, keep_last: numberOf(keepLast), dry_run: dryRun };
+      const order = orders.read(fields, call);
+      return messageOf(GcResponseSchema, await garbage.collect(call.space, order));
+    }),
+
+    exportScan: streaming(async function* file(message, call) {
+      if (message.format === 'pdf') licence.demand('pdf_reporter');
+      const format = exportFormatOf(given(message.format) ?? 'json');
+      const { store, workspace } = call.space;
+      const scan = workers.freshen(await showScan(store, idOf(message, call)));
+      yield* fileChunks(scan, workspace.scan(scan.scan_id), format, call);
+    }),
+  });
+}

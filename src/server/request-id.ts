@@ -1,0 +1,25 @@
+import { randomFillSync } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Random bytes for ids, drawn many at a time: one call to the system's generator takes longer than the rest of an id. */
+const randomPool = Buffer.alloc(6 * 1024);
+let randomUsed = randomPool.length;
+
+/** 48 random bits. */
+function randomHex(): string {
+  if (randomUsed === randomPool.length) {
+    randomFillSync(randomPool);
+    randomUsed = 0;
+  }
+  randomUsed += 6;
+  return randomPool.toString('hex', randomUsed - 6, randomUsed);
+}
+
+/** The id that a client gave its request, else a new one. */
+export function requestId(request?: Pick<IncomingMessage, 'headers'>): string {
+  const given = request?.headers['x-request-id'];
+  if (typeof given === 'string' && requestIdForm.test(given)) return given;
+  return `req_${randomHex()}`;
+}

@@ -1,0 +1,103 @@
+import { Dispatcher } from '../../queue/dispatcher.ts';
+import { PgBossQueue } from '../../queue/pg-boss.ts';
+import { type OwnShard, ShardLine } from '../../queue/shard-line.ts';
+import { WakeUps } from '../../queue/wake-ups.ts';
+import type { Store } from '../../store/open.ts';
+import { logReason } from '../../worker/log-reason.ts';
+import type { ShardHome } from '../../worker/shard-home.ts';
+import { serverId } from '../../workspace/server-id.ts';
+import type { ServerLog } from '../log.ts';
+import { LocalHome } from './local-home.ts';
+import type { ShardIntake } from './shard-intake.ts';
+
+/** The server says this often that it is there, milliseconds. */
+const signMs = 5000;
+/** Servers and workers that have not been seen for so long are forgotten, milliseconds. */
+const forgottenMs = 24 * 3_600_000;
+/** Workers that gave a sign of life since are counted, milliseconds. */
+const presentMs = 15_000;
+/** They are counted anew this often, milliseconds. */
+const countMs = 1000;
+
+/** What a server has that shares its database with others: it divides its scans among workers. */
+export interface Distribution {
+  readonly home: string;
+  readonly queue: PgBossQueue;
+  readonly line: ShardLine;
+  /** Scans whose shards are at work: where the rows that come over the network go. */
+  readonly intakes: Map<string, ShardIntake>;
+  /** Workers of all hosts, those of all servers included. */
+  readonly workers: { active: number; total: number };
+  /** The way to this server for its own workers; null for a scan that lies elsewhere. */
+  ownHome(homeId: string, shard: OwnShard): ShardHome | null;
+  /** Tells workers where this server is, from now on. */
+  announce(url: string, version: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DistributionInput {
+  store: Store;
+  /** Of the database. */
+  url: string;
+  workspaceDir: string;
+  leaseMs: number;
+  log: ServerLog;
+}
+
+/** @throws PortolanError `unavailable`, `configuration` */
+export async function openDistribution(input: DistributionInput): Promise<Distribution> {
+  const { store, url, workspaceDir, leaseMs, log } = input;
+  const home = await serverId(workspaceDir);
+  const dispatcher = await Dispatcher.start(url, (err) =>
+    log.warn({ err }, 'the queue could not be looked after; it is tried again'),
+  );
+  const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
+  const wakeUps = new WakeUps(url);
+  const line = new ShardLine(store, dispatcher, { leaseMs, wakeUps });
+  const intakes = new Map<string, ShardIntake>();
+  const workers = { active: 0, total: 0 };
+  const timers: NodeJS.Timeout[] = [];
+  const count = async () => {
+    const present = await store.hosts.workers((await line.now()) - presentMs);
+    const sum = (of: 'active' | 'capacity') => present.reduce((total, worker) => total + worker[of], 0);
+    workers.active = sum('active');
+    workers.total = Math.max(sum('capacity'), workers.active);
+  };
+  const repeat = (work: () => Promise<void>, ms: number, message: string) => {
+    let warned = false;
+    const once = () =>
+      work().then(
+        () => {
+          warned = false;
+        },
+        (err: unknown) => {
+          if (!warned) log.warn(logReason(err), message);
+          warned = true;
+        },
+      );
+    timers.push(setInterval(() => void once(), ms));
+  };
+  return {
+    home,
+    queue,
+    line,
+    intakes,
+    workers,
+    ownHome: (homeId, shard) => (homeId === home ? new LocalHome(intakes, shard) : null),
+    async announce(ownUrl, version) {
+      const sign = async () => {
+        const now = await line.now();
+        await store.hosts.seeServer({ server_id: home, url: ownUrl, version, last_seen: now });
+        await store.hosts.forgetBefore(now - forgottenMs);
+      };
+      await sign();
+      repeat(sign, signMs, 'this server cannot tell that it is there; it is tried again');
+      repeat(count, countMs, 'the workers cannot be counted; it is tried again');
+    },
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      await wakeUps.close();
+      await queue.close();
+    },
+  };
+}

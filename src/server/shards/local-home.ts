@@ -1,0 +1,38 @@
+import { PortolanError } from '../../domain/errors.ts';
+import type { OwnShard } from '../../queue/shard-line.ts';
+import type { ShardHome } from '../../worker/shard-home.ts';
+import { rowLines, type ShardCredentials, type ShardIntake } from './shard-intake.ts';
+
+/** The home of a scan for a worker in the same process: the same doors as for others, without a network. */
+export class LocalHome implements ShardHome {
+  readonly #intakes: ReadonlyMap<string, ShardIntake>;
+  readonly #sender: ShardCredentials;
+
+  constructor(intakes: ReadonlyMap<string, ShardIntake>, { scanId, shard, attempt, key }: OwnShard) {
+    this.#intakes = intakes;
+    this.#sender = { scanId, shard, attempt, key };
+  }
+
+  async rows(): Promise<AsyncIterable<Uint8Array>> {
+    return (await this.#intake.rows(this.#sender)).stream;
+  }
+
+  async checkpoint(): Promise<Buffer | null> {
+    return await this.#intake.checkpoint(this.#sender);
+  }
+
+  async putRows(first: number, lines: Buffer): Promise<number> {
+    return await this.#intake.append(this.#sender, first, rowLines(lines));
+  }
+
+  async putCheckpoint(bytes: Buffer): Promise<void> {
+    await this.#intake.keepCheckpoint(this.#sender, bytes);
+  }
+
+  /** @throws PortolanError `unavailable` */
+  get #intake(): ShardIntake {
+    const intake = this.#intakes.get(this.#sender.scanId);
+    if (intake) return intake;
+    throw new PortolanError('unavailable', 'The scan takes no rows now; try again.');
+  }
+}

@@ -1,0 +1,39 @@
+import type { ShardState } from '../../store/shards.ts';
+
+/** What a shard may send from now on, packets per second. */
+export interface Grant {
+  shard: number;
+  rate: number;
+}
+
+type Rated = Pick<ShardState, 'shard' | 'state' | 'rate' | 'rate_kept'>;
+
+/**
+ * The next changes on the way to equal shares of a rate. Nobody is granted more until the others are known to keep to
+ * less, so that the sum holds at every moment.
+ *
+ * @param rate packets per second of all shards together
+ */
+export function nextGrants(shards: readonly Rated[], rate: number): Grant[] {
+  const running = shards.filter(({ state }) => state === 'running');
+  if (running.length === 0) return [];
+  const share = Math.floor(rate / running.length);
+  const sharers = share > 0 ? running : running.slice(0, Math.floor(rate));
+  const shareOf = ({ shard }: Rated) =>
+    sharers.some((other) => other.shard === shard) ? Math.max(share, 1) : 0;
+  const lowered = running.filter((shard) => shard.rate > shareOf(shard));
+  const grants = lowered.map((shard) => ({ shard: shard.shard, rate: shareOf(shard) }));
+  // What is taken up: what was granted, or what is still kept to of an earlier grant.
+  let free = rate - running.reduce((sum, shard) => sum + taken(shard), 0);
+  for (const shard of running) {
+    const more = shareOf(shard) - taken(shard);
+    if (shard.rate >= shareOf(shard) || more > free) continue;
+    free -= Math.max(0, more);
+    grants.push({ shard: shard.shard, rate: shareOf(shard) });
+  }
+  return grants;
+}
+
+function taken({ rate, rate_kept }: Rated): number {
+  return Math.max(rate, rate_kept ?? 0);
+}

@@ -1,0 +1,137 @@
+import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
+import { noFindings, type SeverityCounts } from '../../domain/finding.ts';
+import type { Coverage } from '../../domain/host.ts';
+import type { ScanWarning, StageRecord } from '../../domain/scan.ts';
+import type { SavedState } from '../../engine/node.ts';
+import type { ShardState } from '../../store/shards.ts';
+
+/** How a scan stands whose shards run in many places. */
+export function liveOf(
+  shards: readonly Pick<ShardState, 'state'>[],
+  reports: readonly LiveScan[],
+  paused: boolean,
+): LiveScan {
+  const sum = (of: (report: LiveScan) => number) => reports.reduce((total, report) => total + of(report), 0);
+  const done = shards.filter(({ state }) => state === 'done' || state === 'failed').length;
+  const running = shards.filter(({ state }) => state === 'running').length;
+  const percent = sum(({ progress }) => progress.percent) / Math.max(1, shards.length);
+  const etas = reports.flatMap(({ progress }) => progress.eta_seconds ?? []);
+  return {
+    results: {
+      live_hosts: sum(({ results }) => results.live_hosts),
+      open_ports: sum(({ results }) => results.open_ports),
+      vulnerabilities: sum(({ results }) => results.vulnerabilities),
+    },
+    severity_counts: severitySum(reports),
+    progress: {
+      percent: Math.min(99, Math.floor(percent)),
+      phase: reports.find(({ progress }) => progress.phase !== 'done')?.progress.phase ?? 'waiting',
+      hosts_done: sum(({ progress }) => progress.hosts_done),
+      hosts_total: sum(({ progress }) => progress.hosts_total),
+      paused,
+      rate: sum(({ progress }) => progress.rate),
+      eta_seconds: etas.length > 0 && done + running === shards.length ? Math.max(...etas) : null,
+      resumes: 0,
+      shards: { total: shards.length, done, running },
+    },
+    warnings: warningsOf(reports),
+    stages: stagesOf(reports),
+  };
+}
+
+function severitySum(reports: readonly LiveScan[]): SeverityCounts {
+  const total = noFindings();
+  for (const { severity_counts } of reports)
+    for (const name of Object.keys(total) as (keyof SeverityCounts)[]) total[name] += severity_counts[name];
+  return total;
+}
+
+/** Each once. */
+export function warningsOf(reports: readonly Pick<LiveScan, 'warnings'>[]): ScanWarning[] {
+  const all = reports.flatMap(({ warnings }) => warnings);
+  return [...new Map(all.map((warning) => [JSON.stringify(warning), warning])).values()];
+}
+
+/** One record for each node, its figures summed up. */
+export function stagesOf(reports: readonly Pick<LiveScan, 'stages'>[]): StageRecord[] {
+  const merged = new Map<string, StageRecord>();
+  for (const stage of reports.flatMap(({ stages }) => stages)) {
+    const known = merged.get(stage.instance_id);
+    merged.set(stage.instance_id, known ? together(known, stage) : stage);
+  }
+  return [...merged.values()];
+}
+
+function together(a: StageRecord, b: StageRecord): StageRecord {
+  const earlier = [a.started_at, b.started_at].filter((time) => time !== null).sort()[0] ?? null;
+  const over = a.completed_at !== null && b.completed_at !== null;
+  const coverage = sumCoverage(a.coverage, b.coverage);
+  const method = a.method ?? b.method;
+  return {
+    ...a,
+    status: worse(a.status, b.status),
+    started_at: earlier,
+    completed_at: over ? ([a.completed_at, b.completed_at].sort()[1] ?? null) : null,
+    items_in: a.items_in + b.items_in,
+    items_out: a.items_out + b.items_out,
+    error: a.error ?? b.error,
+    ...(method !== undefined && { method }),
+    ...(coverage && { coverage }),
+  };
+}
+
+function sumCoverage(a: Coverage | undefined, b: Coverage | undefined): Coverage | undefined {
+  if (!a || !b) return a ?? b;
+  return {
+    open: a.open + b.open,
+    closed: a.closed + b.closed,
+    filtered: a.filtered + b.filtered,
+    not_tried: a.not_tried + b.not_tried,
+  };
+}
+
+/** What stands for several nodes of one kind: one that runs, then one that failed, then one that did its work. */
+function worse(a: StageRecord['status'], b: StageRecord['status']): StageRecord['status'] {
+  const order: StageRecord['status'][] = ['running', 'pending', 'failed', 'completed', 'skipped'];
+  return order.indexOf(a) <= order.indexOf(b) ? a : b;
+}
+
+/**
+ * The checkpoint of a scan whose packets have all been sent by its shards: their nodes are not run again.
+ *
+ * @param sends whether a module sends packets
+ */
+export function completedNodes(
+  stages: readonly StageRecord[],
+  sends: (moduleType: string) => boolean,
+): Record<string, SavedState> {
+  const done = stages.filter(({ status, module_type }) => status !== 'skipped' && sends(module_type));
+  return Object.fromEntries(
+    done.map(({ instance_id, items_out, coverage }) => [
+      instance_id,
+      { completed: true, done: items_out, state: null, ...(coverage && { coverage }) },
+    ]),
+  );
+}
+
+/** The outcome of the last step with the figures of those that the shards did. */
+export function wholeOutcome(
+  last: ScanOutcome,
+  reports: readonly LiveScan[],
+  shards: number,
+  more: ScanWarning[],
+): ScanOutcome {
+  const gathered = new Map(stagesOf(reports).map((stage) => [stage.instance_id, stage]));
+  const stages = last.stages.map((stage) => {
+    const own = gathered.get(stage.instance_id);
+    const sent = own && own.status !== 'skipped' && stage.items_in === 0 && stage.status === 'completed';
+    return sent ? { ...own, status: own.status === 'running' ? 'completed' : own.status } : stage;
+  });
+  const total = { total: shards, done: shards, running: 0 };
+  return {
+    ...last,
+    stages,
+    progress: { ...last.progress, shards: total },
+    warnings: warningsOf([last, ...reports, { warnings: more }]),
+  };
+}

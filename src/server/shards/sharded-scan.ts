@@ -1,0 +1,367 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { prepareTargets } from '../../actions/prepare-targets.ts';
+import type { ScopeRules } from '../../actions/scan-control.ts';
+import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
+import type { FailureCode, ScanWarning } from '../../domain/scan.ts';
+import { parseTargets } from '../../domain/target.ts';
+import { NameResolver } from '../../net/resolve.ts';
+import type { Slots } from '../../net/slots.ts';
+import type { ShardLine } from '../../queue/shard-line.ts';
+import type { Store } from '../../store/open.ts';
+import type { ShardState } from '../../store/shards.ts';
+import type { RunningScan } from '../../worker/running-scan.ts';
+import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';
+import { writeCheckpoint } from '../../workspace/checkpoint.ts';
+import { openRecord } from '../../workspace/record-writer.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { ShardIntake } from './shard-intake.ts';
+import { nextGrants } from './shard-rates.ts';
+import { ShardPackets, ShardReports } from './shard-reports.ts';
+import { completedNodes, liveOf, stagesOf, warningsOf, wholeOutcome } from './shard-summary.ts';
+import { splitAddresses } from './split-addresses.ts';
+
+/** The shards are looked at this often, milliseconds. */
+const lookMs = 250;
+/** Workers that do not keep to a command by then are as good as gone; their leases end by themselves. */
+const obeyMs = 1800;
+/** While a command is waited for, the shards are looked at this often, milliseconds. */
+const watchMs = 100;
+/** Shards of a canceled scan are not waited for any longer, milliseconds. */
+const cancelMs = 4000;
+
+export interface ShardedScanInput {
+  store: Store;
+  line: ShardLine;
+  /** Shards at work, by scan: where the rows that come over the network go. */
+  intakes: Map<string, ShardIntake>;
+  folder: ScanFolder;
+  /** Bounds the processes that make wholes of shards. */
+  lastSteps: Slots;
+  /** How the process is started that makes one whole of the shards. */
+  process: ScanProcessInput;
+  /** Whether a module sends packets. */
+  sends: (moduleType: string) => boolean;
+  onWarning: (error: unknown, message: string) => void;
+}
+
+/**
+ * A scan whose addresses are divided among workers, here and on other hosts. Takes in what they find; when all are
+ * done, runs the process of the scan over the record, as after an interruption in which nothing was left to send.
+ */
+export class ShardedScan implements RunningScan {
+  outcome: ScanOutcome | null = null;
+  failure: { code: FailureCode; message: string } | null = null;
+  readonly gone: Promise<void>;
+  readonly #input: ShardedScanInput;
+  #shards: ShardState[] = [];
+  readonly #reports = new ShardReports();
+  readonly #packets = new ShardPackets();
+  #nap = new AbortController();
+  #gathered: LiveScan | null = null;
+  #last: ScanProcess | null = null;
+  #rate: number;
+  #paused: boolean;
+  #canceledAt: number | null = null;
+  #ofNames: ScanWarning[] = [];
+  /** Before this time, performance.now(), no worker is taken for dead. */
+  #lapsesFrom = 0;
+  /** Aborted when it is taken up again later. */
+  readonly #letGo = new AbortController();
+
+  constructor(input: ShardedScanInput) {
+    this.#input = input;
+    this.#rate = input.process.start.rate;
+    this.#paused = input.process.start.paused;
+    this.gone = this.#run().catch((error: unknown) => {
+      input.onWarning(error, 'the shards of a scan could not be carried on');
+    });
+  }
+
+  get live(): LiveScan | null {
+    const last = this.#last?.live;
+    if (!last || !this.#gathered) return this.#gathered;
+    const { shards } = this.#gathered.progress;
+    return {
+      ...last,
+      progress: { ...last.progress, shards: { ...shards, done: shards.total, running: 0 } },
+      warnings: warningsOf([this.#gathered, last]),
+    };
+  }
+
+  get pid(): number | undefined {
+    return this.#last?.pid;
+  }
+
+  cancel(): void {
+    if (this.#canceledAt !== null) return;
+    this.#canceledAt = performance.now();
+    this.#last?.cancel();
+    void this.#command('cancel').then(() => this.#nap.abort());
+  }
+
+  async pause(): Promise<void> {
+    this.#paused = true;
+    if (this.#last) return await this.#last.pause();
+    await this.#command('pause');
+    await this.#until(() => this.#running.every(({ obeyed }) => obeyed === 'pause'), obeyMs);
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#last) this.#last.resume();
+    else void this.#command('run');
+  }
+
+  /** Whose worker is gone has its share until the lease ends: somebody may still send with it. */
+  async setRate(rate: number): Promise<void> {
+    this.#rate = rate;
+    if (this.#last) return await this.#last.setRate(rate);
+    this.#nap.abort();
+    const kept = () =>
+      this.#running.reduce((sum, shard) => sum + Math.max(shard.rate, shard.rate_kept ?? 0), 0);
+    await this.#until(() => kept() <= rate, this.#input.line.leaseMs);
+  }
+
+  narrow(rules: ScopeRules): void {
+    const { start } = this.#input.process;
+    const { scanner } = start.config;
+    const { blocklist, ...lists } = rules;
+    start.config = {
+      ...start.config,
+      scanner: { ...scanner, blocklist, scope: { ...scanner.scope, ...lists } },
+    };
+    this.#last?.narrow(rules);
+    void this.#input.line
+      .setRules(this.#scanId, JSON.stringify(rules))
+      .catch((error: unknown) => this.#input.onWarning(error, 'changed scope rules were not handed on'));
+  }
+
+  /** Workers go on by themselves; whoever takes the scan up again takes in what they found. */
+  detach(): void {
+    this.#letGo.abort();
+    this.#nap.abort();
+    this.#last?.detach();
+  }
+
+  kill(): void {
+    this.#letGo.abort();
+    this.#nap.abort();
+    this.#last?.kill();
+  }
+
+  get #left(): boolean {
+    return this.#letGo.signal.aborted;
+  }
+
+  get #store(): Store {
+    return this.#input.store;
+  }
+
+  get #scanId(): string {
+    return this.#input.process.start.request.scan_id;
+  }
+
+  get #running(): ShardState[] {
+    return this.#shards.filter(({ state }) => state === 'running');
+  }
+
+  async #run(): Promise<void> {
+    const begun = await this.#layOut();
+    const { folder, intakes, line } = this.#input;
+    const record = await openRecord(folder, { onSealed: () => this.#input.process.onNews() });
+    const intake = new ShardIntake(this.#store, this.#scanId, folder, (row) => record.append(row));
+    const forgetNews = line.onNews((scanId) => scanId === this.#scanId && this.#nap.abort());
+    try {
+      // What came in shortly before the last server died may be in the records of the shards only.
+      if (begun) await intake.replay(this.#shards.length);
+      intakes.set(this.#scanId, intake);
+      await this.#gather();
+    } finally {
+      forgetNews();
+      intakes.delete(this.#scanId);
+      await intake.close();
+      await record.close();
+    }
+    if (this.#left) return;
+    this.failure = this.#failureOf();
+    if (this.failure === null) await this.#conclude();
+  }
+
+  /** Divides the addresses, unless the server before did. @returns whether it did */
+  async #layOut(): Promise<boolean> {
+    await this.#look();
+    if (this.#shards.length > 0) return true;
+    const { request, config, startedAt } = this.#input.process.start;
+    const { servers, timeout } = config.scanner.dns;
+    const resolver = new NameResolver({ servers, timeoutMs: timeout });
+    const stop = new AbortController();
+    const { addresses, hostnames, warnings } = await prepareTargets(request, config, (name) =>
+      resolver.resolve(name, stop.signal),
+    );
+    // The last step takes the names as they were resolved here, and has nothing to say of them.
+    this.#ofNames = warnings.filter(({ code }) => code === 'too_many_addresses');
+    const specs = splitAddresses(addresses, config.workers.shard_size).map((targets) => ({
+      addresses: targets,
+      hostnames: namesWithin(targets, hostnames),
+      started_at: startedAt,
+    }));
+    if (specs.length > 0) await this.#input.line.layOut(this.#scanId, request.pool, specs);
+    if (this.#paused) await this.#command('pause');
+    await this.#look();
+    return false;
+  }
+
+  /** Until no shard waits or runs. */
+  async #gather(): Promise<void> {
+    let warned = false;
+    while (!this.#left) {
+      this.#nap = new AbortController();
+      try {
+        await this.#lookAfter();
+        warned = false;
+      } catch (error) {
+        const message = 'the shards of a scan cannot be looked at; they go on by themselves';
+        if (!warned) this.#input.onWarning(error, message);
+        warned = true;
+        // Workers could not reach the store either, and give their signs of life again with it.
+        this.#lapsesFrom = performance.now() + this.#input.line.leaseMs;
+      }
+      if (!warned && this.#shards.every(isOver)) return;
+      if (this.#isLongCanceled) return;
+      await sleep(lookMs, undefined, { signal: this.#nap.signal }).catch(() => undefined);
+    }
+  }
+
+  async #lookAfter(): Promise<void> {
+    const { request, config } = this.#input.process.start;
+    const { line } = this.#input;
+    if (this.#canceledAt !== null) await this.#store.shards.endWaiting(this.#scanId, Date.now());
+    await this.#look();
+    const now = await line.now();
+    const silent = this.#running.some(({ lease_until }) => (lease_until ?? now) < now);
+    if (silent && performance.now() > this.#lapsesFrom) {
+      await line.lapse(this.#scanId, request.pool, config.workers.max_attempts);
+      await this.#look();
+    }
+    await line.grant(this.#scanId, nextGrants(this.#shards, this.#rate));
+  }
+
+  get #isLongCanceled(): boolean {
+    return this.#canceledAt !== null && performance.now() - this.#canceledAt > cancelMs;
+  }
+
+  async #look(): Promise<void> {
+    const before = JSON.stringify(this.#gathered);
+    const over = this.#shards.filter(isOver);
+    const fresh = await this.#store.shards.ofScan(
+      this.#scanId,
+      over.map(({ shard }) => shard),
+    );
+    // Somebody else may have looked meanwhile.
+    const all = new Map([...this.#shards.filter(isOver), ...fresh].map((shard) => [shard.shard, shard]));
+    this.#shards = [...all.values()].sort((a, b) => a.shard - b.shard);
+    if (this.#shards.length === 0) return;
+    const sent = this.#packets.since(this.#shards, this.#reports);
+    if (sent > 0) this.#input.process.onPackets(sent);
+    this.#gathered = liveOf(this.#shards, this.#reports.of(this.#shards), this.#paused);
+    if (JSON.stringify(this.#gathered) !== before) this.#input.process.onNews();
+  }
+
+  async #command(command: 'run' | 'pause' | 'cancel'): Promise<void> {
+    await this.#input.line
+      .command(this.#scanId, command)
+      .catch((error: unknown) =>
+        this.#input.onWarning(error, 'a command did not reach the shards of a scan'),
+      );
+  }
+
+  /** Waits until something holds of the shards, but not for ever. */
+  async #until(holds: () => boolean, patienceMs: number): Promise<void> {
+    const deadline = performance.now() + patienceMs;
+    for (;;) {
+      await this.#look().catch(() => undefined);
+      if (holds() || this.#left || this.#last || performance.now() > deadline) return;
+      await sleep(watchMs);
+    }
+  }
+
+  /** Why there is nothing to make a whole of. */
+  #failureOf(): { code: FailureCode; message: string } | null {
+    if (this.#canceledAt !== null || this.#shards.length === 0) return null;
+    const outcomes = this.#shards.flatMap(({ outcome }) =>
+      outcome === null ? [] : [JSON.parse(outcome) as ScanOutcome],
+    );
+    if (outcomes.some(({ status }) => status === 'completed')) return null;
+    const error = outcomes.find((outcome) => outcome.error !== null)?.error;
+    if (error) return { code: error.code as FailureCode, message: error.message };
+    if (this.#shards.some(({ rows }) => rows > 0)) return null;
+    return { code: 'worker_lost', message: 'Every worker of the scan was lost before it found anything.' };
+  }
+
+  async #conclude(): Promise<void> {
+    const { lastSteps } = this.#input;
+    if (!(await lastSteps.acquire(this.#letGo.signal))) return;
+    try {
+      await this.#runLastStep();
+    } finally {
+      lastSteps.release();
+    }
+  }
+
+  /** Profiles, evaluation, reports and the summary are of the scan as a whole. */
+  async #runLastStep(): Promise<void> {
+    const { process, folder, sends } = this.#input;
+    const reports = this.#reports.of(this.#shards);
+    const states = completedNodes(stagesOf(reports), sends);
+    // Without shards nothing was left to scan, which the process finds out and says.
+    if (this.#shards.length > 0) await writeCheckpoint(folder, states);
+    const named = parseTargets(process.start.request.targets).hostnames.length > 0;
+    const names = named ? await this.#store.shards.names(this.#scanId) : {};
+    if (this.#left) return;
+    const last = new ScanProcess({
+      ...process,
+      start: { ...process.start, paused: this.#paused, rate: this.#rate, names },
+    });
+    this.#last = last;
+    if (this.#canceledAt !== null) last.cancel();
+    await last.gone;
+    if (last.outcome)
+      this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, [
+        ...this.#ofNames,
+        ...this.#lostShards(),
+      ]);
+  }
+
+  #lostShards(): ScanWarning[] {
+    if (this.#canceledAt !== null) return [];
+    const lost = this.#shards.filter(({ state }) => state === 'failed').length;
+    const failed = this.#shards.flatMap(({ outcome }) => {
+      const error = outcome === null ? null : (JSON.parse(outcome) as ScanOutcome).error;
+      return error ? [error.message] : [];
+    });
+    const of = `of ${this.#shards.length} shards`;
+    return [
+      ...(lost > 0
+        ? [
+            {
+              code: 'worker_lost',
+              message: `${lost} ${of} used up workers.max_attempts; they are not covered`,
+            },
+          ]
+        : []),
+      ...(failed.length > 0
+        ? [{ code: 'shard_failed', message: `${failed.length} ${of} failed: ${failed[0]}` }]
+        : []),
+    ];
+  }
+}
+
+function isOver({ state }: ShardState): boolean {
+  return state === 'done' || state === 'failed';
+}
+
+function namesWithin(targets: string[], hostnames: ReadonlyMap<string, string[]>): Record<string, string[]> {
+  if (hostnames.size === 0) return {};
+  const { addresses } = parseTargets(targets);
+  return Object.fromEntries([...hostnames].filter(([ip]) => addresses.has(ip)));
+}

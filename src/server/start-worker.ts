@@ -1,0 +1,146 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { Dispatcher } from '../queue/dispatcher.ts';
+import { ShardLine } from '../queue/shard-line.ts';
+import { WakeUps } from '../queue/wake-ups.ts';
+import { openStore, type Store } from '../store/open.ts';
+import { isPostgresUrl, shownUrl } from '../store/postgres-dialect.ts';
+import { logReason } from '../worker/log-reason.ts';
+import { ShardWorker } from '../worker/shard-worker.ts';
+import { demandSameMajor } from '../worker/worker-version.ts';
+import { openWorkspace } from '../workspace/workspace.ts';
+import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './log.ts';
+
+/** A database that cannot be reached is tried again after this time, milliseconds. */
+const retryMs = 1000;
+/** Servers that gave a sign of life since are looked at, milliseconds. */
+const presentMs = 60_000;
+/** Of the time to stop, this is kept for closing, milliseconds. */
+const closingMs = 1000;
+
+export interface WorkerSettings {
+  config: Config;
+  /** Remarks about the configuration, for the log. */
+  warnings: string[];
+  pools: string[];
+  tags: string[];
+  /** Shards at a time. */
+  concurrency: number;
+  /** Where servers are, in place of what they say themselves; null = what they say. */
+  homeUrl: string | null;
+}
+
+export interface WorkerInput extends WorkerSettings {
+  version: string;
+  /** The program that scan processes run. */
+  entryFile: string;
+}
+
+/**
+ * Runs a worker of shards until it is told to stop. Gives back what runs then, within `server.shutdown_timeout`.
+ *
+ * @throws PortolanError `configuration` without a PostgreSQL queue, or next to a server of another major version
+ */
+export async function runWorker(input: WorkerInput, signal: AbortSignal): Promise<void> {
+  const { config } = input;
+  const url = queueUrl(config);
+  const temporary = config.workspace.enabled ? null : await mkdtemp(join(tmpdir(), 'portolan-worker-'));
+  const workspace = await openWorkspace(temporary ?? config.workspace.dir);
+  const output = openLogOutput(config.logging, workspace.dir);
+  const log = createServerLog(config.logging, output);
+  try {
+    for (const warning of input.warnings) log.warn(warning);
+    const reached = await untilReached(url, log, signal);
+    if (reached === null) return;
+    const { store, dispatcher } = reached;
+    const wakeUps = new WakeUps(url);
+    try {
+      const line = new ShardLine(store, dispatcher, { leaseMs: config.workers.lease, wakeUps });
+      await demandSameServers(store, line, input.version);
+      const worker = new ShardWorker({
+        ...input,
+        store,
+        line,
+        workspaceDir: workspace.dir,
+        idPrefix: '',
+        env: { ...process.env, ...logEnvironment(config.logging) },
+        listeners: [],
+        ownHome: () => null,
+        onLogLine: output.lineTaker(),
+        log,
+      });
+      await worker.start();
+      const { pools, tags, concurrency, version } = input;
+      log.info(
+        { worker: worker.id, queue: shownUrl(url), pools, tags, concurrency, version },
+        'worker started',
+      );
+      await aborted(signal);
+      log.info('shutting down');
+      await worker.stop(Math.max(closingMs, config.server.shutdown_timeout - closingMs));
+    } finally {
+      await wakeUps.close();
+      await dispatcher.close();
+      await store.close();
+    }
+    log.info('stopped');
+  } finally {
+    await output.close();
+    if (temporary !== null) await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** @throws PortolanError `configuration` */
+function queueUrl({ queue }: Config): string {
+  if (queue.url !== null && isPostgresUrl(queue.url)) return queue.url;
+  throw new PortolanError(
+    'configuration',
+    'a worker takes its work from a PostgreSQL database: set queue.url (SERVICE_QUEUE__URL) or --queue, ' +
+      'such as postgres://portolan@db.example.net/portolan',
+  );
+}
+
+/** Says once that the database is away, and tries on. @returns null when the signal came first */
+async function untilReached(
+  url: string,
+  log: ServerLog,
+  signal: AbortSignal,
+): Promise<{ store: Store; dispatcher: Dispatcher } | null> {
+  for (let tries = 1; !signal.aborted; tries++) {
+    try {
+      return await reach(url, log);
+    } catch (err) {
+      if (!(err instanceof PortolanError && err.code === 'unavailable')) throw err;
+      if (tries === 1) log.warn(logReason(err), 'the queue cannot be reached; it is tried again');
+      await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+  return null;
+}
+
+async function reach(url: string, log: ServerLog): Promise<{ store: Store; dispatcher: Dispatcher }> {
+  const store = await openStore(url);
+  try {
+    const dispatcher = await Dispatcher.start(url, (err) =>
+      log.warn({ err }, 'the queue could not be looked after; it is tried again'),
+    );
+    return { store, dispatcher };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function demandSameServers(store: Store, line: ShardLine, version: string): Promise<void> {
+  const servers = await store.hosts.servers((await line.now()) - presentMs);
+  for (const server of servers) demandSameMajor(server, version);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

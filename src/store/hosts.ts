@@ -1,0 +1,82 @@
+import type { Kysely } from 'kysely';
+import type { ServerTableRow, Tables, WorkerTableRow } from './tables.ts';
+
+/** A worker as others see it. */
+export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {
+  pools: string[];
+  tags: string[];
+}
+
+/** The servers and workers that share the store, each with its last sign of life. */
+export class HostTable {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async seeServer(server: ServerTableRow): Promise<void> {
+    const { server_id: _id, ...rest } = server;
+    await this.#db
+      .insertInto('servers')
+      .values(server)
+      .onConflict((conflict) => conflict.column('server_id').doUpdateSet(rest))
+      .execute();
+  }
+
+  async server(serverId: string): Promise<ServerTableRow | null> {
+    const row = await this.#db
+      .selectFrom('servers')
+      .selectAll()
+      .where('server_id', '=', serverId)
+      .executeTakeFirst();
+    return row ? { ...row, last_seen: Number(row.last_seen) } : null;
+  }
+
+  /** @param since epoch milliseconds; servers that were seen then or later */
+  async servers(since: number): Promise<ServerTableRow[]> {
+    const rows = await this.#db
+      .selectFrom('servers')
+      .selectAll()
+      .where('last_seen', '>=', since)
+      .orderBy('server_id')
+      .execute();
+    return rows.map((row) => ({ ...row, last_seen: Number(row.last_seen) }));
+  }
+
+  async seeWorker(worker: WorkerRecord): Promise<void> {
+    const row = { ...worker, pools: JSON.stringify(worker.pools), tags: JSON.stringify(worker.tags) };
+    const { worker_id: _id, ...rest } = row;
+    await this.#db
+      .insertInto('workers')
+      .values(row)
+      .onConflict((conflict) => conflict.column('worker_id').doUpdateSet(rest))
+      .execute();
+  }
+
+  /** @param since epoch milliseconds; workers that were seen then or later */
+  async workers(since: number): Promise<WorkerRecord[]> {
+    const rows = await this.#db
+      .selectFrom('workers')
+      .selectAll()
+      .where('last_seen', '>=', since)
+      .orderBy('worker_id')
+      .execute();
+    return rows.map((row) => ({
+      ...row,
+      last_seen: Number(row.last_seen),
+      pools: JSON.parse(row.pools) as string[],
+      tags: JSON.parse(row.tags) as string[],
+    }));
+  }
+
+  async forgetWorker(workerId: string): Promise<void> {
+    await this.#db.deleteFrom('workers').where('worker_id', '=', workerId).execute();
+  }
+
+  /** Forgets who has not been seen since a time, epoch milliseconds. */
+  async forgetBefore(time: number): Promise<void> {
+    await this.#db.deleteFrom('workers').where('last_seen', '<', time).execute();
+    await this.#db.deleteFrom('servers').where('last_seen', '<', time).execute();
+  }
+}

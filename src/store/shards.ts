@@ -1,0 +1,343 @@
+import type { ExpressionBuilder, Kysely } from 'kysely';
+import type { ShardCommand, ShardSpec } from '../domain/shard.ts';
+import type { ShardTableRow, Tables } from './tables.ts';
+
+/** A claimed shard. `attempt` proves the claim: writes with an older one are refused. */
+export interface ShardClaim {
+  scanId: string;
+  shard: number;
+  of: number;
+  attempt: number;
+  pool: string;
+  spec: ShardSpec;
+  /** Rows that the home of the scan has of earlier attempts. */
+  rows: number;
+  command: ShardCommand;
+}
+
+/** What proves that a worker still has a shard. */
+export type HeldShard = Pick<ShardClaim, 'scanId' | 'shard' | 'attempt'>;
+
+/** What a worker tells with each sign of life. */
+export interface ShardBeat {
+  /** Epoch milliseconds. */
+  leaseUntil: number;
+  /** JSON text of its newest report; undefined when nothing is new. */
+  live?: string | undefined;
+  obeyed: ShardCommand;
+  /** Packets per second that it keeps to. */
+  rateKept: number;
+}
+
+/** What the home of the scan wants; it answers a sign of life. */
+export interface ShardOrders {
+  command: ShardCommand;
+  rate: number;
+  /** JSON text of changed scope rules. */
+  rules: string | null;
+}
+
+/** A shard as the home of its scan sees it. */
+export type ShardState = Pick<
+  ShardTableRow,
+  | 'shard'
+  | 'state'
+  | 'attempt'
+  | 'lease_until'
+  | 'worker'
+  | 'rows'
+  | 'command'
+  | 'obeyed'
+  | 'rate'
+  | 'rate_kept'
+  | 'live'
+  | 'outcome'
+>;
+
+/** A shard whose worker is gone. */
+export interface LapsedShard {
+  scanId: string;
+  shard: number;
+  pool: string;
+  /** Tries were used up: nobody gets it again. */
+  failed: boolean;
+}
+
+/** The parts of scans that workers on many hosts take. One statement per operation, so each is atomic. */
+export class ShardTable {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  /** Stores all shards of a scan. `store` is that of a transaction, where they are also announced. */
+  async insert(scanId: string, pool: string, specs: readonly ShardSpec[]): Promise<void> {
+    const rows = specs.map((spec, shard) => ({
+      scan_id: scanId,
+      shard,
+      of: specs.length,
+      pool,
+      state: 'waiting' as const,
+      attempt: 0,
+      lapses: 0,
+      lease_until: null,
+      worker: null,
+      key_digest: null,
+      spec: JSON.stringify(spec),
+      rows: 0,
+      command: 'run' as const,
+      obeyed: null,
+      rate: 0,
+      rate_kept: null,
+      rules: null,
+      live: null,
+      outcome: null,
+      finished_at: null,
+    }));
+    // A statement has room for 65,535 parameters.
+    for (let at = 0; at < rows.length; at += rowsAtOnce)
+      await this.#db
+        .insertInto('shards')
+        .values(rows.slice(at, at + rowsAtOnce))
+        .execute();
+  }
+
+  /**
+   * Takes a shard that waits or whose lease has lapsed; null when somebody else has it or it is over.
+   * @param keyDigest SHA-256 of what the worker will prove itself with, hex
+   */
+  async claim(
+    { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
+    worker: { id: string; keyDigest: string },
+    now: number,
+    leaseUntil: number,
+  ): Promise<ShardClaim | null> {
+    const row = await this.#db
+      .updateTable('shards')
+      .set((e) => ({
+        state: 'running',
+        attempt: e('attempt', '+', 1),
+        worker: worker.id,
+        key_digest: worker.keyDigest,
+        lease_until: leaseUntil,
+        obeyed: null,
+        rate: 0,
+        rate_kept: null,
+      }))
+      .where('scan_id', '=', scanId)
+      .where('shard', '=', shard)
+      .where('command', '!=', 'cancel')
+      .where((e) =>
+        e.or([e('state', '=', 'waiting'), e.and([e('state', '=', 'running'), e('lease_until', '<', now)])]),
+      )
+      .returning(['of', 'attempt', 'pool', 'spec', 'rows', 'command'])
+      .executeTakeFirst();
+    if (!row) return null;
+    const { spec, ...rest } = row;
+    return { scanId, shard, ...rest, rows: Number(row.rows), spec: JSON.parse(spec) as ShardSpec };
+  }
+
+  /** Prolongs the lease and tells how the work stands. Null: the shard is somebody else's or over. */
+  async beat(
+    held: HeldShard,
+    { leaseUntil, live, obeyed, rateKept }: ShardBeat,
+  ): Promise<ShardOrders | null> {
+    const row = await this.#held(held)
+      .set({
+        lease_until: leaseUntil,
+        obeyed,
+        rate_kept: rateKept,
+        ...(live !== undefined && { live }),
+      })
+      .returning(['command', 'rate', 'rules'])
+      .executeTakeFirst();
+    return row ? { ...row, rate: Number(row.rate) } : null;
+  }
+
+  /** @returns false when the shard is somebody else's or over */
+  async finish(held: HeldShard, outcome: string, now: number): Promise<boolean> {
+    const result = await this.#held(held)
+      .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Ends the lease at once: the home of the scan sees to what follows. */
+  async abandon(held: HeldShard): Promise<boolean> {
+    const result = await this.#held(held).set({ lease_until: 0 }).executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** What workers have whose ids begin with a text. */
+  async heldBy(prefix: string): Promise<(HeldShard & { pool: string })[]> {
+    const rows = await this.#db
+      .selectFrom('shards')
+      .select(['scan_id as scanId', 'shard', 'attempt', 'pool', 'worker'])
+      .where('state', '=', 'running')
+      .execute();
+    return rows.filter(({ worker }) => worker?.startsWith(prefix));
+  }
+
+  /** Gives the shard back, for another worker to go on with it; that costs no try. */
+  async release(held: HeldShard): Promise<boolean> {
+    const result = await this.#held(held)
+      .set({ state: 'waiting', lease_until: null, worker: null, key_digest: null })
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  #held({ scanId, shard, attempt }: HeldShard) {
+    return this.#db
+      .updateTable('shards')
+      .where('scan_id', '=', scanId)
+      .where('shard', '=', shard)
+      .where('attempt', '=', attempt)
+      .where('state', '=', 'running');
+  }
+
+  /** Who may send rows of a shard, and how many there are. */
+  async holder(
+    scanId: string,
+    shard: number,
+  ): Promise<Pick<ShardTableRow, 'attempt' | 'state' | 'key_digest' | 'rows'> | null> {
+    const row = await this.#db
+      .selectFrom('shards')
+      .select(['attempt', 'state', 'key_digest', 'rows'])
+      .where('scan_id', '=', scanId)
+      .where('shard', '=', shard)
+      .executeTakeFirst();
+    return row ? { ...row, rows: Number(row.rows) } : null;
+  }
+
+  /** The home of the scan has so many rows now. @returns false when the sender has lost the shard */
+  async setRows(held: HeldShard, rows: number): Promise<boolean> {
+    const result = await this.#held(held).set({ rows }).executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** In their order. @param without shards that are known to be over: nothing of them changes any more */
+  async ofScan(scanId: string, without: readonly number[] = []): Promise<ShardState[]> {
+    const rows = await this.#db
+      .selectFrom('shards')
+      .select([
+        'shard',
+        'state',
+        'attempt',
+        'lease_until',
+        'worker',
+        'rows',
+        'command',
+        'obeyed',
+        'rate',
+        'rate_kept',
+        'live',
+        'outcome',
+      ])
+      .where('scan_id', '=', scanId)
+      .$if(without.length > 0, (query) => query.where('shard', 'not in', without))
+      .orderBy('shard')
+      .execute();
+    return rows.map((row) => ({ ...row, rows: Number(row.rows), rate: Number(row.rate) }));
+  }
+
+  async spec(scanId: string, shard: number): Promise<ShardSpec | null> {
+    const row = await this.#db
+      .selectFrom('shards')
+      .select('spec')
+      .where('scan_id', '=', scanId)
+      .where('shard', '=', shard)
+      .executeTakeFirst();
+    return row ? (JSON.parse(row.spec) as ShardSpec) : null;
+  }
+
+  /** Addresses of the names that were resolved for a scan. */
+  async names(scanId: string): Promise<Record<string, string[]>> {
+    const rows = await this.#db.selectFrom('shards').select('spec').where('scan_id', '=', scanId).execute();
+    const addresses = new Map<string, string[]>();
+    for (const { spec } of rows) {
+      for (const [ip, names] of Object.entries((JSON.parse(spec) as ShardSpec).hostnames))
+        for (const name of names) addresses.set(name, [...(addresses.get(name) ?? []), ip]);
+    }
+    return Object.fromEntries(addresses);
+  }
+
+  /** Tells all shards of a scan that are not over what is wanted. */
+  async command(scanId: string, command: ShardCommand): Promise<void> {
+    await this.#open(scanId).set({ command }).execute();
+  }
+
+  async setRules(scanId: string, rules: string): Promise<void> {
+    await this.#open(scanId).set({ rules }).execute();
+  }
+
+  async grant(scanId: string, shard: number, rate: number): Promise<void> {
+    await this.#open(scanId).where('shard', '=', shard).set({ rate }).execute();
+  }
+
+  #open(scanId: string) {
+    return this.#db
+      .updateTable('shards')
+      .where('scan_id', '=', scanId)
+      .where('state', 'in', ['waiting', 'running']);
+  }
+
+  /**
+   * Puts shards whose worker gave no sign of life back into the line, or ends them when their tries are used up; a
+   * canceled one is over.
+   */
+  async lapse(scanId: string, now: number, maxAttempts: number): Promise<LapsedShard[]> {
+    const finished_at = new Date(now).toISOString();
+    const isOver = (e: ExpressionBuilder<Tables, 'shards'>) =>
+      e.or([e('lapses', '>=', maxAttempts - 1), e('command', '=', 'cancel')]);
+    const rows = await this.#db
+      .updateTable('shards')
+      .set((e) => ({
+        state: e
+          .case()
+          .when(isOver(e))
+          .then('failed' as const)
+          .else('waiting' as const)
+          .end(),
+        finished_at: e.case().when(isOver(e)).then(finished_at).else(null).end(),
+        lapses: e('lapses', '+', 1),
+        lease_until: null,
+        worker: null,
+        key_digest: null,
+      }))
+      .where('scan_id', '=', scanId)
+      .where('state', '=', 'running')
+      .where('lease_until', '<', now)
+      .returning(['shard', 'pool', 'state'])
+      .execute();
+    return rows.map(({ shard, pool, state }) => ({ scanId, shard, pool, failed: state === 'failed' }));
+  }
+
+  /** Shards of a scan that nobody has begun end as canceled ones do. */
+  async endWaiting(scanId: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('shards')
+      .set({ state: 'failed', finished_at: new Date(now).toISOString() })
+      .where('scan_id', '=', scanId)
+      .where('state', '=', 'waiting')
+      .execute();
+  }
+
+  /** Scans that are over and have shards. */
+  async endedScans(): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('shards')
+      .innerJoin('scans', 'scans.scan_id', 'shards.scan_id')
+      .select('shards.scan_id')
+      .distinct()
+      .where('scans.status', 'in', ['completed', 'failed'])
+      .execute();
+    return rows.map(({ scan_id }) => scan_id);
+  }
+
+  async deleteOf(scanId: string): Promise<void> {
+    await this.#db.deleteFrom('shards').where('scan_id', '=', scanId).execute();
+  }
+}
+
+const rowsAtOnce = 500;

@@ -1,0 +1,19 @@
+import { PortolanError } from '../domain/errors.ts';
+import type { ServerTableRow } from '../store/tables.ts';
+
+/**
+ * Records and checkpoints go from one to the other, and their form may change with the major version.
+ * @throws PortolanError `configuration`
+ */
+export function demandSameMajor(server: Pick<ServerTableRow, 'url' | 'version'>, version: string): void {
+  if (majorOf(server.version) === majorOf(version)) return;
+  throw new PortolanError(
+    'configuration',
+    `the server at ${server.url} is portolan ${server.version} and this worker is ${version}: ` +
+      'install the same major version on both',
+  );
+}
+
+function majorOf(version: string): string {
+  return version.split('.')[0] ?? '';
+}

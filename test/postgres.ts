@@ -1,0 +1,168 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
+import { appendFile, chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+const run = promisify(execFile);
+
+/** A database server of a test's own, on a loopback port, its data in a temporary folder. */
+export interface TestPostgres {
+  port: number;
+  /** Makes an empty database. @returns its URL */
+  database(): Promise<string>;
+  /** Ends the server as an operator does (fast shutdown). */
+  stop(): Promise<void>;
+  /** Starts it again with the same data, on the same port. */
+  start(): Promise<void>;
+  /** Ends it and removes its data. */
+  remove(): Promise<void>;
+}
+
+/** Folder of the newest installed server (Debian's package `postgresql`), or null. */
+function serverFolder(): string | null {
+  const root = '/usr/lib/postgresql';
+  if (!existsSync(root)) return null;
+  const versions = readdirSync(root).sort((a, b) => Number(b) - Number(a));
+  return (
+    versions.map((version) => join(root, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb'))) ??
+    null
+  );
+}
+
+/** Why the tests with a real database cannot run here; null when they can. With CI=true they must. */
+export function postgresObstacle(): string | null {
+  if (serverFolder() !== null) return null;
+  const reason = 'needs PostgreSQL: npm run setup:test';
+  if (process.env['CI'] === 'true') throw new Error(reason);
+  return reason;
+}
+
+/** A server that is not on loopback but in a network namespace. */
+export interface PostgresPlace {
+  /** What its command line begins with, as `ip netns exec NAME`. */
+  prefix: string[];
+  address: string;
+  /** Whoever comes from there is let in, CIDR. */
+  trusted: string;
+  /** Runs a statement from where the server can be reached. */
+  query(url: string, text: string): Promise<unknown>;
+}
+
+/** Starts a server. It refuses to run as root, which it then runs without, as the user that the package made. */
+export async function startPostgres(
+  settings: Record<string, string> = {},
+  place?: PostgresPlace,
+): Promise<TestPostgres> {
+  const bin = serverFolder();
+  if (bin === null) throw new Error('PostgreSQL is not installed');
+  const folder = await mkdtemp(join(tmpdir(), 'portolan-postgres-'));
+  const user = process.getuid?.() === 0 ? await idsOf('postgres') : null;
+  if (user) await chown(folder, user.uid, user.gid);
+  chmodSync(folder, 0o700);
+  const data = join(folder, 'data');
+  const port = await freePort();
+  await run(join(bin, 'initdb'), ['-D', data, '-U', 'portolan', '-A', 'trust', '--no-sync', '-E', 'UTF8'], {
+    cwd: folder,
+    ...user,
+  });
+  const { address = '127.0.0.1', prefix = [], trusted, query = queryHere } = place ?? {};
+  if (trusted) await appendFile(join(data, 'pg_hba.conf'), `host all all ${trusted} trust\n`);
+  const options = {
+    listen_addresses: address,
+    port: String(port),
+    unix_socket_directories: folder,
+    ...settings,
+  };
+  const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let server: ChildProcess | null = null;
+  let databases = 0;
+  const urlOf = (name: string) => `postgres://portolan@${address}:${port}/${name}`;
+
+  const start = async () => {
+    const [command = '', ...args] = [
+      ...prefix,
+      ...asUser(prefix, user),
+      join(bin, 'postgres'),
+      '-D',
+      data,
+      ...flags,
+    ];
+    const child = spawn(command, args, {
+      cwd: folder,
+      stdio: 'ignore',
+      ...(prefix.length === 0 ? user : {}),
+    });
+    server = child;
+    for (const until = Date.now() + 20_000; ; await sleep(50)) {
+      if (await answers(query, urlOf('postgres'))) return;
+      if (child.exitCode !== null || Date.now() > until) throw new Error('PostgreSQL did not start');
+    }
+  };
+  const stop = async () => {
+    const child = server;
+    server = null;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill('SIGINT');
+    await gone;
+  };
+  await start();
+  return {
+    port,
+    start,
+    stop,
+    async database() {
+      const name = `test_${++databases}`;
+      await query(urlOf('postgres'), `create database ${name}`);
+      return urlOf(name);
+    },
+    async remove() {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function idsOf(user: string): Promise<{ uid: number; gid: number }> {
+  const line = (await readFile('/etc/passwd', 'utf8'))
+    .split('\n')
+    .find((text) => text.startsWith(`${user}:`));
+  const [, , uid, gid] = (line ?? '').split(':');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A namespace can only be entered by root, who then becomes another user. */
+function asUser(prefix: string[], user: { uid: number; gid: number } | null): string[] {
+  if (prefix.length === 0 || !user) return [];
+  return ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+}
+
+async function queryHere(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+async function answers(query: PostgresPlace['query'], url: string): Promise<boolean> {
+  return await query(url, 'select 1').then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,114 @@
+import { createServer, type Server } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
+import { type ScanDetail, ServerProcess } from '../program.ts';
+
+type Row = Record<string, unknown> & { type: string };
+
+const hello = 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n';
+const network = '127.77.0.0/24';
+/** Takes connections on every port that is asked for. */
+const liar = '127.77.0.77';
+
+describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
+  let postgres: TestPostgres;
+  const listeners: Server[] = [];
+  const listen = async (address: string, port: number, greeting: string) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.end(greeting);
+    });
+    await new Promise<void>((resolve) => server.listen(port, address, resolve));
+    listeners.push(server);
+  };
+
+  beforeAll(async () => {
+    postgres = await startPostgres({ fsync: 'off' });
+    await listen('127.77.0.5', 2222, hello);
+    await listen('127.77.0.130', 2222, hello);
+    await listen('127.77.0.209', 2223, '220 mail.example.net ESMTP Postfix\r\n');
+    for (let port = 2222; port < 2242; port++) await listen(liar, port, '');
+    await listen('127.77.0.240', 2222, '');
+  });
+
+  afterAll(async () => {
+    for (const server of listeners) server.close();
+    await postgres?.remove();
+  });
+
+  const serverOn = async (url: string | null, env: NodeJS.ProcessEnv = {}) => {
+    const server = new ServerProcess({
+      env: {
+        ...(url && { SERVICE_QUEUE__URL: url, SERVICE_WORKERS__SHARD_SIZE: '100' }),
+        SERVICE_SERVER__WORKERS: '3',
+        ...env,
+      },
+    });
+    await server.start();
+    return server;
+  };
+
+  const rowsOf = async (server: ServerProcess, scanId: string): Promise<Row[]> => {
+    const { body } = await server.request(`/api/v1/scans/${scanId}/results?format=jsonl`);
+    return String(body)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Row);
+  };
+
+  it('finds what a scan without shards finds, each thing once', { timeout: 90_000 }, async () => {
+    const submission = {
+      targets: [network, 'localhost'],
+      exclude: ['127.77.0.7'],
+      ports: '2222-2241',
+      rate: 4000,
+      vuln: true,
+      profile: 'standard',
+    };
+    const run = async (url: string | null) => {
+      const server = await serverOn(url);
+      try {
+        const scanId = await server.submit(submission);
+        const detail = await server.waitForEnd(scanId, 60_000);
+        const packets = /^service_packets_sent_total (\d+)/m.exec(
+          String((await server.request('/metrics')).body),
+        );
+        return { detail, rows: await rowsOf(server, scanId), packets: Number(packets?.[1]) };
+      } finally {
+        await server.dispose();
+      }
+    };
+    const whole = await run(null);
+    const sharded = await run(await postgres.database());
+    expect(whole.detail.status).toBe('completed');
+    expect(sharded.detail.status, JSON.stringify(sharded.detail)).toBe('completed');
+    expect(sharded.detail.results).toEqual(whole.detail.results);
+    const [before, now] = [whole, sharded].map(({ rows }) => rows.map(bareRow).sort());
+    expect(now?.filter((row) => !before?.includes(row))).toEqual(
+      before?.filter((row) => !now?.includes(row)),
+    );
+    expect(now).toHaveLength(before?.length ?? 0);
+    expect(sharded.detail.stages.map(bareStage)).toEqual(whole.detail.stages.map(bareStage));
+    // Every address and port at least, whoever sent it.
+    expect(whole.packets).toBeGreaterThan(1000);
+    expect(sharded.packets).toBeGreaterThan(1000);
+    expect(sharded.detail.warnings).toEqual(whole.detail.warnings);
+    expect(sharded.detail.progress).toMatchObject({ shards: { total: 3, done: 3, running: 0 } });
+  });
+});
+
+const momentary = new Set(['timestamp', 'latency_ms', 'scan_id', 'duration_seconds', 'method']);
+
+/** What does not depend on the moment, its fields in one order. */
+function bareRow(row: Row): string {
+  return JSON.stringify(row, (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const fields = Object.entries(value).filter(([name]) => !momentary.has(name));
+    return Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+function bareStage(stage: ScanDetail['stages'][number]) {
+  const { instance_id, status, coverage } = stage as Record<string, unknown>;
+  return { instance_id, status, coverage };
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf, loopbackOnly, root } from '../program.ts';
+
+/** A worker of this program in a process of its own. */
+export class WorkerProcess {
+  readonly workspace = mkdtempSync(join(tmpdir(), 'portolan-worker-'));
+  readonly #args: string[];
+  readonly #env: NodeJS.ProcessEnv;
+  #child: ChildProcess | null = null;
+  #log = '';
+
+  constructor(args: string[], env: NodeJS.ProcessEnv = {}) {
+    this.#args = args;
+    this.#env = env;
+  }
+
+  /** What it wrote to its standard error. */
+  get log(): string {
+    return this.#log;
+  }
+
+  get pid(): number {
+    if (!this.#child?.pid) throw new Error('the worker is not running');
+    return this.#child.pid;
+  }
+
+  /** Processes that run its shards. */
+  shards(): number[] {
+    return childrenOf(this.pid);
+  }
+
+  /** Resolves when it is ready to take shards. */
+  async start(): Promise<this> {
+    const program = [join(root, 'bin/portolan'), 'worker', 'start', '--workspace-dir', this.workspace];
+    const child = spawn(process.execPath, [...program, ...this.#args], {
+      env: { ...process.env, ...loopbackOnly, XDG_CONFIG_HOME: this.workspace, ...this.#env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.#log = (this.#log + chunk.toString()).slice(-64 * 1024);
+    });
+    this.#child = child;
+    for (let tries = 0; tries < 400 && !this.#log.includes('worker started'); tries++) {
+      if (child.exitCode !== null) throw new Error(`the worker ended with ${child.exitCode}:\n${this.#log}`);
+      await sleep(50);
+    }
+    return this;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    process.kill(this.pid, signal);
+  }
+
+  /** Ends it and waits for its end. @returns its exit code */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+    child.kill(signal);
+    return await ended;
+  }
+
+  async dispose(): Promise<void> {
+    if (this.#child?.exitCode === null && this.#child.signalCode === null) this.signal('SIGCONT');
+    await this.stop('SIGKILL');
+    rmSync(this.workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
