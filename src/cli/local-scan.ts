@@ -196,8 +196,8 @@ async function decide(
 }
 
 /** The name of the profile when the order needs no other graph, or null. */
-function onlyProfile({ dag, flags }: ScanOrder, { scanner }: Config): string | null {
-  return dag === undefined && flags.compareWith === undefined
+function onlyProfile({ dag, flags, submission }: ScanOrder, { scanner }: Config): string | null {
+  return (dag ?? submission.dag) === undefined && flags.compareWith === undefined
     ? (flags.profile ?? scanner.default_profile)
     : null;
 }

@@ -14,8 +14,8 @@ writeFileSync(
 
 describe('wrong use', () => {
   it('tells a command that is not in this build from a misspelling', async () => {
-    const { code, stderr } = await home.run(['worker', 'start']);
-    expect([code, stderr]).toEqual([2, 'portolan: the command worker is not in this build\n']);
+    const { code, stderr } = await home.run(['plugin', 'list']);
+    expect([code, stderr]).toEqual([2, 'portolan: the command plugin is not in this build\n']);
   });
 
   it.each([

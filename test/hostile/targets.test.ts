@@ -201,8 +201,10 @@ describe('one scan over hostile services', () => {
     expect(of('negativeChunk').service?.name).toBe('http');
     expect(of('bomb').service?.name).toBe('http');
     expect(of('maze').attributes['http']).toMatchObject({ status: 302, location: '/again' });
-    // Where it leads is not followed; a server without a name is asked for a page that is not there.
-    expect(mazePages).toEqual(['/', '/portolan-no-such-page']);
+    // A maze is entered twice at the most; a server without a name is asked for an icon and for a page that is not there.
+    expect(mazePages.filter((page) => page === '/again').length).toBeLessThanOrEqual(2);
+    expect(new Set(mazePages)).toEqual(new Set(['/', '/again', '/favicon.ico', '/portolan-no-such-page']));
+    expect(mazePages.length).toBeLessThanOrEqual(6);
     for (const name of ['tlsGarbage', 'tlsAlert'] as const)
       expect(of(name)).toMatchObject({ state: 'open', tls: null });
     expect(of('reset')).toMatchObject({ state: 'open', banner: '220 twenty bytes of x', partial: true });
