@@ -35,6 +35,9 @@ interface Report {
   numPassedTests: number;
   testResults: {
     name: string;
+    /** Epoch milliseconds. */
+    startTime: number;
+    endTime: number;
     status: string;
     message: string;
     assertionResults: { status: string; fullName: string; failureMessages: string[] | null }[];
@@ -52,6 +55,8 @@ const labPrefix = `pltlab-${process.pid}`;
 const interruptGraceMs = 5000;
 /** Longest output of a failed step that is shown, in lines from its end. */
 const shownLines = { check: 40, tests: 150 };
+/** Test files that are named as the slowest ones. */
+const shownFiles = 12;
 
 const checks: Step[] = [
   { name: 'node', run: checkNode },
@@ -59,7 +64,7 @@ const checks: Step[] = [
   { name: 'oxlint', run: () => check('oxlint', [], 60) },
   { name: 'biome', run: () => check('biome', ['check', '.'], 60) },
   { name: 'knip', run: () => check('knip', [], 120) },
-  { name: 'tests', run: () => vitest(['run'], 940) },
+  { name: 'tests', run: () => vitest(['run'], 980) },
 ];
 const lab: Step = { name: 'lab', run: runLab };
 
@@ -175,7 +180,20 @@ function countTests(report: Report): Outcome {
       outcome.notes.push(...unrun.map((test) => `skipped: ${name}: ${test.fullName}`));
     }
   }
+  outcome.notes.push(slowest(report));
   return outcome;
+}
+
+/** Where the time goes: the files that took longest, several of which run at a time. */
+function slowest({ testResults }: Report): string {
+  const files = testResults
+    .map(({ name, startTime, endTime }) => ({
+      name: relative(root, name),
+      seconds: (endTime - startTime) / 1000,
+    }))
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, shownFiles);
+  return `slowest: ${files.map(({ name, seconds }) => `${name} ${seconds.toFixed(0)} s`).join(', ')}`;
 }
 
 /** The first line of what a test said when it failed. */

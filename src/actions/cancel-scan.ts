@@ -47,7 +47,7 @@ async function endWaiting(context: CancelContext, scanId: string): Promise<void>
 
 /** A scan that a command line runs by itself hears nothing from here. @throws PortolanError `conflict` */
 export async function refuseForeign(store: Store, scanId: string): Promise<void> {
-  const pid = liveCommandLine(await store.scans.executor(scanId));
+  const pid = liveCommandLine(await store.scans.executor(scanId), store.executor);
   if (pid === null) return;
   throw new PortolanError('conflict', `A command line (process ${pid}) runs this scan; stop it there.`, {
     pid,

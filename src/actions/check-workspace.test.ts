@@ -208,6 +208,13 @@ describe('store and folders', () => {
     expect(await check()).toMatchObject(nothing);
   });
 
+  it('lets a scan be whose folder is gone but that the result store has', async () => {
+    const folder = await keepScan(place, 1, 3);
+    await folder.remove();
+    await place.store.scans.setStored(keptId(1), '2026-01-02T00:00:00.000Z');
+    expect(await check()).toMatchObject({ problems: [], scans: 1 });
+  });
+
   it('takes a scan off the list whose folder is gone', async () => {
     const folder = await keepScan(place, 1, 1);
     await rename(folder.path, join(dir, 'elsewhere'));

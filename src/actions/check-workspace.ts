@@ -114,17 +114,25 @@ async function* checkListed(context: CheckContext, scan: DatedScan): AsyncGenera
   const path = relative(workspace.dir, folder.path);
   try {
     if (await folder.exists()) yield* checkScan(store, folder, scan, path);
-    else if (await store.scans.get(scan.scan_id)) yield missingFolder(store, scan, path);
+    else if (await store.scans.get(scan.scan_id)) yield* missingFolder(store, scan, path);
   } catch (error) {
     yield { path, problem: `cannot be read (${reasonOf(error)})`, remedy: 'look at the rights and the disk' };
   }
 }
 
-function missingFolder(store: Store, { scan_id, status }: DatedScan, path: string): Finding {
+async function* missingFolder(
+  store: Store,
+  { scan_id, status }: DatedScan,
+  path: string,
+): AsyncGenerator<Finding> {
+  // It is read from the result store.
+  if ((await store.scans.storedAt(scan_id)) !== null) return;
   const problem = 'is listed, but its folder is gone with all results';
-  if (!isFinal(status))
-    return { path, problem, remedy: `delete it: portolan workspace delete ${scan_id} --force` };
-  return {
+  if (!isFinal(status)) {
+    yield { path, problem, remedy: `delete it: portolan workspace delete ${scan_id} --force` };
+    return;
+  }
+  yield {
     path,
     problem,
     remedy: 'bring the folder back from a backup; --fix takes the scan off the list',

@@ -9,6 +9,7 @@ import type { DatedScan } from '../store/scans.ts';
 import { syncFolder } from '../workspace/atomic-file.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { ResultRemover } from './delete-scan.ts';
 
 /** What a person asks for; a scan goes when it fails every criterion that is given. */
 export interface GarbageRequest {
@@ -46,6 +47,8 @@ export interface GarbageContext {
   workspace: Workspace;
   /** The configured retention, for a request without criteria. */
   retention: Retention;
+  /** Null without a result store. */
+  results: ResultRemover | null;
 }
 
 /** One scan by its age: place 0 is the newest of its tenant. */
@@ -170,6 +173,7 @@ function timeBefore(ms: number): string {
 /** A scan that is to go, with its bytes. */
 interface Doomed {
   scan_id: string;
+  tenant: string | null;
   folder: ScanFolder;
   bytes: number;
 }
@@ -180,6 +184,8 @@ class Batch {
   readonly #report: GarbageReport;
   readonly #size: number;
   #scans: DatedScan[] = [];
+  /** The result store is away: what is in it stays, and its scans with it. */
+  #away: unknown = null;
 
   constructor(context: GarbageContext, report: GarbageReport, size: number) {
     this.#context = context;
@@ -195,7 +201,7 @@ class Batch {
   /** The files first: what fails or breaks off then is still listed, and goes the next time. */
   async dispose(): Promise<void> {
     const doomed = await this.#each(this.#scans.splice(0), (scan) => this.#measure(scan));
-    const gone = this.#report.dry_run ? doomed : await this.#forget(await this.#removeFolders(doomed));
+    const gone = this.#report.dry_run ? doomed : await this.#forget(await this.#remove(doomed));
     for (const { scan_id, bytes } of gone) {
       this.#report.deleted_scans.push(scan_id);
       this.#report.deleted_count++;
@@ -206,7 +212,28 @@ class Batch {
 
   async #measure({ scan_id, tenant }: DatedScan): Promise<Doomed> {
     const folder = this.#context.workspace.forTenant(tenant).scan(scan_id);
-    return { scan_id, folder, bytes: await folder.sizeBytes() };
+    return { scan_id, tenant, folder, bytes: await folder.sizeBytes() };
+  }
+
+  async #remove(doomed: readonly Doomed[]): Promise<Doomed[]> {
+    const { results } = this.#context;
+    if (results === null) return await this.#removeFolders(doomed);
+    const unstored = await this.#each(doomed, async (scan) => {
+      await this.#removeStored(results, scan);
+      return scan;
+    });
+    return await this.#removeFolders(unstored);
+  }
+
+  /** Where one scan had to wait for the result store, the others need not do so too. */
+  async #removeStored(results: ResultRemover, { scan_id, tenant }: Doomed): Promise<void> {
+    if (this.#away !== null) throw this.#away;
+    try {
+      await results.remove({ scanId: scan_id, tenant });
+    } catch (error) {
+      if (error instanceof PortolanError && error.code === 'unavailable') this.#away = error;
+      throw error;
+    }
   }
 
   async #removeFolders(doomed: readonly Doomed[]): Promise<Doomed[]> {

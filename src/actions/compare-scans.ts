@@ -3,7 +3,7 @@ import { PortolanError } from '../domain/errors.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { Protocol } from '../domain/host.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../domain/result.ts';
-import { isFinal } from '../domain/scan.ts';
+import { isFinal, type Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import { mergedRows } from '../workspace/record-reader.ts';
 import { jsonText } from '../workspace/row-line.ts';
@@ -20,6 +20,8 @@ export interface CompareContext {
   workspace: Workspace;
   config: Config;
   catalogue: Catalogue;
+  /** Where the files of a scan that is over can be read, when they need not be in the workspace. */
+  folderOf?: (scan: Scan) => Promise<ScanFolder>;
 }
 
 /** What is compared of a port. */
@@ -138,7 +140,8 @@ interface Side {
   rows(): AsyncIterable<ResultRow>;
 }
 
-async function openSide({ store, workspace, config, catalogue }: CompareContext, id: string): Promise<Side> {
+async function openSide(context: CompareContext, id: string): Promise<Side> {
+  const { store, workspace, config, catalogue } = context;
   const scan = await showScan(store, id);
   const request = await store.scans.request(id);
   if (request === null) throw new PortolanError('not_found', 'There is no such scan.');
@@ -148,7 +151,8 @@ async function openSide({ store, workspace, config, catalogue }: CompareContext,
       `The scan ${id} is ${scan.status}; scans are compared when they ended.`,
     );
   }
-  const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
+  const folder =
+    (await context.folderOf?.(scan)) ?? workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
   const coverage = await Coverage.of({ scan, request, folder, config, catalogue });
   return { coverage, rows: () => rowsOf(folder) };
 }

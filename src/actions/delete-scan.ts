@@ -1,15 +1,28 @@
 import { PortolanError } from '../domain/errors.ts';
+import { isFinal } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
+import type { ScanPlace } from '../workspace/result-store/result-store.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { type CancelContext, refuseForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';
 
+/** Takes scans out of the result store. */
+export interface ResultRemover {
+  /** @throws PortolanError `unavailable` */
+  remove(place: ScanPlace): Promise<void>;
+}
+
+export interface DeleteContext extends CancelContext {
+  /** Null without a result store. */
+  results: ResultRemover | null;
+}
+
 /**
  * Stops a scan if need be and deletes it with all its files.
- * @throws PortolanError `not_found`, also for the second of two deletes
+ * @throws PortolanError `not_found`, also for the second of two deletes; `unavailable` while the result store is away
  */
 export async function deleteScan(
-  { store, workspace, queue, workers }: CancelContext,
+  { store, workspace, queue, workers, results }: DeleteContext,
   scanId: string,
 ): Promise<void> {
   const scan = await showScan(store, scanId);
@@ -18,6 +31,8 @@ export async function deleteScan(
     await queue.cancel(scanId);
     await workers.stop(scanId);
   }
+  // Only what is over is ever stored.
+  if (isFinal(scan.status)) await results?.remove({ scanId, tenant: await store.scans.tenantOf(scanId) });
   const folder = workspace.scan(scanId);
   // First out of everybody's sight: a crash here leaves a scan that is listed and can be deleted again.
   const retired = await folder.retire();

@@ -1,6 +1,8 @@
 import type { Config } from '../config/schema.ts';
+import { commandLineOf, serverOf } from '../domain/executor.ts';
 import type { FailureCode, Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
+import { isAlive } from '../workspace/process-identity.ts';
 import { mergedRows } from '../workspace/record-reader.ts';
 import { openRecord } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
@@ -82,28 +84,19 @@ function progressAtEnd({ progress }: Scan): Scan['progress'] {
   return { ...progress, phase: 'done', rate: 0, eta_seconds: null, paused: false };
 }
 
-/** Process number of the command line that runs a scan by itself; null when it is gone or the server runs the scan. */
-export function liveCommandLine(executor: string | null): number | null {
-  const pid = commandLineOf(executor);
-  return pid !== null && isAlive(pid) ? pid : null;
+/**
+ * Process number of the command line that runs a scan by itself; null when it is gone or the server runs the scan. One
+ * that works in the workspace of another server is taken to be alive.
+ *
+ * @param own what a store says of its own scans, see `Store.executor`
+ */
+export function liveCommandLine(executor: string | null, own: string): number | null {
+  const pid = commandLineOf(executor ?? '');
+  return pid !== null && !isDeadCommandLine(executor, own) ? pid : null;
 }
 
-/** Whether a command line ran the scan and is gone. */
-export function isDeadCommandLine(executor: string | null): boolean {
-  const pid = commandLineOf(executor);
-  return pid !== null && !isAlive(pid);
-}
-
-function commandLineOf(executor: string | null): number | null {
-  const text = /^cli:(\d+)$/.exec(executor ?? '')?.[1];
-  return text === undefined ? null : Number(text);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+/** Whether a command line in the same workspace ran the scan and is gone. */
+export function isDeadCommandLine(executor: string | null, own: string): boolean {
+  const pid = commandLineOf(executor ?? '');
+  return pid !== null && serverOf(executor ?? '') === serverOf(own) && !isAlive(pid);
 }

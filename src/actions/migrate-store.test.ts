@@ -86,7 +86,7 @@ async function rowsOf(store: Store): Promise<Record<string, TableRow[]>> {
 }
 
 function withoutHomes(rows: Record<string, TableRow[]>): Record<string, TableRow[]> {
-  const plain = (name: unknown) => String(name).replace(/^server:.*/, 'server');
+  const plain = (name: unknown) => String(name).replace(/^(server|cli:\d+):.*/, '$1');
   const changed = (table: string, change: (row: TableRow) => TableRow) => ({
     [table]: (rows[table] ?? []).map(change),
   });

@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { PortolanError } from '../domain/errors.ts';
+import { commandLineExecutor, commandLineOf, serverExecutor, serverOf } from '../domain/executor.ts';
 import { Dispatcher } from '../queue/dispatcher.ts';
 import { announceScans, openScanLine } from '../queue/pg-boss.ts';
 import { openStore, type Store } from '../store/open.ts';
@@ -224,10 +225,12 @@ class JobPlaces {
     return { ...row, home: null };
   }
 
-  /** A command line that ran a scan by itself stays what it was. */
+  /** A command line that ran a scan by itself stays one, in the same workspace. */
   #executor(of: TableRow[string] | undefined): TableRow[string] {
-    if (of !== 'server' && of !== `server:${this.#home}`) return of ?? null;
-    return this.#isToPostgres ? `server:${this.#home}` : 'server';
+    if (typeof of !== 'string' || ![null, this.#home].includes(serverOf(of))) return of ?? null;
+    const home = this.#isToPostgres ? this.#home : null;
+    const pid = commandLineOf(of);
+    return pid === null ? serverExecutor(home) : commandLineExecutor(pid, home);
   }
 }
 

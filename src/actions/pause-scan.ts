@@ -11,7 +11,7 @@ export interface PauseSwitch {
   readonly closure: Closure | null;
   /** Resolves when the scan sends nothing any more; at once if nobody runs it. */
   pause(scanId: string): Promise<void>;
-  resume(scanId: string): void;
+  resume(scanId: string): Promise<void>;
 }
 
 export interface PauseContext {

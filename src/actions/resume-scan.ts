@@ -14,7 +14,7 @@ export async function resumeScan({ store, workers }: PauseContext, scanId: strin
   const { closure } = workers;
   if (closure && !isFinal((await showScan(store, scanId)).status)) throw refusal(closure);
   await setPaused(store, scanId, false);
-  workers.resume(scanId);
+  await workers.resume(scanId);
   return await showScan(store, scanId);
 }
 

@@ -33,10 +33,12 @@ export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, lo
     signal: life.signal,
     part: start.part,
     names: start.names,
+    evaluated: start.evaluated,
     control,
     log,
     onLive: (live) => send({ type: 'live', live }),
     onSealed: (rows) => send({ type: 'sealed', rows }),
+    onEvaluated: (data) => send({ type: 'evaluated', data }),
     onPackets: (sent) => send({ type: 'packets', sent }),
   });
   await sendLast({ type: 'finished', outcome });

@@ -4,8 +4,9 @@ import { PortolanError } from '../domain/errors.ts';
 import type { Coverage } from '../domain/host.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
-import type { ScanPart } from '../domain/shard.ts';
+import type { EvaluationData, ScanPart } from '../domain/shard.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
+import type { SavedState } from '../engine/node.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
 import { catchStrays } from '../engine/strays.ts';
@@ -49,6 +50,8 @@ export interface RunScanInput {
   part?: ScanPart | null;
   /** Addresses of names that were resolved when the scan began. */
   names?: Readonly<Record<string, string[]>>;
+  /** What the shards of the scan were evaluated with, where all of it was; absent or null = it is evaluated here. */
+  evaluated?: readonly EvaluationData[] | null;
   /** Aborted with a ScanAbort to end the scan as failed. */
   signal: AbortSignal;
   /** What may change while it runs; absent = nothing. */
@@ -57,12 +60,18 @@ export interface RunScanInput {
   onLive?: (live: LiveScan) => void;
   /** Called with the number of rows that are durable. */
   onSealed?: (rows: number) => void;
+  /** Called at the end of a shard. */
+  onEvaluated?: (data: EvaluationData) => void;
   /** Called with the packets of this run so far, at the same pace as `onLive` and once at the end. */
   onPackets?: (sent: number) => void;
 }
 
-/** What can only be said of a scan as a whole. */
+/** What can only be said of a scan as a whole: types and names of modules. */
 const ofWholeScans = ['reporter', 'compliance_evaluator'];
+
+function isOfWholeScans({ type, name }: { type: string; name: string }): boolean {
+  return ofWholeScans.includes(type) || ofWholeScans.includes(name);
+}
 
 type Counted = Awaited<ReturnType<typeof countRows>>;
 
@@ -174,20 +183,21 @@ class ScanRun {
     try {
       demandRights(request);
       const plan = await planScan(request, config, catalogue, part ? ofWholeScans : []);
-      this.#prepared = await prepareTargets(request, config, (name) => this.#resolve(name));
+      const prepared = await prepareTargets(request, config, (name) => this.#resolve(name));
+      this.#prepared = part ? ofPart(prepared) : prepared;
       for (const [ip, names] of Object.entries(part?.hostnames ?? {}))
         this.#prepared.hostnames.set(ip, names);
       // Nobody's hosts are bothered for results that cannot be kept.
       this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames, (error) =>
         this.#stop.abort(error),
       );
-      await this.#recall();
+      await this.#recall(plan);
       this.#noteTargets(this.#prepared);
       if (this.#prepared.addresses.size === 0n) {
-        return {
-          code: 'no_targets',
-          message: 'nothing is left to scan after exclusions, scope and name resolution',
-        };
+        const message = part
+          ? 'the worker may touch none of the addresses (its own scanner.scope and scanner.blocklist)'
+          : 'nothing is left to scan after exclusions, scope and name resolution';
+        return { code: 'no_targets', message };
       }
       await this.#runGraph(plan, this.#prepared);
       return this.#failureOf(plan);
@@ -203,11 +213,32 @@ class ScanRun {
     return this.#resolver.resolve(name, this.#stop.signal);
   }
 
-  async #recall(): Promise<void> {
+  async #recall(plan: Plan): Promise<void> {
     const { folder } = this.#input;
     this.#earlier = await recallResults(folder);
     if (!this.#earlier) return;
+    if (await this.#isEvaluated()) this.#earlier = withoutEvaluation(this.#earlier, plan);
     for await (const row of mergedRows(folder)) await this.#recorder.recall(row);
+  }
+
+  /** Whether the workers of all shards had the same data as this server. */
+  async #isEvaluated(): Promise<boolean> {
+    const { evaluated } = this.#input;
+    if (!evaluated) return false;
+    if (evaluated.some(({ rules }) => rules !== null)) await this.#fingerprints.of('');
+    if (evaluated.some(({ vulnerabilities }) => vulnerabilities !== null))
+      await this.#vulnerabilities.source();
+    const own = this.#evaluationData();
+    return evaluated.every(
+      ({ rules, vulnerabilities }) =>
+        (rules === null || rules === own.rules) &&
+        (vulnerabilities === null || vulnerabilities === own.vulnerabilities),
+    );
+  }
+
+  #evaluationData(): EvaluationData {
+    const { used, version } = this.#fingerprints;
+    return { rules: used ? version : null, vulnerabilities: this.#vulnerabilities.version };
   }
 
   #noteTargets(prepared: PreparedTargets): void {
@@ -314,6 +345,7 @@ class ScanRun {
       if (this.#recorder) await this.#sealAll();
       const counted = await this.#countRecord();
       // The home of the scan finishes the record of all its shards.
+      if (this.#input.part) this.#input.onEvaluated?.(this.#evaluationData());
       if (this.#input.part) return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
       await this.#record.finish(this.#summary(failure, counted));
       await removeCheckpoint(this.#input.folder);
@@ -427,6 +459,23 @@ class ScanRun {
     const seconds = this.#earlierSeconds + (performance.now() - this.#resumedAt) / 1000;
     return Math.round(seconds * 10) / 10;
   }
+}
+
+/** The home of the scan has left out what it must not touch: what is left out here, this machine does not permit. */
+function ofPart(prepared: PreparedTargets): PreparedTargets {
+  if (prepared.excluded === 0n) return prepared;
+  const message =
+    'a worker left out addresses that its own scanner.scope or scanner.blocklist forbids; they are not covered';
+  const others = prepared.warnings.filter(({ code }) => code !== 'out_of_scope');
+  return { ...prepared, warnings: [...others, { code: 'out_of_scope', message }] };
+}
+
+/** Only what is said of the scan as a whole is left to do. */
+function withoutEvaluation(earlier: EarlierRun, plan: Plan): EarlierRun {
+  const done = plan.nodes.filter(({ definition, skipped }) => !skipped && !isOfWholeScans(definition));
+  const completed: SavedState = { completed: true, done: 0, state: null };
+  const states = done.map(({ instanceId }) => [instanceId, completed] as const);
+  return { ...earlier, states: new Map([...states, ...earlier.states]) };
 }
 
 function typeOf(plan: Plan, stage: StageRecord): string | undefined {

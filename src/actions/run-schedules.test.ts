@@ -15,7 +15,7 @@ import { cancelJob } from './cancel-job.ts';
 import { choices, scheduleConfig, scheduleContext } from './fixtures/schedule-context.ts';
 import { forgetJobs } from './forget-jobs.ts';
 import { Licence } from './read-licence.ts';
-import { moveSchedules, runSchedules, type TurnReport } from './run-schedules.ts';
+import { bringSchedulesBack, moveSchedules, runSchedules, type TurnReport } from './run-schedules.ts';
 import { showJob } from './show-job.ts';
 import { submitJob } from './submit-job.ts';
 
@@ -213,6 +213,25 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect(third.run_count).toBe(1);
       expect(await runSchedules(context, afterNext(third, 0))).toMatchObject([{ outcome: 'started' }]);
       expect(await scans()).toBe(2);
+    });
+
+    it('are not lost for years to a clock that was ahead by years', async () => {
+      const context = await contextOf();
+      const job = await submit(context);
+      const other = await submit(context, { schedule: '0 3 * * *' });
+      const now = afterNext(job, 500);
+      const [report] = await runSchedules(context, afterNext(job, 10 * 365 * day));
+      await end(report?.scan_id);
+      await bringSchedulesBack(context, now);
+      const next = async () => (await showJob(context, job.job_id)).next_run_at;
+      expect(await next()).toBe(afterNext(job, day).toISOString());
+      // A clock that is right changes nothing.
+      await bringSchedulesBack(context, now);
+      expect(await next()).toBe(afterNext(job, day).toISOString());
+      // What was obeyed by the wrong clock does not come again, however far it was ahead.
+      await bringSchedulesBack(context, afterNext(job, -500));
+      expect(await next()).toBe(afterNext(job, day).toISOString());
+      expect((await showJob(context, other.job_id)).run_count).toBeLessThan(2);
     });
 
     it('do not come again when the clock is set back', async () => {

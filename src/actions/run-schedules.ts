@@ -75,6 +75,20 @@ export async function moveSchedules(
   }
 }
 
+/**
+ * For a clock that was set back: what was to come by the clock that was ahead comes when it has to by the one that
+ * holds now. No time that was obeyed comes again.
+ */
+export async function bringSchedulesBack(
+  { store, config }: Pick<ScheduleContext, 'store' | 'config'>,
+  now: Date,
+): Promise<void> {
+  for (const { obeyed, ...turn } of await store.jobOrders.nextTimes()) {
+    const next = nextTime({ config }, { ...turn, fire_at: obeyed ?? now.toISOString() }, now);
+    if (next !== null && next < turn.fire_at) await store.jobOrders.skip(turn.job_id, turn.fire_at, next);
+  }
+}
+
 function report(turn: Turn, outcome: TurnReport['outcome'], more: Partial<TurnReport> = {}): TurnReport {
   const { job_id, tenant, fire_at } = turn;
   return { job_id, tenant, fire_at, outcome, ...more };

@@ -14,6 +14,11 @@ export class ScanFingerprints {
     this.#onProblem = onProblem;
   }
 
+  /** Whether anybody asked for them. */
+  get used(): boolean {
+    return this.#byFile.size > 0;
+  }
+
   /** What the results of the scan name. */
   get version(): string {
     return this.#version;

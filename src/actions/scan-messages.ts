@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Scan, ScanRequest } from '../domain/scan.ts';
-import type { ScanPart } from '../domain/shard.ts';
+import type { EvaluationData, ScanPart } from '../domain/shard.ts';
 import type { Listener } from '../net/own-listeners.ts';
 import type { ScopeRules } from './scan-control.ts';
 
@@ -35,6 +35,8 @@ export type ToChild =
       part: ScanPart | null;
       /** Addresses of names that were resolved when the scan began; they are not resolved again. */
       names: Record<string, string[]>;
+      /** See RunScanInput. */
+      evaluated: EvaluationData[] | null;
       /** The scan stops sending then, unless a `lease` puts it off, `machineNow()`; null = never. */
       leaseUntil: number | null;
     }
@@ -47,7 +49,7 @@ export type ToChild =
 
 /**
  * Messages from it. `sealed` carries the number of durable rows of the record, `packets` how many this process has sent
- * so far; `obeyed` answers a message.
+ * so far, `evaluated` what a shard was evaluated with; `obeyed` answers a message.
  */
 export type FromChild =
   | { type: 'ready' }
@@ -55,5 +57,6 @@ export type FromChild =
   | { type: 'live'; live: LiveScan }
   | { type: 'packets'; sent: number }
   | { type: 'sealed'; rows: number }
+  | { type: 'evaluated'; data: EvaluationData }
   | { type: 'finished'; outcome: ScanOutcome }
   | { type: 'fault'; message: string };

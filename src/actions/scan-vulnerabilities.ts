@@ -8,6 +8,7 @@ export class ScanVulnerabilities {
   readonly #onProblem: (problem: string) => void;
   #source: Promise<CveSource> | null = null;
   #generation: string | null = null;
+  #version: string | null = null;
   #close: () => void = () => undefined;
 
   /** @param onProblem told when the imported data cannot be used and the builtin catalogue stands in for it */
@@ -20,6 +21,11 @@ export class ScanVulnerabilities {
   source(): Promise<CveSource> {
     this.#source ??= this.#open();
     return this.#source;
+  }
+
+  /** Version of the data that the scan uses; null = nobody asked. */
+  get version(): string | null {
+    return this.#version;
   }
 
   /** The generation of the imported data that the scan uses; null = none, or nobody asked. */
@@ -42,11 +48,16 @@ export class ScanVulnerabilities {
         this.#generation = imported.version;
         this.#close = () => imported.close();
       }
-      return withBuiltin(imported);
+      return this.#use(withBuiltin(imported));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#onProblem(`the imported vulnerability data is not used: ${reason}`);
-      return withBuiltin(null);
+      return this.#use(withBuiltin(null));
     }
+  }
+
+  #use(source: CveSource): CveSource {
+    this.#version = source.version;
+    return source;
   }
 }

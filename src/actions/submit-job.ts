@@ -116,7 +116,8 @@ async function decideJob(
   const createdAt = new Date();
   const schedule = asked.schedule?.trim() ?? null;
   const zone = context.config.queue.timezone;
-  const next = schedule === null ? null : new CronSchedule(schedule, zone).after(createdAt);
+  const now = context.shards ? new Date(await context.shards.line.now()) : createdAt;
+  const next = schedule === null ? null : new CronSchedule(schedule, zone).after(now);
   const job = {
     type,
     params: knownParams(asked.params),

@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { newScanId, type ScanRequest } from '../domain/scan.ts';
 import type { JobQueue } from '../queue/queue.ts';
+import type { ShardLine } from '../queue/shard-line.ts';
 import type { KeyRecord } from '../store/idempotency.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -19,6 +20,8 @@ export interface SubmitContext {
   installed: Catalogue;
   /** Tells the workers that a scan waits. */
   wake(): void;
+  /** The clock that schedules go by where servers share a database; without one it is that of this machine. */
+  shards?: { line: Pick<ShardLine, 'now'> } | null;
   /** Of a scan that a job orders. */
   companion?: ScanCompanion;
 }

@@ -13,6 +13,7 @@ export interface ScanEvent {
 }
 
 export interface ScanSource {
+  scanId: string;
   folder: ScanFolder;
   /** The scan as it is now; null once it is deleted. */
   scan(): Promise<Scan | null>;

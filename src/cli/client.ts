@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCatalogue, PortolanError } from '../domain/errors.ts';
+import { type ErrorCode, errorCatalogue, isErrorCode, PortolanError } from '../domain/errors.ts';
 import { readEvents, type ServerEvent } from './event-stream.ts';
 import { fetchFromOwnServer } from './own-certificate.ts';
 
@@ -189,8 +189,7 @@ function networkReason(cause: { code?: string; message?: string } | undefined, m
 /** What an error answer means here: the server's own code where it sent one, else what its status says. */
 export function errorOf(status: number, text: string): PortolanError {
   const sent = errorBody(text);
-  const code =
-    sent && Object.hasOwn(errorCatalogue, sent.code) ? (sent.code as ErrorCode) : codeOfStatus(status);
+  const code = sent && isErrorCode(sent.code) ? sent.code : codeOfStatus(status);
   return new PortolanError(
     code,
     sent?.message ?? `the server answered with status ${status}`,

@@ -84,11 +84,17 @@ class LocalScan {
   async run(): Promise<number> {
     const folder = this.#place.workspace.scan(this.#request.scan_id);
     await folder.create(this.#request);
-    const book = await ScanBook.open(await this.#rows(), this.#request);
+    const book = await this.#openBook();
     const outcome = await this.#execute(folder, book);
-    await book.finish(outcome, await folder.sizeBytes());
-    noteOutcome(outcome, this.#order.flags.quiet ?? false);
     const scan = scanOf(this.#request, outcome, book.startedAt);
+    try {
+      await book.finish(outcome, await folder.sizeBytes());
+    } catch (error) {
+      // Who waits for the result gets it, also when the store is away.
+      await this.#writeResult(folder, scan);
+      throw error;
+    }
+    noteOutcome(outcome, this.#order.flags.quiet ?? false);
     try {
       await this.#writeResult(folder, scan);
       await this.#compare();
@@ -99,9 +105,11 @@ class LocalScan {
   }
 
   /** Where the scan is listed: what it owes to channels is a matter of the whole store. */
-  async #rows(): Promise<ScanRows | null> {
+  async #openBook(): Promise<ScanBook> {
     const { store } = this.#place;
-    return store && this.#request.notifications.length > 0 ? await store.whole() : (store?.rows ?? null);
+    if (store === null) return new ScanBook(null, this.#request);
+    const rows = this.#request.notifications.length > 0 ? await store.whole() : store.rows;
+    return await ScanBook.open(rows, this.#request, store.executor);
   }
 
   async #notify(scan: Scan): Promise<void> {
@@ -235,15 +243,16 @@ class ScanBook {
   #writing: Promise<unknown> = Promise.resolve();
   #latest: LiveScan | null = null;
 
-  private constructor(rows: ScanRows | null, scanId: string) {
+  constructor(rows: ScanRows | null, { scan_id }: ScanRequest) {
     this.#rows = rows;
-    this.#scanId = scanId;
+    this.#scanId = scan_id;
   }
 
-  static async open(rows: ScanRows | null, request: ScanRequest): Promise<ScanBook> {
-    const book = new ScanBook(rows, request.scan_id);
-    await rows?.transaction(async ({ scans }) => {
-      await scans.insert(request, `cli:${process.pid}`);
+  /** @param executor who runs the scan */
+  static async open(rows: ScanRows, request: ScanRequest, executor: string): Promise<ScanBook> {
+    const book = new ScanBook(rows, request);
+    await rows.transaction(async ({ scans }) => {
+      await scans.insert(request, executor);
       await scans.update(request.scan_id, { status: 'running', started_at: book.startedAt });
     });
     return book;

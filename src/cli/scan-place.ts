@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
+import { commandLineExecutor } from '../domain/executor.ts';
 import type { Store } from '../store/open.ts';
 import { openScanRows, type ScanRows } from '../store/scan-rows.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
@@ -17,18 +18,28 @@ export interface ScanPlace {
 
 /** The store, which is opened as far as it is needed. */
 export interface PlaceStore {
+  /** Who runs scans here, see `domain/executor.ts`. */
+  executor: string;
   /** For the rows of a scan. */
   rows: ScanRows;
   /** For everything else. @throws PortolanError */
   whole(): Promise<Store>;
 }
 
-/** @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden` */
+/**
+ * @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden`; `unavailable` when the
+ *   store is on another host that cannot be reached
+ */
 export async function openPlace(config: Config): Promise<ScanPlace> {
   if (!config.workspace.enabled) return openTemporary();
   const workspace = await openWorkspace(config.workspace.dir);
   const tenant = chosenTenant(config);
   if (tenant !== null) await workspace.makeTenants([tenant]);
+  const { url } = config.queue;
+  return url === null ? await openOwn(workspace, tenant) : await openShared(url, workspace, tenant);
+}
+
+async function openOwn(workspace: Workspace, tenant: string | null): Promise<ScanPlace> {
   const rows = await openScanRows(workspace.storeFile, tenant);
   let whole: Promise<Store> | null = null;
   const open = async () => {
@@ -38,6 +49,7 @@ export async function openPlace(config: Config): Promise<ScanPlace> {
   return {
     workspace: workspace.forTenant(tenant),
     store: {
+      executor: commandLineExecutor(process.pid, null),
       rows,
       whole: async () => {
         whole ??= open();
@@ -48,6 +60,22 @@ export async function openPlace(config: Config): Promise<ScanPlace> {
       await whole?.then((store) => store.close());
       rows.close();
     },
+  };
+}
+
+/** Of a store that servers share: the scan is one of the server whose workspace this is, whether it runs or not. */
+async function openShared(url: string, workspace: Workspace, tenant: string | null): Promise<ScanPlace> {
+  const [{ openStore }, { serverId }] = await Promise.all([
+    import('../store/open.ts'),
+    import('../workspace/server-id.ts'),
+  ]);
+  const home = await serverId(workspace.dir);
+  const whole = await openStore(url, home);
+  const store = whole.forTenant(tenant);
+  return {
+    workspace: workspace.forTenant(tenant),
+    store: { executor: commandLineExecutor(process.pid, home), rows: store, whole: async () => store },
+    close: () => whole.close(),
   };
 }
 

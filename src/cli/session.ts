@@ -45,12 +45,18 @@ export interface Session {
 /** Runs `work` with the workspace and its store open. @throws PortolanError */
 export async function withStore<T>(flags: GlobalFlags, work: (session: Session) => Promise<T>): Promise<T> {
   const { config } = await readConfig(flags);
-  const [{ openWorkspace }, { openStore }] = await Promise.all([
+  const [{ openWorkspace }, { openStore }, { serverId }] = await Promise.all([
     import('../workspace/workspace.ts'),
     import('../store/open.ts'),
+    import('../workspace/server-id.ts'),
   ]);
   const workspace = await openWorkspace(config.workspace.dir);
-  const store = await openStore(config.queue.url ?? workspace.storeFile);
+  const { url } = config.queue;
+  // Of a store that servers share, the scans of this workspace are those of its server.
+  const store = await openStore(
+    url ?? workspace.storeFile,
+    url === null ? null : await serverId(workspace.dir),
+  );
   try {
     return await work({ config, workspace, store });
   } finally {

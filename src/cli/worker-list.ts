@@ -1,14 +1,18 @@
 import { PortolanError } from '../domain/errors.ts';
+import { databaseTime } from '../queue/database-clock.ts';
+import type { WorkerRecord } from '../store/hosts.ts';
 import { openStore } from '../store/open.ts';
 import { isPostgresUrl } from '../store/postgres-dialect.ts';
 import { renderColumns } from './columns.ts';
 import type { GlobalFlags } from './globals.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { jsonText } from './printable.ts';
 import { readConfigQuietly } from './session.ts';
 
 /** Workers that gave a sign of life since are shown, milliseconds. */
 const presentMs = 60_000;
+/** They give one every five seconds; one that gave none for so long is in trouble or gone, milliseconds. */
+const silentMs = 15_000;
 
 /** @throws PortolanError `configuration` without a PostgreSQL queue, `unavailable` */
 export async function listWorkers(
@@ -23,37 +27,35 @@ export async function listWorkers(
   }
   const store = await openStore(url);
   try {
-    const workers = await store.hosts.workers(Date.now() - presentMs);
-    const shown = workers.map(({ last_seen, ...worker }) => ({
-      ...worker,
-      last_seen: new Date(last_seen).toISOString(),
-    }));
-    print(flags.format === 'json' ? jsonText(shown) : table(shown));
+    const now = await databaseTime(store);
+    const workers = await store.hosts.workers(now - presentMs);
+    if (flags.format === 'json') print(jsonText(workers.map((worker) => shown(worker, now))));
+    else if (workers.length === 0) note('no workers');
+    else print(table(workers, now));
     return 0;
   } finally {
     await store.close();
   }
 }
 
-type ShownWorker = {
-  worker_id: string;
-  host: string;
-  pools: string[];
-  tags: string[];
-  version: string;
-  capacity: number;
-  active: number;
-  last_seen: string;
-};
+function shown(worker: WorkerRecord, now: number) {
+  return { ...worker, state: stateOf(worker, now), last_seen: new Date(worker.last_seen).toISOString() };
+}
 
-function table(workers: readonly ShownWorker[]): string {
-  const rows = workers.map(({ worker_id, pools, tags, version, capacity, active, last_seen }) => [
-    worker_id,
-    pools.join(','),
-    `${active}/${capacity}`,
-    tags.join(','),
-    version,
-    last_seen,
+function table(workers: readonly WorkerRecord[], now: number): string {
+  const rows = workers.map((worker) => [
+    worker.worker_id,
+    worker.pools.join(','),
+    stateOf(worker, now),
+    `${worker.active}/${worker.capacity}`,
+    worker.tags.join(',') || '-',
+    worker.version,
+    `${Math.max(0, Math.round((now - worker.last_seen) / 1000))} s ago`,
   ]);
-  return renderColumns(['worker', 'pools', 'active', 'tags', 'version', 'last seen'], rows);
+  return renderColumns(['WORKER', 'POOLS', 'STATE', 'SHARDS', 'TAGS', 'VERSION', 'SEEN'], rows);
+}
+
+function stateOf({ last_seen, active }: WorkerRecord, now: number): 'working' | 'idle' | 'silent' {
+  if (now - last_seen > silentMs) return 'silent';
+  return active > 0 ? 'working' : 'idle';
 }

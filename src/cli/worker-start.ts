@@ -1,4 +1,5 @@
-import { poolForm, poolPattern } from '../config/schema.ts';
+import { defaultPool } from '../actions/decide-request.ts';
+import { type Config, poolForm, poolPattern } from '../config/schema.ts';
 import { checkServerUrl } from './client.ts';
 import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
@@ -31,6 +32,7 @@ export async function startWorker(
   const homeUrl = flags.server === undefined ? null : checkServerUrl(flags.server);
   if (flags.caFile !== undefined) await trustAuthorities(flags.caFile);
   const { config, warnings } = await readConfigQuietly(global, { 'queue.url': flags.queue });
+  checkPools(pools, config);
   const stopping = new AbortController();
   const release = onInterrupt(() => stopping.abort(), 1, ['SIGINT', 'SIGTERM']);
   try {
@@ -48,6 +50,15 @@ function poolsOf(text: string): string[] {
   if (strange !== undefined || names.length === 0)
     throw usage(`--pool: "${strange ?? text}" is no name of a pool: ${poolForm}`);
   return names;
+}
+
+/** Where the pools are listed, a name that is not there is a slip: its worker would wait for ever. */
+function checkPools(names: readonly string[], { workers: { pools } }: Config): void {
+  if (pools === null) return;
+  const known = [...new Set([defaultPool, ...Object.keys(pools)])];
+  const strange = names.find((name) => !known.includes(name));
+  if (strange === undefined) return;
+  throw usage(`--pool: unknown pool "${strange}"; valid names: ${known.join(', ')}`);
 }
 
 function tagsOf(text = ''): string[] {

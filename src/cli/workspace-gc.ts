@@ -51,9 +51,12 @@ async function placeOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collec
   const client = await findServer(flags, global);
   if (!client) {
     return (request) =>
-      withStore(global, ({ store, workspace, config }) => {
+      withStore(global, async ({ store, workspace, config }) => {
         demandOwnStore(config);
-        return collectGarbage({ store, workspace, retention: config.workspace.retention }, request);
+        const { openResultStore } = await import('../workspace/result-store/open-result-store.ts');
+        const { retention } = config.workspace;
+        const results = await openResultStore(config);
+        return await collectGarbage({ store, workspace, retention, results }, request);
       });
   }
   return (request) => client.call<GarbageReport>('POST', '/api/v1/workspace/gc', request, deletionMs);

@@ -1,10 +1,13 @@
 import { deleteScan } from '../actions/delete-scan.ts';
+import { liveCommandLine } from '../actions/interrupt-scan.ts';
 import { showScan } from '../actions/show-scan.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { serverOf } from '../domain/executor.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
 import type { ListedScan } from '../store/scans.ts';
 import { archiveScan } from '../workspace/render/archive.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Client } from './client.ts';
 import { renderColumns, renderRows } from './columns.ts';
 import { usage } from './failure.ts';
@@ -96,16 +99,15 @@ export interface ShowFlags extends ServerFlags {
 export async function show(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
   const client = await namedClient(flags, global);
   if (client) return await showRemote(id, flags, client, global);
-  await withStore(global, async ({ store, workspace }) => {
-    const scan = await showScan(store, id);
+  await withStore(global, async (session) => {
+    const scan = await showScan(session.store, id);
     if (flags.format === 'json' && !flags.showResults) print(jsonText(scan));
     if (flags.format === 'text') print(scanText(scan));
     if (!flags.showResults) return;
     if (flags.format === 'text') print('\n');
     const style = tableStyle(process.stdout, !global.color);
     const format = flags.format === 'json' ? 'json' : 'text';
-    const home = workspace.forTenant(await store.scans.tenantOf(id));
-    await writeResult(null, renderResult(format, home.scan(id), scan, style));
+    await writeResult(null, renderResult(format, await folderOf(session, id), scan, style));
   });
   return 0;
 }
@@ -126,6 +128,20 @@ async function showRemote(
   return 0;
 }
 
+/** @throws PortolanError `not_found` for the scan of a server that shares the store and has its own workspace */
+async function folderOf({ store, workspace }: Session, id: string): Promise<ScanFolder> {
+  const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
+  if (await folder.exists()) return folder;
+  const home = await store.scans.homeOf(id);
+  const server = home === null ? null : await store.hosts.server(home);
+  const place = server
+    ? `they lie with the server ${server.url}: name it with --server`
+    : home === null || home === serverOf(store.executor)
+      ? 'its folder is gone'
+      : 'they lie in the workspace of another host';
+  throw new PortolanError('not_found', `The results of the scan ${id} are not in this workspace: ${place}.`);
+}
+
 export interface ExportFlags extends ServerFlags {
   output?: string;
   format?: string;
@@ -143,9 +159,9 @@ export async function exportScan(id: string, flags: ExportFlags, global: GlobalF
     await writeResult(file, exportRemote(id, format, client, style));
     return 0;
   }
-  await withStore(global, async ({ store, workspace }) => {
-    const scan = await showScan(store, id);
-    const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
+  await withStore(global, async (session) => {
+    const scan = await showScan(session.store, id);
+    const folder = await folderOf(session, id);
     await writeResult(
       file,
       format === 'tar.gz' ? archiveScan(folder) : renderResult(format, folder, scan, style),
@@ -214,24 +230,16 @@ async function removeFromWorkspace(
 /** Without a server nobody runs scans of the queue; a scan of another command line is left alone. */
 async function removeHere(scan: Scan, { store, workspace, config }: Session): Promise<void> {
   demandOwnStore(config);
-  const runner = isFinal(scan.status) ? null : runnerOf(await store.scans.executor(scan.scan_id));
+  const runner = isFinal(scan.status)
+    ? null
+    : liveCommandLine(await store.scans.executor(scan.scan_id), store.executor);
   if (runner !== null) {
     throw new PortolanError('conflict', `the scan ${scan.scan_id} runs in process ${runner}; end that first`);
   }
   const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
   const home = workspace.forTenant(await store.scans.tenantOf(scan.scan_id));
   const workers = { stop: async () => undefined };
-  await deleteScan({ store, workspace: home, queue, workers }, scan.scan_id);
-}
-
-/** Process id of a command line that is alive, or null. */
-function runnerOf(executor: string | null): number | null {
-  const pid = Number(/^cli:(\d+)$/.exec(executor ?? '')?.[1] ?? Number.NaN);
-  if (Number.isNaN(pid)) return null;
-  try {
-    process.kill(pid, 0);
-    return pid;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : null;
-  }
+  const { openResultStore } = await import('../workspace/result-store/open-result-store.ts');
+  const results = await openResultStore(config);
+  await deleteScan({ store, workspace: home, queue, workers, results }, scan.scan_id);
 }

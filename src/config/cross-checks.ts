@@ -13,6 +13,11 @@ export function checkTogether(settings: SettingMap, problems: string[]): void {
   check.keepBelow('workers.min', 'workers.max', (limit) => limit);
   check.demand('server.tls.enabled', ['server.tls.cert_file', 'server.tls.key_file']);
   check.demand('license.enforce', ['license.public_key']);
+  check.demandFor('workspace.result_store.url', 's3://', [
+    'workspace.result_store.s3.endpoint',
+    'workspace.result_store.s3.access_key',
+    'workspace.result_store.s3.secret_key',
+  ]);
   check.demandListed('multi_tenant.default_tenant', 'multi_tenant.tenants');
   check.keepApart('server.ui.path', ownPaths);
   check.checkEntries('scanner.windows', windowProblems);
@@ -85,7 +90,15 @@ class CrossCheck {
   }
 
   demand(path: string, needed: string[]): void {
-    if (this.#get(path).value !== true) return;
+    if (this.#get(path).value === true) this.#demand(path, needed);
+  }
+
+  /** What a value needs that begins in this way. */
+  demandFor(path: string, beginning: string, needed: string[]): void {
+    if (String(this.#get(path).value ?? '').startsWith(beginning)) this.#demand(path, needed);
+  }
+
+  #demand(path: string, needed: string[]): void {
     const missing = needed.filter((name) => (this.#get(name).value ?? '') === '');
     if (missing.length > 0) this.#problem(path, `needs ${missing.join(' and ')}`);
   }

@@ -178,6 +178,43 @@ export const configKeys = [
     description: 'Keep banners and files of a scan under its artifacts folder.',
   },
   {
+    path: 'workspace.result_store.url',
+    type: 'string',
+    pattern:
+      /^(?:file:\/\/\/[^\s?#]+|s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*\/?)$/,
+    form: 'file:///directory or s3://bucket/prefix',
+    default: null,
+    description:
+      'Where finished scans are kept beside the workspace, for all servers of a database: a shared directory (file:///mnt/results) or a bucket of an S3-compatible service.',
+  },
+  {
+    path: 'workspace.result_store.s3.endpoint',
+    type: 'url',
+    default: null,
+    description: 'Base URL of the S3-compatible service; the bucket becomes part of its path.',
+  },
+  {
+    path: 'workspace.result_store.s3.region',
+    type: 'string',
+    pattern: /^[A-Za-z0-9-]{1,64}$/,
+    form: 'letters, digits and dashes',
+    default: 'us-east-1',
+    description: 'Region that requests are signed for.',
+  },
+  {
+    path: 'workspace.result_store.s3.access_key',
+    type: 'string',
+    default: null,
+    description: 'Id of the key that requests are signed with.',
+  },
+  {
+    path: 'workspace.result_store.s3.secret_key',
+    type: 'string',
+    default: null,
+    secret: true,
+    description: 'The key itself.',
+  },
+  {
     path: 'server.bind',
     type: 'endpoint',
     default: '127.0.0.1:8080',
@@ -402,7 +439,7 @@ export const configKeys = [
     default: 4096,
     min: 1,
     max: 1_000_000_000,
-    description: 'Addresses of one shard of a distributed scan.',
+    description: 'Addresses of one shard of a distributed scan; fewer where many ports are asked.',
   },
   {
     path: 'workers.max_attempts',

@@ -55,10 +55,18 @@ export interface TlsTraits {
   ocsp_stapling: boolean | null;
   /** A second handshake went on where the first one ended. */
   session_resumption: boolean | null;
+  /** Seconds for which the server says that the ticket of its session can be used. */
+  ticket_lifetime: number | null;
+  /** Bytes that a client may send in TLS 1.3 before the handshake is over; 0 = none. */
+  early_data: number | null;
   /** A client may begin a further handshake inside the connection. */
   client_renegotiation: boolean | null;
   /** Bytes of its memory that a heartbeat without content drew (CVE-2014-0160). */
   heartbleed_bytes: number | null;
+  /** It began to decrypt before any key was agreed upon (CVE-2014-0224). */
+  early_cipher_change: boolean | null;
+  /** Bytes of its memory behind the name of a session that it repeated (CVE-2016-9244). */
+  ticketbleed_bytes: number | null;
   /** How it reacted to each form of a badly padded secret, where it tells them apart (ROBOT); else empty. */
   padding_reactions: string[] | null;
 }

@@ -45,6 +45,10 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
+export function isErrorCode(text: unknown): text is ErrorCode {
+  return typeof text === 'string' && Object.hasOwn(errorCatalogue, text);
+}
+
 /** One field of a request, file or option that is wrong, and why. */
 export interface FieldProblem {
   field: string;

@@ -14,6 +14,14 @@ export interface ScanPart {
   hostnames: Record<string, string[]>;
 }
 
+/** The data that a scan was evaluated with; null = nothing asked for it. */
+export interface EvaluationData {
+  /** Version of the fingerprint rules. */
+  rules: string | null;
+  /** Version of the vulnerability data. */
+  vulnerabilities: string | null;
+}
+
 /** What the home of a scan wants of the workers of its shards. */
 export const shardCommands = ['run', 'pause', 'cancel'] as const;
 export type ShardCommand = (typeof shardCommands)[number];

@@ -80,6 +80,10 @@ export class Node {
     );
   }
 
+  reads(channel: Channel): boolean {
+    return [...this.subscriptions.values()].some(({ channels }) => channels.includes(channel));
+  }
+
   /** Resolves when every required input has a first item, or has ended. */
   async started(): Promise<void> {
     const required = this.planned.inputs.filter((input) => input.required);

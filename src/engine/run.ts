@@ -149,7 +149,7 @@ class Run {
 
   async #runNode(node: Node): Promise<void> {
     try {
-      if (!node.planned.skipped && !node.isReporter) await node.started();
+      if (!node.planned.skipped && !node.isReporter && !this.#wasCompleted(node)) await node.started();
       const reason = this.#reasonToSkip(node);
       if (reason) return node.close('skipped', reason);
       await this.#slots.acquire(neverAborted);
@@ -161,7 +161,7 @@ class Run {
 
   #reasonToSkip(node: Node): string | null {
     if (node.planned.skipped) return node.planned.skipped;
-    if (node.isReporter) return null;
+    if (node.isReporter || this.#wasCompleted(node)) return null;
     if (this.#stopped) return 'the scan was stopped';
     return node.barrenInput && `no data will come under "${node.barrenInput}"`;
   }
@@ -187,12 +187,17 @@ class Run {
     const { earlier } = this.#environment;
     if (!earlier) return;
     for (const [key, channel] of node.channels) {
-      if (this.#replayers.get(key) !== node) continue;
+      if (this.#replayers.get(key) !== node || !this.#isRead(channel)) continue;
       for await (const item of earlier.items(key)) {
         if (this.#stopped) return;
         await channel.replay(item);
       }
     }
+  }
+
+  /** Whether a node that is not done reads a channel. */
+  #isRead(channel: Channel): boolean {
+    return this.#nodes.some((node) => !this.#wasCompleted(node) && node.reads(channel));
   }
 
   #wasCompleted(node: Node): boolean {

@@ -111,7 +111,10 @@ describe('readGuess', () => {
     ['http', page, page.length, true],
     ['line', 'HTTPS\n', 6, false],
     ['line', 'hello\nworld\n', 6, false],
-    ['byte', 'HTTP/1.1 200 OK\r\n\r\n', 1, false],
+    ['byte', 'HTTP/1.1 204 No Content\r\n\r\n', 27, true],
+    ['five', page, page.length, true],
+    ['five', 'HELLO there', 5, false],
+    ['byte', '\x09', 1, false],
   ])('the answer to a question of form %s: %j', (form, text, length, isHttp) => {
     const bytes = Buffer.from(text, 'latin1');
     const reader = readGuess(form);

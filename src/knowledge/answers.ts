@@ -82,11 +82,36 @@ export type AnswerForm =
   | 'head'
   /** XML up to the end of a stream or of its features, or to the word on TLS (RFC 6120 sections 4.3.2 and 5.4.2). */
   | 'xml-stream'
-  /** One byte, two, four, five. */
+  /** One byte, two, four, five, eight. */
   | 'byte'
   | 'two'
   | 'word'
   | 'five'
+  | 'eight'
+  /** Lines up to `END`: Liquidsoap. */
+  | 'closed-list'
+  /** Lines up to what ends an answer of Festival. */
+  | 'festival'
+  /** Lines of a hub of ADC up to its description, or to why there is none. */
+  | 'adc'
+  /** One packet of the remote protocol of GDB, up to its checksum. */
+  | 'gdb'
+  /** Text of a telnet server up to where it waits: a colon, or the mark of a prompt. */
+  | 'telnet'
+  /** Up to the byte 3. */
+  | 'end-of-text'
+  /** The first two messages of an RTMP server: a byte, then 1536. */
+  | 'rtmp'
+  /** 24 bytes with the length of what follows behind four of them: owserver. */
+  | 'owserver'
+  /** 26 bytes with the length of what follows, little-endian, in the last four of them: Snapcast. */
+  | 'snapcast'
+  /** The whole length in 32 bits behind four bytes: RPKI to router (RFC 8210 section 5.1). */
+  | 'rtr'
+  /** A type in 32 bits, then 32 bits of length: MooseFS. */
+  | 'moosefs'
+  /** A byte, 32 bits of length, the message: Deluge. */
+  | 'deluge'
   /** Whatever comes until the peer is silent or closes. */
   | 'all';
 
@@ -200,13 +225,36 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
       return sized(() => 4, 4);
     case 'five':
       return sized(() => 5, 5);
+    case 'eight':
+      return sized(() => 8, 8);
+    case 'closed-list':
+      return new LineReader((line) => line === 'END');
+    case 'festival':
+      return new LineReader((line) => line === 'ER' || line.endsWith('ft_StUfF_keyOK'));
+    case 'adc':
+      return new LineReader((line) => /^I(?:INF|STA|QUI) /.test(line));
+    case 'gdb':
+      return sized(gdbPacketEnd, 4096);
+    case 'telnet':
+      return sized(promptEnd, 64 * 1024);
+    case 'end-of-text':
+      return sized((bytes) => bytes.indexOf(3) + 1, 64 * 1024);
+    case 'rtmp':
+      return sized(() => 1537, 1537);
+    case 'owserver':
+      return sized((bytes) => (bytes.length < 8 ? 0 : 24 + bytes.readUInt32BE(4)), 64 * 1024);
+    case 'snapcast':
+      return sized((bytes) => (bytes.length < 26 ? 0 : 26 + bytes.readUInt32LE(22)), 64 * 1024);
+    case 'rtr':
+      return sized((bytes) => (bytes.length < 8 ? 0 : bytes.readUInt32BE(4)), 64 * 1024);
+    case 'moosefs':
+      return sized((bytes) => (bytes.length < 8 ? 0 : 8 + bytes.readUInt32BE(4)), 64 * 1024);
+    case 'deluge':
+      return sized((bytes) => (bytes.length < 5 ? 0 : 5 + bytes.readUInt32BE(1)), 64 * 1024);
     case 'all':
       return { end: () => 0, capped: false };
   }
 }
-
-/** Forms that are complete before it shows whether a web server answers. */
-const tooShortForHttp: ReadonlySet<AnswerForm> = new Set(['byte', 'two', 'word', 'five']);
 
 /**
  * Reads the answer to a question that was a guess: a web server answers any with an error page, which says more than
@@ -217,7 +265,7 @@ export function readGuess(
   maxBody = maxHeaderBytes,
 ): AnswerReader & { readonly isHttp: boolean } {
   let isHttp = form === 'http';
-  let reader: AnswerReader | null = isHttp || tooShortForHttp.has(form) ? readAnswer(form, maxBody) : null;
+  let reader: AnswerReader | null = isHttp ? readAnswer(form, maxBody) : null;
   return {
     get capped() {
       return reader?.capped ?? false;
@@ -353,6 +401,19 @@ function mqttPublicationEnd(bytes: Buffer): number {
     at = end;
   }
   return 0;
+}
+
+/** The end of a text that waits for a word; 0 while it may go on. */
+function promptEnd(bytes: Buffer): number {
+  return /[\w)\]](?::|[>#$%]) ?$/.test(bytes.toString('latin1', Math.max(0, bytes.length - 16)))
+    ? bytes.length
+    : 0;
+}
+
+/** Where the first packet `$...#xx` ends; acknowledgements may stand before it. */
+function gdbPacketEnd(bytes: Buffer): number {
+  const mark = bytes.indexOf(0x23, bytes.indexOf(0x24) + 1);
+  return mark < 0 || !bytes.includes(0x24) ? 0 : mark + 3;
 }
 
 const ajpEndResponse = 5;

@@ -5,18 +5,22 @@ import { requiredLiterals } from './literals.ts';
 import { compileMatcher, type Matcher, matchInputLimit, type PatternMatch } from './matcher.ts';
 import { certificateSignatures } from './signatures/certificate.ts';
 import { clusterServiceSignatures } from './signatures/cluster-service.ts';
+import { dataServiceSignatures } from './signatures/data-service.ts';
 import { databaseSignatures } from './signatures/database.ts';
 import { faviconSignatures } from './signatures/favicon.ts';
 import { fileTransferSignatures } from './signatures/file-transfer.ts';
 import { greetingSignatures } from './signatures/greeting.ts';
 import { infrastructureSignatures } from './signatures/infrastructure.ts';
+import { instrumentSignatures } from './signatures/instrument.ts';
 import { mailSignatures } from './signatures/mail.ts';
 import { mailAndChatSignatures } from './signatures/mail-and-chat.ts';
+import { mediaSignatures } from './signatures/media.ts';
 import { nameServerSignatures } from './signatures/name-server.ts';
 import { networkServiceSignatures } from './signatures/network-service.ts';
 import { operatingSystemSignatures } from './signatures/operating-system.ts';
 import { protocolSignatures } from './signatures/protocol.ts';
 import { remoteAccessSignatures } from './signatures/remote-access.ts';
+import { generalSignatures } from './signatures/self-named.ts';
 import type { Signature } from './signatures/signature.ts';
 import { webSignatures } from './signatures/web.ts';
 import { webApplianceSignatures } from './signatures/web-appliance.ts';
@@ -196,12 +200,15 @@ const builtinGroups: Record<string, readonly Signature[]> = {
   mail: [...mailSignatures, ...mailAndChatSignatures],
   greeting: greetingSignatures,
   'file-transfer': fileTransferSignatures,
-  database: databaseSignatures,
+  database: [...databaseSignatures, ...dataServiceSignatures],
   cluster: clusterServiceSignatures,
   'name-server': nameServerSignatures,
   infrastructure: infrastructureSignatures,
   certificate: certificateSignatures,
   protocol: [...protocolSignatures, ...networkServiceSignatures],
+  media: mediaSignatures,
+  instrument: instrumentSignatures,
+  general: generalSignatures,
   'operating-system': operatingSystemSignatures,
 };
 

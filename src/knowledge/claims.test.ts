@@ -295,3 +295,17 @@ test('style sheets and length do not hide what a page says of its maker', () => 
     version: '3.7.4',
   });
 });
+
+test('a greeting that no rule knows names its product at low confidence, and only where no rule does', () => {
+  const unknown = name(bannerOf('Example Data Server version 3.2.1 ready\r\n', { probe: 'null' }));
+  expect(unknown).toMatchObject({
+    product: 'Example Data Server',
+    version: '3.2.1',
+    cpe: null,
+    confidence: 0.5,
+  });
+  const known = name(bannerOf('Unison 2.51 with OCaml >= 4.01.2\n', { probe: 'null' }));
+  expect(known).toMatchObject({ product: 'Unison', version: null, alternatives: [] });
+  // What answers a question may repeat it.
+  expect(name(bannerOf('Example Data Server version 3.2.1 ready\r\n', { probe: 'generic' }))).toBeNull();
+});

@@ -58,6 +58,7 @@ export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly E
     if (!kinds.includes(kind)) continue;
     // Only where no rule knows the name.
     if (key === 'http.product' && hasServer(claims)) continue;
+    if (key === 'greeting.line' && claims.some(({ product }) => product !== null)) continue;
     for (const match of precise(catalogue.match(key, text))) {
       if (match.os && match.certainty > (system?.certainty ?? 0))
         system = { os: match.os, certainty: match.certainty };

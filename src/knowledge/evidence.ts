@@ -11,8 +11,10 @@ import { type FtpRecord, parseFtp } from './protocols/ftp.ts';
 import { type HttpRecord, parseHttp } from './protocols/http.ts';
 import { buildLines, namedProduct, pageText, serverProducts } from './protocols/http-text.ts';
 import { versionText } from './protocols/http-version-text.ts';
+import { parseInstrument } from './protocols/instrument-service.ts';
 import { parseKeyValueStore } from './protocols/key-value-store.ts';
 import { parseMailbox } from './protocols/mailbox.ts';
+import { parseMediaService } from './protocols/media-service.ts';
 import { parseNetworkService } from './protocols/network-service.ts';
 import { parseSmallService } from './protocols/small-service.ts';
 import { parseSmtp, type SmtpRecord } from './protocols/smtp.ts';
@@ -103,10 +105,22 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   const binary =
     parseClusterService(bytes, banner.probe) ??
     parseNetworkService(bytes, banner.probe) ??
+    parseMediaService(bytes, banner.probe) ??
+    parseInstrument(bytes, banner.probe) ??
     parseBinaryService(bytes, banner.probe) ??
     parseSmallService(bytes);
   if (binary) return addBinaryEvidence(evidence, binary);
-  return readDns(banner, bytes, evidence) ?? { service: null, certainty: 0, proof: '' };
+  const dns = readDns(banner, bytes, evidence);
+  if (dns) return dns;
+  const greeting = banner.probe === 'null' ? greetingLine(bytes) : null;
+  if (greeting !== null) evidence.set('greeting.line', greeting);
+  return { service: null, certainty: 0, proof: '' };
+}
+
+/** The first line of text of a service that nobody knows, which spoke unasked; null when it did not begin with one. */
+function greetingLine(bytes: Buffer): string | null {
+  const line = /^\s{0,16}([\x20-\x7e]{3,256})(?:[\r\n]|$)/.exec(bytes.toString('latin1', 0, 512))?.[1];
+  return line?.trim() ?? null;
 }
 
 /** The question decides what an answer over UDP is read as: most forms are short, and one looks like HTTP. */

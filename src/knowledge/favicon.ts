@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { httpRequestFor } from './http-request.ts';
 import { murmur3 } from './murmur3.ts';
-import type { Probe } from './probes.ts';
+import type { Probe } from './probes/probe.ts';
 import type { HttpRecord } from './protocols/http.ts';
 
 /** Name of the question for the icon of a page. */

@@ -2,6 +2,7 @@ import type { Banner } from '../domain/banner.ts';
 import type { StackTraits } from '../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../domain/service.ts';
 import { observe } from './evidence.ts';
+import { furtherNames } from './probes/probes.ts';
 import { serverBytes } from './protocols/dialogue.ts';
 import { parseSsh } from './protocols/ssh.ts';
 import { parseCertificate } from './protocols/tls.ts';
@@ -32,7 +33,8 @@ export function factsOfBanner(banner: Banner): HostFact[] {
     if (!passedOver.has(key)) add(key, text);
     if (key === 'banner.raw') for (const [inner, value] of headersOf(text)) add(inner, value);
   }
-  if (facts.some(({ key }) => key === 'ssh.software')) {
+  // A host is known by the key that every scan sees.
+  if (facts.some(({ key }) => key === 'ssh.software') && !furtherNames.has(banner.probe)) {
     for (const key of parseSsh(serverBytes(banner))?.facts.host_keys ?? [])
       add('ssh.host_key', `${key.type} ${key.sha256}`);
   }

@@ -14,15 +14,19 @@ export function hostHeader(host: string, port?: number): string {
   return port === undefined || unnamedPorts.has(port) ? name : `${name}:${port}`;
 }
 
-/** @param content JSON that is posted: a question of an API that takes no other */
+/**
+ * @param content JSON that is posted: a question of an API that takes no other
+ * @param encodings in which the answer may be packed
+ */
 export const httpRequestFor =
-  (path: string, content?: string) => (host: string, _said?: Buffer, port?: number) =>
+  (path: string, content?: string, encodings = 'identity') =>
+  (host: string, _said?: Buffer, port?: number) =>
     [
       `${content === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
       `Host: ${hostHeader(host, port)}`,
       `User-Agent: ${userAgent}`,
       'Accept: */*',
-      'Accept-Encoding: identity',
+      `Accept-Encoding: ${encodings}`,
       'Connection: close',
       ...(content === undefined
         ? []

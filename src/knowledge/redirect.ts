@@ -1,5 +1,5 @@
 import { httpRequestFor } from './http-request.ts';
-import type { Probe } from './probes.ts';
+import type { Probe } from './probes/probe.ts';
 
 /** Names of the questions for the page that a redirect leads to, in the order of the steps. */
 export const redirectNames = ['redirect-target', 'second-redirect-target'] as const;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { probeNamed, probesAfter } from './probes.ts';
+import { probeNamed, probesAfter } from './probes/probes.ts';
 
 /** The bytes of a question, as they go to a host. */
 function request(name: string, step = 0): Buffer {
@@ -47,12 +47,25 @@ it('the second message of an SMB dialogue carries a negotiation of NTLM without 
   expect([message.readUInt16LE(at + 16), message.readUInt16LE(at + 24)]).toEqual([0, 0]);
 });
 
+const plain = { intrusive: false, thorough: false, secure: false };
+
+it('what only tells how strong the encryption is gets asked where that is wanted, and inside TLS', () => {
+  const asked = (answer: string, more: object) =>
+    probesAfter(Buffer.from(answer, 'latin1'), 12_345, { ...plain, ...more }).map(({ name }) => name);
+  const page = 'HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\nok';
+  expect(asked(page, { thorough: true })).toEqual([]);
+  expect(asked(page, { thorough: true, secure: true })).toEqual(['compressed-page']);
+  const lists = 'SSH-2.0-x\r\n...diffie-hellman-group-exchange-sha256...rsa-sha2-512';
+  expect(asked(lists, {})).toEqual([]);
+  expect(asked(lists, { thorough: true })).toEqual(['ssh-rsa-key', 'ssh-group-size']);
+});
+
 it.each<[answer: string, names: string[]]>([
   ['HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\nok', []],
   ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nok', ['missing-page', 'malformed-request']],
   [
     'HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\n404 page not found\n',
-    ['version-page', 'malformed-request'],
+    ['version-page', 'metrics-beside', 'status-page', 'malformed-request'],
   ],
   ['HTTP/1.1 301 Moved\r\nServer: Transmission\r\n\r\n', ['transmission-session']],
   ['\0\0\0\x49\xfeSMB', ['smb-session']],
@@ -61,12 +74,12 @@ it.each<[answer: string, names: string[]]>([
   ['220 mx.example ESMTP Postfix\r\n250-mx.example\r\n250 DSN\r\n', []],
   ['0About\t/about\thost.example\t70\r\n', ['gopher-caps']],
 ])('%j leads to %j', (answer, names) => {
-  const asked = probesAfter(Buffer.from(answer, 'latin1'), 12_345, false).map(({ name }) => name);
+  const asked = probesAfter(Buffer.from(answer, 'latin1'), 12_345, plain).map(({ name }) => name);
   expect(asked).toEqual(names);
 });
 
 it('the second request to Transmission repeats the number of its first answer, and nothing else of it', () => {
-  const [probe] = probesAfter(Buffer.from('HTTP/1.1 301 Moved\r\nServer: Transmission\r\n\r\n'), 9091, false);
+  const [probe] = probesAfter(Buffer.from('HTTP/1.1 301 Moved\r\nServer: Transmission\r\n\r\n'), 9091, plain);
   const send = probe?.steps[1]?.send;
   const said = Buffer.from('HTTP/1.1 409 Conflict\r\nX-Transmission-Session-Id: abc=\r\nX: \r\n\r\n');
   expect(typeof send === 'function' && send('192.0.2.1', said, 9091)).toContain(

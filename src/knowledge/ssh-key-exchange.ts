@@ -6,10 +6,25 @@ export interface SshHostKey {
   type: string;
   /** Base64 without padding, as `ssh-keygen -l` prints it. */
   sha256: string;
+  /** Of RSA and DSA keys. */
+  bits?: number;
 }
 
-/** The exchange that is asked for; servers that know none of these are not asked. */
-export const offeredExchange = /curve25519-sha256/;
+/** The exchanges that are asked for, the first that a server knows; servers that know none of these are not asked. */
+export const offeredExchange = /curve25519-sha256|diffie-hellman-group(?:1|14|16|18)-sha/;
+
+const exchanges = [
+  'curve25519-sha256',
+  'curve25519-sha256@libssh.org',
+  'diffie-hellman-group14-sha256',
+  'diffie-hellman-group16-sha512',
+  'diffie-hellman-group18-sha512',
+  'diffie-hellman-group14-sha1',
+  'diffie-hellman-group1-sha1',
+];
+
+/** Exchanges in which the server chooses the prime (RFC 4419, RFC 8268). */
+const groupExchanges = ['diffie-hellman-group-exchange-sha256', 'diffie-hellman-group-exchange-sha1'];
 
 /** Largest host key that is read, bytes. */
 const hostKeyLimit = 16_384;
@@ -17,32 +32,62 @@ const hostKeyLimit = 16_384;
 const kexinit = 20;
 const exchangeInit = 30;
 const exchangeReply = 31;
+const groupRequest = 34;
+
+const rsaKeys = 'rsa-sha2-512,rsa-sha2-256,ssh-rsa';
+const everyKey = `ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,${rsaKeys},ssh-dss`;
 
 const lists = [
-  'curve25519-sha256,curve25519-sha256@libssh.org',
-  'ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256,ssh-rsa',
   ...Array<string>(2).fill(
     'aes128-ctr,aes192-ctr,aes256-ctr,aes128-gcm@openssh.com,aes256-gcm@openssh.com,' +
-      'chacha20-poly1305@openssh.com,aes128-cbc,aes256-cbc,3des-cbc',
+      'chacha20-poly1305@openssh.com,aes128-cbc,aes256-cbc,3des-cbc,blowfish-cbc,arcfour',
   ),
   ...Array<string>(2).fill(
-    'hmac-sha2-256,hmac-sha2-512,hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha1',
+    'hmac-sha2-256,hmac-sha2-512,hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha1,hmac-md5',
   ),
   ...Array<string>(2).fill('none,zlib@openssh.com,zlib'),
   '',
   '',
 ];
 
+/** Bytes of the share in an exchange with a prime: less than the shortest one has (1024 bits). */
+const shareBytes = 100;
+
 /**
- * Our algorithms and the first message of the key exchange in one (RFC 4253 section 7.1, RFC 8731 section 3). The server
- * answers with its host key; nobody logs in, and the exchange is not finished.
+ * Our algorithms and the first message of the key exchange in one (RFC 4253 sections 7.1 and 8, RFC 8731 section 3). The
+ * server answers with its host key; nobody logs in, and the exchange is not finished.
+ * @param said what the server sent so far: its lists tell which exchange it knows
+ * @param keys `rsa`: only a key of that kind
  */
-export function keyExchangeRequest(): Buffer {
-  const algorithms = lists.map((list) => sshString(Buffer.from(list, 'latin1')));
-  const init = Buffer.concat([Buffer.from([kexinit]), randomBytes(16), ...algorithms, Buffer.alloc(5)]);
-  // Nearly every 32 bytes are a public key of curve25519, and the secret is never needed.
-  const share = Buffer.concat([Buffer.from([exchangeInit]), sshString(randomBytes(32))]);
-  return Buffer.concat([packet(init), packet(share)]);
+export function keyExchangeRequest(said: Buffer, keys: 'every' | 'rsa' = 'every'): Buffer {
+  const exchange = firstKnown(exchanges, said);
+  // Nearly every 32 bytes are a public key of curve25519, and nearly every number is one of the others; no secret is needed.
+  const share = exchange.startsWith('curve')
+    ? randomBytes(32)
+    : Buffer.concat([Buffer.from([1]), randomBytes(shareBytes)]);
+  const first = Buffer.concat([Buffer.from([exchangeInit]), sshString(share)]);
+  return Buffer.concat([packet(algorithms(exchange, keys === 'rsa' ? rsaKeys : everyKey)), packet(first)]);
+}
+
+/** Bits of the prime that is asked for: at least, at best, at most (RFC 4419 section 3). */
+const groupSizes = [1024, 1024, 8192];
+
+/** Asks for the shortest prime that the server would exchange keys with; it sends the prime, and the exchange ends there. */
+export function groupSizeRequest(said: Buffer): Buffer {
+  const request = Buffer.alloc(13);
+  request[0] = groupRequest;
+  for (const [at, bits] of groupSizes.entries()) request.writeUInt32BE(bits, 1 + 4 * at);
+  return Buffer.concat([packet(algorithms(firstKnown(groupExchanges, said), everyKey)), packet(request)]);
+}
+
+function firstKnown(names: readonly string[], said: Buffer): string {
+  const text = said.toString('latin1');
+  return names.find((name) => text.includes(name)) ?? (names[0] as string);
+}
+
+function algorithms(exchange: string, keys: string): Buffer {
+  const all = [exchange, keys, ...lists].map((list) => sshString(Buffer.from(list, 'latin1')));
+  return Buffer.concat([Buffer.from([kexinit]), randomBytes(16), ...all, Buffer.alloc(5)]);
 }
 
 /** The host key in the payload that answers the request, or null (RFC 8731 section 3). */
@@ -53,7 +98,33 @@ export function readHostKey(payload: Buffer): SshHostKey | null {
   if (!key || key.length > hostKeyLimit || !name || name.length > 64) return null;
   const type = name.toString('latin1');
   if (!/^[a-z0-9@._-]+$/.test(type)) return null;
-  return { type, sha256: createHash('sha256').update(key).digest('base64').replace(/=+$/, '') };
+  const bits = keyBits(type, key, 4 + name.length);
+  const sha256 = createHash('sha256').update(key).digest('base64').replace(/=+$/, '');
+  return { type, sha256, ...(bits === null ? {} : { bits }) };
+}
+
+/** RFC 4253 section 6.6: of RSA the exponent comes before the modulus, of DSA the prime comes first. */
+function keyBits(type: string, key: Buffer, at: number): number | null {
+  if (type !== 'ssh-rsa' && type !== 'ssh-dss') return null;
+  const first = readString(key, at);
+  if (first === null || type === 'ssh-dss') return first && numberBits(first);
+  const modulus = readString(key, at + 4 + first.length);
+  return modulus && numberBits(modulus);
+}
+
+/** Bits of the prime in the payload that answers `groupSizeRequest` (RFC 4419 section 3), or null. */
+export function readGroupBits(payload: Buffer): number | null {
+  if (payload[0] !== exchangeReply) return null;
+  const prime = readString(payload, 1);
+  const generator = prime && readString(payload, 5 + prime.length);
+  if (!prime || !generator || payload.length !== 9 + prime.length + generator.length) return null;
+  return numberBits(prime);
+}
+
+/** Bits of a number without its leading zeros (RFC 4251 section 5); null = there is none. */
+function numberBits(number: Buffer): number | null {
+  const first = number.findIndex((byte) => byte !== 0);
+  return first === -1 ? null : 8 * (number.length - first) + 24 - Math.clz32(number[first] as number);
 }
 
 /** A packet before encryption (RFC 4253 section 6): a multiple of 8 bytes with at least 4 of padding. */

@@ -211,6 +211,23 @@ function dtlsHello(): Buffer {
   return Buffer.concat([u8(22), u16(0xfeff), Buffer.alloc(8), u16(handshake.length), handshake]);
 }
 
+// --- Games ---
+
+/** Unconnected ping of RakNet: time, magic number, id. */
+const raknetPing = Buffer.concat([
+  u8(1),
+  Buffer.alloc(8),
+  Buffer.from('00ffff00fefefefefdfdfdfd12345678', 'hex'),
+  text('PORTOLAN'),
+]);
+
+/** Teeworlds 0.7 answers strangers only with a token; the request is as long as the protocol wants it. */
+const teeworldsToken = Buffer.concat([
+  u8(4, 0, 0, 0xff, 0xff, 0xff, 0xff, 5),
+  text('PORT'),
+  Buffer.alloc(512),
+]);
+
 // --- Everything else ---
 
 /** A client's request, version 4, RFC 5905 section 7.3; the server copies the last eight bytes. */
@@ -403,6 +420,22 @@ const catalogue: readonly PortPayloads[] = [
     looksLike: (answer) =>
       answer.length === 24 && Buffer.compare(answer.subarray(4, 12), mumblePing.subarray(4)) === 0,
   }),
+  // Games: what a server tells to whoever looks for one.
+  one([27_960, 27_961, 27_910, 27_500, 26_000], 'quake', text('\xff\xff\xff\xffgetstatus\n'), {
+    looksLike: startsWith(u8(0xff, 0xff, 0xff, 0xff)),
+  }),
+  one([27_015, 27_016, 27_017, 2303], 'source-engine', text('\xff\xff\xff\xffTSource Engine Query\0'), {
+    looksLike: startsWith(u8(0xff, 0xff, 0xff, 0xff)),
+  }),
+  one([19_132, 19_133], 'minecraft', raknetPing, { looksLike: startsWith(u8(0x1c)) }),
+  {
+    ports: [8303, 8304, 8305],
+    payloads: [
+      { service: 'teeworlds', bytes: text('\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x05') },
+      { service: 'teeworlds', bytes: teeworldsToken },
+    ],
+  },
+  one([30_000], 'minetest', Buffer.from('4f4574030000000001', 'hex')),
   // A frame: request 1, part 0 of 1.
   one([11_211], 'memcached', Buffer.concat([u16(1, 0, 1, 0), text('version\r\n')]), {
     looksLike: startsWith(u16(1, 0)),

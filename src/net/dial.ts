@@ -111,7 +111,7 @@ class SocketConnection implements Connection {
     return { bytes, end };
   }
 
-  write(bytes: Uint8Array): Promise<boolean> {
+  write(bytes: Uint8Array, last = false): Promise<boolean> {
     if (this.#end) return Promise.resolve(false);
     this.#budget.exchanges.push({ sent: bytes.subarray(0, maxSentBytes), received: [] });
     return new Promise((resolve) => {
@@ -120,6 +120,7 @@ class SocketConnection implements Connection {
         this.#failWrite = null;
         resolve(!error && !this.#end);
       });
+      if (last) this.#stream.end();
     });
   }
 

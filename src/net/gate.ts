@@ -153,6 +153,8 @@ export interface TlsExaminationOptions extends Pick<TlsOptions, 'serverName' | '
   alpn?: string[];
   /** Begin a second handshake inside the connection; TLS 1.2 at most is spoken then. */
   renegotiate?: boolean;
+  /** TLS 1.2 at most. */
+  old?: boolean;
 }
 
 /** What one whole handshake showed beside its version. */
@@ -175,8 +177,11 @@ export interface Connection {
   readonly latencyMs: number;
   /** Reads until the answer is complete, the peer is silent for too long, or a limit ends it. */
   read(options: ReadOptions): Promise<{ bytes: Buffer; end: ReadEnd }>;
-  /** False when the peer does not take the bytes before the deadline. */
-  write(bytes: Uint8Array): Promise<boolean>;
+  /**
+   * False when the peer does not take the bytes before the deadline.
+   * @param last our half of the connection ends with them
+   */
+  write(bytes: Uint8Array, last?: boolean): Promise<boolean>;
   /** Continues in TLS; `connection` talks inside it. The reason says why a handshake failed. */
   startTls(
     options: TlsOptions,

@@ -9,7 +9,12 @@ const maxHeaderPairs = 128;
 /** Memory of one HTTP/2 session, in megabytes. */
 const maxSessionMegabytes = 1;
 
+/** What has come is read within this time after the end of the connection, milliseconds. */
+const settleMs = 50;
+
 export interface Http2Question {
+  /** The connection is TLS. */
+  secure: boolean;
   /** The host as it is called, an IPv6 address in brackets. */
   authority: string;
   path: string;
@@ -30,14 +35,14 @@ export interface Http2Answer {
 }
 
 /**
- * One GET in HTTP/2 (RFC 9113) over a connection that both ends agreed on it for. The limits of the connection hold.
+ * One GET in HTTP/2 (RFC 9113) over a connection that both ends agreed on it for, or whose server began with it. The limits of the connection hold.
  * @returns null when no answer came
  */
 export async function askHttp2(connection: Connection, question: Http2Question): Promise<Http2Answer | null> {
   const pipe = new ConnectionPipe(connection, question.idleMs);
   let session: ClientHttp2Session | null = null;
   try {
-    session = connect(`https://${question.authority}`, {
+    session = connect(`${question.secure ? 'https' : 'http'}://${question.authority}`, {
       createConnection: () => pipe,
       settings: { enablePush: false, maxHeaderListSize: maxHeaderBytes },
       maxHeaderListPairs: maxHeaderPairs,
@@ -122,8 +127,15 @@ class ConnectionPipe extends Duplex {
       this.#reading = false;
       if (this.destroyed) return;
       if (bytes.length > 0) this.push(bytes);
-      if (end !== 'match') this.push(null);
+      if (end !== 'match' || bytes.length === 0) this.#finish();
     });
+  }
+
+  /** Nothing more comes. After a GOAWAY the library waits for its streams all the same, for ever. */
+  #finish(): void {
+    this.push(null);
+    const timer = setTimeout(() => this.destroy(), settleMs);
+    this.once('close', () => clearTimeout(timer));
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {

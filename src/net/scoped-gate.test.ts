@@ -191,6 +191,21 @@ describe('Connection', () => {
     connection.close();
   });
 
+  it('ends its half and hears what the other says then', async () => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      let said = '';
+      socket.on('data', (bytes) => (said += bytes.toString('latin1')));
+      socket.on('end', () => socket.end(`heard ${said}\n`));
+    });
+    servers.add(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const connection = await connected(gateOf(['127.0.0.1']), (server.address() as AddressInfo).port);
+    expect(await connection.write(Buffer.from('ping'), true)).toBe(true);
+    const { bytes } = await connection.read({ idleMs: 500, done: () => 0 });
+    expect(bytes.toString()).toBe('heard ping\n');
+    connection.close();
+  });
+
   it('is bounded in number: one that is closed makes room', async () => {
     const port = await listen(() => undefined);
     const gate = gateOf(['127.0.0.1'], { most: 1 });

@@ -1,9 +1,9 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { onAbort } from './abort.ts';
 import type { TlsExamination, TlsExaminationOptions } from './gate.ts';
-import { handshakeFailure } from './tls.ts';
+import { handshake } from './tls.ts';
 
 /** How long a server may take to give a session after the handshake: TLS 1.3 sends it later. */
 const sessionMs = 400;
@@ -43,10 +43,7 @@ export async function examineTls(
   const seen = { stapled: false, session: null as Buffer | null };
   const { deadline, signal, renegotiate = false } = options;
   const outcome = await whenSecure(socket, options, seen);
-  if ('reason' in outcome) {
-    if (!socket.destroyed) socket.resetAndDestroy();
-    return outcome;
-  }
+  if ('reason' in outcome) return outcome;
   const { stream } = outcome;
   const left = () => Math.max(0, deadline - performance.now());
   const version = stream.getProtocol() ?? 'unknown';
@@ -71,46 +68,21 @@ function whenSecure(
   options: ExaminationOptions,
   seen: { stapled: boolean; session: Buffer | null },
 ): Promise<{ stream: TLSSocket } | { reason: string }> {
-  return new Promise((resolve) => {
-    let stream: TLSSocket | null = null;
-    const settle = (outcome: { stream: TLSSocket } | { reason: string }) => {
-      clearTimeout(timer);
-      forget();
-      socket.off('close', onClose);
-      if ('reason' in outcome) {
-        if (!socket.destroyed) socket.resetAndDestroy();
-        stream?.destroy();
-      }
-      resolve(outcome);
-    };
-    const onClose = () => settle({ reason: 'the peer closed the connection during the handshake' });
-    const left = Math.max(0, options.deadline - performance.now());
-    const timer = setTimeout(() => settle({ reason: 'no complete handshake before the deadline' }), left);
-    const forget = onAbort(options.signal, () => settle({ reason: 'canceled' }));
-    socket.once('close', onClose);
-    try {
-      stream = connect({
-        socket,
-        secureContext: contextUpTo(options.renegotiate ? 'TLSv1.2' : 'TLSv1.3'),
-        rejectUnauthorized: false,
-        checkServerIdentity: () => undefined,
-        requestOCSP: true,
-        ...(options.serverName ? { servername: options.serverName } : {}),
-        ...(options.alpn?.length ? { ALPNProtocols: options.alpn } : {}),
-        ...(options.session ? { session: options.session } : {}),
-      });
-    } catch (error) {
-      return settle({ reason: handshakeFailure(error) });
-    }
-    // The listener stays: a late error must not reach the process.
-    stream.on('error', (error) => settle({ reason: handshakeFailure(error) }));
+  const { renegotiate, old, serverName, alpn, session } = options;
+  const asked = {
+    secureContext: contextUpTo(renegotiate || old ? 'TLSv1.2' : 'TLSv1.3'),
+    requestOCSP: true,
+    ...(serverName ? { servername: serverName } : {}),
+    ...(alpn?.length ? { ALPNProtocols: alpn } : {}),
+    ...(session ? { session } : {}),
+  };
+  return handshake(socket, options, asked, (stream) => {
     stream.on('OCSPResponse', (response: Buffer | null) => {
       seen.stapled ||= response !== null && response.length > 0;
     });
-    stream.on('session', (session: Buffer) => {
-      seen.session = session;
+    stream.on('session', (given: Buffer) => {
+      seen.session = given;
     });
-    stream.once('secureConnect', () => settle({ stream: stream as TLSSocket }));
   });
 }
 

@@ -1,6 +1,12 @@
 import { constants, type X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import {
+  type ConnectionOptions,
+  connect,
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
 import { type TlsObservation, tlsRefusal } from '../domain/banner.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
@@ -45,16 +51,43 @@ function serverWithoutCertificate(): SecureContext {
 }
 
 /** A TLS handshake over an open socket. Whatever the peer does ends in an observation or in a reason. */
-export function startTls(
+export async function startTls(
   socket: Socket,
   options: HandshakeOptions,
 ): Promise<{ stream: TLSSocket; tls: TlsObservation } | { reason: string }> {
+  const { anonymous, serverName, alpn } = options;
+  const outcome = await handshake(socket, options, {
+    secureContext: anonymous ? serverWithoutCertificate() : anyServer(),
+    ...(serverName ? { servername: serverName } : {}),
+    ...(alpn.length > 0 ? { ALPNProtocols: alpn } : {}),
+  });
+  if ('reason' in outcome) return outcome;
+  const { stream } = outcome;
+  const tls = observe(stream);
+  // Whoever closes the socket at once would do so in the middle of OpenSSL's work, which ends the process.
+  await new Promise((resolve) => setImmediate(resolve));
+  return { stream, tls };
+}
+
+/**
+ * The stream over an open socket when its handshake is complete; no certificate is refused. Without one, the connection
+ * is reset.
+ *
+ * @param follow called with the stream before anything came in
+ */
+export function handshake(
+  socket: Socket,
+  { deadline, signal }: { deadline: number; signal: AbortSignal },
+  options: ConnectionOptions,
+  follow: (stream: TLSSocket) => void = () => undefined,
+): Promise<{ stream: TLSSocket } | { reason: string }> {
   return new Promise((resolve) => {
     let stream: TLSSocket | null = null;
-    const settle = (outcome: { stream: TLSSocket; tls: TlsObservation } | { reason: string }) => {
+    const settle = (outcome: { stream: TLSSocket } | { reason: string }) => {
       clearTimeout(timer);
       forget();
       socket.off('close', onClose);
+      stream?.off('close', onClose);
       if ('reason' in outcome) {
         // The reset first: destroying the TLS stream would end the connection politely and leave a TIME_WAIT.
         if (!socket.destroyed) socket.resetAndDestroy();
@@ -63,30 +96,25 @@ export function startTls(
       resolve(outcome);
     };
     const onClose = () => settle({ reason: 'the peer closed the connection during the handshake' });
-    const left = Math.max(0, options.deadline - performance.now());
+    const left = Math.max(0, deadline - performance.now());
     const timer = setTimeout(() => settle({ reason: 'no complete handshake before the deadline' }), left);
-    const forget = onAbort(options.signal, () => settle({ reason: 'canceled' }));
+    const forget = onAbort(signal, () => settle({ reason: 'canceled' }));
     socket.once('close', onClose);
     try {
       stream = connect({
+        ...options,
         socket,
-        secureContext: options.anonymous ? serverWithoutCertificate() : anyServer(),
         rejectUnauthorized: false,
         checkServerIdentity: () => undefined,
-        ...(options.serverName ? { servername: options.serverName } : {}),
-        ...(options.alpn.length > 0 ? { ALPNProtocols: options.alpn } : {}),
       });
     } catch (error) {
       return settle({ reason: handshakeFailure(error) });
     }
+    // The listener stays: a late error must not reach the process.
     stream.on('error', (error) => settle({ reason: handshakeFailure(error) }));
     stream.once('close', onClose);
-    stream.once('secureConnect', () => {
-      stream?.off('close', onClose);
-      const tls = observe(stream as TLSSocket);
-      // Whoever closes the socket at once would do so in the middle of OpenSSL's work, which ends the process.
-      setImmediate(() => settle({ stream: stream as TLSSocket, tls }));
-    });
+    stream.once('secureConnect', () => settle({ stream: stream as TLSSocket }));
+    follow(stream);
   });
 }
 
@@ -126,7 +154,7 @@ const reasons: Record<string, string> = {
   EPIPE: 'the peer closed the connection during the handshake',
 };
 
-export function handshakeFailure(error: unknown): string {
+function handshakeFailure(error: unknown): string {
   const code = errorCode(error);
   const known = reasons[code];
   if (known) return known;

@@ -16,6 +16,8 @@ const slipsAtOnce = 100;
 /** Slips that nobody took or that are done are swept after this time, seconds. */
 const keepSeconds = 30 * 24 * 3600;
 const sweepSeconds = 3600;
+/** Of failures in the background one is told within this time, milliseconds: a database that is away fails often. */
+const tellMs = 60_000;
 /** A name of a line that pg-boss accepts. */
 const strange = /[^A-Za-z0-9_.-]/g;
 
@@ -65,7 +67,12 @@ export class Dispatcher {
       schedule: false,
       superviseIntervalSeconds: superviseSeconds,
     });
-    boss.on('error', onError);
+    let toldAt = Number.NEGATIVE_INFINITY;
+    boss.on('error', (error) => {
+      if (performance.now() - toldAt < tellMs) return;
+      toldAt = performance.now();
+      onError(error);
+    });
     await boss.start();
     return new Dispatcher(boss);
   }

@@ -9,14 +9,17 @@ export const failureMemoryMs = 7 * 24 * 3600 * 1000;
 export class EmbeddedQueue implements JobQueue {
   readonly #store: Store;
   readonly #leaseMs: number;
+  readonly #home: string | undefined;
 
-  constructor(store: Store, options: { leaseMs: number }) {
+  /** @param options.home id of this server, where others put jobs of theirs in the same table */
+  constructor(store: Store, options: { leaseMs: number; home?: string }) {
     this.#store = store;
     this.#leaseMs = options.leaseMs;
+    this.#home = options.home;
   }
 
   async enqueue(store: Store, scanId: string, pool: string): Promise<void> {
-    await store.jobs.insert(scanId, pool, Date.now());
+    await store.jobs.insert(scanId, pool, Date.now(), this.#home);
   }
 
   async claim(
@@ -26,7 +29,8 @@ export class EmbeddedQueue implements JobQueue {
     fullPools?: readonly string[],
   ): Promise<Claim | null> {
     const now = Date.now();
-    return await this.#store.jobs.claim(worker, now, now + this.#leaseMs, { pools, running, fullPools });
+    const filter = { pools, running, fullPools, home: this.#home };
+    return await this.#store.jobs.claim(worker, now, now + this.#leaseMs, filter);
   }
 
   async heartbeat(scanId: string, attempt: number): Promise<boolean> {
@@ -58,7 +62,7 @@ export class EmbeddedQueue implements JobQueue {
   }
 
   async reclaimAll(): Promise<number> {
-    return await this.#store.jobs.releaseAll(Date.now());
+    return await this.#store.jobs.releaseAll(Date.now(), this.#home);
   }
 
   async remove(scanId: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { ShardCommand, ShardSpec } from '../domain/shard.ts';
 import type { Store } from '../store/open.ts';
 import type { HeldShard, LapsedShard, ShardBeat, ShardClaim, ShardOrders } from '../store/shards.ts';
+import { databaseTime } from './database-clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { type WakeUps, wakeEverybody } from './wake-ups.ts';
 
@@ -17,7 +18,6 @@ interface ShardSlip {
 
 /** The clock of the database is asked again after this time, milliseconds. */
 const clockMs = 60_000;
-const clockQuery = 'select extract(epoch from clock_timestamp()) * 1000 as now';
 
 /** The lines of shards, one for each pool. */
 export class ShardLine {
@@ -49,9 +49,8 @@ export class ShardLine {
   async now(): Promise<number> {
     if (this.#clock === null || performance.now() - this.#clock.at > clockMs) {
       const asked = performance.now();
-      const { rows } = await this.#store.execute(clockQuery, []);
-      const at = (asked + performance.now()) / 2;
-      this.#clock = { said: Number((rows[0] as { now: unknown }).now), at };
+      const said = await databaseTime(this.#store);
+      this.#clock = { said, at: (asked + performance.now()) / 2 };
     }
     return Math.round(this.#clock.said + performance.now() - this.#clock.at);
   }

@@ -11,6 +11,7 @@ import type { Installed } from './installed.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notifier } from './notifier.ts';
+import type { ResultMover } from './results/result-mover.ts';
 import type { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
 import type { Tenants } from './tenants.ts';
@@ -41,6 +42,8 @@ export interface ServerContext {
   workers: WorkerPool;
   /** Null where there is one server only. */
   shards: Distribution | null;
+  /** Null without a result store. */
+  results: ResultMover | null;
   garbage: GarbageCollector;
   notifier: Notifier;
   installed: Installed;

@@ -48,8 +48,8 @@ export class GarbageCollector {
       await this.#run.done.catch(() => undefined);
     }
     if (this.#run) throw new PortolanError('conflict', 'Another garbage collection is under way.');
-    const { retention } = this.#context;
-    return await this.#alone(tenant, collectGarbage({ store, workspace, retention }, request));
+    const space = { ...this.#context, store, workspace };
+    return await this.#alone(tenant, collectGarbage(space, request));
   }
 
   /** Applies the configured retention; during a run, after it. */

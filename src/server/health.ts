@@ -36,6 +36,12 @@ const queueAlmostFull = 0.9;
 /** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
 const rawCapability = 1n << 13n;
 
+/** Why the service takes no work now, as a sentence; null when it does. */
+export function notReady({ phase, shards }: Pick<RouteContext, 'phase' | 'shards'>): string | null {
+  if (phase !== 'serving') return `The server is ${phase}.`;
+  return shards?.reachable === false ? 'The store cannot be reached.' : null;
+}
+
 /**
  * Asks every part of the service how it is; queue and workspace in the figures of the request's space. Never throws: a
  * part that cannot answer is a failed check.
@@ -52,7 +58,7 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
   }
   const scanning = await readScanning();
   checks.push(...writingFaults(context), ...rawRights(scanning), ...licenceHealth(context));
-  checks.push(...notificationHealth(context), ...vulndbHealth(context));
+  checks.push(...notificationHealth(context), ...vulndbHealth(context), ...resultHealth(context));
   return {
     status: worst(checks),
     uptime: Math.floor((performance.now() - context.startedAt) / 1000),
@@ -133,6 +139,12 @@ function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
   if (failing.length === 0) return [];
   const message = `the last message could not be delivered by ${failing.join(' and ')}`;
   return [{ name: 'notifications', status: 'degraded', message }];
+}
+
+/** What is over stays in the workspace meanwhile. */
+function resultHealth({ results }: RouteContext): HealthCheck[] {
+  const message = results?.fault ?? null;
+  return message === null ? [] : [{ name: 'result_store', status: 'degraded', message }];
 }
 
 /** Concerns whoever has imported data or wants it to be refreshed; the builtin catalogue has no age. */

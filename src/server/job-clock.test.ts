@@ -52,6 +52,18 @@ describe('the clock of jobs', () => {
     expect((await service.store.scans.totals()).scan_count).toBe(1);
   });
 
+  it('goes by the clock of the database where servers share one', async () => {
+    const service = await start();
+    const { job_id } = await overdue(service, 'rows 1');
+    let said = Date.now() - 2 * 3_600_000;
+    service.context.shards = { line: { now: async () => said } } as unknown as Service['context']['shards'];
+    await startClock(service);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect((await service.store.scans.totals()).scan_count).toBe(0);
+    said = Date.now();
+    await until(service, job_id, ({ run_count }) => run_count === 1);
+  });
+
   it('waits for room in the queue, tells so once, and then runs', async () => {
     const service = await start({ 'queue.max_jobs': 1, 'logging.output': 'file' }, false);
     const waiting = await service.submit('rows 1');

@@ -1,5 +1,10 @@
 import { forgetJobs } from '../actions/forget-jobs.ts';
-import { moveSchedules, runSchedules, type TurnReport } from '../actions/run-schedules.ts';
+import {
+  bringSchedulesBack,
+  moveSchedules,
+  runSchedules,
+  type TurnReport,
+} from '../actions/run-schedules.ts';
 import type { ServerContext } from './context.ts';
 import { choicesOf } from './installed.ts';
 
@@ -7,6 +12,8 @@ import { choicesOf } from './installed.ts';
 const tickMs = 1000;
 /** Jobs that were over long ago are looked for this often. */
 const forgetMs = 60_000;
+/** A clock that is behind what it said before by more than this was set back, milliseconds. */
+const setBackMs = 60_000;
 
 /** Obeys the schedules of jobs, tells jobs how their scans ended, and forgets jobs that were over long ago. */
 export class JobClock {
@@ -18,13 +25,15 @@ export class JobClock {
   /** Times that were logged because their runs have to wait. */
   #waiting = new Set<string>();
   #failing = false;
+  /** What the clock said last, epoch milliseconds. */
+  #said = Number.POSITIVE_INFINITY;
 
   constructor(context: ServerContext) {
     this.#context = context;
   }
 
   async start(): Promise<void> {
-    await moveSchedules(this.#context, new Date());
+    await moveSchedules(this.#context, await this.#now());
     this.#timer = setInterval(() => this.#wake(), tickMs);
     this.#wake();
   }
@@ -54,8 +63,18 @@ export class JobClock {
     }
   }
 
+  /** Servers that share a database go by its clock: one whose own is ahead would be early for all. */
+  async #now(): Promise<Date> {
+    const { shards } = this.#context;
+    return new Date(shards ? await shards.line.now() : Date.now());
+  }
+
   async #obey(): Promise<void> {
     const context = this.#context;
+    const now = await this.#now();
+    // At the start nobody knows what it said before.
+    if (now.getTime() < this.#said - setBackMs) await bringSchedulesBack(context, now);
+    this.#said = now.getTime();
     const { config, workers, installed } = context;
     const reports = await runSchedules(
       {
@@ -67,7 +86,7 @@ export class JobClock {
         wake: () => workers.wake(),
         tenants: config.multi_tenant.enabled ? config.multi_tenant.tenants : null,
       },
-      new Date(),
+      now,
     );
     for (const report of reports) this.#tell(report);
     this.#waiting = new Set(
@@ -89,7 +108,7 @@ export class JobClock {
 
   async #forget(): Promise<void> {
     this.#forgottenAt = performance.now();
-    const jobs = await forgetJobs(this.#context, new Date());
+    const jobs = await forgetJobs(this.#context, await this.#now());
     if (jobs > 0) this.#context.log.info({ jobs }, 'records of old jobs are deleted');
   }
 }

@@ -61,9 +61,9 @@ export class Notifier {
 
   /** Takes over what command lines left behind that are gone, and begins. */
   async start(): Promise<void> {
-    const { outbox } = this.#input.store;
+    const { outbox, executor } = this.#input.store;
     for (const owner of await outbox.owners()) {
-      if (isDeadCommandLine(owner)) await outbox.handOver(owner, this.#input.store.executor);
+      if (isDeadCommandLine(owner, executor)) await outbox.handOver(owner, executor);
     }
     this.#started = true;
     this.#timer = setInterval(() => this.wake(), pollMs);

@@ -129,11 +129,11 @@ describe('pause', () => {
     const scanId = await service.submit('hang');
     await service.until(scanId, ({ results }) => results.live_hosts === 1);
     const events = fetch(`${base}/api/v1/scans/${scanId}/events`).then((answer) => answer.text());
-    await sleep(100);
+    await sleep(400);
     await control(service, scanId, 'pause');
-    await sleep(100);
+    await sleep(400);
     await control(service, scanId, 'resume');
-    await sleep(100);
+    await sleep(400);
     await control(service, scanId, 'cancel');
     const text = await events;
     const states = [...text.matchAll(/event: status\ndata: (.*)/g)].map(([, data]) => {

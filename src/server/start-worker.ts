@@ -67,6 +67,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
         line,
         workspaceDir: workspace.dir,
         idPrefix: '',
+        scale: null,
         env: { ...process.env, ...logEnvironment(config.logging) },
         listeners: [],
         ownHome: () => null,

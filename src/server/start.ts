@@ -16,6 +16,8 @@ import { EmbeddedQueue } from '../queue/embedded.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
 import { ReloadNotices } from '../workspace/reload-notice.ts';
+import { FetchedScans } from '../workspace/result-store/fetched-scans.ts';
+import { openResultStore } from '../workspace/result-store/open-result-store.ts';
 import { serverId } from '../workspace/server-id.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { Admission } from './admission.ts';
@@ -36,6 +38,8 @@ import { watchLicence } from './licence.ts';
 import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { Notifier } from './notifier.ts';
+import { ResultMover } from './results/result-mover.ts';
+import { ScanFolders } from './results/scan-folders.ts';
 import { ScanWindows } from './scan-windows.ts';
 import { openServiceNotifier } from './service-notify.ts';
 import { Settings } from './settings.ts';
@@ -45,6 +49,7 @@ import { Tenants } from './tenants.ts';
 import { keepTickShapes } from './tick-shape.ts';
 import { prepareTlsReload, readTls, type TlsMaterial } from './tls.ts';
 import { VulndbSync } from './vulndb-sync.ts';
+import { WorkerScale } from './worker-scale.ts';
 import { WorkerPool } from './workers.ts';
 
 export interface StartInput {
@@ -126,10 +131,12 @@ async function assemble(
   undo.push(() => audit.close());
   const manager = openServiceNotifier(process.env, (message) => log.warn(message));
   await workspace.makeTenants(config.multi_tenant.enabled ? config.multi_tenant.tenants : []);
+  const results = await openResultStore(config);
   const { bind } = config.server;
   const { store, shards } = await openWhenReachable(() => openStores(config, workspace, log), {
     bind,
     tls,
+    grpcBind: config.server.grpc.enabled ? config.server.grpc.bind : null,
     log,
     stopping: input.stopping,
   });
@@ -140,7 +147,13 @@ async function assemble(
   const settings = new Settings(config, input.readConfig, log);
   const leaseMs = config.workers.lease;
   const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs });
-  const garbage = new GarbageCollector({ store, workspace, retention: config.workspace.retention }, log);
+  const fetched = results && new FetchedScans(results, workspace);
+  const folders = new ScanFolders({ store, workspace, fetched, log });
+  undo.push(() => folders.close());
+  const mover = results && fetched && new ResultMover({ store, workspace, results, fetched, log });
+  if (mover) undo.push(() => mover.close());
+  const { retention } = config.workspace;
+  const garbage = new GarbageCollector({ store, workspace, retention, results: mover }, log);
   undo.push(() => garbage.close());
   const housekeeping = new Housekeeping({ store, workspace }, log);
   undo.push(() => housekeeping.close());
@@ -169,16 +182,17 @@ async function assemble(
     onScanEnd: () => {
       notifier.wake();
       garbage.sweep();
+      mover?.wake();
     },
     logOutput: output,
     shards,
-    registry: input.registry,
+    installed,
   });
   metrics.followWorkers(workers);
   undo.push(() => workers.close(config.server.shutdown_timeout));
 
   const closing = new AbortController();
-  const tenants = new Tenants({ config, store, workspace, installed });
+  const tenants = new Tenants({ config, store, workspace, folders, installed });
   const context: ServerContext = {
     config,
     settings,
@@ -190,6 +204,7 @@ async function assemble(
     queue,
     workers,
     shards,
+    results: mover,
     garbage,
     notifier,
     installed,
@@ -226,6 +241,8 @@ async function assemble(
   await notifier.start();
   garbage.start();
   housekeeping.start();
+  await folders.start();
+  mover?.start();
   vulndbSync.start();
   fingerprintSync.start();
   const jobClock = new JobClock(context);
@@ -283,8 +300,9 @@ function ownWorker(
     idPrefix: ownWorkers(shards),
     pools: ['default'],
     tags: [],
-    // A process exists only while it runs a shard, so the number follows the work by itself.
     concurrency: config.workers.auto_scale ? config.workers.max : config.server.workers,
+    // A process exists only while it runs a shard; the places, as the health endpoint counts them, follow the work too.
+    scale: config.workers.auto_scale ? new WorkerScale(config) : null,
     version,
     entryFile,
     env: { ...process.env, ...logEnvironment(config.logging) },
@@ -298,7 +316,7 @@ function ownWorker(
 
 /** @throws PortolanError `unavailable` as long as a database on another host cannot be reached; `configuration` */
 async function openStores(
-  { queue: { url }, workers }: Config,
+  { queue: { url }, workers, workspace: { result_store } }: Config,
   workspace: Workspace,
   log: ServerLog,
 ): Promise<{ store: Store; shards: Distribution | null }> {
@@ -311,7 +329,14 @@ async function openStores(
     const leaseMs = workers.lease;
     return {
       store,
-      shards: await openDistribution({ store, url, workspaceDir: workspace.dir, leaseMs, log }),
+      shards: await openDistribution({
+        store,
+        url,
+        workspaceDir: workspace.dir,
+        leaseMs,
+        storesResults: result_store.url !== null,
+        log,
+      }),
     };
   } catch (error) {
     await store.close();

@@ -22,6 +22,8 @@ export interface WaitInput {
   /** `host:port` of the API. */
   bind: string;
   tls: TlsMaterial | null;
+  /** `host:port` of the gRPC API; null when it is off. */
+  grpcBind: string | null;
   log: ServerLog;
   /** Aborted when the server is to end. */
   stopping: AbortSignal | undefined;
@@ -34,7 +36,7 @@ export interface WaitInput {
  * @throws PortolanError whatever `open` throws but `unavailable`; that too once `stopping` is aborted
  */
 export async function openWhenReachable<T>(open: () => Promise<T>, input: WaitInput): Promise<T> {
-  let responder: Server | null = null;
+  let responder: Responder | null = null;
   try {
     for (;;) {
       try {
@@ -49,7 +51,7 @@ export async function openWhenReachable<T>(open: () => Promise<T>, input: WaitIn
       }
     }
   } finally {
-    await closed(responder);
+    await responder?.close();
   }
 }
 
@@ -57,11 +59,34 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof PortolanError && error.code === 'unavailable';
 }
 
-async function answerUnavailable({ bind, tls }: WaitInput): Promise<Server> {
+/** What every call is answered with. */
+function storeAway(): PortolanError {
+  return new PortolanError('unavailable', 'The store cannot be reached; the server waits for it.');
+}
+
+interface Responder {
+  close(): Promise<void>;
+}
+
+/** Both APIs say so. @throws what the system says when an address cannot be bound */
+async function answerUnavailable({ bind, grpcBind, tls }: WaitInput): Promise<Responder> {
+  const http = await answerHttp(bind, tls);
+  if (grpcBind === null) return { close: () => closed(http) };
+  try {
+    const { WaitingListener } = await import('./grpc/waiting-listener.ts');
+    const grpc = await WaitingListener.open(grpcBind, tls, storeAway());
+    return { close: async () => void (await Promise.all([closed(http), grpc.close()])) };
+  } catch (error) {
+    await closed(http);
+    throw error;
+  }
+}
+
+async function answerHttp(bind: string, tls: TlsMaterial | null): Promise<Server> {
   const { host, port } = parseEndpoint(bind) ?? { host: '127.0.0.1', port: 8080 };
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const alive = aliveUrls.has(request.url ?? '');
-    const refusal = new PortolanError('unavailable', 'The store cannot be reached; the server waits for it.');
+    const refusal = storeAway();
     const body = alive ? { status: 'healthy', data: { status: 'healthy' } } : errorShape(refusal, {});
     response.writeHead(alive ? 200 : refusal.status, {
       'content-type': 'application/json; charset=utf-8',
@@ -83,8 +108,7 @@ async function answerUnavailable({ bind, tls }: WaitInput): Promise<Server> {
   return server as Server;
 }
 
-async function closed(server: Server | null): Promise<void> {
-  if (server === null) return;
+async function closed(server: Server): Promise<void> {
   const gone = new Promise((resolve) => server.close(resolve));
   server.closeAllConnections();
   await gone;

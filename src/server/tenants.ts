@@ -1,12 +1,15 @@
 import type { Catalogue } from '../actions/plan-scan.ts';
 import type { Config } from '../config/schema.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
+import type { Scan } from '../domain/scan.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 import type { Store } from '../store/open.ts';
 import type { TokenRecord } from '../store/tokens.ts';
+import type { HeldFolder, ScanPart } from '../workspace/result-store/fetched-scans.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { RequestHead } from './auth.ts';
 import type { Installed } from './installed.ts';
+import type { ScanFolders } from './results/scan-folders.ts';
 
 /** What a request may see and change: store, workspace and what scans are planned with, as its tenant has them. */
 export interface Space {
@@ -14,6 +17,8 @@ export interface Space {
   tenant: string | null;
   store: Store;
   workspace: Workspace;
+  /** Where the files of a scan can be read, see `ScanFolders`. */
+  holdFolder(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanPart): Promise<HeldFolder>;
   /** As it is now: a reload may bring others. */
   readonly installed: Catalogue;
 }
@@ -24,6 +29,7 @@ export interface TenantsInput {
   store: Store;
   /** Of all tenants. */
   workspace: Workspace;
+  folders: ScanFolders;
   installed: Installed;
 }
 
@@ -41,12 +47,13 @@ export class Tenants {
   readonly #withoutTenants: Space;
   readonly #wholeService: Space;
 
-  constructor({ config, store, workspace, installed }: TenantsInput) {
+  constructor({ config, store, workspace, folders, installed }: TenantsInput) {
     const settings = config.multi_tenant;
     const spaceOf = (tenant: string | null): Space => ({
       tenant,
       store: store.forTenant(tenant),
       workspace: workspace.forTenant(tenant),
+      holdFolder: (scan, part) => folders.hold(scan, tenant, part),
       get installed() {
         return installed.of(tenant);
       },

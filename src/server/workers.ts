@@ -9,7 +9,6 @@ import type { ScanOutcome } from '../actions/scan-messages.ts';
 import type { Config } from '../config/schema.ts';
 import { type FailureCode, isFinal, type Scan, type ScanProgress, type ScanRequest } from '../domain/scan.ts';
 import type { Closure } from '../domain/scan-calendar.ts';
-import type { Registry } from '../engine/registry.ts';
 import type { Listener } from '../net/own-listeners.ts';
 import { Slots } from '../net/slots.ts';
 import type { JobQueue } from '../queue/queue.ts';
@@ -26,6 +25,7 @@ import { openRecord } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { scanCompleted, scanStarted } from './audit.ts';
+import type { Installed } from './installed.ts';
 import { logEnvironment, type ServerLog } from './log.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
@@ -51,7 +51,7 @@ export interface WorkerPoolInput {
   logOutput: LogOutput;
   /** Scans are divided among workers; null = each runs in a process here. */
   shards: Distribution | null;
-  registry: Registry;
+  installed: Installed;
 }
 
 /** One claimed scan and the process that runs it. */
@@ -78,13 +78,13 @@ const cancelGraceMs = 5000;
 const pollMs = 2000;
 /** Live figures are stored this often. */
 const storeMs = 1000;
+/** What other servers were asked to do with a scan of this one is looked at this often, milliseconds. */
+const wishesMs = 1000;
 /** Pause before a scan whose process died is started again; doubled with every further death. */
 const backoffMs = 250;
 
 /** Scans at a time whose work is done by workers elsewhere. */
 const mostDivided = 64;
-/** Types of modules that send packets. */
-const sending = new Set<string>(['discovery', 'scanner']);
 
 const canceledError = { code: 'canceled' as const, message: 'The scan was canceled.' };
 
@@ -100,6 +100,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   #filling: Promise<void> | null = null;
   #fillAgain = false;
   #claiming = false;
+  /** The log was told that the queue cannot be read. */
+  #queueFault = false;
   /** The claim that was asked for last: a scan that it brings has no place here yet. */
   #underClaim: Promise<unknown> = Promise.resolve();
   #draining = false;
@@ -156,6 +158,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     this.#timers.push(setInterval(() => this.wake(), pollMs));
     this.#timers.push(setInterval(() => void this.#heartbeat(), heartbeat));
     this.#timers.push(setInterval(() => void this.#storeLive(), storeMs));
+    if (this.#input.shards) this.#timers.push(setInterval(() => void this.#followWishes(), wishesMs));
     this.wake();
   }
 
@@ -202,18 +205,18 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       slot.paused = true;
       await slot.process?.pause();
       this.#shareRate();
-    }
+    } else await this.#input.shards?.elsewhere.pause(scanId);
     this.#news.emit(scanId);
     this.wake();
   }
 
-  resume(scanId: string): void {
+  async resume(scanId: string): Promise<void> {
     const slot = this.#slots.get(scanId);
     if (slot) {
       slot.paused = false;
       if (this.#closure === null) slot.process?.resume();
       this.#shareRate();
-    }
+    } else await this.#input.shards?.elsewhere.resume(scanId);
     this.#news.emit(scanId);
     this.wake();
   }
@@ -221,9 +224,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   async stop(scanId: string): Promise<void> {
     await this.#underClaim;
     const slot = this.#slots.get(scanId);
-    if (!slot) return;
-    slot.canceled = true;
-    slot.process?.cancel();
+    if (!slot) return await this.#input.shards?.elsewhere.cancel(scanId);
+    cancelSlot(slot);
     await slot.settled;
   }
 
@@ -269,6 +271,24 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
+  async #followWishes(): Promise<void> {
+    const { store, shards, log } = this.#input;
+    try {
+      for (const { scanId, canceled, paused } of await store.jobs.wishes(shards?.home ?? '')) {
+        const slot = this.#slots.get(scanId);
+        if (!slot) continue;
+        if (canceled) cancelSlot(slot);
+        else if (paused !== slot.paused) {
+          await (paused ? this.pause(scanId) : this.resume(scanId));
+          // The figures that were stored meanwhile know nothing of it.
+          slot.stored = null;
+        }
+      }
+    } catch (err) {
+      log.debug(logReason(err), 'what is wanted of the scans could not be read; it is tried again');
+    }
+  }
+
   #runningByTenant(): Map<string, number> {
     const running = new Map<string, number>();
     for (const { tenant } of this.#slots.values()) {
@@ -306,10 +326,12 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
           this.#scale.follow(this.#taken);
         }
         this.#scale.follow(this.#taken);
+        this.#queueFault = false;
       }
     } catch (err) {
       // The poll tries again; until then the health answer shows that the store is not reachable.
-      log.error({ err }, 'the queue cannot be read');
+      if (!this.#queueFault) log.error({ err }, 'the queue cannot be read; it is tried again');
+      this.#queueFault = true;
     }
   }
 
@@ -438,6 +460,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
         listeners: [...this.listeners],
         part: null,
         names: {},
+        evaluated: null,
         leaseUntil: null,
       },
       env: { ...process.env, ...logEnvironment(config.logging) },
@@ -455,9 +478,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   }
 
   #launch(slot: Slot, process: ScanProcessInput): RunningScan {
-    const { shards, registry, store, log } = this.#input;
+    const { shards, installed, store, log } = this.#input;
     if (shards === null) return new ScanProcess(process);
-    const sends = (name: string) => sending.has(registry.get(name)?.type ?? '');
     const folder = this.#homeOf(slot).scan(slot.scanId);
     return new ShardedScan({
       store,
@@ -466,7 +488,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       folder,
       lastSteps: this.#lastSteps,
       process,
-      sends,
+      catalogue: installed.of(slot.tenant),
       onWarning: (err, message) => log.warn({ ...logReason(err), scan_id: slot.scanId }, message),
     });
   }
@@ -645,7 +667,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       const workspace = this.#homeOf({ tenant });
       if (await queue.isCanceled(scan_id))
         await interruptScan({ store, workspace, config: this.#input.config }, scan_id, canceledError);
-      else if (isDeadCommandLine(await store.scans.executor(scan_id))) {
+      else if (isDeadCommandLine(await store.scans.executor(scan_id), store.executor)) {
         const message = 'The command line that ran the scan ended before the scan did.';
         await interruptScan({ store, workspace, config: this.#input.config }, scan_id, {
           code: 'interrupted',
@@ -666,6 +688,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     if (scan && !isFinal(scan.status))
       await scans.update(scanId, { progress: { ...scan.progress, ...standing({ paused: true }) } });
   }
+}
+
+function cancelSlot(slot: Slot): void {
+  slot.canceled = true;
+  slot.process?.cancel();
 }
 
 /** What a pause shows of the progress. */

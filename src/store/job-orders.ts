@@ -427,6 +427,28 @@ export class JobOrderTable {
     );
   }
 
+  /** The next times of all jobs that have one, and the newest that each has obeyed. */
+  async nextTimes(): Promise<(Turn & { obeyed: string | null })[]> {
+    const rows = await this.#db
+      .selectFrom('job_orders')
+      .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
+      .select((e) =>
+        e
+          .selectFrom('job_runs')
+          .select((f) => f.fn.max('fire_at').as('newest'))
+          .whereRef('job_runs.job_id', '=', 'job_orders.job_id')
+          .as('obeyed'),
+      )
+      .where('next_run_at', 'is not', null)
+      .where(inView(this.#view))
+      .execute();
+    return rows.flatMap(({ job_id, tenant, schedule, next_run_at, obeyed }) =>
+      schedule === null || next_run_at === null
+        ? []
+        : [{ job_id, tenant, schedule, fire_at: next_run_at, obeyed }],
+    );
+  }
+
   async moveToZone({ job_id, fire_at }: Turn, zone: string, next: string | null): Promise<void> {
     await this.#update(job_id).set({ zone, next_run_at: next }).where('next_run_at', '=', fire_at).execute();
   }

@@ -23,6 +23,13 @@ export interface ClaimFilter {
   home?: string | undefined;
 }
 
+/** What people want of a scan that runs. */
+export interface Wish {
+  scanId: string;
+  canceled: boolean;
+  paused: boolean;
+}
+
 /** What proves that a worker still has a job. */
 type HeldClaim = Pick<Claim, 'scanId' | 'attempt'>;
 
@@ -260,14 +267,29 @@ export class JobTable {
       .execute();
   }
 
-  /** The server that alone runs the scan; null where there is one only, or none such. */
-  async homeOf(scanId: string): Promise<string | null> {
+  async isRunning(scanId: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('jobs')
-      .select('home')
+      .select('scan_id')
       .where('scan_id', '=', scanId)
+      .where('state', '=', 'running')
       .executeTakeFirst();
-    return row?.home ?? null;
+    return row !== undefined;
+  }
+
+  /** What is wanted of the scans that a server runs, whichever server was asked. */
+  async wishes(home: string): Promise<Wish[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select(['scan_id', 'cancel_requested', 'paused_since'])
+      .where('home', '=', home)
+      .where('state', '=', 'running')
+      .execute();
+    return rows.map(({ scan_id, cancel_requested, paused_since }) => ({
+      scanId: scan_id,
+      canceled: cancel_requested === 1,
+      paused: paused_since !== null,
+    }));
   }
 
   /**

@@ -9,4 +9,5 @@ export const migrationNames = [
   '0007-scan-listings',
   '0008-shards',
   '0009-held-jobs',
+  '0010-stored-results',
 ] as const;

@@ -16,6 +16,7 @@ const migrations: Record<(typeof migrationNames)[number], Migration> = {
   '0007-scan-listings': { up: createScanListings },
   '0008-shards': { up: createShards },
   '0009-held-jobs': { up: addHolds },
+  '0010-stored-results': { up: addStoredResults },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -314,6 +315,16 @@ async function createShards(db: Kysely<unknown>): Promise<void> {
 /** A scan can stand still for two reasons at a time: somebody paused it, and no scan may send now. */
 async function addHolds(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('jobs').addColumn('held_since', 'bigint').execute();
+}
+
+async function addStoredResults(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('scans').addColumn('stored_at', 'text').execute();
+  await db.schema
+    .createIndex('scans_to_store')
+    .on('scans')
+    .columns(['status', 'created_at', 'scan_id'])
+    .where(sql.ref('stored_at'), 'is', null)
+    .execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

@@ -18,7 +18,7 @@ export class OutboxTable {
     this.#view = view;
   }
 
-  /** @param owner who sends: `server`, or `cli:<pid>` */
+  /** @param owner who sends, see `domain/executor.ts` */
   async owe(
     scanId: string,
     channels: readonly string[],

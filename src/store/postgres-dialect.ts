@@ -11,6 +11,7 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { PortolanError } from '../domain/errors.ts';
+import { serverExecutor } from '../domain/executor.ts';
 import type { Database } from './database.ts';
 
 /** Where the tables lie, apart from those of others in the same database. */
@@ -91,7 +92,7 @@ class PostgresDatabase<Tables> implements Database<Tables> {
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(pool: pg.Pool, home: string | null) {
-    this.executor = home === null ? 'server' : `server:${home}`;
+    this.executor = serverExecutor(home);
     this.db = new Kysely<Tables>({ dialect: new TranslatingDialect({ pool }) });
   }
 

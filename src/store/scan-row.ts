@@ -17,7 +17,7 @@ export const statesBefore: Record<ScanStatus, ScanStatus[]> = {
 };
 
 /** Columns that are no fields of a scan. */
-type OwnColumns = 'executor' | 'size_bytes' | 'searchable' | 'request' | 'tenant';
+type OwnColumns = 'executor' | 'size_bytes' | 'searchable' | 'request' | 'tenant' | 'stored_at';
 
 /** The row of a new scan. @param tenant null without tenants */
 export function newScanRow(
@@ -33,6 +33,7 @@ export function newScanRow(
     searchable: searchableText(scan),
     request: JSON.stringify(request),
     tenant,
+    stored_at: null,
   };
 }
 

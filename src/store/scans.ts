@@ -1,6 +1,7 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
 import { invalidRequest } from '../domain/errors.ts';
+import { commandLinesOf, serverOf } from '../domain/executor.ts';
 import {
   firstNotifications,
   isFinal,
@@ -83,7 +84,7 @@ export class ScanTable {
   /**
    * Stores a new scan as `pending`.
    *
-   * @param executor `server`, `server:<id>` of one of several, or `cli:<pid>` for a scan that a command line runs itself
+   * @param executor see `domain/executor.ts`
    */
   async insert(request: ScanRequest, executor = this.#executor): Promise<Scan> {
     const scan = pendingScan(request);
@@ -134,7 +135,7 @@ export class ScanTable {
     return row ? (JSON.parse(row.request) as ScanRequest) : null;
   }
 
-  /** Who runs the scan: `server` or `cli:<pid>`. */
+  /** Who runs the scan, see `domain/executor.ts`; null when there is no such scan. */
   async executor(scanId: string): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scans')
@@ -143,6 +144,11 @@ export class ScanTable {
       .where(inView(this.#view))
       .executeTakeFirst();
     return row?.executor ?? null;
+  }
+
+  /** Id of the server in whose workspace the scan lies; null where there is one only, and when there is no such scan. */
+  async homeOf(scanId: string): Promise<string | null> {
+    return serverOf((await this.executor(scanId)) ?? '');
   }
 
   /** Whose the scan is; null for one without tenant, and when there is none. */
@@ -310,7 +316,7 @@ export class ScanTable {
       .selectFrom('scans')
       .select('scan_id')
       .where(inView(this.#view))
-      .$if(this.#isShared, (query) => query.where('executor', '=', this.#executor))
+      .where((e) => this.#isHere(e))
       .where('status', 'in', ['pending', 'running'])
       .orderBy('created_at')
       .orderBy('scan_id')
@@ -319,8 +325,10 @@ export class ScanTable {
   }
 
   /** Other servers keep the folders of theirs. */
-  get #isShared(): boolean {
-    return this.#executor !== 'server';
+  #isHere(e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> {
+    const home = serverOf(this.#executor);
+    if (home === null) return e.and([]);
+    return e.or([e('executor', '=', this.#executor), e('executor', 'like', commandLinesOf(home))]);
   }
 
   /** Every scan whose folder is here, newest first. */
@@ -329,7 +337,7 @@ export class ScanTable {
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
       .where(inView(this.#view))
-      .$if(this.#isShared, (query) => query.where('executor', '=', this.#executor))
+      .where((e) => this.#isHere(e))
       .orderBy('created_at', 'desc')
       .orderBy('scan_id', 'desc')
       .execute();
@@ -338,6 +346,42 @@ export class ScanTable {
       status: row.status as ScanStatus,
       size_bytes: Number(row.size_bytes),
     }));
+  }
+
+  /** Scans whose folder is here, that are over and that the result store does not hold, oldest first. */
+  async unstored(): Promise<Pick<DatedScan, 'scan_id' | 'tenant'>[]> {
+    return await this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'tenant'])
+      .where(inView(this.#view))
+      .where((e) => this.#isHere(e))
+      .where('status', 'in', ['completed', 'failed'])
+      .where('stored_at', 'is', null)
+      .orderBy('created_at')
+      .orderBy('scan_id')
+      .execute();
+  }
+
+  /** Since when the result store holds all files of the scan, or that it does not. @returns whether the scan is still there */
+  async setStored(scanId: string, at: string | null): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('scans')
+      .set({ stored_at: at })
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Since when the result store holds all files of the scan; null while it does not. */
+  async storedAt(scanId: string): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select('stored_at')
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return row?.stored_at ?? null;
   }
 
   async totals(): Promise<ScanTotals> {

@@ -12,6 +12,7 @@ import {
   type SqliteStatement,
   sql,
 } from 'kysely';
+import { serverExecutor } from '../domain/executor.ts';
 import type { Database } from './database.ts';
 import { openDatabaseFile, translated } from './sqlite-file.ts';
 
@@ -161,7 +162,7 @@ export function openDatabase<Tables>(file: string): Database<Tables> {
   const db = new Kysely<Tables>({ dialect });
   return {
     db,
-    executor: 'server',
+    executor: serverExecutor(null),
     version: () => database.version(),
     transaction: (work) => db.transaction().execute(work),
     releasePages: (most) => db.connection().execute(async () => database.releasePages(most)),

@@ -130,6 +130,7 @@ describe('the file', () => {
   /** Takes away what came after the first migration. */
   function makeFirstVersion(raw: DatabaseSync): void {
     raw.exec('drop index scans_by_tenant; drop index scans_by_tenant_status; drop index jobs_by_tenant');
+    raw.exec('drop index scans_to_store; alter table scans drop column stored_at');
     raw.exec('alter table scans drop column tenant');
     const columns =
       'scan_id pool state position attempt lease_until worker cancel_requested created_at finished_at';
@@ -232,6 +233,17 @@ describe.each(storeEngines())('in $name', (engine) => {
       await store.scans.update(scanId(2), { status: 'running' });
       await store.scans.update(scanId(4), { status: 'completed' });
       expect(await store.scans.unfinished()).toEqual([scanId(1), scanId(2), scanId(3)]);
+    });
+
+    it('that are over and not in the result store yet are told, oldest first', async () => {
+      for (const number of [2, 1, 3, 4]) await store.scans.insert(request(number));
+      for (const number of [1, 2, 4]) await store.scans.update(scanId(number), { status: 'completed' });
+      expect((await store.scans.unstored()).map(({ scan_id }) => scan_id)).toEqual([1, 2, 4].map(scanId));
+      expect(await store.scans.storedAt(scanId(1))).toBeNull();
+      expect(await store.scans.setStored(scanId(1), '2026-01-02T00:00:00.000Z')).toBe(true);
+      expect(await store.scans.setStored(scanId(9), '2026-01-02T00:00:00.000Z')).toBe(false);
+      expect(await store.scans.storedAt(scanId(1))).toBe('2026-01-02T00:00:00.000Z');
+      expect((await store.scans.unstored()).map(({ scan_id }) => scan_id)).toEqual([2, 4].map(scanId));
     });
 
     it('with very many or long targets are listed with the first ones', async () => {

@@ -23,7 +23,7 @@ export interface ScanTableRow {
   scan_id: string;
   created_at: string;
   status: string;
-  /** `server`, or `cli:<pid>` for a scan that a command line runs itself. */
+  /** Who runs it, see `domain/executor.ts`. */
   executor: string;
   /** Bytes of the scan's folder. */
   size_bytes: number;
@@ -49,6 +49,8 @@ export interface ScanTableRow {
   request: string;
   /** Whose scan it is; null without tenants. */
   tenant: string | null;
+  /** Since when the result store holds all of its files; null while it does not. */
+  stored_at: string | null;
 }
 
 /** What lists show of a scan with very many targets, apart from the long row. */
@@ -156,7 +158,7 @@ export interface OutboxTableRow {
   scan_id: string;
   /** `<channel_type>://<channel_name>` */
   channel: string;
-  /** Who sends it: `server`, or `cli:<pid>` for a scan that a command line ran itself. */
+  /** Who sends it, see `domain/executor.ts`. */
   owner: string;
   /** Tries so far. */
   attempts: number;

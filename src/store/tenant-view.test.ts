@@ -177,7 +177,7 @@ describe('a list among 5000 scans of each of two tenants', () => {
     const copy = raw.prepare(
       `insert into scans select printf('20261006-143022-%06d', :n) scan_id, printf('2026-01-%02dT00:00:00.%03dZ', 1 + :n % 28, :n % 1000),
        status, executor, :n, started_at, completed_at, profile, vuln, name, pool, live_hosts, open_ports, vulnerabilities, tags,
-       progress, severity_counts, error, notifications, warnings, stages, targets, searchable, request, :tenant
+       progress, severity_counts, error, notifications, warnings, stages, targets, searchable, request, :tenant, stored_at
        from scans where scan_id = :first`,
     );
     raw.exec('begin');
@@ -197,6 +197,9 @@ describe('a list among 5000 scans of each of two tenants', () => {
     expect(plan(`${page} and status = 'pending' ${newest}`)).toMatch(
       /^SEARCH scans USING INDEX scans_by_tenant_status/,
     );
+    const unstored =
+      "select scan_id from scans where status in ('completed', 'failed') and stored_at is null";
+    expect(plan(`${unstored} order by created_at, scan_id`)).toContain('USING INDEX scans_to_store');
     expect(plan(`${page.replace("= 'acme'", 'is null')} ${newest}`)).toMatch(
       /^SEARCH scans USING INDEX scans_by_tenant/,
     );

@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
-import { writeFileAtomic } from '../workspace/atomic-file.ts';
+import { writeCheckpointBytes } from '../workspace/checkpoint.ts';
 import { linesOf } from '../workspace/record-files.ts';
 import { openRecord } from '../workspace/record-writer.ts';
 import { parseRow } from '../workspace/row-line.ts';
@@ -27,7 +26,7 @@ export async function layEarlierRows(folder: ScanFolder, home: ShardHome): Promi
       await record.append(row);
     }
     if (record.rows > 0) await record.seal();
-    if (checkpoint) await writeFileAtomic(join(folder.path, 'checkpoint.json'), checkpoint);
+    if (checkpoint) await writeCheckpointBytes(folder, checkpoint);
     return record.rows;
   } finally {
     await record.close();

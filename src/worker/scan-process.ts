@@ -3,6 +3,7 @@ import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { ScopeRules } from '../actions/scan-control.ts';
 import type { FromChild, LiveScan, ScanOutcome, ToChild } from '../actions/scan-messages.ts';
+import type { EvaluationData } from '../domain/shard.ts';
 import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {
@@ -38,6 +39,8 @@ export class ScanProcess implements RunningScan {
   live: LiveScan | null = null;
   /** How the scan ended; null when the process died before it said so. */
   outcome: ScanOutcome | null = null;
+  /** What a shard was evaluated with; null before it is over. */
+  evaluated: EvaluationData | null = null;
   readonly failure = null;
   /** Resolves when the process is gone. */
   readonly gone: Promise<void>;
@@ -141,6 +144,9 @@ export class ScanProcess implements RunningScan {
         return this.#input.onNews();
       case 'sealed':
         return this.#input.onNews();
+      case 'evaluated':
+        this.evaluated = message.data;
+        return;
       case 'packets':
         return this.#countPackets(message.sent);
       case 'finished':

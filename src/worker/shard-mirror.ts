@@ -1,8 +1,7 @@
-import { open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../domain/errors.ts';
-import { isMissing } from '../workspace/atomic-file.ts';
+import { readCheckpointBytes } from '../workspace/checkpoint.ts';
 import { type Block, blockLastRow, readBlock, readIndex, recordFiles } from '../workspace/record-files.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ShardHome } from './shard-home.ts';
@@ -97,7 +96,7 @@ export class ShardMirror {
   }
 
   async #sendNew(): Promise<void> {
-    const checkpoint = await readIfThere(join(this.#folder.path, 'checkpoint.json'));
+    const checkpoint = await readCheckpointBytes(this.#folder);
     const files = recordFiles(this.#folder.path);
     const blocks = (await readIndex(files.index)).filter((block) => blockLastRow(block) > this.#sent);
     if (blocks.length > 0) await this.#sendBlocks(files.data, blocks);
@@ -134,11 +133,4 @@ function* batchesOf(blocks: readonly Block[]): Generator<Block[]> {
     bytes += block.length;
   }
   if (batch.length > 0) yield batch;
-}
-
-async function readIfThere(path: string): Promise<Buffer | null> {
-  return await readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
 }

@@ -1,4 +1,5 @@
 import type { LiveScan, ScanOutcome } from '../actions/scan-messages.ts';
+import type { EvaluationData } from '../domain/shard.ts';
 
 /** What a worker tells about a shard, as JSON text in the store. */
 export type ShardReport = LiveScan & {
@@ -7,4 +8,8 @@ export type ShardReport = LiveScan & {
 };
 
 /** How a shard ended. */
-export type ShardOutcome = ScanOutcome & Pick<ShardReport, 'packets_sent'>;
+export type ShardOutcome = ScanOutcome &
+  Pick<ShardReport, 'packets_sent'> & {
+    /** What it was evaluated with. */
+    evaluated: EvaluationData | null;
+  };

@@ -157,12 +157,12 @@ export class ShardRun {
     return await this.#finish(process);
   }
 
-  async #finish({ outcome }: ScanProcess): Promise<ShardEnd> {
+  async #finish({ outcome, evaluated }: ScanProcess): Promise<ShardEnd> {
     const { line, shard } = this.#input;
     if (outcome === null) return await (this.#giveBack ? this.#handBack() : this.#abandon());
     // Another host may have room.
     if (outcome.error?.code === 'insufficient_storage') return await this.#abandon();
-    const told: ShardOutcome = { ...outcome, packets_sent: this.#packets };
+    const told: ShardOutcome = { ...outcome, packets_sent: this.#packets, evaluated };
     const tell = () => line.finish(shard, JSON.stringify(told));
     return (await this.#untilTold(tell)) ? 'done' : 'lost';
   }
@@ -238,6 +238,7 @@ export class ShardRun {
         listeners: [...listeners],
         part: { hostnames: shard.spec.hostnames },
         names: {},
+        evaluated: null,
         leaseUntil: this.#leaseUntil,
       },
       env,

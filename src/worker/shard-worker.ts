@@ -10,6 +10,7 @@ import type { Listener } from '../net/own-listeners.ts';
 import type { OwnShard, ShardLine } from '../queue/shard-line.ts';
 import type { Store } from '../store/open.ts';
 import type { ServerTableRow } from '../store/tables.ts';
+import { isAlive } from '../workspace/process-identity.ts';
 import { type Fetch, HomeClient } from './home-client.ts';
 import { logReason } from './log-reason.ts';
 import { rateShares } from './rate-shares.ts';
@@ -39,6 +40,8 @@ export interface ShardWorkerInput {
   tags: string[];
   /** Shards at a time. */
   concurrency: number;
+  /** How many places there are said to be when that follows the work; null = `concurrency`. */
+  scale: { size: number; follow(busy: number): void } | null;
   version: string;
   /** The program that scan processes run. */
   entryFile: string;
@@ -70,6 +73,8 @@ export class ShardWorker {
   #signed = true;
   /** Changes of the shares of the rate, one after the other. */
   #sharing: Promise<void> = Promise.resolve();
+  /** Why shards were not taken, as the log was told. */
+  readonly #refusals = new Set<string>();
   #forgetNews: () => void = () => undefined;
 
   constructor(input: ShardWorkerInput) {
@@ -117,6 +122,7 @@ export class ShardWorker {
       const signal = AbortSignal.any([this.#nap.signal, this.#stopping.signal]);
       try {
         await this.#takeAll();
+        this.#input.scale?.follow(this.#runs.size);
         if (warned) log.info({}, 'the queue can be reached again');
         warned = false;
       } catch (err) {
@@ -164,15 +170,24 @@ export class ShardWorker {
       };
       this.#follow(id, new ShardRun(input, claimedAt), { ...place, attempt: shard.attempt });
     } catch (err) {
-      log.warn({ ...logReason(err), ...place }, 'a shard was given back');
+      this.#tellRefusal(err, place);
       await line.release(shard, shard.pool);
       await sleep(refusedMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
   }
 
+  /** The reason why shards of one home are not for this worker is told once. */
+  #tellRefusal(err: unknown, place: { scan_id: string; shard: number }): void {
+    const known = err instanceof PortolanError && err.code === 'configuration' ? err.message : null;
+    if (known !== null && this.#refusals.has(known)) return;
+    if (known !== null) this.#refusals.add(known);
+    this.#input.log.warn({ ...logReason(err), ...place }, 'a shard was given back');
+  }
+
   #follow(id: string, run: ShardRun, place: object): void {
     const { log } = this.#input;
     this.#runs.set(id, run);
+    this.#input.scale?.follow(this.#runs.size);
     log.info(place, 'shard started');
     void this.#sign();
     void run.finished
@@ -190,7 +205,7 @@ export class ShardWorker {
   /** @throws PortolanError `unavailable` when nobody says where the scan lies; `configuration` for a strange home */
   async #homeOf(shard: OwnShard): Promise<ShardHome> {
     const { store, version, ownHome, fetch: send } = this.#input;
-    const home = await store.jobs.homeOf(shard.scanId);
+    const home = await store.scans.homeOf(shard.scanId);
     const own = home === null ? null : ownHome(home, shard);
     if (own) return own;
     const server = home === null ? null : await store.hosts.server(home);
@@ -225,7 +240,7 @@ export class ShardWorker {
   }
 
   async #sign(): Promise<void> {
-    const { store, line, pools, tags, version, concurrency, log } = this.#input;
+    const { store, line, pools, tags, version, concurrency, scale, log } = this.#input;
     try {
       await store.hosts.seeWorker({
         worker_id: this.id,
@@ -233,7 +248,7 @@ export class ShardWorker {
         pools,
         tags,
         version,
-        capacity: concurrency,
+        capacity: scale?.size ?? concurrency,
         active: this.#runs.size,
         started_at: this.#startedAt,
         last_seen: await line.now(),
@@ -252,15 +267,5 @@ async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(/^(\d+)-/.exec(name)?.[1] ?? 0);
     if (pid === process.pid || !isAlive(pid)) await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -34,6 +34,19 @@ export async function writeCheckpoint(
   await writeFileAtomic(fileOf(folder), JSON.stringify({ nodes }));
 }
 
+/** The file as it is, for another machine; null when there is none. */
+export async function readCheckpointBytes(folder: ScanFolder): Promise<Buffer | null> {
+  return await readFile(fileOf(folder)).catch((error: unknown) => {
+    if (isMissing(error)) return null;
+    throw error;
+  });
+}
+
+/** Replaces the checkpoint by one of another machine. */
+export async function writeCheckpointBytes(folder: ScanFolder, bytes: Uint8Array): Promise<void> {
+  await writeFileAtomic(fileOf(folder), bytes);
+}
+
 export async function removeCheckpoint(folder: ScanFolder): Promise<void> {
   await rm(fileOf(folder), { force: true });
 }

@@ -4,7 +4,7 @@ import { isMissing } from './atomic-file.ts';
 import type { ScanFolder } from './scan-folder.ts';
 
 /** What a write that a crash broke off leaves: the temporary name of a file, a part of a record, a draft of artifacts. */
-const drafts = /\.[0-9a-f]{12}\.tmp$|^results\.[\w.]+\.new$|^banners\.new$/;
+export const drafts = /\.[0-9a-f]{12}\.tmp$|^results\.[\w.]+\.new$|^banners\.new$/;
 
 /** Names below the folder of a scan that nobody will ever use; only right for a scan that is over. */
 export async function leftoversOf(folder: ScanFolder): Promise<string[]> {

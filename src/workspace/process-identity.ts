@@ -18,10 +18,11 @@ export function ownIdentity(): ProcessIdentity {
 /** Whether that very process runs on this host now. A process of another host or of an earlier boot does not. */
 export function isRunning(identity: ProcessIdentity): boolean {
   if (identity.host !== hostname() || identity.boot_id !== bootId()) return false;
-  return exists(identity.pid) && startTicks(identity.pid) === identity.start_ticks;
+  return isAlive(identity.pid) && startTicks(identity.pid) === identity.start_ticks;
 }
 
-function exists(pid: number): boolean {
+/** Whether a process of this number runs on this host, whoever's it is. */
+export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);

@@ -12,6 +12,8 @@ const lease = '10s';
 /** Packets per second of the scan, and of one worker at the most. */
 const rate = 12_000;
 const workerRate = 5000;
+/** Packets per second of the scan whose packets are counted one by one. */
+const sweepRate = 2000;
 
 const obstacle =
   process.getuid?.() === 0 && spawnSync('which', ['nft']).status === 0
@@ -136,6 +138,35 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
     return results;
   }
 
+  it('keeps the rate of a scan together on the wire, and is silent within 2 s of pause and cancel', async () => {
+    const wire = await net.capture();
+    const options = { discover: false, scan_type: 'syn', retries: 0 };
+    const { scan_id: id } = await submit({ profile: undefined, dag: 'port-scan', rate: sweepRate, options });
+    const between = (from: number, to: number) =>
+      wire.times().filter((time) => time > from && time < to).length;
+    const sent = (from: number) => until(async () => between(from, Date.now()) > 3 * sweepRate, 30_000);
+    const tell = async (what: string) => {
+      const asked = Date.now();
+      await get(`/api/v1/scans/${id}/${what}`, 'POST');
+      return asked;
+    };
+    await sent(0);
+    expect((await get<Scan>(`/api/v1/scans/${id}`)).progress.shards.running).toBe(4);
+    const paused = await tell('pause');
+    await sleep(4000);
+    const resumed = await tell('resume');
+    await sent(resumed);
+    const canceled = await tell('cancel');
+    await sleep(4000);
+    await wire.stop();
+    expect(between(paused + 2000, resumed)).toBe(0);
+    expect(between(canceled + 2000, Date.now())).toBe(0);
+    const times = wire.times();
+    const busiest = Math.max(...times.map((start, at) => countWithin(times, at, start + 1000)));
+    console.log(`rate ${sweepRate} over 4 workers: ${times.length} SYNs, the busiest second had ${busiest}`);
+    expect(busiest).toBeLessThanOrEqual(sweepRate * 1.05);
+  });
+
   it('scans 4096 addresses, one worker killed and one stopped, and finds what one process finds', async () => {
     const { scan_id: id } = await submit();
     await until(async () => (await get<Scan>(`/api/v1/scans/${id}`)).progress.shards.running === 4, 20_000);
@@ -219,6 +250,13 @@ function comparable(results: Result[]): unknown[] {
         .sort((a, b) => Number(a[0]) - Number(b[0])),
     }))
     .sort((a, b) => (a.host < b.host ? -1 : 1));
+}
+
+/** How many of the ascending times, from the one at a place on, come before another one. */
+function countWithin(times: readonly number[], from: number, before: number): number {
+  let to = from;
+  while (to < times.length && (times[to] as number) < before) to++;
+  return to - from;
 }
 
 function seconds({ started_at, completed_at }: Scan): number {

@@ -59,10 +59,12 @@ export class TestNetwork {
   readonly #insides: Inside[] = [];
   readonly home: string;
   readonly workers: string[];
+  readonly target: string;
   #listeners: Inside | null = null;
 
   constructor(workers: number) {
     this.home = `${this.#prefix}-home`;
+    this.target = `${this.#prefix}-target`;
     this.workers = Array.from({ length: workers }, (_, index) => `${this.#prefix}-w${index + 1}`);
   }
 
@@ -73,7 +75,7 @@ export class TestNetwork {
     this.#ip('-n', bridge, 'link', 'set', 'br0', 'up');
     this.#host(this.home, `${homeAddress}/24`);
     this.workers.forEach((name, index) => this.#host(name, `10.90.0.${11 + index}/24`));
-    const target = `${this.#prefix}-target`;
+    const { target } = this;
     this.#host(target, `${targetAddress}/24`);
     this.#ip('-n', target, 'route', 'add', 'local', targets, 'dev', 'lo');
     for (const name of [this.home, ...this.workers])
@@ -98,9 +100,29 @@ export class TestNetwork {
     });
   }
 
+  /** Notes when SYNs reach the targets, epoch milliseconds by the clock of the kernel. */
+  async capture(): Promise<{ times(): number[]; stop(): Promise<void> }> {
+    const syns = `dst net ${targets} and tcp[tcpflags] & (tcp-syn | tcp-ack) == tcp-syn`;
+    const child = this.spawn(this.target, 'tcpdump', ['-i', 'eth0', '-l', '-n', '-tt', '-q', syns], {});
+    let lines = '';
+    child.stdout?.on('data', (chunk: Buffer) => (lines += chunk.toString()));
+    await new Promise<void>((resolve) => {
+      child.stderr?.on('data', (chunk: Buffer) => chunk.includes('listening on') && resolve());
+    });
+    return {
+      times: () => [...lines.matchAll(/^(\d+\.\d+) /gm)].map(([, seconds]) => Number(seconds) * 1000),
+      stop: async () => {
+        // With its output, which comes after its end.
+        const closed = once(child, 'close');
+        child.kill('SIGINT');
+        await closed;
+      },
+    };
+  }
+
   down(): void {
     for (const helper of this.#insides) helper.end();
-    const names = [this.home, ...this.workers, `${this.#prefix}-target`, `${this.#prefix}-net`];
+    const names = [this.home, ...this.workers, this.target, `${this.#prefix}-net`];
     for (const name of names) {
       try {
         execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });

@@ -116,6 +116,7 @@ interface Answer {
     status: string;
     error: { code: string } | null;
     total: number;
+    progress: { percent: number };
     deleted_count: number;
     errors: { message: string }[];
     results: unknown[];
@@ -151,10 +152,14 @@ it.runIf(canMount())(
     expect((await call('GET', '/api/v1/health')).status).toBeLessThan(504);
 
     await empty();
-    const scanned = await submit({ targets: ['127.83.0.0/25'], rate: 40, options: { discover: false } });
+    const scanned = await submit({ targets: ['127.83.0.0/25'], rate: 20, options: { discover: false } });
     expect(scanned.status).toBe(201);
     const hurt = scanned.body.data.scan_id;
-    await sleep(1500);
+    await expect
+      .poll(async () => (await call('GET', `/api/v1/scans/${hurt}`)).body.data.progress.percent, {
+        timeout: 20_000,
+      })
+      .toBeGreaterThan(10);
     await fill();
     await sleep(2500);
     expect((await call('GET', `/api/v1/scans/${first}`)).status).toBe(200);

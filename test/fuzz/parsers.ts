@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Banner, describeBytes } from '../../src/domain/banner.ts';
 import { PortolanError } from '../../src/domain/errors.ts';
@@ -8,13 +9,21 @@ import { Answer } from '../../src/knowledge/checks/check.ts';
 import { claimsOf, settle } from '../../src/knowledge/claims.ts';
 import { parseCpe } from '../../src/knowledge/cpe.ts';
 import { cvss3BaseScore } from '../../src/knowledge/cvss.ts';
+import { iconPath, iconPrints } from '../../src/knowledge/favicon.ts';
 import { DeviceClaims, deviceClaimsOfFact } from '../../src/knowledge/host-device.ts';
 import { factsOfBanner } from '../../src/knowledge/host-facts.ts';
 import { hostnameOfFact, identityOfFact } from '../../src/knowledge/host-identity.ts';
 import { SystemClaims, systemClaimsOfFact } from '../../src/knowledge/host-system.ts';
 import { HostTraits, TraitTable } from '../../src/knowledge/host-traits.ts';
 import { readRegistry } from '../../src/knowledge/oui.ts';
-import { probeForGreeting, probes, probesAfter, serviceOf, wantsTls } from '../../src/knowledge/probes.ts';
+import {
+  probeForGreeting,
+  probes,
+  probesAfter,
+  serviceOf,
+  wantsTls,
+} from '../../src/knowledge/probes/probes.ts';
+import { webProbes } from '../../src/knowledge/probes/web.ts';
 import * as announcement from '../../src/knowledge/protocols/announcement.ts';
 import { parseBinaryService, parseDatagramService } from '../../src/knowledge/protocols/binary-service.ts';
 import { parseClusterService } from '../../src/knowledge/protocols/cluster-service.ts';
@@ -27,13 +36,16 @@ import {
 } from '../../src/knowledge/protocols/dialogue.ts';
 import { parseDns } from '../../src/knowledge/protocols/dns.ts';
 import { parseFtp } from '../../src/knowledge/protocols/ftp.ts';
+import * as games from '../../src/knowledge/protocols/game-announcement.ts';
 import { dechunk, parseHttp, unpack } from '../../src/knowledge/protocols/http.ts';
 import * as httpText from '../../src/knowledge/protocols/http-text.ts';
 import { versionText } from '../../src/knowledge/protocols/http-version-text.ts';
 import { http2Text, startsHttp2, wantsHttp2 } from '../../src/knowledge/protocols/http2-text.ts';
+import { parseInstrument } from '../../src/knowledge/protocols/instrument-service.ts';
 import { parseKeyValueStore } from '../../src/knowledge/protocols/key-value-store.ts';
 import { firstLine, parseMailbox } from '../../src/knowledge/protocols/mailbox.ts';
 import { parseNtp, parseSnmp } from '../../src/knowledge/protocols/management.ts';
+import { parseMediaService } from '../../src/knowledge/protocols/media-service.ts';
 import { parseMongodb } from '../../src/knowledge/protocols/mongodb.ts';
 import * as nameAnnouncement from '../../src/knowledge/protocols/name-announcement.ts';
 import { parseNetworkService } from '../../src/knowledge/protocols/network-service.ts';
@@ -49,11 +61,23 @@ import { detectTechnologies } from '../../src/knowledge/protocols/technology.ts'
 import { parseCertificate, parseTls } from '../../src/knowledge/protocols/tls.ts';
 import * as tunnel from '../../src/knowledge/protocols/tunnel.ts';
 import { parseRecog } from '../../src/knowledge/recog/recog-file.ts';
+import { redirectPath } from '../../src/knowledge/redirect.ts';
 import { parseSignatures, placeJsonSignatures } from '../../src/knowledge/signature-file.ts';
-import { readHostKey } from '../../src/knowledge/ssh-key-exchange.ts';
+import {
+  groupSizeRequest,
+  keyExchangeRequest,
+  readGroupBits,
+  readHostKey,
+} from '../../src/knowledge/ssh-key-exchange.ts';
 import { sshWeaknesses } from '../../src/knowledge/ssh-weaknesses.ts';
 import { systemOfRevision, systemOfWindowsBuild } from '../../src/knowledge/system-rules.ts';
+import { readExtensions } from '../../src/knowledge/tls/certificate-extensions.ts';
+import { obeyedCipherChange } from '../../src/knowledge/tls/early-cipher-change.ts';
+import { leakedBytes } from '../../src/knowledge/tls/heartbeat.ts';
+import { helloPrint } from '../../src/knowledge/tls/hello-print.ts';
+import { reactionIn, rsaKeyOf } from '../../src/knowledge/tls/padding-oracle.ts';
 import { ServerFlight } from '../../src/knowledge/tls/server-flight.ts';
+import { bytesBehindName, readSession } from '../../src/knowledge/tls/session.ts';
 import { readSsl2Hello } from '../../src/knowledge/tls/ssl2.ts';
 import { commonUdpPorts, udpPayloads } from '../../src/knowledge/udp-payloads.ts';
 import { udpQuestions } from '../../src/knowledge/udp-questions.ts';
@@ -67,6 +91,8 @@ import {
   nvdRecord,
 } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { importFeed } from '../../src/knowledge/vulndb/import-feed.ts';
+import type { Connection } from '../../src/net/gate.ts';
+import { askHttp2 } from '../../src/net/http2.ts';
 import type { Pick } from './mutate.ts';
 import {
   readRing,
@@ -189,6 +215,19 @@ const forms: readonly AnswerForm[] = [
   'two',
   'word',
   'five',
+  'eight',
+  'closed-list',
+  'festival',
+  'adc',
+  'gdb',
+  'telnet',
+  'end-of-text',
+  'rtmp',
+  'owserver',
+  'snapcast',
+  'rtr',
+  'deluge',
+  'moosefs',
 ];
 
 /** Lets a reader see the bytes come in pieces, up to the end that it finds. */
@@ -242,6 +281,48 @@ const datagramReaders: readonly ((bytes: Buffer, protocol: 'tcp' | 'udp') => unk
   ...Object.values(nameAnnouncement),
   ...Object.values(tunnel),
 ];
+
+// The roots are read when they are first asked for, which is not the time that an answer takes.
+parseTls({
+  version: 'x',
+  cipher: 'x',
+  alpn: null,
+  chain: [recorded.certificates[0]?.toString('base64') ?? ''],
+});
+
+/** What is asked next depends on what the service said. */
+const askingBack = [...probes, ...webProbes].flatMap(({ steps, inside = [] }) =>
+  [...steps, ...inside].flatMap(({ send }) => (typeof send === 'function' ? [send] : [])),
+);
+
+const pagesWithLinks = [
+  'HTTP/1.1 301 Moved\r\nLocation: /a/b?c=d\r\n\r\n',
+  'HTTP/1.1 302 Found\r\nLocation: http://a.example/x\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<meta http-equiv=refresh content="0; url=/start">',
+  'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<link rel="shortcut icon" href="img/a.png">',
+].map(latin1);
+
+/** A peer that has said all that it says, and takes whatever it is sent. */
+function connectionThatSays(bytes: Buffer, pick: Pick): Connection {
+  let at = 0;
+  const connection: Connection = {
+    latencyMs: 1,
+    truncated: false,
+    exchanges: [],
+    async read() {
+      // No answer comes before its question.
+      await setImmediate();
+      const start = at;
+      at = Math.min(bytes.length, at + 1 + pick(4096));
+      return { bytes: bytes.subarray(start, at), end: start < bytes.length ? 'match' : 'closed' };
+    },
+    write: async () => true,
+    startTls: async () => ({ reason: 'none' }),
+    examineTls: async () => ({ reason: 'none' }),
+    close: () => undefined,
+  };
+  return connection;
+}
 
 const payloads = commonUdpPorts.flatMap((port) => udpPayloads(port));
 const questions = commonUdpPorts.flatMap((port) => udpQuestions(port));
@@ -434,8 +515,8 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'ssh key exchange',
     covers: ['knowledge/ssh-key-exchange.ts'],
     share: 20,
-    seeds: [recorded.keyExchangeReply],
-    read: (bytes) => readHostKey(bytes),
+    seeds: [recorded.keyExchangeReply, recorded.groupReply],
+    read: (bytes) => [readHostKey(bytes), readGroupBits(bytes)],
   },
   {
     name: 'smtp',
@@ -529,6 +610,29 @@ export const parsers: readonly FuzzedParser[] = [
     read: (bytes) => [parseSmallService(bytes), readMumblePing(bytes)],
   },
   {
+    name: 'media and instruments',
+    covers: [protocol('media-service'), protocol('instrument-service')],
+    share: 10,
+    seeds: recorded.mediaAnswers.map(([, answer]) => answer),
+    read: (bytes, pick) => {
+      const [probe] = oneOf(recorded.mediaAnswers, pick);
+      return parseMediaService(bytes, probe) ?? parseInstrument(bytes, probe);
+    },
+  },
+  {
+    name: 'games',
+    covers: [protocol('game-announcement')],
+    share: 5,
+    seeds: recorded.gameAnswers,
+    read: (bytes) => [
+      games.readQuake(bytes),
+      games.readSourceEngine(bytes),
+      games.readBedrock(bytes),
+      games.readTeeworlds(bytes),
+      games.readMinetest(bytes),
+    ],
+  },
+  {
     name: 'agents and clusters',
     covers: [protocol('cluster-service')],
     share: 20,
@@ -610,7 +714,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'first bytes',
-    covers: ['knowledge/probes.ts'],
+    covers: ['knowledge/probes/probes.ts'],
     share: 5,
     seeds: everyAnswer,
     read: (bytes, pick) => {
@@ -619,7 +723,7 @@ export const parsers: readonly FuzzedParser[] = [
         serviceOf(bytes),
         wantsTls(bytes),
         probeForGreeting(bytes, port)?.name,
-        probesAfter(bytes, port, true).length,
+        probesAfter(bytes, port, { intrusive: true, thorough: true, secure: true }).length,
       ];
     },
   },
@@ -631,8 +735,110 @@ export const parsers: readonly FuzzedParser[] = [
     read: readFlight,
   },
   {
+    name: 'prints of hellos',
+    covers: ['knowledge/tls/hello-print.ts'],
+    share: 20,
+    seeds: recorded.tlsFlights,
+    read: (bytes, pick) => {
+      const flight = new ServerFlight();
+      flight.read(bytes);
+      return flight.hello && helloPrint(flight.hello, pick(2) === 0).length;
+    },
+  },
+  {
+    name: 'reactions of tls servers',
+    covers: [
+      'knowledge/tls/heartbeat.ts',
+      'knowledge/tls/padding-oracle.ts',
+      'knowledge/tls/early-cipher-change.ts',
+    ],
+    share: 20,
+    seeds: recorded.tlsReactions,
+    read: (bytes, pick) => {
+      const leaked = leakedBytes(bytes);
+      if (leaked !== 'more' && (leaked < 0 || leaked > bytes.length))
+        throw new Error(`${leaked} bytes leaked`);
+      const reaction = reactionIn(bytes, pick(2) === 0 ? 'closed' : 'open');
+      if (reaction.length > 200) throw new Error('a reaction of more than 200 characters');
+      return [leaked, reaction, obeyedCipherChange(bytes)];
+    },
+  },
+  {
+    name: 'tls sessions',
+    covers: ['knowledge/tls/session.ts', 'knowledge/der-reader.ts'],
+    share: 20,
+    seeds: recorded.tlsSessions,
+    read: (bytes, pick) => {
+      const name = bytes.subarray(0, pick(17));
+      return [readSession(bytes), bytesBehindName(name, bytes.subarray(0, pick(33)))];
+    },
+  },
+  {
+    name: 'extensions of certificates',
+    covers: ['knowledge/tls/certificate-extensions.ts', 'knowledge/der-reader.ts'],
+    share: 20,
+    seeds: recorded.certificates,
+    read: (bytes) => readExtensions(bytes),
+  },
+  {
+    name: 'keys of certificates',
+    covers: ['knowledge/tls/padding-oracle.ts'],
+    share: 1,
+    seeds: recorded.certificates,
+    read: (bytes) => rsaKeyOf(bytes)?.asymmetricKeyDetails?.modulusLength,
+  },
+  {
+    name: 'second questions',
+    covers: ['knowledge/http-request.ts', 'knowledge/ssh-key-exchange.ts', 'knowledge/probes/web.ts'],
+    share: 5,
+    seeds: everyAnswer,
+    read: (bytes, pick) => {
+      const send = oneOf(askingBack, pick);
+      const messages = [
+        send('192.0.2.1', bytes, 1 + pick(65_535)),
+        keyExchangeRequest(bytes, 'rsa'),
+        groupSizeRequest(bytes),
+      ];
+      if (messages.some(({ length }) => length > 16_384)) throw new Error('a question of more than 16 KiB');
+      return messages.length;
+    },
+  },
+  {
+    name: 'links of pages',
+    covers: ['knowledge/favicon.ts', 'knowledge/redirect.ts', 'knowledge/murmur3.ts'],
+    share: 5,
+    seeds: [...recorded.httpAnswers, ...pagesWithLinks],
+    read: (bytes, pick) => {
+      const place = { host: '192.0.2.1', port: 80, name: pick(2) === 0 ? 'a.example' : null, secure: false };
+      const paths = [iconPath(bytes, place), redirectPath(bytes, place)];
+      for (const path of paths) {
+        if (path !== null && !/^\/[!-~]*$/.test(path)) throw new Error(`not a path: ${JSON.stringify(path)}`);
+      }
+      const record = parseHttp(bytes);
+      return [paths, record && iconPrints(record)];
+    },
+  },
+  {
+    name: 'http/2 connections',
+    covers: ['net/http2.ts'],
+    share: 0.2,
+    seeds: recorded.http2Answers,
+    read: async (bytes, pick) => {
+      const answer = await askHttp2(connectionThatSays(bytes, pick), {
+        authority: 'a.example',
+        path: '/',
+        secure: true,
+        userAgent: 'x',
+        idleMs: 20,
+        maxBody: 4096,
+      });
+      if (answer && answer.body.length > 4096) throw new Error('more than was asked for');
+      return answer?.status;
+    },
+  },
+  {
     name: 'certificates',
-    covers: [protocol('tls')],
+    covers: [protocol('tls'), 'knowledge/tls/chain.ts'],
     share: 1,
     seeds: recorded.certificates,
     read: (bytes, pick) => {

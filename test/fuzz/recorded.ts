@@ -48,8 +48,20 @@ const opensslCertificate = Buffer.from(
   'base64',
 );
 
+/** With two timestamps of logs, and the wish for a stapled status. */
+const loggedCertificate = Buffer.from(
+  'MIIB0jCCAXegAwIBAgIUfWG+JpE8Ap3JV8l1sPXmEEIr23swCgYIKoZIzj0EAwIwFzEVMBMGA1UEAwwMZ2F0ZS5leGFtcGxlMB4XDTI2MT' +
+    'EyMjA1NDkxNVoXDTM2MTExOTA1NDkxNVowFzEVMBMGA1UEAwwMZ2F0ZS5leGFtcGxlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEkRxq' +
+    'VjQa/JHEQqLkiEGD39sVmUqbg2Qauh72iwKHhNSMi1Ei01+Xv0EItopdlXraN9RonV7D0hRkhrgMoOubNaOBoDCBnTAdBgNVHQ4EFgQUIT' +
+    'JjBI9o1KqbPicWZLYeeobu7L8wHwYDVR0jBBgwFoAUITJjBI9o1KqbPicWZLYeeobu7L8wDwYDVR0TAQH/BAUwAwEB/zAXBgNVHREEEDAO' +
+    'ggxnYXRlLmV4YW1wbGUwHgYKKwYBBAHWeQIEAgQQBA4ADAAEqrvM3QAEqrvM3TARBggrBgEFBQcBGAQFMAMCAQUwCgYIKoZIzj0EAwIDSQ' +
+    'AwRgIhALz3IEL70jMxaY1hWneFjErxoCSucXK0LFyXsSYaEFYZAiEAz7fMhS+Atve+aCvSc55+q6vxQh9YyQSfEmp1rCt6Vdw=',
+  'base64',
+);
+
 export const certificates: readonly Buffer[] = [
   opensslCertificate,
+  loggedCertificate,
   certificateDer({ commonName: 'a.example', sans: ['a.example', '*.b.example'] }),
   certificateDer({ commonName: 'router', serial: [0xff, 1], notAfter: '99991231235959Z' }),
 ];
@@ -121,6 +133,13 @@ export const keyExchangeReply: Buffer = Buffer.concat([
   counted(sshKey),
   counted(Buffer.alloc(32, 9)),
   counted(Buffer.concat([counted(latin1('ssh-ed25519')), counted(Buffer.alloc(64, 3))])),
+]);
+
+/** The prime that a server gives when it is asked for a short one. */
+export const groupReply: Buffer = Buffer.concat([
+  Buffer.from([31]),
+  counted(Buffer.concat([Buffer.from([0]), Buffer.alloc(128, 0xff)])),
+  counted(Buffer.from([2])),
 ]);
 
 export const sshAnswers: readonly Buffer[] = [
@@ -296,6 +315,13 @@ const attribute = (name: string, value: string) =>
 /** By the name of the probe that asked. */
 /** Answers of monitoring agents, clusters and Java services. */
 export const clusterAnswers: readonly (readonly [probe: string, answer: Buffer])[] = [
+  [
+    'rabbitmq-stream',
+    Buffer.from(
+      '\0\0\0\x2d\x80\x11\0\x01\0\0\0\x01\0\x01\0\0\0\x02\0\x07product\0\x08RabbitMQ\0\x07version\0\x063.10.8',
+      'latin1',
+    ),
+  ],
   ['nrpe', Buffer.concat([hex('00020002 00000000 0000'), latin1('NRPE v4.1.0\0'), Buffer.alloc(1014)])],
   [
     'drda',
@@ -402,6 +428,53 @@ export const networkAnswers: readonly (readonly [probe: string, answer: Buffer])
 ];
 
 /** Answers of other protocols that are named by their first bytes, or read by their length. */
+export const mediaAnswers: readonly (readonly [probe: string, answer: Buffer])[] = [
+  [
+    'snapcast',
+    latin1(
+      '{"id":"portolan","result":{"server":{"snapserver":{"name":"Snapserver","version":"0.26.0"}}}}\r\n',
+    ),
+  ],
+  ['snapcast-stream', hex('0400 504f 504f 4ec00000cbdb0000 4ec00000c2db0000 08000000 4ec00000c2db0000')],
+  ['rtmp', Buffer.concat([hex('03 00000000 00000000'), Buffer.alloc(1528)])],
+  [
+    'freeciv',
+    Buffer.concat([hex('4055'), deflateSync(latin1('\0\0Server version: 3.0.6 Client version: 0.0.0.\0'))]),
+  ],
+  [
+    'wesnoth',
+    Buffer.concat([
+      hex('0000002a 00000021'),
+      gzipSync(latin1('[reject]\naccepted_versions="1.16.*,1.16.9"\n[/reject]\n')),
+    ]),
+  ],
+  ['quassel', hex('02000002')],
+  ['deluge', Buffer.concat([hex('01 00000011'), deflateSync(latin1('\xc3\x01\x01\x852.0.3'))])],
+  ['owserver', hex('00000000 00000005 00000005 00000000 00000005 00000000 332e327034')],
+  ['hamlib', latin1('RPRT -11\n')],
+  ['eibd', hex('00020000')],
+  ['gdb-remote', latin1('+$PacketSize=47ff;QPassSignals+;QProgramSignals+;QStartupWithShell+#a1')],
+  ['usbip', hex('0111 0005 00000000 00000002')],
+  ['sane', hex('00000000 01010003')],
+  ['moosefs', hex('0000000b 00000011 0000504f 000300ea 332e302e3131372d31')],
+  ['rpki-rtr', hex('00 0a 0000 00000018 00000000 00000008 4e6f2064617461 00')],
+];
+
+export const gameAnswers: readonly Buffer[] = [
+  latin1(
+    '\xff\xff\xff\xffstatusResponse\n\\version\\ioq3 1.36_GIT linux-x86_64\\gamename\\baseoa\n0 0 "x"\n',
+  ),
+  latin1('\xff\xff\xff\xffI\x11A server\0cp_badlands\0tf\0Team Fortress\0\xb8\x01'),
+  Buffer.concat([
+    hex('1c'),
+    Buffer.alloc(16),
+    hex('00ffff00fefefefefdfdfdfd12345678 000d'),
+    latin1('MCPE;A;594;1.20'),
+  ]),
+  latin1(`${'\xff'.repeat(10)}inf35\x000.6.4, 16.4\0My server\0`),
+  hex('4f457403000100 03ffdc0001 0002'),
+];
+
 export const smallAnswers: readonly Buffer[] = [
   // Mumble: version, release and system.
   Buffer.concat([hex('0000 0000000d 08 848604 12 07'), latin1('1.3.4-4'), hex('1a 03'), latin1('X11')]),
@@ -558,6 +631,41 @@ export const tlsFlights: readonly Buffer[] = [
   record(22, serverHello(0x1302, '002b00020304 003300020018', retry)),
   hex('15 0303 0002 02 28'),
   hex('801b 04 00 01 0002 0002 0006 0008 aabb 010080 0700c0 1122334455667788'),
+];
+
+/** What comes back to heartbeats, to secrets and to changes of cipher. */
+export const tlsReactions: readonly Buffer[] = [
+  Buffer.concat([hex('18 0303 0023 02 0010'), Buffer.alloc(32, 7)]),
+  hex('15 0303 0002 0214'),
+  hex('15 0303 0002 020a 15 0303 0002 0100'),
+  hex('14 0303 0001 01 16 0303 0004 0e000000'),
+];
+
+/** A session of TLS 1.2 with a ticket, as Node.js gives it. */
+const sessionFields = [
+  hex('020101 02020303 0402c02f 0400'),
+  element(0x04, Buffer.alloc(48, 3)),
+  hex('a10602046b02825c a20402021c20 a904020200f0'),
+  element(0xaa, element(0x04, Buffer.alloc(64, 5))),
+  hex('af0402021000 b30302011d'),
+];
+export const tlsSessions: readonly Buffer[] = [
+  Buffer.concat([latin1('\0nodejs:tls:session:1\0\0\x0910.9.0.1'), element(0x30, ...sessionFields)]),
+  element(0x30, ...sessionFields),
+];
+
+const frame = (type: number, flags: number, stream: number, body: Buffer) =>
+  Buffer.concat([u24(body.length), Buffer.from([type, flags]), u32(stream), body]);
+
+/** Settings, their acknowledgement, the headers `:status: 200` and `server: x`, and a page. */
+export const http2Answers: readonly Buffer[] = [
+  Buffer.concat([
+    frame(4, 0, 0, Buffer.alloc(0)),
+    frame(4, 1, 0, Buffer.alloc(0)),
+    frame(1, 4, 1, hex('88 76 01 78')),
+    frame(0, 1, 1, latin1('<title>x</title>')),
+  ]),
+  Buffer.concat([frame(4, 0, 0, hex('000300000064')), frame(7, 0, 0, hex('0000000000000001'))]),
 ];
 
 /** Texts that signatures name, in the answer that holds them. */

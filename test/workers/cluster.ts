@@ -9,7 +9,8 @@ const lease = { SERVICE_WORKERS__LEASE: `${leaseMs}ms`, SERVICE_WORKERS__HEARTBE
 /** One server and any number of workers of the pool `lab` on a database of their own. */
 export class Cluster {
   readonly server: ServerProcess;
-  readonly #url: string;
+  /** Of the database. */
+  readonly url: string;
   readonly #workers: WorkerProcess[] = [];
 
   static async open(
@@ -21,12 +22,12 @@ export class Cluster {
   }
 
   private constructor(url: string, env: NodeJS.ProcessEnv, args: string[]) {
-    this.#url = url;
+    this.url = url;
     this.server = new ServerProcess({ args, env: { ...lease, SERVICE_QUEUE__URL: url, ...env } });
   }
 
   async worker(args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<WorkerProcess> {
-    const worker = new WorkerProcess(['--pool', 'lab', '--queue', this.#url, ...args], { ...lease, ...env });
+    const worker = new WorkerProcess(['--pool', 'lab', '--queue', this.url, ...args], { ...lease, ...env });
     this.#workers.push(worker);
     return await worker.start();
   }

@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
 import { type ScanDetail, ServerProcess } from '../program.ts';
+import { WorkerProcess } from './worker-process.ts';
 
 type Row = Record<string, unknown> & { type: string };
 
@@ -94,6 +97,41 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
     expect(sharded.packets).toBeGreaterThan(1000);
     expect(sharded.detail.warnings).toEqual(whole.detail.warnings);
     expect(sharded.detail.progress).toMatchObject({ shards: { total: 3, done: 3, running: 0 } });
+    // The same rules: what the shards named is not named again at the end.
+    const { fingerprint, scanner } = timesOf(sharded.detail);
+    expect(fingerprint.begun).toBeLessThan(scanner.ended);
+  });
+
+  it('what a worker names by rules of its own, the server names too', { timeout: 60_000 }, async () => {
+    const url = await postgres.database();
+    const server = await serverOn(url);
+    const rules = join(server.workspace, 'rules.yaml');
+    writeFileSync(
+      rules,
+      '- { id: smtp.other, description: Another name, category: mail, service: smtp, source: smtp.greeting, ' +
+        "pattern: 'ESMTP Postfix', product: Somethingelse, vendor: other, certainty: 1, " +
+        'examples: [{ text: mail.example.net ESMTP Postfix }] }\n',
+    );
+    const worker = new WorkerProcess(['--pool', 'lab', '--queue', url], {
+      SERVICE_FINGERPRINT__RULES: rules,
+    });
+    await worker.start();
+    try {
+      const scanId = await server.submit({
+        targets: ['127.77.0.209'],
+        ports: '2223',
+        profile: 'standard',
+        pool: 'lab',
+      });
+      const detail = await server.waitForEnd(scanId, 40_000);
+      const products = (await rowsOf(server, scanId)).flatMap((row) => productsOf(row));
+      expect(products).toEqual(['Somethingelse', 'Postfix']);
+      const { fingerprint, scanner } = timesOf(detail);
+      expect(fingerprint.begun).toBeGreaterThanOrEqual(scanner.ended);
+    } finally {
+      await worker.dispose();
+      await server.dispose();
+    }
   });
 });
 
@@ -108,7 +146,27 @@ function bareRow(row: Row): string {
   });
 }
 
+/** When names were given and ports were found, epoch milliseconds. */
+function timesOf({ stages }: ScanDetail) {
+  const of = (module: RegExp) => {
+    const found = stages.filter((stage) => module.test((stage as unknown as Stage).module_type));
+    const { started_at, completed_at } = found[0] as unknown as Stage;
+    return { begun: Date.parse(started_at), ended: Date.parse(completed_at) };
+  };
+  return { fingerprint: of(/^fingerprint_coordinator$/), scanner: of(/^(connect|syn)_scanner$/) };
+}
+
+interface Stage {
+  module_type: string;
+  started_at: string;
+  completed_at: string;
+}
+
 function bareStage(stage: ScanDetail['stages'][number]) {
   const { instance_id, status, coverage } = stage as Record<string, unknown>;
   return { instance_id, status, coverage };
+}
+
+function productsOf({ fingerprints }: Row): string[] {
+  return ((fingerprints ?? []) as { product: string }[]).map(({ product }) => product);
 }

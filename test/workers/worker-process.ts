@@ -23,6 +23,10 @@ export class WorkerProcess {
     return this.#log;
   }
 
+  get ended(): boolean {
+    return this.#child !== null && (this.#child.exitCode !== null || this.#child.signalCode !== null);
+  }
+
   get pid(): number {
     if (!this.#child?.pid) throw new Error('the worker is not running');
     return this.#child.pid;

@@ -2,45 +2,147 @@ import { parseAddress } from '../../domain/address.ts';
 import type { CertificateFacts } from '../protocols/tls.ts';
 import { type Answer, type Check, evidence } from './check.ts';
 
-/** Certificates that clients must not trust. */
+const dayMs = 86_400_000;
+
+/** Days that a certificate may be valid: of public authorities since 2020, and for clients that trust others too. */
+const publicDays = 398;
+const privateDays = 825;
+
+/** A renewal this close to the end has failed, unless the certificate lives for days only. */
+const renewalDays = 14;
+
+const validity = 'https://www.rfc-editor.org/rfc/rfc5280#section-4.1.2.5';
+const baseline = 'https://cabforum.org/working-groups/server/baseline-requirements/documents/';
+
+/** Certificates that clients must not trust, or will not trust for long. */
 export const certificateChecks: readonly Check[] = [
   {
     id: 'tls-cert-expired',
     title: 'The certificate has expired',
     severity: 'high',
     confidence: 0.99,
-    remediation: 'Renew the certificate, and let it be renewed by itself (ACME).',
-    references: ['https://datatracker.ietf.org/doc/html/rfc5280#section-4.1.2.5'],
-    prove(answer) {
-      const certificate = certificateOf(answer);
-      if (!certificate?.not_after || Date.parse(certificate.not_after) >= answer.now) return null;
-      return evidence(`${certificate.subject}: valid until ${certificate.not_after}`);
-    },
+    remediation: 'Renew the certificate, and let it be renewed automatically (ACME).',
+    references: [validity],
+    prove: (answer) =>
+      firstProof(answer, ({ subject, not_after }) =>
+        isBefore(not_after, answer.now) ? `${subject}: valid until ${not_after}` : null,
+      ),
+  },
+  {
+    id: 'tls-cert-expires-soon',
+    title: 'The certificate expires within two weeks',
+    severity: 'low',
+    confidence: 0.95,
+    remediation: 'Renew the certificate, and find out why that has not happened automatically.',
+    references: [validity],
+    prove: (answer) =>
+      firstProof(answer, ({ subject, not_before, not_after }) => {
+        const soon =
+          isBefore(not_after, answer.now + renewalDays * dayMs) && !isBefore(not_after, answer.now);
+        // Certificates that live for days are renewed in the last third of them.
+        const late = soon && daysBetween(answer.now, not_after) * 3 < daysBetween(not_before, not_after);
+        return late ? `${subject}: valid until ${not_after}` : null;
+      }),
   },
   {
     id: 'tls-cert-not-yet-valid',
     title: 'The certificate is not valid yet',
     severity: 'medium',
     confidence: 0.95,
-    remediation: 'Check the clocks of the server and of whoever issued the certificate.',
-    references: ['https://datatracker.ietf.org/doc/html/rfc5280#section-4.1.2.5'],
-    prove(answer) {
-      const certificate = certificateOf(answer);
-      if (!certificate?.not_before || Date.parse(certificate.not_before) <= answer.now) return null;
-      return evidence(`${certificate.subject}: valid from ${certificate.not_before}`);
-    },
+    remediation: 'Check the clocks of the server and of the authority that issued the certificate.',
+    references: [validity],
+    prove: (answer) =>
+      firstProof(answer, ({ subject, not_before }) =>
+        not_before && !isBefore(not_before, answer.now + 1) ? `${subject}: valid from ${not_before}` : null,
+      ),
+  },
+  {
+    id: 'tls-cert-long-validity',
+    title: 'The certificate is valid for too long',
+    severity: 'info',
+    confidence: 0.95,
+    remediation:
+      'Issue certificates for at most 398 days, better 90, and renew them automatically: a stolen key stays useful for as long as its certificate.',
+    references: [baseline],
+    prove: (answer) =>
+      firstProof(answer, ({ subject, not_before, not_after }) => {
+        const days = daysBetween(not_before, not_after);
+        const most = answer.tls?.authority === 'public' ? publicDays : privateDays;
+        return days > most
+          ? `${subject}: valid for ${Math.round(days)} days, ${not_before} to ${not_after}`
+          : null;
+      }),
   },
   {
     id: 'tls-cert-self-signed',
-    title: 'The certificate is signed by itself',
+    title: 'The certificate is self-signed',
     severity: 'medium',
     confidence: 0.99,
     remediation: 'Use a certificate of an authority that the clients trust.',
     references: ['https://cwe.mitre.org/data/definitions/295.html'],
+    prove: (answer) =>
+      firstProof(answer, ({ self_signed, subject, sha256 }) =>
+        self_signed ? `subject and issuer: ${subject}, SHA-256 ${sha256}` : null,
+      ),
+  },
+  {
+    id: 'tls-cert-unknown-authority',
+    title: 'No public authority vouches for the certificate',
+    severity: 'info',
+    confidence: 0.9,
+    remediation:
+      'If your own authority is meant, make sure that every client trusts it. A public service needs a certificate of a public authority, sent with its intermediate certificates.',
+    references: ['https://www.rfc-editor.org/rfc/rfc5280#section-6', baseline],
     prove(answer) {
-      const certificate = certificateOf(answer);
-      if (!certificate?.self_signed) return null;
-      return evidence(`subject and issuer: ${certificate.subject}, SHA-256 ${certificate.sha256}`);
+      const [own] = certificatesOf(answer);
+      if (!own || own.self_signed || answer.tls?.authority !== 'unknown') return null;
+      return evidence(
+        `${own.subject}: issued by ${own.issuer}, ${answer.tls.chain.length} more certificates sent`,
+      );
+    },
+  },
+  {
+    id: 'tls-cert-missing-issuer',
+    title: 'The server does not send the certificate of its issuer',
+    severity: 'low',
+    confidence: 0.8,
+    remediation:
+      'Send the intermediate certificates behind that of the server (a full chain file): many clients do not fetch them by themselves.',
+    references: ['https://www.rfc-editor.org/rfc/rfc8446#section-4.4.2'],
+    prove(answer) {
+      const [own] = certificatesOf(answer);
+      if (!own || !answer.tls?.chain_flaws?.includes('missing-issuer')) return null;
+      return evidence(`${own.subject}: ${own.issuer} is not among the ${1 + answer.tls.chain.length} sent`);
+    },
+  },
+  {
+    id: 'tls-cert-wrong-order',
+    title: 'The certificates are sent in the wrong order',
+    severity: 'info',
+    confidence: 0.95,
+    remediation:
+      'Send the certificate of the server first, then each time the one that issued the one before, and no others.',
+    references: ['https://www.rfc-editor.org/rfc/rfc5246#section-7.4.2'],
+    prove({ tls }) {
+      if (!tls?.chain_flaws?.includes('wrong-order')) return null;
+      const sent = [tls.certificate, ...tls.chain].map((each) =>
+        each && 'subject' in each ? each.subject : '?',
+      );
+      return evidence(`sent: ${sent.join(' | ')}`);
+    },
+  },
+  {
+    id: 'tls-cert-chain-expired',
+    title: 'A certificate of the chain has expired',
+    severity: 'low',
+    confidence: 0.95,
+    remediation: 'Replace the chain file by the one that the authority offers today.',
+    references: [validity],
+    prove({ tls, now }) {
+      const expired = tls?.chain.find((each) => 'subject' in each && isBefore(each.not_after, now));
+      return expired && 'subject' in expired
+        ? evidence(`${expired.subject}: valid until ${expired.not_after}`)
+        : null;
     },
   },
   {
@@ -49,23 +151,68 @@ export const certificateChecks: readonly Check[] = [
     severity: 'medium',
     confidence: 0.97,
     remediation:
-      'Put every name by which the server is called into the certificate as subject alternative name.',
-    references: ['https://datatracker.ietf.org/doc/html/rfc9525'],
+      'Put every name by which the server is called into the certificate as a subject alternative name.',
+    references: ['https://www.rfc-editor.org/rfc/rfc9525'],
     prove(answer) {
-      const certificate = certificateOf(answer);
-      if (!certificate || answer.name === null) return null;
-      const names = namesOf(certificate);
-      if (names.some((name) => covers(name, answer.name as string))) return null;
-      return evidence(
-        `asked for ${answer.name}, the certificate is for ${names.slice(0, 10).join(', ') || 'no name'}`,
-      );
+      const { name } = answer;
+      if (name === null) return null;
+      return firstProof(answer, (certificate) => {
+        const names = namesOf(certificate);
+        if (names.some((each) => covers(each, name))) return null;
+        return `asked for ${name}, the certificate is for ${names.slice(0, 10).join(', ') || 'no name'}`;
+      });
     },
+  },
+  {
+    id: 'tls-cert-no-san',
+    title: 'The certificate has no subject alternative name',
+    severity: 'low',
+    confidence: 0.98,
+    remediation:
+      'Have the certificate issued with its names as subject alternative names: clients have not read the common name for years.',
+    references: ['https://www.rfc-editor.org/rfc/rfc9525#section-2'],
+    prove: (answer) =>
+      firstProof(answer, ({ sans, subject }) => (sans.length === 0 ? `subject alone: ${subject}` : null)),
+  },
+  {
+    id: 'tls-cert-wildcard',
+    title: 'The certificate covers a whole domain (wildcard)',
+    severity: 'info',
+    confidence: 0.98,
+    remediation:
+      'Give each service a certificate of its own where that can be automated: whoever steals the key of a wildcard can pose as every host of the domain.',
+    references: ['https://www.rfc-editor.org/rfc/rfc9525#section-7.1'],
+    prove: (answer) =>
+      firstProof(answer, ({ sans }) => {
+        const wild = sans.filter((name) => name.startsWith('*.'));
+        return wild.length > 0 ? wild.slice(0, 10).join(', ') : null;
+      }),
   },
 ];
 
-function certificateOf({ tls }: Answer): CertificateFacts | null {
-  const certificate = tls?.certificate;
-  return certificate && !('error' in certificate) ? certificate : null;
+/** The certificate of the handshake, then those for keys of another kind. */
+function certificatesOf({ tls }: Answer): CertificateFacts[] {
+  const all = [tls?.certificate ?? null, ...(tls?.other_certificates ?? [])];
+  return all.filter((each): each is CertificateFacts => each !== null && !('error' in each));
+}
+
+function firstProof(answer: Answer, prove: (certificate: CertificateFacts) => string | null): string | null {
+  for (const certificate of certificatesOf(answer)) {
+    const proof = prove(certificate);
+    if (proof !== null) return evidence(proof);
+  }
+  return null;
+}
+
+/** False for a date that cannot be read. */
+function isBefore(date: string | null, instant: number): boolean {
+  return date !== null && Date.parse(date) < instant;
+}
+
+/** NaN where one of both cannot be read. */
+function daysBetween(from: string | number | null, to: string | null): number {
+  const start = typeof from === 'number' ? from : Date.parse(from ?? '');
+  return (Date.parse(to ?? '') - start) / dayMs;
 }
 
 /** The alternative names; without any, what old clients read: the common name. */

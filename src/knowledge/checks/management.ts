@@ -23,7 +23,7 @@ export const managementChecks: readonly Check[] = [
   },
   {
     id: 'kubelet-anonymous',
-    title: 'The kubelet shows its pods to anyone',
+    title: 'The kubelet lists its pods to anyone',
     severity: 'critical',
     confidence: 0.97,
     remediation:
@@ -36,7 +36,7 @@ export const managementChecks: readonly Check[] = [
   },
   {
     id: 'rsync-modules-listed',
-    title: 'An rsync daemon lists its modules to anyone',
+    title: 'The rsync daemon lists its modules to anyone',
     severity: 'medium',
     confidence: 0.95,
     remediation: 'Set "list = no", "auth users" and "hosts allow" for each module, or use rsync over SSH.',
@@ -67,11 +67,11 @@ export const managementChecks: readonly Check[] = [
   },
   {
     id: 'snmp-public',
-    title: 'SNMP answers to the community "public"',
+    title: 'SNMP answers to the default community "public"',
     severity: 'high',
     confidence: 0.98,
     remediation:
-      'Turn SNMP off, or use SNMPv3 with authentication and privacy; remove the communities of the factory.',
+      'Turn SNMP off, or use SNMPv3 with authentication and privacy; remove the default communities.',
     references: ['https://datatracker.ietf.org/doc/html/rfc3414'],
     prove({ banner, bytes }) {
       const record = banner.protocol === 'udp' && banner.probe.startsWith('snmp') ? parseSnmp(bytes) : null;
@@ -81,11 +81,11 @@ export const managementChecks: readonly Check[] = [
   },
   {
     id: 'dns-open-recursion',
-    title: 'A name server asks other servers for strangers',
+    title: 'The name server answers recursive queries of anyone',
     severity: 'medium',
     confidence: 0.9,
     remediation:
-      'Allow recursion for your own networks only (allow-recursion, access-control), and limit response rates.',
+      'Allow recursion for your own networks only (allow-recursion in BIND, access-control in Unbound), and limit response rates: strangers use such servers to flood others.',
     references: ['https://datatracker.ietf.org/doc/html/rfc5358'],
     prove({ banner, bytes }) {
       const record = /dns|domain/i.test(banner.probe) ? parseDns(bytes, banner.protocol) : null;
@@ -96,7 +96,7 @@ export const managementChecks: readonly Check[] = [
   },
   {
     id: 'ntp-monlist',
-    title: 'An NTP server lists its clients to anyone',
+    title: 'The NTP server lists its recent clients to anyone (monlist)',
     severity: 'medium',
     confidence: 0.98,
     remediation: 'Update ntpd to 4.2.7p26 or later, or set "disable monitor" and "restrict default noquery".',

@@ -11,11 +11,11 @@ const noSecurity = 1;
 export const remoteAccessChecks: readonly Check[] = [
   {
     id: 'telnet-cleartext',
-    title: 'Telnet sends names, passwords and commands in clear text',
+    title: 'Telnet sends passwords and commands in clear text',
     severity: 'high',
     confidence: 0.95,
     remediation: 'Turn Telnet off and use SSH.',
-    references: ['https://datatracker.ietf.org/doc/html/rfc4949'],
+    references: ['https://cwe.mitre.org/data/definitions/319.html'],
     prove({ banner, bytes, secure, text }) {
       // IAC, then WILL, WONT, DO or DONT (RFC 854).
       const [first = 0, second = 0] = bytes;
@@ -60,7 +60,8 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'VNC shows the screen without a password',
     severity: 'critical',
     confidence: 0.98,
-    remediation: 'Set a password or another security type, and let VNC be reached through a tunnel only.',
+    remediation:
+      'Set a password or another security type, and make VNC reachable through a tunnel only (SSH, VPN).',
     references: ['https://datatracker.ietf.org/doc/html/rfc6143#section-7.2.1'],
     prove({ banner, bytes }) {
       const record = banner.protocol === 'tcp' ? parseRfb(bytes) : null;
@@ -70,7 +71,7 @@ export const remoteAccessChecks: readonly Check[] = [
   },
   {
     id: 'x11-open',
-    title: 'An X server lets anyone see and steer its screen',
+    title: 'The X server lets anyone see and control its screen',
     severity: 'critical',
     confidence: 0.98,
     remediation: 'Start the X server with "-nolisten tcp", never use "xhost +", and forward X11 through SSH.',

@@ -4,7 +4,7 @@ import type { Check } from './check.ts';
 /** Over what the fingerprint of a port names, not over its answer: whatever told a version told it to everyone. */
 export const versionDisclosure: Omit<Check, 'prove' | 'confidence'> = {
   id: 'version-disclosure',
-  title: 'The service tells its exact version to anyone',
+  title: 'The service discloses its exact version',
   severity: 'info',
   remediation:
     'Turn version banners off where the service can (server_tokens, ServerTokens, version "none").',

@@ -1,4 +1,5 @@
-import { furtherNames } from '../probes.ts';
+import { furtherNames } from '../probes/probes.ts';
+import { compressedPageName } from '../probes/web.ts';
 import type { HttpFacts } from '../protocols/http.ts';
 import { type Answer, type Check, evidence } from './check.ts';
 
@@ -33,6 +34,9 @@ const defaultPages: readonly { server: string; mark: RegExp }[] = [
   { server: 'cPanel', mark: /<title>(?:Default Web Site Page|Default WebSite Page)<\/title>/i },
 ];
 
+/** Characters of a page in which its mark stands: such pages are short. */
+const markedPart = 16 * 1024;
+
 /** Half a year, in seconds: below, a browser that comes seldom has forgotten it. */
 const shortestPromise = 15_768_000;
 
@@ -58,7 +62,7 @@ export const webChecks: readonly Check[] = [
   },
   {
     id: 'http-hsts-short',
-    title: 'The promise to be reached over TLS only is void or short',
+    title: 'Strict-Transport-Security is invalid or too short',
     severity: 'low',
     confidence: 0.9,
     remediation:
@@ -73,8 +77,23 @@ export const webChecks: readonly Check[] = [
     },
   },
   {
+    id: 'http-compression-in-tls',
+    title: 'HTTP compression is on inside TLS (a precondition of BREACH)',
+    severity: 'info',
+    confidence: 0.95,
+    remediation:
+      'At risk are only pages that hold a secret and repeat what the request brought: serve those uncompressed, or mask the secret anew in each answer. Static files may stay compressed.',
+    references: ['https://nvd.nist.gov/vuln/detail/CVE-2013-3587', 'https://www.breachattack.com/'],
+    prove({ banner, http, secure }) {
+      if (banner.probe !== compressedPageName || !secure) return null;
+      const encoding = http?.facts.headers['content-encoding'] ?? '';
+      const packed = /\b(?:gzip|deflate|br|zstd|compress)\b/i.test(encoding);
+      return packed ? evidence(`GET / that allows it: Content-Encoding: ${encoding}`) : null;
+    },
+  },
+  {
     id: 'http-basic-auth-cleartext',
-    title: 'Passwords are asked for over HTTP without TLS',
+    title: 'A password is asked for over HTTP without TLS',
     severity: 'medium',
     confidence: 0.97,
     remediation: 'Serve what needs a password over TLS only.',
@@ -87,15 +106,16 @@ export const webChecks: readonly Check[] = [
   },
   {
     id: 'http-default-page',
-    title: 'The web server shows the page that it came with',
+    title: 'The web server shows its default page',
     severity: 'info',
     confidence: 0.9,
     remediation: 'Take servers that nobody uses off the network; replace the page where the server is used.',
     references: ['https://cwe.mitre.org/data/definitions/1188.html'],
     prove(answer) {
       if (ownPage(answer) === null) return null;
+      const page = answer.page.slice(0, markedPart);
       for (const { server, mark } of defaultPages) {
-        const match = mark.exec(answer.page);
+        const match = mark.exec(page);
         if (match) return evidence(`${server}: ${match[0].slice(0, 120)}`);
       }
       return null;

@@ -98,12 +98,19 @@ export const weakSuites: readonly string[] = [
 ];
 
 /** Flaws of TLS that were tried out, where that was allowed. */
-export const provenFlaws: readonly string[] = ['tls-heartbleed', 'tls-robot'];
+export const provenFlaws: readonly string[] = [
+  'tls-heartbleed',
+  'tls-early-cipher-change',
+  'tls-ticketbleed',
+  'tls-robot',
+];
 
 export const weakSsh: readonly string[] = [
   'ssh-protocol-1',
   'ssh-weak-kex',
   'ssh-weak-host-key',
+  'ssh-short-host-key',
+  'ssh-short-group',
   'ssh-weak-cipher',
   'ssh-weak-mac',
   'ssh-terrapin',

@@ -113,6 +113,8 @@ const generalControls: readonly Control[] = [
       'ssh-weak-cipher',
       'ssh-weak-mac',
       'ssh-weak-host-key',
+      'ssh-short-host-key',
+      'ssh-short-group',
     ],
     about: ['tls', 'ssh'],
     judges: ['weak_cipher_checker'],

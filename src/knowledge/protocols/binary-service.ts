@@ -1,5 +1,5 @@
 import { enterpriseName, enterpriseOfObject } from '../enterprise-numbers.ts';
-import { rpcPrograms } from '../infrastructure-probes.ts';
+import { rpcPrograms } from '../probes/infrastructure.ts';
 import {
   readCoap,
   readDtls,
@@ -10,6 +10,13 @@ import {
   readWsDiscovery,
   readXdmcp,
 } from './announcement.ts';
+import {
+  readBedrock,
+  readMinetest,
+  readQuake,
+  readSourceEngine,
+  readTeeworlds,
+} from './game-announcement.ts';
 import { parseIpmi, parseNtp, parseSnmp, parseSnmpReport } from './management.ts';
 import { parseMongodb } from './mongodb.ts';
 import { readMulticastDns, readNodeStatus } from './name-announcement.ts';
@@ -209,14 +216,19 @@ const datagramReaders: Readonly<Record<string, (bytes: Buffer) => BinaryService 
   l2tp: readL2tp,
   ldap: (bytes) => parseNetworkService(bytes, 'ldap'),
   mdns: readMulticastDns,
+  minecraft: readBedrock,
+  minetest: readMinetest,
   'ms-sql-m': readSqlBrowser,
   mumble: readMumblePing,
   'netbios-ns': readNodeStatus,
   openvpn: (bytes) => readOpenVpn(bytes, 'udp'),
+  quake: readQuake,
   quic: readQuic,
   snmp: readSnmp,
+  'source-engine': readSourceEngine,
   ssdp: readSsdp,
   stun: readStun,
+  teeworlds: readTeeworlds,
   'ws-discovery': readWsDiscovery,
   xdmcp: readXdmcp,
 };

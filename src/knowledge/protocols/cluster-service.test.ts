@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { probeNamed, secondProbesForPort, serviceOf } from '../probes.ts';
+import { probeNamed, secondProbesForPort, serviceOf } from '../probes/probes.ts';
 import { parseClusterService } from './cluster-service.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
@@ -45,6 +45,14 @@ const groonga = Buffer.concat([
   latin1('{"version":"13.0.0"}'),
 ]);
 
+/** The answer to PeerProperties: two pairs. */
+const stream = Buffer.concat([
+  hex('0000002d 80110001 00000001 0001 00000002'),
+  ...['product', 'RabbitMQ', 'version', '3.10.8'].map((text) =>
+    Buffer.concat([Buffer.from([0, text.length]), latin1(text)]),
+  ),
+]);
+
 const answers: [probe: string, bytes: Buffer, service: string, evidence: [string, string][]][] = [
   ['nrpe', nrpe, 'nrpe', [['nrpe.answer', 'NRPE v4.1.0']]],
   ['nrpe', nrpe4, 'nrpe', [['nrpe.answer', 'NRPE v4.1.0']]],
@@ -76,6 +84,7 @@ const answers: [probe: string, bytes: Buffer, service: string, evidence: [string
     'zabbix-trapper',
     [['zabbix.server', '6.0.14']],
   ],
+  ['rabbitmq-stream', stream, 'rabbitmq-stream', [['rabbitmq.stream', 'RabbitMQ 3.10.8']]],
   ['fastcgi', fastcgi, 'fastcgi', [['fastcgi.values', 'FCGI_MPXS_CONNS=0']]],
   ['uwsgi', hex('64000001'), 'uwsgi', [['uwsgi.ping', 'pong']]],
   [
@@ -147,9 +156,8 @@ describe('parseClusterService', () => {
 describe('the questions', () => {
   const request = (name: string) => {
     const send = probeNamed(name).steps[0]?.send ?? '';
-    return typeof send === 'function'
-      ? latin1(send('192.0.2.1', Buffer.alloc(0), 5666))
-      : Buffer.from(send as Uint8Array);
+    const message = typeof send === 'function' ? send('192.0.2.1', Buffer.alloc(0), 5666) : send;
+    return typeof message === 'string' ? latin1(message) : Buffer.from(message);
   };
 
   it.each<[probe: string, length: (bytes: Buffer) => number]>([

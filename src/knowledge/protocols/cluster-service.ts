@@ -15,6 +15,7 @@ export function parseClusterService(bytes: Buffer, probe: string): BinaryService
     readMemcachedBinary(bytes) ??
     readLibvirt(bytes) ??
     readZabbix(bytes, probe) ??
+    readRabbitmqStream(bytes) ??
     (probe === 'fastcgi' ? readFastcgi(bytes) : null) ??
     (probe === 'uwsgi' ? readUwsgi(bytes) : null) ??
     (probe === 'iscsi' ? readIscsi(bytes) : null) ??
@@ -187,6 +188,31 @@ function readZabbix(bytes: Buffer, probe: string): BinaryService | null {
   const version = /"version":"(\d[\w.]{1,30})"/.exec(text)?.[1];
   const evidence: BinaryService['evidence'] = [['zabbix.server', version ?? 'zabbix.stats']];
   return { service: 'zabbix-trapper', evidence, proof: short };
+}
+
+/** The answer to PeerProperties: key with the highest bit, version, number, code, and pairs of counted texts. */
+function readRabbitmqStream(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 18 || bytes.readUInt32BE(4) !== 0x80110001) return null;
+  const properties = new Map<string, string>();
+  const textAt = (at: number) => {
+    const length = at + 2 <= bytes.length ? bytes.readUInt16BE(at) : 0;
+    return {
+      text: bytes.toString('latin1', at + 2, at + 2 + Math.min(length, textLimit)),
+      end: at + 2 + length,
+    };
+  };
+  for (let at = 18; at < bytes.length && properties.size < fieldLimit; ) {
+    const name = textAt(at);
+    const value = textAt(name.end);
+    properties.set(name.text, printable(value.text));
+    at = value.end;
+  }
+  const text = `${properties.get('product') ?? ''} ${properties.get('version') ?? ''}`.trim();
+  return {
+    service: 'rabbitmq-stream',
+    evidence: text === '' ? [] : [['rabbitmq.stream', text]],
+    proof: text,
+  };
 }
 
 /** FCGI_GET_VALUES_RESULT (10): pairs of name and value; or FCGI_UNKNOWN_TYPE (11). */

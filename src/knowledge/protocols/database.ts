@@ -51,7 +51,9 @@ function parsePostgresql(bytes: Buffer, probe: string): DatabaseRecord | null {
   if (message[0] === 0x52) {
     const request = message.readUInt32BE(5);
     if (length < 8 || length > 512 || request > 12) return null;
-    return { service: 'postgresql', evidence: [['postgresql.auth', `authentication request ${request}`]] };
+    // A server that looks at the version answers the old one without a length.
+    const key = probe === 'postgresql-old' ? 'postgresql.blind-auth' : 'postgresql.auth';
+    return { service: 'postgresql', evidence: [[key, `authentication request ${request}`]] };
   }
   return message[0] === 0x45 ? parseErrorResponse(message) : null;
 }
@@ -59,8 +61,11 @@ function parsePostgresql(bytes: Buffer, probe: string): DatabaseRecord | null {
 function parseErrorResponse(message: Buffer): DatabaseRecord | null {
   // Servers before protocol 3 sent the text right after the letter: "EFATAL:  unsupported frontend protocol".
   if (message.toString('latin1', 1, 7) === 'FATAL:') {
-    const text = message.toString('latin1', 1, 1 + textLimit).split('\0', 1)[0] as string;
-    return { service: 'postgresql', evidence: [['postgresql.error', text]] };
+    const [text = '', next = ''] = message.toString('latin1', 1, 1 + textLimit).split('\0', 2);
+    const evidence: DatabaseRecord['evidence'] = [['postgresql.error', text]];
+    // What a pooler adds to the words of the server behind it.
+    if (next.startsWith('E')) evidence.push(['postgresql.refusal', next.slice(1).trim()]);
+    return { service: 'postgresql', evidence };
   }
   const end = Math.min(message.length, 1 + message.readUInt32BE(1));
   const fields = new Map<string, string>();

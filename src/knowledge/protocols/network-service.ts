@@ -192,6 +192,8 @@ function readKerberos(bytes: Buffer, at: number): BinaryService | null {
         .replace(/[^\x20-\x7e]+/g, ' ')
         .trim() ?? '';
     evidence.push(['kerberos.error', `${code.readUIntBE(0, code.length)} ${text}`.trim()]);
+    // Whom it does not know is named in the answer by some servers only.
+    if (text === '' && inner(0xa8)) evidence.push(['kerberos.client', 'named, without a text']);
   }
   const proof = evidence.map(([key, text]) => `${key.slice(9)} ${text}`).join(', ');
   // The server of passwords names itself as the one that was asked.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readHostKey, type SshHostKey } from '../ssh-key-exchange.ts';
+import { readGroupBits, readHostKey, type SshHostKey } from '../ssh-key-exchange.ts';
 
 /** Lines a server may send before its identification line (RFC 4253, 4.2). */
 const preambleLineLimit = 64;
@@ -29,6 +29,10 @@ export interface SshFacts {
   hassh_server?: string;
   /** The key that the server showed in a key exchange, when one was begun. */
   host_keys?: SshHostKey[];
+  /** The RSA key of a server that shows another one first; there when it was asked for. */
+  rsa_host_key?: SshHostKey;
+  /** Bits of the prime that the server gave when the shortest one was asked for. */
+  shortest_group?: number;
 }
 
 export interface SshRecord {
@@ -55,6 +59,8 @@ export function parseSsh(bytes: Buffer): SshRecord | null {
   const reply = first && lists && readPacket(bytes.subarray(found.end + first.length));
   const key = reply && readHostKey(reply.payload);
   if (key) facts.host_keys = [key];
+  const groupBits = key || !reply ? null : readGroupBits(reply.payload);
+  if (groupBits !== null) facts.shortest_group = groupBits;
   return { facts, line: found.line, truncated: !found.complete };
 }
 

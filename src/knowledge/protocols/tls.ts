@@ -1,5 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { TlsObservation, TlsSurvey } from '../../domain/banner.ts';
+import { readExtensions } from '../tls/certificate-extensions.ts';
+import { type ChainFacts, examineChain } from '../tls/chain.ts';
 import { type SurveyFacts, surveyFacts } from '../tls/survey-facts.ts';
 
 /** Certificates of a chain that are read, bytes of one certificate, names kept of one certificate. */
@@ -27,6 +29,12 @@ export interface CertificateFacts {
   key_sha256: string | null;
   /** Hexadecimal, upper case. */
   serial: string;
+  /** It may sign others (basic constraints). */
+  ca: boolean;
+  /** Logs for transparency that promised to list it, as the certificate shows (SCT). */
+  scts: number;
+  /** Clients shall refuse it without its status by OCSP. */
+  must_staple: boolean;
 }
 
 /** A certificate that could not be read, and why. */
@@ -35,10 +43,13 @@ export interface CertificateRefusal {
 }
 
 /** A certificate above the server's own, in short. */
-type ChainCertificate = Pick<CertificateFacts, 'subject' | 'issuer' | 'not_after' | 'signature' | 'sha256'>;
+type ChainCertificate = Pick<
+  CertificateFacts,
+  'subject' | 'issuer' | 'not_after' | 'key' | 'signature' | 'sha256'
+>;
 
 /** What a survey adds is there when one was made. */
-export interface TlsFacts extends Partial<Omit<SurveyFacts, 'versions'>> {
+export interface TlsFacts extends Partial<Omit<SurveyFacts, 'versions'>>, Partial<ChainFacts> {
   /** `TLSv1.3`, `TLSv1.0`, ... */
   version: string;
   cipher: string;
@@ -61,7 +72,9 @@ export interface TlsRecord {
 /** Describes what a handshake showed. */
 export function parseTls(observation: TlsObservation): TlsRecord {
   const version = versionName(observation.version);
-  const [leaf, ...others] = observation.chain.slice(0, chainLimit).map(parseCertificate);
+  const read = observation.chain.slice(0, chainLimit).map(readCertificate);
+  const [leaf, ...others] = read.map(factsOf);
+  const readable = read.filter((each) => each instanceof X509Certificate);
   return {
     facts: {
       version,
@@ -70,6 +83,7 @@ export function parseTls(observation: TlsObservation): TlsRecord {
       versions: [version],
       certificate: leaf ?? null,
       chain: others.map(shortForm),
+      ...(read[0] instanceof X509Certificate ? examineChain(readable) : {}),
       ...(observation.survey && surveyed(observation.survey, observation.alpn)),
     },
     truncated: observation.chain.length > chainLimit,
@@ -88,15 +102,33 @@ function versionName(version: string): string {
 
 /** Reads one certificate, DER in base64. */
 export function parseCertificate(der: string): CertificateFacts | CertificateRefusal {
+  return factsOf(readCertificate(der));
+}
+
+function readCertificate(der: string): X509Certificate | CertificateRefusal {
   if (der.length > (certificateLimit * 4) / 3) return { error: `is larger than ${certificateLimit} bytes` };
   try {
-    return certificateFacts(new X509Certificate(Buffer.from(der, 'base64')));
+    return new X509Certificate(Buffer.from(der, 'base64'));
   } catch (error) {
-    return { error: `is not a readable certificate: ${reasonOf(error)}` };
+    return refusal(error);
   }
 }
 
+function factsOf(certificate: X509Certificate | CertificateRefusal): CertificateFacts | CertificateRefusal {
+  if (!(certificate instanceof X509Certificate)) return certificate;
+  try {
+    return certificateFacts(certificate);
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+function refusal(error: unknown): CertificateRefusal {
+  return { error: `is not a readable certificate: ${reasonOf(error)}` };
+}
+
 function certificateFacts(certificate: X509Certificate): CertificateFacts {
+  const { timestamps, mustStaple } = readExtensions(certificate.raw);
   return {
     subject: distinguishedName(certificate.subject),
     sans: alternativeNames(certificate.subjectAltName),
@@ -109,6 +141,9 @@ function certificateFacts(certificate: X509Certificate): CertificateFacts {
     sha256: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
     key_sha256: keyPrint(certificate),
     serial: certificate.serialNumber.slice(0, 256),
+    ca: certificate.ca,
+    scts: timestamps,
+    must_staple: mustStaple,
   };
 }
 
@@ -116,8 +151,8 @@ function shortForm(
   certificate: CertificateFacts | CertificateRefusal,
 ): ChainCertificate | CertificateRefusal {
   if ('error' in certificate) return certificate;
-  const { subject, issuer, not_after, signature, sha256 } = certificate;
-  return { subject, issuer, not_after, signature, sha256 };
+  const { subject, issuer, not_after, key, signature, sha256 } = certificate;
+  return { subject, issuer, not_after, key, signature, sha256 };
 }
 
 /** One line per attribute becomes one text; control characters are already escaped (`\00`). */

@@ -14,6 +14,17 @@ export const certificateSignatures: readonly Signature[] = [
     examples: [{ text: 'CN=TRAEFIK DEFAULT CERT', version: null }],
   },
   {
+    id: 'tls.syncthing',
+    service: null,
+    source: 'tls.subject',
+    pattern: '^(?:O=Syncthing, OU=Automatically Generated, )?CN=syncthing$',
+    product: 'Syncthing',
+    vendor: 'syncthing',
+    cpe: { part: 'a', vendor: 'syncthing', product: 'syncthing' },
+    certainty: 0.9,
+    examples: [{ text: 'O=Syncthing, OU=Automatically Generated, CN=syncthing', version: null }],
+  },
+  {
     id: 'tls.kubernetes-ingress',
     service: null,
     source: 'tls.subject',

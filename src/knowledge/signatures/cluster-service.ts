@@ -369,11 +369,11 @@ export const clusterServiceSignatures: readonly Signature[] = [
     '^[0-9A-Z]{5} odyssey: ',
     '08P01 odyssey: c7ab2d: failed to read startup packet',
   ),
-  rows('postgresql', 'postgresql.refusal', 0.97)(
+  rows('postgresql', 'postgresql.refusal', 0.99)(
     'postgresql.pgpool',
     'Pgpool-II',
     'pgpool:pgpool-ii',
-    String.raw`\bpgpool\b`,
+    String.raw`\bpgpool\b|^backend authentication failed$`,
     '08S01 pgpool is not accepting any new connections',
   ),
   rows('postgresql', 'postgresql.source', 0.97)(
@@ -389,7 +389,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
     'exporter.title',
     '{name} Exporter',
     null,
-    '^(?:Prometheus )?(?P<name>[A-Z][A-Za-z]{2,20}) [Ee]xporter$',
+    '^(?:Prometheus )?(?P<name>[A-Z][A-Za-z]{2,20}(?: [A-Z][A-Za-z]{2,20})?) [Ee]xporter$',
     'SNMP Exporter',
     null,
     { examples: [{ text: 'SNMP Exporter', product: 'SNMP Exporter', version: null }] },

@@ -103,13 +103,25 @@ export const databaseSignatures: readonly Signature[] = [
     id: 'postgresql.auth',
     service: 'postgresql',
     source: 'postgresql.auth',
-    pattern: String.raw`^authentication request \d+$`,
+    pattern: String.raw`^authentication request (?:[0-24-9]|1\d)$`,
     product: 'PostgreSQL',
     vendor: 'postgresql',
     cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
     // Poolers and other databases with this protocol ask alike.
     certainty: 0.75,
     examples: [{ text: 'authentication request 10', version: null }],
+  },
+  {
+    id: 'postgresql.plain-auth',
+    service: 'postgresql',
+    source: 'postgresql.auth',
+    pattern: '^authentication request 3$',
+    product: 'PostgreSQL',
+    vendor: 'postgresql',
+    cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
+    // A password in the clear is what imitations ask for.
+    certainty: 0.6,
+    examples: [{ text: 'authentication request 3', version: null }],
   },
   {
     id: 'redis.redis',

@@ -393,6 +393,14 @@ export const infrastructureSignatures: readonly Signature[] = [
     examples: [{ text: '6 CLIENT_NOT_FOUND', product: 'MIT Kerberos' }],
   },
 
+  rows('kerberos', 'kerberos.client', 0.6)(
+    'kerberos.heimdal',
+    'Heimdal',
+    'heimdal_project:heimdal',
+    '^named, without a text$',
+    'named, without a text',
+  ),
+
   rows('x11', 'x11.server')(
     'x11.xorg-release',
     'X.Org X Server',

@@ -776,13 +776,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     '"IMPLEMENTATION" "Cyrus timsieved v3.6.1-Debian-3.6.1-4"\r\n',
     '3.6.1',
   ),
-  raw('nbd')(
-    'nbd.server',
-    'Network Block Device server',
-    'nbd',
-    '^NBDMAGICIHAVEOPT',
-    'NBDMAGICIHAVEOPT\x00\x03',
-  ),
+  raw('nbd')('nbd.server', 'nbd-server', 'nbd', '^NBDMAGICIHAVEOPT', 'NBDMAGICIHAVEOPT\x00\x03'),
   raw('epmd')(
     'epmd.names',
     'Erlang Port Mapper Daemon',

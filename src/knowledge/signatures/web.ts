@@ -398,7 +398,8 @@ export const webSignatures: readonly Signature[] = [
     product: 'Cowboy',
     vendor: 'ninenines',
     cpe: { part: 'a', vendor: 'ninenines', product: 'cowboy' },
-    certainty: 0.95,
+    // Mostly a part of an application, which names itself on its pages.
+    certainty: 0.85,
     examples: [{ text: 'Cowboy', version: null }],
   },
   {

@@ -55,6 +55,8 @@ export interface HelloOffer {
   heartbeat?: boolean;
   /** Ask for the status of the certificate by OCSP (RFC 6066, 8). */
   status?: boolean;
+  /** A session to go on with, up to TLS 1.2: a name of 1 to 32 bytes that the server repeats, and its ticket (RFC 5077). */
+  resume?: { sessionId: Uint8Array; ticket: Uint8Array };
   /** 64 bytes: the random of the client, then what serves as key or session id. Nothing is encrypted with them. */
   random: Uint8Array;
 }
@@ -64,7 +66,8 @@ export function clientHello(offer: HelloOffer): Buffer {
   const { version } = offer;
   const extended = offer.extensions && version !== 'SSLv3';
   const legacyVersion = version === 'TLSv1.3' ? 0x0303 : versionCode(version);
-  const sessionId = version === 'TLSv1.3' ? offer.random.subarray(32, 64) : new Uint8Array(0);
+  const sessionId =
+    version === 'TLSv1.3' ? offer.random.subarray(32, 64) : (offer.resume?.sessionId ?? new Uint8Array(0));
   const suites = extended ? offer.suites : [...offer.suites, renegotiationScsv];
   const compression = offer.compression && version !== 'TLSv1.3' ? [1, 0] : [0];
   const head = Buffer.concat([
@@ -109,14 +112,14 @@ function extensionsOf(offer: HelloOffer): Buffer[] {
   if (offer.status) parts.push(entry(extension.status, Buffer.from([1, 0, 0, 0, 0])));
   if (version === 'TLSv1.3') return [...parts, ...keysOf13(offer)];
   if (offer.heartbeat) parts.push(entry(extension.heartbeat, Buffer.from([1])));
-  return [...parts, ...repairsOf12()];
+  return [...parts, ...repairsOf12(offer.resume?.ticket)];
 }
 
 /** The extensions that mend what TLS up to 1.2 got wrong, and session tickets (RFC 5746, 7627, 5077). */
-function repairsOf12(): Buffer[] {
+function repairsOf12(ticket?: Uint8Array): Buffer[] {
   return [
     entry(extension.extendedMasterSecret),
-    entry(extension.sessionTicket),
+    entry(extension.sessionTicket, ticket),
     entry(extension.renegotiationInfo, Buffer.from([0])),
   ];
 }

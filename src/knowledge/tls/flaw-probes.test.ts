@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, test } from 'vitest';
 import { certificateDer } from '../protocols/test-certificate.ts';
+import { earlyCipherChange, obeyedCipherChange } from './early-cipher-change.ts';
 import { emptyHeartbeat, leakedBytes } from './heartbeat.ts';
 import { reactionIn, rsaKeyOf } from './padding-oracle.ts';
+import { bytesBehindName, readSession } from './session.ts';
 
 /** Random answers; the long run takes PORTOLAN_FUZZ=100000. */
 const rounds = Number(process.env.PORTOLAN_FUZZ ?? 2000);
@@ -33,6 +35,50 @@ describe('heartbeats', () => {
     ['nothing', Buffer.alloc(0), 'more'],
   ] as const)('%s', (_what, records, leaked) => {
     expect(leakedBytes(records)).toBe(leaked);
+  });
+});
+
+describe('changes of cipher before their turn', () => {
+  it('the message is what the version has', () => {
+    expect(earlyCipherChange(0x0302)).toEqual(hex('14 0302 0001 01'));
+  });
+
+  it.each([
+    ['15 0303 0002 0214', true],
+    ['15 0301 0002 0215', true],
+    ['15 0303 0002 020a', false],
+    ['15 0303 0002 0228', false],
+    ['16 0303 0004 0e000000', false],
+    ['15 0303 0002 02', null],
+    ['', null],
+  ] as const)('%j after both messages: obeyed %s', (records, obeyed) => {
+    expect(obeyedCipherChange(hex(records))).toBe(obeyed);
+  });
+});
+
+describe('sessions', () => {
+  const fields = '020101 02020303 0402c02f 0400 a904020200f0 aa0604040a0b0c0d af0402021000';
+  const size = hex(fields).length.toString(16).padStart(2, '0');
+  const session = hex(`30${size}${fields}`);
+
+  it('ticket, lifetime and early data, whatever stands before the session', () => {
+    const expected = { ticket: hex('0a0b0c0d'), lifetime: 240, earlyData: 4096 };
+    expect(readSession(session)).toEqual(expected);
+    expect(readSession(Buffer.concat([Buffer.from('\0node:tls:session:1\0\x300'), session]))).toEqual(
+      expected,
+    );
+    expect(readSession(hex('3003 020101'))).toEqual({ ticket: null, lifetime: null, earlyData: 0 });
+    for (let length = 0; length < session.length; length++)
+      expect(readSession(session.subarray(0, length))).toBeNull();
+  });
+
+  it.each([
+    ['0102', '0102', 0],
+    ['0102', '0102aabb', 2],
+    ['0102', '0103aabb', 0],
+    ['0102', '', 0],
+  ])('the name %s comes back as %s: %i bytes more', (sent, repeated, more) => {
+    expect(bytesBehindName(hex(sent), hex(repeated))).toBe(more);
   });
 });
 

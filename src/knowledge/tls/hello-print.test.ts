@@ -66,6 +66,7 @@ const bare: ServerHello = {
   suite: 0x002f,
   compression: 0,
   extensions: new Map(),
+  sessionId: Buffer.alloc(0),
   retry: false,
   marked: false,
 };

@@ -16,6 +16,8 @@ const retryRandom = Buffer.from('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5
 export interface ServerHello {
   /** The version agreed upon; `supported_versions` counts more than the old field. */
   version: number;
+  /** At most 32 bytes; a server that goes on with a session repeats what the client sent. */
+  sessionId: Buffer;
   suite: number;
   /** 0 = none, 1 = DEFLATE. */
   compression: number;
@@ -153,6 +155,7 @@ export function readServerHello(body: Buffer): ServerHello | null {
   const chosen = extensions.get(43);
   return {
     version: chosen?.length === 2 ? chosen.readUInt16BE(0) : body.readUInt16BE(0),
+    sessionId: body.subarray(35, at),
     suite: body.readUInt16BE(at),
     compression: body[at + 2] as number,
     extensions,

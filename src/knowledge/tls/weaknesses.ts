@@ -35,7 +35,7 @@ const texts = {
     references: [rfc(7568), cve('CVE-2014-3566')],
   },
   'tls-poodle': {
-    title: 'SSL 3.0 with CBC gives content away (POODLE)',
+    title: 'CBC suites are accepted in SSL 3.0 (POODLE)',
     severity: 'medium',
     remediation: useModern,
     references: [cve('CVE-2014-3566')],
@@ -89,15 +89,15 @@ const texts = {
     references: [rfc(7465), cve('CVE-2013-2566'), cve('CVE-2015-2808')],
   },
   'tls-des': {
-    title: 'Encryption with keys of 56 bits or less is accepted',
+    title: 'Suites with keys of 56 bits or less are accepted',
     severity: 'high',
     remediation: useGoodSuites,
     references: [rfc(5469)],
   },
   'tls-3des': {
-    title: 'Encryption with blocks of 64 bits is accepted',
+    title: 'Suites with blocks of 64 bits are accepted (SWEET32)',
     severity: 'medium',
-    remediation: `${useGoodSuites} Long connections with such blocks give away content (SWEET32).`,
+    remediation: `${useGoodSuites} Long connections with such blocks give content away.`,
     references: [cve('CVE-2016-2183')],
   },
   'tls-beast': {
@@ -137,7 +137,7 @@ const texts = {
     references: [rfc(8422)],
   },
   'tls-weak-key': {
-    title: 'The certificate has a short key',
+    title: 'A certificate has a short key',
     severity: 'medium',
     remediation:
       'Replace the certificate by one with an ECDSA key on P-256 or an RSA key of at least 2048 bits.',
@@ -156,46 +156,81 @@ const texts = {
     references: [cve('CVE-2012-4929')],
   },
   'tls-insecure-renegotiation': {
-    title: 'Renegotiation is not bound to the connection',
+    title: 'Renegotiation is not secured',
     severity: 'medium',
     remediation: 'Update the TLS library to one with secure renegotiation, or turn renegotiation off.',
     references: [rfc(5746), cve('CVE-2009-3555')],
   },
   'tls-client-renegotiation': {
-    title: 'Clients may begin handshakes anew inside a connection',
+    title: 'Clients may start renegotiation',
     severity: 'low',
     remediation:
-      'Turn renegotiation by clients off: each one costs the server far more work than the client, and TLS 1.3 has none.',
+      'Turn renegotiation by clients off: each handshake costs the server far more work than the client, and TLS 1.3 has none.',
     references: [cve('CVE-2011-1473')],
   },
   'tls-heartbleed': {
-    title: 'The server gives its memory away (Heartbleed)',
+    title: 'The server leaks its memory (Heartbleed)',
     severity: 'critical',
     remediation:
       'Update the TLS library at once; then replace keys, certificates and passwords, as they may be known to others.',
     references: [cve('CVE-2014-0160'), rfc(6520)],
   },
-  'tls-robot': {
-    title: 'The server tells whether a secret is padded rightly (ROBOT)',
+  'tls-early-cipher-change': {
+    title: 'ChangeCipherSpec is obeyed before the key exchange (CCS injection)',
     severity: 'high',
     remediation:
-      'Update the TLS library or the device, and turn the suites with RSA key exchange (TLS_RSA_*) off: strangers can decrypt recorded connections and sign with the key of this server.',
+      'Update the TLS library (OpenSSL 0.9.8za, 1.0.0m, 1.0.1h or newer): whoever is between both ends can read and change what clients with the same flaw send.',
+    references: [cve('CVE-2014-0224')],
+  },
+  'tls-ticketbleed': {
+    title: 'The server leaks its memory through session tickets (Ticketbleed)',
+    severity: 'high',
+    remediation:
+      'Update the device (F5 BIG-IP: K05121675), or turn session tickets off in its client SSL profiles; then replace keys and passwords that may have been in its memory.',
+    references: [cve('CVE-2016-9244'), 'https://my.f5.com/manage/s/article/K05121675'],
+  },
+  'tls-robot': {
+    title: 'The server decrypts for strangers (ROBOT)',
+    severity: 'high',
+    remediation:
+      'Update the TLS library or the device, and turn the suites with RSA key exchange (TLS_RSA_*) off: anyone can decrypt recorded connections and sign with the key of this server.',
     references: ['https://robotattack.org/', cve('CVE-2017-13099')],
   },
   'tls-no-fallback-scsv': {
-    title: 'Forced downgrades are not noticed',
+    title: 'Forced downgrades are not detected',
     severity: 'low',
     remediation: `${useModern} If old versions have to stay, use a TLS library with TLS_FALLBACK_SCSV.`,
     references: [rfc(7507)],
   },
   'tls-no-extended-master-secret': {
-    title: 'No extended master secret',
+    title: 'The extended master secret is not supported',
     severity: 'info',
     remediation: 'Update the TLS library; the extension binds the keys of TLS 1.2 to the handshake.',
     references: [rfc(7627)],
   },
+  'tls-no-post-quantum': {
+    title: 'No key exchange that resists quantum computers is offered',
+    severity: 'info',
+    remediation:
+      'Update the TLS library to one with X25519MLKEM768 (OpenSSL 3.5, Go 1.24, recent BoringSSL), and leave it among the groups: what is recorded today can be decrypted later.',
+    references: ['https://csrc.nist.gov/pubs/fips/203/final'],
+  },
+  'tls-early-data': {
+    title: 'Requests are taken before the handshake is over (0-RTT)',
+    severity: 'info',
+    remediation:
+      'Turn early data off, or make sure that only requests that change nothing are taken early: whoever recorded one can send it again.',
+    references: ['https://www.rfc-editor.org/rfc/rfc8446#section-8', rfc(8470)],
+  },
+  'tls-must-staple-ignored': {
+    title: 'The certificate demands a stapled status, and the server sends none',
+    severity: 'low',
+    remediation:
+      'Turn OCSP stapling on (ssl_stapling, SSLUseStapling), or have the certificate issued without must-staple: clients that obey it refuse the server.',
+    references: [rfc(7633)],
+  },
   'tls-client-cipher-order': {
-    title: 'The client decides for a weak suite',
+    title: 'The client may choose a weak suite',
     severity: 'low',
     remediation: 'Turn the weak suites off, or let the server decide between suites.',
     references: [rfc(9325)],
@@ -213,6 +248,7 @@ export function tlsWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[
   return [
     ...versionWeaknesses(accepted, demands),
     ...missingVersion(facts),
+    ...missingGroup(facts),
     ...suiteWeaknesses(accepted),
     ...secrecyWeaknesses(accepted, facts.accepted !== undefined),
     ...keyWeaknesses(facts, demands),
@@ -256,6 +292,13 @@ function missingVersion({ accepted, survey }: KnownFacts): Weakness[] {
   return newest
     ? [found('tls-no-v1-3', { detected: newest, evidence: `the newest version is ${newest}` })]
     : [];
+}
+
+/** In TLS 1.3 alone there are groups that resist; without it there is more to mend first. */
+function missingGroup({ accepted = [], groups = [], survey }: KnownFacts): Weakness[] {
+  const modern = survey === 'complete' && accepted.some(({ version }) => version === 'TLSv1.3');
+  if (!modern || groups.length === 0 || groups.some((name) => groupNamed(name)?.kind === 'hybrid')) return [];
+  return [found('tls-no-post-quantum', { detected: 'none', evidence: `groups: ${listed(groups)}` })];
 }
 
 const flawChecks: readonly (readonly [flaw: SuiteFlaw, id: CheckId])[] = [
@@ -343,6 +386,7 @@ function keyWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[] {
       ...weakSignature(certificate),
     ]),
     ...weakSignatureAbove(facts),
+    ...weakKeysAbove(facts, demands),
   ];
   return [...oncePerCheck(weaknesses), ...exchangeWeaknesses(facts)];
 }
@@ -360,7 +404,10 @@ function oncePerCheck(weaknesses: readonly Weakness[]): Weakness[] {
 /** Elliptic keys of 224 bits have the strength of RSA with 2048. */
 const shortestCurveBits = 224;
 
-function weakKey({ key, subject }: CertificateFacts, { minRsaBits }: TlsDemands): Weakness[] {
+function weakKey(
+  { key, subject }: Pick<CertificateFacts, 'key' | 'subject'>,
+  { minRsaBits }: TlsDemands,
+): Weakness[] {
   const [, type, size] = /^(RSA|DSA|EC) (\d+)$/.exec(key ?? '') ?? [];
   if (!type || !size) return [];
   const bits = Number(size);
@@ -369,6 +416,10 @@ function weakKey({ key, subject }: CertificateFacts, { minRsaBits }: TlsDemands)
   return [
     found('tls-weak-key', { detected: `${type} ${bits}`, evidence: `${subject}: ${type} ${bits}`, severity }),
   ];
+}
+
+function weakKeysAbove({ chain = [] }: KnownFacts, demands: TlsDemands): Weakness[] {
+  return chain.flatMap((each) => ('error' in each ? [] : weakKey(each, demands)));
 }
 
 type Signed = Pick<CertificateFacts, 'subject' | 'signature'>;
@@ -413,6 +464,13 @@ function handshakeWeaknesses(facts: KnownFacts): Weakness[] {
   const says = (id: CheckId, evidence: string) =>
     weaknesses.push(found(id, { detected: evidence, evidence }));
   if (facts.compression === true) says('tls-compression', 'the server chose compression by DEFLATE');
+  if (facts.early_data) {
+    says('tls-early-data', `a ticket of TLS 1.3 allows ${facts.early_data} bytes of early data`);
+  }
+  const certificate = facts.certificate ?? null;
+  if (facts.ocsp_stapling === false && isReadable(certificate) && certificate.must_staple) {
+    says('tls-must-staple-ignored', 'the handshake asked for the status and brought none');
+  }
   if (facts.secure_renegotiation === false) {
     says('tls-insecure-renegotiation', 'the hello of the server has no renegotiation_info');
   }
@@ -423,6 +481,18 @@ function handshakeWeaknesses(facts: KnownFacts): Weakness[] {
     says(
       'tls-heartbleed',
       `a heartbeat without content was answered with ${facts.heartbleed_bytes} bytes of memory`,
+    );
+  }
+  if (facts.early_cipher_change === true) {
+    says(
+      'tls-early-cipher-change',
+      'a ChangeCipherSpec before the key exchange was obeyed: the server tried to decrypt the next, plain message',
+    );
+  }
+  if (facts.ticketbleed_bytes) {
+    says(
+      'tls-ticketbleed',
+      `a session id of 16 bytes came back with ${facts.ticketbleed_bytes} bytes of memory behind it`,
     );
   }
   if (facts.padding_reactions?.length) {

@@ -47,7 +47,7 @@ const good = {
     { version: 'TLSv1.2', suites: ['TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384'], order: null },
     { version: 'TLSv1.3', suites: ['TLS_AES_256_GCM_SHA384'], order: null },
   ],
-  groups: ['x25519'],
+  groups: ['X25519MLKEM768', 'x25519'],
   dh_bits: null,
   export_rsa_bits: null,
   alpn_protocols: [],
@@ -119,7 +119,22 @@ describe('TLS', () => {
   test.each([
     [{ dh_bits: 1024 }, ['tls-weak-dh medium']],
     [{ dh_bits: 512 }, ['tls-weak-dh high']],
-    [{ groups: ['x25519', 'secp160r1'] }, ['tls-weak-curve medium']],
+    [{ groups: ['X25519MLKEM768', 'secp160r1'] }, ['tls-weak-curve medium']],
+    [{ groups: ['x25519', 'secp256r1'] }, ['tls-no-post-quantum info']],
+    [{ groups: ['x25519'], survey: 'partial' }, []],
+    [{ early_data: 0 }, []],
+    [{ early_data: 16_384 }, ['tls-early-data info']],
+    [{ ocsp_stapling: false }, []],
+    [
+      { ocsp_stapling: false, certificate: { ...certificate, must_staple: true } },
+      ['tls-must-staple-ignored low'],
+    ],
+    [{ ocsp_stapling: true, certificate: { ...certificate, must_staple: true } }, []],
+    [{ early_cipher_change: false }, []],
+    [{ early_cipher_change: true }, ['tls-early-cipher-change high']],
+    [{ ticketbleed_bytes: 0 }, []],
+    [{ ticketbleed_bytes: 31 }, ['tls-ticketbleed high']],
+    [{ chain: [{ ...certificate, key: 'RSA 1024' }] }, ['tls-weak-key medium']],
     [{ compression: true }, ['tls-compression medium']],
     [{ secure_renegotiation: false }, ['tls-insecure-renegotiation medium']],
     [{ fallback_scsv: false }, ['tls-no-fallback-scsv low']],
@@ -229,10 +244,39 @@ describe('SSH', () => {
     ciphers: ['chacha20-poly1305@openssh.com', 'aes256-ctr', 'aes128-gcm@openssh.com'],
     macs: ['hmac-sha2-256-etm@openssh.com', 'umac-128@openssh.com'],
   };
-  const findings = async (change: object) =>
+  const everyFinding = async (change: object) =>
     (await run([parsed('ssh_parser', { ssh: { ...strict, ...change } }, 22)])).map(
       ({ id, severity, detected }) => `${id} ${severity} ${detected}`,
     );
+  const findings = async (change: object) =>
+    (await everyFinding(change)).filter((text) => !text.startsWith('ssh-no-post-quantum'));
+
+  test.each([
+    [['curve25519-sha256', 'kex-strict-s-v00@openssh.com'], ['ssh-no-post-quantum info none']],
+    [['mlkem768x25519-sha256', 'curve25519-sha256', 'kex-strict-s-v00@openssh.com'], []],
+    [['sntrup761x25519-sha512@openssh.com', 'kex-strict-s-v00@openssh.com'], []],
+  ])('exchanges that resist quantum computers: %j', async (kex_algorithms, expected) => {
+    expect(await everyFinding({ kex_algorithms })).toEqual(expected);
+  });
+
+  test.each([
+    [{ host_keys: [{ type: 'ssh-ed25519', sha256: 'a' }] }, []],
+    [{ host_keys: [{ type: 'ssh-rsa', sha256: 'a', bits: 2048 }] }, []],
+    [
+      { rsa_host_key: { type: 'ssh-rsa', sha256: 'a', bits: 1024 } },
+      ['ssh-short-host-key medium ssh-rsa 1024'],
+    ],
+    [{ host_keys: [{ type: 'ssh-dss', sha256: 'a', bits: 768 }] }, ['ssh-short-host-key high ssh-dss 768']],
+    [{ shortest_group: 2048 }, []],
+    [{ shortest_group: 1024 }, ['ssh-short-group medium 1024 bits']],
+    [{ shortest_group: 512 }, ['ssh-short-group high 512 bits']],
+    [
+      { kex_algorithms: [...strict.kex_algorithms, 'ecdh-sha2-nistp192', 'ecdh-sha2-1.3.132.0.10'] },
+      ['ssh-weak-kex medium ecdh-sha2-nistp192'],
+    ],
+  ])('keys, primes and curves: %j', async (change, expected) => {
+    expect(await findings(change)).toEqual(expected);
+  });
 
   test.each([
     [{}, []],

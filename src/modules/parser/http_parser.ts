@@ -1,6 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
 import { faviconName, iconPrints } from '../../knowledge/favicon.ts';
-import { furtherNames } from '../../knowledge/probes.ts';
+import { furtherNames } from '../../knowledge/probes/probes.ts';
 import { isSecure, serverBytes } from '../../knowledge/protocols/dialogue.ts';
 import { bodyLimit, parseHttp } from '../../knowledge/protocols/http.ts';
 import { parseBanners } from './banner-parser.ts';

@@ -1,6 +1,7 @@
 import { defineModule } from '../../engine/module.ts';
+import { sshGroupSizeName, sshRsaKeyName } from '../../knowledge/probes/probes.ts';
 import { serverBytes } from '../../knowledge/protocols/dialogue.ts';
-import { parseSsh } from '../../knowledge/protocols/ssh.ts';
+import { parseSsh, type SshFacts } from '../../knowledge/protocols/ssh.ts';
 import { parseBanners } from './banner-parser.ts';
 
 export default defineModule({
@@ -14,7 +15,16 @@ export default defineModule({
   async execute(ctx, data) {
     await parseBanners(ctx, data, 'ssh_parser', (banner) => {
       const record = parseSsh(serverBytes(banner));
-      return record && { service: 'ssh', attributes: { ssh: record.facts }, truncated: record.truncated };
+      const ssh = record && factsTold(banner.probe, record.facts);
+      return record && ssh && { service: 'ssh', attributes: { ssh }, truncated: record.truncated };
     });
   },
 });
+
+/** The answer to a further question tells one thing more; the rest was said before. */
+function factsTold(probe: string, facts: SshFacts): Partial<SshFacts> | null {
+  const { host_keys: keys, shortest_group } = facts;
+  if (probe === sshRsaKeyName) return keys?.[0]?.type === 'ssh-rsa' ? { rsa_host_key: keys[0] } : null;
+  if (probe === sshGroupSizeName) return shortest_group === undefined ? null : { shortest_group };
+  return facts;
+}

@@ -1,6 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
 import { observedService } from '../../knowledge/claims.ts';
-import { furtherNames } from '../../knowledge/probes.ts';
+import { furtherNames } from '../../knowledge/probes/probes.ts';
 import { parseTls } from '../../knowledge/protocols/tls.ts';
 import { parseBanners } from './banner-parser.ts';
 

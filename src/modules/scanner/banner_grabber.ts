@@ -2,7 +2,7 @@ import type { Banner } from '../../domain/banner.ts';
 import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
-import { isUntouchable } from '../../knowledge/probes.ts';
+import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import type { NetworkGate } from '../../net/gate.ts';
 import { shuffled } from '../../net/packets/walk.ts';
 import { targetNames } from '../target-names.ts';
@@ -40,13 +40,13 @@ export default defineModule({
     tls_enumerate: {
       Type: 'bool',
       Description:
-        'Find out every TLS version, cipher suite and group that a server accepts, by many handshakes; needs tls.',
+        'Find out every TLS version, cipher suite and group that a server accepts, by many handshakes (needs tls); ask SSH servers for their RSA key and shortest group, and web servers over TLS for a compressed page.',
       Default: false,
     },
     intrusive: {
       Type: 'bool',
       Description:
-        'Allow the login with the name for strangers (anonymous FTP) and, with tls_enumerate, to try whether a server leaks memory (Heartbleed) or decrypts for others (ROBOT).',
+        'Allow the login with the name for strangers (anonymous FTP) and, with tls_enumerate, to try whether a server leaks memory (Heartbleed, Ticketbleed), decrypts for others (ROBOT) or encrypts before a key is agreed upon (early ChangeCipherSpec).',
       Default: false,
     },
   },
@@ -65,6 +65,7 @@ export default defineModule({
       ask: options.probes !== 'none',
       tls: options.tls,
       intrusive: options.intrusive,
+      thorough: options.tls_enumerate,
       names: await targetNames(data),
     };
     let done = 0;

@@ -3,7 +3,8 @@ import { describeBytes } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import { type AnswerForm, readGreeting, readGuess } from '../../knowledge/answers.ts';
 import { hostHeader, userAgent } from '../../knowledge/http-request.ts';
-import { type Probe, type ProbeStep, serviceOf } from '../../knowledge/probes.ts';
+import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
+import { serviceOf } from '../../knowledge/probes/probes.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';
 import type { Connection, ReadEnd } from '../../net/gate.ts';
 import { askHttp2 } from '../../net/http2.ts';
@@ -106,10 +107,11 @@ export class Dialogue {
     if (probe.farewell && !this.#broken) await this.#connection.write(Buffer.from(probe.farewell, 'latin1'));
   }
 
-  /** Asks for the root page in HTTP/2, which TLS has agreed on; the answer is kept in the form of HTTP/1. */
+  /** Asks for the root page in HTTP/2, which TLS has agreed on or the server has begun with; kept in the form of HTTP/1. */
   async askHttp2(): Promise<void> {
     this.probe = 'http2';
     const answer = await askHttp2(this.#connection, {
+      secure: this.tls !== undefined,
       authority: hostHeader(this.host, this.#pace.port),
       path: '/',
       userAgent,
@@ -180,7 +182,7 @@ export class Dialogue {
     const text =
       typeof step.send === 'function' ? step.send(this.host, this.bytes, this.#pace.port) : step.send;
     const request = typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
-    if (!(await this.#connection.write(request))) this.#broken = true;
+    if (!(await this.#connection.write(request, step.last))) this.#broken = true;
     const reader = readGuess(step.answer, this.#pace.maxBytes);
     const before = this.#parts.length;
     // The reader of HTTP has caps of its own for headers and body.

@@ -1,4 +1,4 @@
-import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
+import { createServer as createHttp2Server, createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -122,6 +122,61 @@ describe('servers that speak nothing but HTTP/2', () => {
     const [banner] = await grab((server.address() as AddressInfo).port);
     expect(banner).toMatchObject({ probe: 'http', tls: { alpn: 'http/1.1' } });
     expect(banner?.banner).toMatch(/^HTTP\/1\.1 200/);
+  });
+});
+
+describe('what is inside', () => {
+  async function start(server: ReturnType<typeof createTlsServer> | ReturnType<typeof createHttp2Server>) {
+    servers.add(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return (server.address() as AddressInfo).port;
+  }
+
+  it('HTTP/2 without TLS is asked for its page', async () => {
+    const server = createHttp2Server((_request, response) => {
+      response.writeHead(200, { server: 'trial/2.2', 'content-type': 'text/html' });
+      response.end('<title>Clear</title>');
+    });
+    server.on('sessionError', () => undefined);
+    const banners = await grab(await start(server));
+    expect(banners[0]).toMatchObject({ probe: 'http2' });
+    expect(banners[0]?.banner).toMatch(/^HTTP\/2 200\r\nserver: trial\/2\.2\r\n/);
+    expect(banners[0]?.tls).toBeUndefined();
+  });
+
+  it('a service in TLS that hangs up on HTTP is asked what else it may be', async () => {
+    const server = createTlsServer({ key, cert }, (socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', (bytes) => {
+        if (bytes.toString('latin1').startsWith('GET ')) socket.destroy();
+        else socket.write('$29\r\n# Server\r\nredis_version:7.0.15\r\n');
+      });
+    });
+    server.on('tlsClientError', () => undefined);
+    const [banner] = await grab(await start(server));
+    expect(banner).toMatchObject({ probe: 'redis' });
+    expect(banner?.tls?.version).toBe('TLSv1.3');
+    expect(banner?.banner).toContain('redis_version:7.0.15');
+  });
+
+  it('a server that knows only a protocol of its own shows its certificate', async () => {
+    const server = createTlsServer({ key, cert, ALPNProtocols: ['trial/1.0'] }, (socket) => {
+      socket.on('error', () => undefined);
+    });
+    server.on('tlsClientError', () => undefined);
+    const [banner] = await grab(await start(server));
+    expect(banner?.tls?.version).toBe('TLSv1.3');
+    expect(banner?.tls_error).toBeUndefined();
+  });
+
+  it('T-002 one that says nothing in TLS is given up in bounded time', async () => {
+    const server = createTlsServer({ key, cert }, (socket) => {
+      socket.on('error', () => undefined);
+    });
+    const started = performance.now();
+    const [banner] = await grab(await start(server));
+    expect(banner?.tls?.version).toBe('TLSv1.3');
+    expect(performance.now() - started).toBeLessThan(8000);
   });
 });
 

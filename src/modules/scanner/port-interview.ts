@@ -2,8 +2,9 @@ import type { Banner } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import { maxHeaderBytes } from '../../knowledge/answers.ts';
 import { iconPath, iconProbe } from '../../knowledge/favicon.ts';
+import type { Probe } from '../../knowledge/probes/probe.ts';
 import {
-  type Probe,
+  insideOrder,
   probeForGreeting,
   probeForPort,
   probeNamed,
@@ -13,7 +14,7 @@ import {
   silentOrder,
   tlsPorts,
   wantsTls,
-} from '../../knowledge/probes.ts';
+} from '../../knowledge/probes/probes.ts';
 import { startsHttp2, wantsHttp2 } from '../../knowledge/protocols/http2-text.ts';
 import { pageProbe, redirectNames, redirectPath } from '../../knowledge/redirect.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate.ts';
@@ -46,6 +47,8 @@ export interface InterviewSettings {
   tls: boolean;
   /** Also ask what takes a login with a name for strangers. */
   intrusive: boolean;
+  /** Also ask what only tells how strong the encryption is. */
+  thorough: boolean;
   /** The name by which an address was asked for. */
   names: ReadonlyMap<string, string>;
 }
@@ -167,8 +170,8 @@ class PortInterview {
     const { tls } = this.#settings;
     const usual = silentOrder.filter((candidate) => candidate !== 'tls' || (tls && !this.#tlsTried));
     const hint = this.#hint;
-    if (!hint) return usual;
     const seconds = secondProbesForPort(this.#endpoint.port, this.#settings.intrusive);
+    if (!hint) return [...usual.slice(0, 2), ...seconds, ...usual.slice(2)];
     const others = usual.filter((candidate) => candidate !== hint);
     // A service that should have spoken and did not is perhaps another one, or waits for a word all the same.
     return hint.greeting === null
@@ -208,13 +211,39 @@ class PortInterview {
       this.#tlsError = undefined;
       return null;
     }
-    const newer = wantsHttp2(dialogue.tlsError ?? '') || startsHttp2(dialogue.bytes);
-    if (inner.name !== 'http' || !newer || !(await this.#http2Dialogue(handshakeMs))) this.#end(dialogue);
-    else {
+    if (await this.#othersInside(dialogue, inner, handshakeMs)) {
+      dialogue.close();
+      this.#open.delete(dialogue);
+    } else this.#end(dialogue);
+    return null;
+  }
+
+  /** Where the first question in TLS was none for the server. @returns true when another one was */
+  async #othersInside(first: Dialogue, inner: Probe, handshakeMs: number): Promise<boolean> {
+    const refused = wantsHttp2(first.tlsError ?? '');
+    const unanswered = first.tls !== undefined && first.bytes.length === 0;
+    const newer = refused || unanswered || startsHttp2(first.bytes);
+    if (inner.name === 'http' && newer && (await this.#http2Dialogue(handshakeMs))) return true;
+    if (!refused && !unanswered) return false;
+    const until = performance.now() + this.#settings.timeoutMs;
+    for (const probe of insideOrder) {
+      if (this.#settings.signal.aborted || performance.now() >= until) break;
+      if (probe === inner) continue;
+      const dialogue = await this.#dial();
+      if (!(dialogue instanceof Dialogue)) break;
+      const agreed = await dialogue.secure([], handshakeMs, this.#name);
+      const enough = Math.max(shortestProbeMs, this.#settings.timeoutMs / insideOrder.length);
+      if (agreed) await dialogue.ask(probe, enough, false);
+      // A server that wants no name of a protocol shows its certificate to those that give none.
+      if (dialogue.bytes.length > 0 || (refused && agreed)) {
+        this.#tlsError = undefined;
+        this.#end(dialogue);
+        return true;
+      }
       dialogue.close();
       this.#open.delete(dialogue);
     }
-    return null;
+    return false;
   }
 
   /** For servers that have no certificate. @returns false when that was none either */
@@ -247,6 +276,14 @@ class PortInterview {
     return true;
   }
 
+  /** For servers that begin with HTTP/2 without TLS (RFC 9113 section 3.3). */
+  async #clearHttp2Dialogue(): Promise<void> {
+    const dialogue = await this.#dial();
+    if (!(dialogue instanceof Dialogue)) return;
+    await dialogue.askHttp2();
+    this.#end(dialogue);
+  }
+
   async #talkInside(dialogue: Dialogue, inner: Probe): Promise<void> {
     const { timeoutMs } = this.#settings;
     const patience = inner.greeting === null ? clientFirstPatienceMs : longestPatienceMs;
@@ -262,6 +299,10 @@ class PortInterview {
     if (!ask || signal.aborted) return;
     const best = this.#best();
     if (!best || (best.tls && !best.unfinished)) return;
+    if (startsHttp2(best.bytes)) {
+      await this.#clearHttp2Dialogue();
+      return;
+    }
     if (tls && !this.#tlsTried && wantsTls(best.bytes)) {
       await this.#secureDialogue(this.#settings.timeoutMs);
       return;
@@ -278,7 +319,7 @@ class PortInterview {
 
   /** Each on a connection of its own, one after the other; what they tell is no answer to who the service is. */
   async #askFurther(): Promise<void> {
-    const { ask, intrusive, signal } = this.#settings;
+    const { ask, intrusive, thorough, signal } = this.#settings;
     const best = this.#best();
     if (!ask || (best === null && this.#finished.length === 0)) return;
     // A server that did not come to an end would not come to one again.
@@ -294,7 +335,8 @@ class PortInterview {
     }
     const icon = iconPath(answers.at(-1) as Buffer, { ...this.#endpoint, name: this.#name, secure });
     if (icon !== null && !signal.aborted) await this.#askAside(iconProbe(icon), secure);
-    const due = answers.flatMap((bytes) => probesAfter(bytes, this.#endpoint.port, intrusive));
+    const circumstances = { intrusive, thorough, secure };
+    const due = answers.flatMap((bytes) => probesAfter(bytes, this.#endpoint.port, circumstances));
     for (const probe of new Set(due)) {
       if (signal.aborted) return;
       await this.#askAside(probe, secure);

@@ -1,6 +1,7 @@
 import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
-import { furtherNames, type Probe, probes, wantsTls } from '../../knowledge/probes.ts';
+import type { Probe } from '../../knowledge/probes/probe.ts';
+import { furtherNames, probes, wantsTls } from '../../knowledge/probes/probes.ts';
 import { sentRequests } from '../../knowledge/protocols/dialogue.ts';
 import type { Connection, NetworkGate } from '../../net/gate.ts';
 import { Dialogue } from './dialogue.ts';

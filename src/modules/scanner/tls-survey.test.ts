@@ -1,14 +1,20 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { constants, createDiffieHellmanGroup, generateKeyPairSync, privateDecrypt } from 'node:crypto';
+import {
+  constants,
+  createDiffieHellmanGroup,
+  generateKeyPairSync,
+  privateDecrypt,
+  X509Certificate,
+} from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { createServer as createTlsServer, type Server, type TlsOptions } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import { type Banner, tlsRefusal } from '../../domain/banner.ts';
-import { certificateDer } from '../../knowledge/protocols/test-certificate.ts';
+import { certificateDer, privateKey as testKey } from '../../knowledge/protocols/test-certificate.ts';
 import { parseTls } from '../../knowledge/protocols/tls.ts';
 import { suiteNamed } from '../../knowledge/tls/suites.ts';
 import banner_grabber from './banner_grabber.ts';
@@ -17,6 +23,7 @@ import { surveyTls } from './tls-survey.ts';
 
 const folder = mkdtempSync(join(tmpdir(), `portolan-tls-${process.pid}-`));
 const children = new Set<ChildProcess>();
+const realServers = new Set<Server>();
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 beforeAll(() => {
@@ -30,6 +37,8 @@ afterEach(() => {
   closeServers();
   for (const child of children) child.kill('SIGKILL');
   children.clear();
+  for (const server of realServers) server.close();
+  realServers.clear();
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -147,7 +156,11 @@ describe.skipIf(!hasOpenssl)('how servers behave', () => {
       session_resumption: true,
       client_renegotiation: true,
       heartbleed_bytes: null,
+      early_cipher_change: null,
+      ticketbleed_bytes: null,
       padding_reactions: null,
+      ticket_lifetime: 7200,
+      early_data: 0,
     });
     expect(facts.hello_prints).toEqual([
       expect.stringMatching(/^sh1\.13\.2\.-\.1301\.[0-9a-f]{16}$/),
@@ -162,9 +175,20 @@ describe.skipIf(!hasOpenssl)('how servers behave', () => {
       downgrade_mark: null,
       session_resumption: false,
       client_renegotiation: false,
+      early_cipher_change: false,
+      ticketbleed_bytes: null,
       padding_reactions: [],
+      ticket_lifetime: null,
+      early_data: null,
     });
     expect(facts.hello_prints).toHaveLength(1);
+  });
+
+  it('tickets of TLS 1.2 are repeated as they were sent, and data may come early where that is on', async () => {
+    const facts = await factsOf(await serveOpenssl('rsa', '-max_early_data', '4096'), {
+      intrusive: true,
+    });
+    expect(facts).toMatchObject({ ticketbleed_bytes: 0, early_cipher_change: false, early_data: 4096 });
   });
 
   it('a stapled status of the certificate', async () => {
@@ -358,6 +382,15 @@ describe('flaws that are tried where that is allowed', () => {
     expect(traits).toMatchObject({ heartbeat: true, heartbleed_bytes: null, padding_reactions: null });
   });
 
+  it.each([
+    ['refuses', false],
+    ['obeys', true],
+    ['ignores', null],
+  ] as const)('a server that %s a change of cipher before its turn', async (earlyCipherChange, obeyed) => {
+    expect(await traitsOf({ ...old, earlyCipherChange })).toMatchObject({ early_cipher_change: obeyed });
+    expect(await traitsOf({ ...old, earlyCipherChange }, false)).toMatchObject({ early_cipher_change: null });
+  });
+
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const known = certificateDer({
     commonName: 'robot.example',
@@ -397,6 +430,56 @@ describe('flaws that are tried where that is allowed', () => {
       '0002 1 256',
       '0002 48 256 0202',
     ]);
+  });
+
+  /** A server whose handshakes are real; what comes back to a hello with a name for a session is scripted. */
+  async function serveTickets(repeat: (name: Buffer) => Buffer): Promise<number> {
+    const tls = createTlsServer({
+      key: testKey().export({ type: 'pkcs8', format: 'pem' }),
+      cert: new X509Certificate(certificateDer({ commonName: 'tickets.example', signed: true })).toString(),
+      maxVersion: 'TLSv1.2',
+    });
+    tls.on('tlsClientError', () => undefined);
+    tls.on('secureConnection', (socket) => socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => tls.listen(0, '127.0.0.1', resolve));
+    realServers.add(tls);
+    return listen((socket) => {
+      socket.once('data', (hello: Buffer) => {
+        const name = hello.subarray(44, 44 + (hello[43] as number));
+        if (name.length !== 16 || hello[0] !== 22) {
+          const real = connect((tls.address() as AddressInfo).port, '127.0.0.1', () => real.write(hello));
+          for (const [from, to] of [
+            [socket, real],
+            [real, socket],
+          ] as const) {
+            from.on('error', () => to.destroy());
+            from.on('close', () => to.destroy());
+            from.pipe(to);
+          }
+          return;
+        }
+        const repeated = repeat(name);
+        const body = Buffer.concat([
+          Buffer.from([3, 3]),
+          Buffer.alloc(32, 1),
+          Buffer.from([repeated.length]),
+          repeated,
+          Buffer.from([0xc0, 0x2b, 0, 0, 0]),
+        ]);
+        const head = Buffer.from([22, 3, 3, 0, body.length + 4, 2, 0, 0, body.length]);
+        socket.write(Buffer.concat([head, body, Buffer.from([20, 3, 3, 0, 1, 1])]));
+      });
+    });
+  }
+
+  it.each([
+    ['with memory behind it', (name: Buffer) => Buffer.concat([name, Buffer.alloc(16, 'private')]), 16],
+    ['as it was', (name: Buffer) => name, 0],
+    ['as another one', () => Buffer.alloc(32, 5), null],
+  ] as const)('a server that repeats the name of a session %s', async (_how, repeat, leaked) => {
+    const { tls } = await grab(await serveTickets(repeat), { intrusive: true });
+    expect(tls?.survey?.traits?.ticketbleed_bytes).toBe(leaked);
+    expect(JSON.stringify(tls?.survey)).not.toContain('private');
   });
 
   it('a server that answers now so, now otherwise is none', async () => {

@@ -1,6 +1,7 @@
-import type { KeyObject } from 'node:crypto';
+import { type KeyObject, randomBytes } from 'node:crypto';
 import type { TlsTraits } from '../../domain/banner.ts';
 import type { HelloOffer } from '../../knowledge/tls/client-hello.ts';
+import { earlyCipherChange, obeyedCipherChange } from '../../knowledge/tls/early-cipher-change.ts';
 import { emptyHeartbeat, heartbeatExtension, leakedBytes } from '../../knowledge/tls/heartbeat.ts';
 import { helloPrint, printOffer } from '../../knowledge/tls/hello-print.ts';
 import {
@@ -11,6 +12,7 @@ import {
   rsaKeyOf,
 } from '../../knowledge/tls/padding-oracle.ts';
 import type { ServerFlight, ServerHello } from '../../knowledge/tls/server-flight.ts';
+import { bytesBehindName, readSession, sessionNameBytes } from '../../knowledge/tls/session.ts';
 import { cipherSuites } from '../../knowledge/tls/suites.ts';
 import { type TlsVersion, versionCode } from '../../knowledge/tls/versions.ts';
 import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate.ts';
@@ -63,8 +65,23 @@ export async function findTraits(source: TraitSource): Promise<TlsTraits> {
     downgrade_mark: old && source.picked.has('TLSv1.3') ? old.marked : null,
     heartbeat,
     ...examined,
-    heartbleed_bytes: source.intrusive && heartbeat ? await tryHeartbeat(source) : null,
-    padding_reactions: source.intrusive ? await tryPaddings(source) : null,
+    ...(await tryFlaws(source, heartbeat)),
+  };
+}
+
+type FlawTraits = Pick<
+  TlsTraits,
+  'heartbleed_bytes' | 'early_cipher_change' | 'ticketbleed_bytes' | 'padding_reactions'
+>;
+
+/** One after the other: a server that one of them harms shall not be asked the others at the same time. */
+async function tryFlaws(source: TraitSource, heartbeat: boolean | null): Promise<FlawTraits> {
+  const { intrusive } = source;
+  return {
+    heartbleed_bytes: intrusive && heartbeat ? await tryHeartbeat(source) : null,
+    early_cipher_change: intrusive ? await tryEarlyCipherChange(source) : null,
+    ticketbleed_bytes: intrusive ? await tryTicket(source) : null,
+    padding_reactions: intrusive ? await tryPaddings(source) : null,
   };
 }
 
@@ -90,7 +107,10 @@ async function askPrint(
   return second.kind === 'hello' ? { hello: second.hello, print: helloPrint(second.hello, true) } : null;
 }
 
-type SessionTraits = Pick<TlsTraits, 'ocsp_stapling' | 'session_resumption' | 'client_renegotiation'>;
+type SessionTraits = Pick<
+  TlsTraits,
+  'ocsp_stapling' | 'session_resumption' | 'ticket_lifetime' | 'early_data' | 'client_renegotiation'
+>;
 
 /** Whole handshakes, one after the other. What our library does not speak stays unknown. */
 async function examineSessions({ examine, readable, picked }: TraitSource): Promise<SessionTraits> {
@@ -98,9 +118,12 @@ async function examineSessions({ examine, readable, picked }: TraitSource): Prom
   const first = known ? await examine({}) : null;
   const second = first?.session ? await examine({ session: first.session }) : null;
   const begunAnew = readable && readable !== 'SSLv3' && first ? await examine({ renegotiate: true }) : null;
+  const session = first?.session ? readSession(first.session) : null;
   return {
     ocsp_stapling: first?.stapled ?? null,
     session_resumption: first === null ? null : first.session === null ? false : (second?.resumed ?? null),
+    ticket_lifetime: session?.ticket ? session.lifetime : null,
+    early_data: session && first?.version === 'TLSv1.3' ? session.earlyData : null,
     client_renegotiation: begunAnew?.renegotiated ?? null,
   };
 }
@@ -125,6 +148,57 @@ async function tryHeartbeat({ askOn, readable, picked, timeoutMs }: TraitSource)
     });
   });
   return leaked;
+}
+
+/**
+ * Two plain messages where encrypted ones belong. A sound server refuses the first; one that obeys it says nothing, and
+ * cannot decrypt the second. @returns null when the handshake failed, or the server says nothing to either
+ */
+async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null> {
+  const { askOn, readable, picked, timeoutMs } = source;
+  if (!readable) return null;
+  let obeyed: boolean | null = null;
+  const message = earlyCipherChange(versionCode(readable));
+  // Two silences have to fit into the life of a connection.
+  const idleMs = Math.min(timeoutMs / 2, longestReactionMs);
+  await askOn({ version: readable, suites: picked.get(readable) ?? [] }, async ({ done }, connection) => {
+    if (!done || !(await connection.write(message))) return;
+    const first = await connection.read({ idleMs, done: (bytes) => bytes.length > 0 });
+    if (first.end === 'deadline') return;
+    if (first.end !== 'idle') {
+      obeyed = false;
+      return;
+    }
+    if (!(await connection.write(message))) return;
+    const { bytes, end } = await connection.read({
+      idleMs,
+      done: (each) => obeyedCipherChange(each) !== null,
+    });
+    obeyed = obeyedCipherChange(bytes) ?? (end === 'closed' || end === 'reset' ? false : null);
+  });
+  return obeyed;
+}
+
+/**
+ * Goes on with a session by its ticket, under a name that is shorter than a server expects.
+ * @returns how many bytes came back behind the name; null where the server gives no ticket, or did not go on with it
+ */
+async function tryTicket({ ask, examine, readable, picked }: TraitSource): Promise<number | null> {
+  if (!readable || readable === 'SSLv3') return null;
+  const given = (await examine({ old: true }))?.session;
+  const ticket = given ? readSession(given)?.ticket : null;
+  if (!ticket) return null;
+  const sessionId = randomBytes(sessionNameBytes);
+  const answer = await ask({
+    version: readable,
+    suites: picked.get(readable) ?? [],
+    resume: { sessionId, ticket },
+  });
+  if (answer.kind !== 'hello') return null;
+  const { sessionId: repeated } = answer.hello;
+  return repeated.subarray(0, sessionNameBytes).equals(sessionId)
+    ? bytesBehindName(sessionId, repeated)
+    : null;
 }
 
 /**

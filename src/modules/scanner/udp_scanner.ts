@@ -1,6 +1,6 @@
 import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import { type DataContext, defineModule, type ExecContext } from '../../engine/module.ts';
-import { isUntouchable } from '../../knowledge/probes.ts';
+import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import { udpPayloads } from '../../knowledge/udp-payloads.ts';
 import type { UdpOutcome, UdpTask } from '../../net/gate.ts';
 import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';

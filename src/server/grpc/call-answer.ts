@@ -64,7 +64,8 @@ export class CallAnswer {
   /** Ends with an error, also one that comes while messages are sent. */
   refuse(refusal: PortolanError): void {
     if (this.ended) return;
-    const trailers = setTrailerStatus(new Headers(), connectError(refusal));
+    const error = connectError(refusal, false, this.#headers['retry-after']);
+    const trailers = setTrailerStatus(new Headers(), error);
     if (this.#stream.headersSent) return this.end(trailers);
     this.#ended = true;
     const status = Object.fromEntries(trailers);

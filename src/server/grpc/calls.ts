@@ -9,6 +9,7 @@ import type { ServerContext } from '../context.ts';
 import { AllowedHosts, isOwnOrigin } from '../http/allowed-hosts.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import { Cors } from '../http/cors.ts';
+import { faultLevel } from '../http/errors.ts';
 import { maxBodyBytes } from '../http/json-body.ts';
 import { handlerTimeoutMs } from '../http/routes.ts';
 import { requestId } from '../request-id.ts';
@@ -209,7 +210,7 @@ export class Calls {
       milliseconds: rule?.streams ? null : milliseconds,
     });
     if (refusal && refusal.status >= 500 && refusal.cause !== undefined) {
-      log.error(
+      log[faultLevel(refusal)](
         { request_id: call.id, err: refusal.cause, method: pathWithoutTokens(path).slice(0, 200) },
         refusal.message,
       );

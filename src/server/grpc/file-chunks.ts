@@ -1,16 +1,32 @@
 import { create } from '@bufbuild/protobuf';
 import { type ExportFormat, exportFormats, exportScan } from '../../actions/export-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
+import type { ScanPart } from '../../workspace/result-store/fetched-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { withEnvelope } from '../http/results.ts';
-import type { Call } from './call.ts';
+import type { AdmittedCall, Call } from './call.ts';
 import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
 
 /** Bytes of one message. */
 const maxChunkBytes = 64 * 1024;
 
+/** The file of a scan from wherever its folder can be read. */
+export async function* heldChunks(
+  scan: Scan,
+  format: ExportFormat,
+  call: AdmittedCall,
+  part?: ScanPart,
+): AsyncGenerator<Chunk> {
+  const { folder, release } = await call.space.holdFolder(scan, part);
+  try {
+    yield* fileChunks(scan, folder, format, call);
+  } finally {
+    release();
+  }
+}
+
 /** A scan as a file, the same bytes that the REST API sends. The first piece tells what file it is. */
-export async function* fileChunks(
+async function* fileChunks(
   scan: Scan,
   folder: ScanFolder,
   format: ExportFormat,
@@ -25,7 +41,7 @@ export async function* fileChunks(
   const content = await exportScan(scan, folder, format, call.signal);
   const meta = { timestamp: new Date().toISOString(), request_id: call.id };
   const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, meta) : content;
-  for await (const data of pieces(body)) {
+  for await (const data of chunkPieces(body)) {
     yield create(ChunkSchema, { data, ...facts });
     facts = {};
   }
@@ -33,7 +49,7 @@ export async function* fileChunks(
 }
 
 /** Bytes gathered to messages of a good size. */
-async function* pieces(
+export async function* chunkPieces(
   content: AsyncIterable<string> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let held: Uint8Array[] = [];

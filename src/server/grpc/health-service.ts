@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import type { ConnectRouter, HandlerContext } from '@connectrpc/connect';
 import { PortolanError } from '../../domain/errors.ts';
 import type { RouteContext } from '../context.ts';
+import { notReady } from '../health.ts';
 import {
   Health,
   type HealthCheckRequest,
@@ -26,7 +27,7 @@ const known = new Set(['', ...[ScanService, JobService, WorkspaceService, Health
 export function addHealth(router: ConnectRouter, context: RouteContext): void {
   const status = ({ service }: HealthCheckRequest): HealthCheckResponse['status'] => {
     if (!known.has(service)) return Status.SERVICE_UNKNOWN;
-    return context.phase === 'serving' ? Status.SERVING : Status.NOT_SERVING;
+    return notReady(context) === null ? Status.SERVING : Status.NOT_SERVING;
   };
 
   let watchers = 0;

@@ -52,7 +52,7 @@ export class GrpcListener {
     this.#care = care;
     this.#context = context;
     this.#secure = tls !== null;
-    this.#server = serverOf(tls);
+    this.#server = http2Server(tls);
     const calls = new Calls(context);
     // One type for both kinds of servers: their events are the same.
     const server = this.#server as Http2Server;
@@ -74,10 +74,7 @@ export class GrpcListener {
 
   /** @throws what the system says when the address cannot be bound */
   async listen(): Promise<void> {
-    const { host, port } = parseEndpoint(this.#context.config.server.grpc.bind) ?? {
-      host: '127.0.0.1',
-      port: 9090,
-    };
+    const { host, port } = grpcEndpoint(this.#context.config.server.grpc.bind);
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen({ host, port }, () => {
@@ -173,7 +170,13 @@ function end(session: ServerHttp2Session): void {
   else session.close();
 }
 
-function serverOf(tls: TlsMaterial | null): Http2Server | Http2SecureServer {
+/** @param bind `host:port` */
+export function grpcEndpoint(bind: string): { host: string; port: number } {
+  return parseEndpoint(bind) ?? { host: '127.0.0.1', port: 9090 };
+}
+
+/** A server that takes no more than calls need; in the clear without a certificate. */
+export function http2Server(tls: TlsMaterial | null): Http2Server | Http2SecureServer {
   const options = {
     maxSessionMemory: maxSessionMegabytes,
     // What is a little too much gets an answer; of more, the library ends the stream.

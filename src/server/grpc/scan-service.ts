@@ -18,7 +18,7 @@ import { scanListQuery } from '../http/scans.ts';
 import { submissionSchema } from '../http/schemas.ts';
 import { choicesOf } from '../installed.ts';
 import { type AdmittedCall, streaming, unary } from './call.ts';
-import { fileChunks } from './file-chunks.ts';
+import { heldChunks } from './file-chunks.ts';
 import {
   DeleteScanResponseSchema,
   ListScansResponseSchema,
@@ -30,6 +30,7 @@ import {
   SubmitScanResponseSchema,
   type WatchScanRequest,
 } from './gen/service_pb.ts';
+import { answerChunks, answerEvents, askHome } from './home-call.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { messageOf, structOf } from './messages.ts';
 import { given, RequestBody, spreadOptions } from './request-body.ts';
@@ -69,8 +70,9 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
     getScan: unary(async (message, call) => detail(await showScan(call.space.store, idOf(message, call)))),
 
     deleteScan: unary(async (message, call) => {
-      const scan_id = idOf(message, call);
-      await deleteScan({ ...context, ...call.space }, scan_id);
+      const { scan_id } = await showScan(call.space.store, idOf(message, call));
+      const elsewhere = await askHome(context, call, scan_id, 'DELETE', `/api/v1/scans/${scan_id}`);
+      if (!elsewhere) await deleteScan({ ...context, ...call.space }, scan_id);
       return messageOf(DeleteScanResponseSchema, { scan_id, deleted: true });
     }),
 
@@ -90,9 +92,12 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
 
     getResults: streaming(async function* results(message, call) {
       const format = resultFormatOf(given(message.format) ?? 'json');
-      const { store, workspace } = call.space;
+      const { store } = call.space;
       const scan = workers.freshen(await showScan(store, idOf(message, call)));
-      yield* fileChunks(scan, workspace.scan(scan.scan_id), format, call);
+      const { scan_id } = scan;
+      const url = `/api/v1/scans/${scan_id}/results?format=${format}`;
+      const elsewhere = await askHome(context, call, scan_id, 'GET', url);
+      yield* elsewhere ? answerChunks(elsewhere) : heldChunks(scan, format, call);
     }),
 
     watchScan: streaming((message, call) => watch(context, message, call)),
@@ -125,21 +130,32 @@ async function* watch(
 ): AsyncGenerator<ScanEvent> {
   const { space, token, head } = call;
   const afterRow = readSequence(message.afterSequence);
-  const { scan_id } = await showScan(space.store, idOf(message, call));
+  const scan = await showScan(space.store, idOf(message, call));
+  const { scan_id } = scan;
   const revoked = new AbortController();
+  const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
+  const url = `/api/v1/scans/${scan_id}/events`;
+  const since = { 'last-event-id': String(afterRow) };
+  const elsewhere = await askHome(context, { ...call, signal }, scan_id, 'GET', url, since);
+  const held = elsewhere ? null : await space.holdFolder(scan);
   const tokenLook = setInterval(() => {
     if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
   }, tokenLookMs);
-  const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
   let sequence = afterRow;
   try {
-    const source = sourceOf({ workers: context.workers, ...space }, scan_id);
-    for await (const event of watchScan(source, afterRow, signal)) {
+    const own = { workers: context.workers, ...space };
+    const events = held
+      ? watchScan(sourceOf(own, scan_id, held.folder), afterRow, signal)
+      : answerEvents(elsewhere);
+    for await (const event of events) {
       sequence = event.id ?? sequence;
       yield eventMessage(event, sequence);
       if (event.event === 'end') return;
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
+    held?.release();
     clearInterval(tokenLook);
   }
   if (revoked.signal.aborted) throw new PortolanError('unauthorized', 'The token is no good any more.');

@@ -1,5 +1,5 @@
-import { fromJson, type JsonObject } from '@bufbuild/protobuf';
-import { StructSchema } from '@bufbuild/protobuf/wkt';
+import { create, fromJson, type JsonObject, toBinary } from '@bufbuild/protobuf';
+import { DurationSchema, StructSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type ErrorCode, errorCatalogue, PortolanError } from '../../domain/errors.ts';
 import { asPortolanError, retryAfter } from '../http/errors.ts';
@@ -41,20 +41,30 @@ const protocolErrors: Partial<Record<Code, ErrorCode>> = {
   [Code.Aborted]: 'timeout',
 };
 
-/** @param isSubmission its only conflict is that of a key that stands for another request */
-export function connectError(refusal: PortolanError, isSubmission = false): ConnectError {
+/**
+ * @param isSubmission its only conflict is that of a key that stands for another request
+ * @param wait seconds after which the client may come again, unless the code says it
+ */
+export function connectError(refusal: PortolanError, isSubmission = false, wait?: string): ConnectError {
   const { code, details, message } = refusal;
   const isRepetition = isSubmission && code === 'conflict';
   const status = isRepetition ? Code.AlreadyExists : (codes[refusal.status] ?? Code.Internal);
   const metadata: Record<string, string> = { [errorCodeTrailer]: code };
-  const wait = retryAfter[code];
-  if (wait !== undefined) metadata['retry-after'] = wait;
+  const seconds = retryAfter[code] ?? wait;
+  if (seconds !== undefined) metadata['retry-after'] = seconds;
   const error = new ConnectError(message, status, metadata, undefined, refusal.cause);
   const { challenge: _challenge, ...shown } = details;
   if (Object.keys(shown).length > 0) {
     error.details.push({ desc: StructSchema, value: fromJson(StructSchema, asJson(shown) as JsonObject) });
   }
+  if (seconds !== undefined) error.details.push(retryInfo(Number(seconds)));
   return error;
+}
+
+/** What clients that try again by themselves read: `google.rpc.RetryInfo`, whose field 1 is the time to wait. */
+function retryInfo(seconds: number): { type: string; value: Uint8Array } {
+  const delay = toBinary(DurationSchema, create(DurationSchema, { seconds: BigInt(seconds) }));
+  return { type: 'google.rpc.RetryInfo', value: Uint8Array.of(0x0a, delay.length, ...delay) };
 }
 
 /**

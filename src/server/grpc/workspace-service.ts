@@ -2,17 +2,21 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { exportFormatOf } from '../../actions/export-scan.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import type { RouteContext } from '../context.ts';
-import { garbageOrder } from '../http/workspace.ts';
+import { garbageOrder, partOf } from '../http/workspace.ts';
 import { streaming, unary } from './call.ts';
-import { fileChunks } from './file-chunks.ts';
+import { heldChunks } from './file-chunks.ts';
 import { GcResponseSchema, WorkspaceInfoSchema, WorkspaceService } from './gen/service_pb.ts';
+import { answerChunks, askHome } from './home-call.ts';
 import { messageOf } from './messages.ts';
 import { given, RequestBody } from './request-body.ts';
 import { idOf, numberOf } from './scan-service.ts';
 
 const orders = new RequestBody(garbageOrder, 'body');
 
-export function addWorkspace(router: ConnectRouter, { garbage, workers, licence }: RouteContext): void {
+export function addWorkspace(
+  router: ConnectRouter,
+  { garbage, workers, licence, shards }: RouteContext,
+): void {
   router.service(WorkspaceService, {
     getInfo: unary(async (_message, { space: { store, workspace } }) => {
       const { scan_count, oldest, newest, size_bytes } = await store.scans.totals();
@@ -30,9 +34,12 @@ export function addWorkspace(router: ConnectRouter, { garbage, workers, licence 
     exportScan: streaming(async function* file(message, call) {
       if (message.format === 'pdf') licence.demand('pdf_reporter');
       const format = exportFormatOf(given(message.format) ?? 'json');
-      const { store, workspace } = call.space;
+      const { store } = call.space;
       const scan = workers.freshen(await showScan(store, idOf(message, call)));
-      yield* fileChunks(scan, workspace.scan(scan.scan_id), format, call);
+      const { scan_id } = scan;
+      const url = `/api/v1/workspace/scans/${scan_id}/export?format=${format}`;
+      const elsewhere = await askHome({ shards }, call, scan_id, 'GET', url);
+      yield* elsewhere ? answerChunks(elsewhere) : heldChunks(scan, format, call, partOf(format));
     }),
   });
 }

@@ -49,6 +49,8 @@ declare module 'fastify' {
     page?: boolean;
     /** Recorded in the audit log beside the access. */
     auditEvent?: AuditEventName;
+    /** It reads or changes the files of the scan `:scan_id`: where several servers are, the one that has them answers. */
+    atHome?: boolean;
     /** Errors that follow from what the route does, beside those that follow from its form. */
     refusals?: ErrorCode[];
   }

@@ -20,6 +20,7 @@ import { docsPageRoutes } from './docs-page.ts';
 import { errorShape, sendError } from './errors.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes, livenessRoutes } from './health.ts';
+import { forwardToHome } from './home-forward.ts';
 import { jobRoutes } from './jobs.ts';
 import { maxBodyBytes, parseJsonBody } from './json-body.ts';
 import { licenseRoutes } from './license.ts';
@@ -112,6 +113,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
     done();
   });
   measureAnswers(app, context);
+  forwardToHome(app, context);
 
   await app.register(swagger, openapiOptions(context));
   livenessRoutes(app, context);

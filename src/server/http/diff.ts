@@ -2,10 +2,12 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Comparison, compareScans, renderComparison } from '../../actions/compare-scans.ts';
-import { scanIdPattern } from '../../domain/scan.ts';
+import { showScan } from '../../actions/show-scan.ts';
+import { type Scan, scanIdPattern } from '../../domain/scan.ts';
 import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { enveloped, metaOf } from './envelope.ts';
+import { heldFolder } from './held-folder.ts';
 import { count, nullableText, scanIdParams } from './schemas.ts';
 
 const diffQuery = Type.Object({
@@ -79,7 +81,7 @@ export function diffRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/diff',
-    config: { access: ['scan:read'], streams: true, refusals: ['conflict'] },
+    config: { access: ['scan:read'], streams: true, atHome: true, refusals: ['conflict'] },
     schema: {
       summary: 'Compare two finished scans',
       description:
@@ -93,12 +95,16 @@ export function diffRoutes(app: App, context: RouteContext): void {
     },
     handler: async (request, reply) => {
       const { store, workspace, installed } = request.space;
-      const order = { store, workspace, config: context.config, catalogue: installed };
+      const { against } = request.query;
+      await showScan(store, against);
+      await context.shards?.homes.demandHere(against);
+      const folderOf = (scan: Scan) => heldFolder(request, reply, scan);
+      const order = { store, workspace, config: context.config, catalogue: installed, folderOf };
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
       const { signal } = gone;
       try {
-        const comparison = await compareScans(order, request.params.scan_id, request.query.against, signal);
+        const comparison = await compareScans(order, request.params.scan_id, against, signal);
         return send(comparison, request, reply);
       } catch (error) {
         // Nobody is left whom an answer could reach.

@@ -18,7 +18,8 @@ export function sendError(cause: unknown, request: FastifyRequest, reply: Fastif
   request.refusal = error;
   // A refusal has no cause: it is an answer, not a fault.
   if (error.status >= 500 && error.cause !== undefined) {
-    request.log.error({ request_id: request.id, err: error.cause, method: request.method }, error.message);
+    const fault = { request_id: request.id, err: error.cause, method: request.method };
+    request.log[faultLevel(error)](fault, error.message);
   }
   const { challenge, ...details } = error.details;
   if (error.code === 'unauthorized') reply.header('www-authenticate', String(challenge ?? 'Bearer'));
@@ -34,6 +35,11 @@ export function sendError(cause: unknown, request: FastifyRequest, reply: Fastif
   if (error.code !== 'payload_too_large') return reply.send(body);
   reply.header('content-length', Buffer.byteLength(body));
   return reply.send(Readable.from(lingering(body, request), { objectMode: false }));
+}
+
+/** That the store is away is told once, by what looks at it all the time, and not again by every client that asks. */
+export function faultLevel({ code }: PortolanError): 'debug' | 'error' {
+  return code === 'unavailable' ? 'debug' : 'error';
 }
 
 /**

@@ -5,9 +5,11 @@ import { Type } from 'typebox';
 import { showScan } from '../../actions/show-scan.ts';
 import { type ScanEvent, type ScanSource, watchScan } from '../../actions/watch-scan.ts';
 import { invalidRequest } from '../../domain/errors.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { RouteContext } from '../context.ts';
 import type { Space } from '../tenants.ts';
 import type { App } from './app-type.ts';
+import { heldFolder } from './held-folder.ts';
 import { scanIdParams } from './schemas.ts';
 
 const heartbeatMs = 15_000;
@@ -25,7 +27,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/events',
-    config: { access: ['scan:read'], streams: true },
+    config: { access: ['scan:read'], streams: true, atHome: true },
     schema: {
       summary: 'Follow a scan as server-sent events',
       description:
@@ -38,11 +40,13 @@ export function eventRoutes(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const afterRow = readLastEventId(request.headers['last-event-id']);
       const { space } = request;
-      const { scan_id } = await showScan(space.store, request.params.scan_id);
+      const scan = await showScan(space.store, request.params.scan_id);
+      const folder = await heldFolder(request, reply, scan);
       openStream(reply);
       if (request.method !== 'HEAD') {
         const holds = request.tokenHolds;
-        await follow({ ...context, ...space }, scan_id, afterRow, reply.raw, holds);
+        const source = sourceOf({ ...context, ...space }, scan.scan_id, folder);
+        await follow(context, source, afterRow, reply.raw, holds);
       }
       reply.raw.end();
       return reply;
@@ -69,8 +73,8 @@ function openStream(reply: FastifyReply): void {
 }
 
 async function follow(
-  context: RouteContext & Space,
-  scanId: string,
+  context: RouteContext,
+  source: ScanSource,
   afterRow: number,
   response: ServerResponse,
   tokenHolds: (() => Promise<boolean>) | null,
@@ -87,12 +91,12 @@ async function follow(
     void tokenHolds?.().then((holds) => holds || gone.abort());
   }, tokenLookMs);
   try {
-    for await (const event of watchScan(sourceOf(context, scanId), afterRow, signal)) {
+    for await (const event of watchScan(source, afterRow, signal)) {
       if (!response.write(eventText(event))) await drained(response, signal);
       if (signal.aborted) return;
     }
   } catch (err) {
-    if (!signal.aborted) context.log.error({ err, scan_id: scanId }, 'the event stream broke');
+    if (!signal.aborted) context.log.error({ err, scan_id: source.scanId }, 'the event stream broke');
   } finally {
     clearInterval(heartbeat);
     clearInterval(tokenLook);
@@ -101,11 +105,13 @@ async function follow(
 
 /** Where the events of a scan come from. */
 export function sourceOf(
-  { store, workspace, workers }: Pick<RouteContext, 'workers'> & Space,
+  { store, workers }: Pick<RouteContext, 'workers'> & Pick<Space, 'store'>,
   scanId: string,
+  folder: ScanFolder,
 ): ScanSource {
   return {
-    folder: workspace.scan(scanId),
+    scanId,
+    folder,
     scan: async () => {
       const scan = await store.scans.get(scanId);
       return scan && workers.freshen(scan);

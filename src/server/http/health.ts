@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { PortolanError } from '../../domain/errors.ts';
 import type { RouteContext } from '../context.ts';
-import { checkHealth } from '../health.ts';
+import { checkHealth, notReady } from '../health.ts';
 import type { App } from './app-type.ts';
 import { enveloped, metaOf } from './envelope.ts';
 import { nullableText } from './schemas.ts';
@@ -56,8 +56,9 @@ export function livenessRoutes(app: App, context: RouteContext): void {
     config: { access: 'open' },
     schema: { summary: 'Does the service take work?', response: { 200: aliveSchema } },
     handler: async () => {
-      if (context.phase === 'serving') return alive();
-      throw new PortolanError('unavailable', `The server is ${context.phase}.`);
+      const reason = notReady(context);
+      if (reason === null) return alive();
+      throw new PortolanError('unavailable', reason);
     },
   });
 }

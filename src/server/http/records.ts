@@ -3,6 +3,7 @@ import { listRecords, type RecordList } from '../../actions/list-records.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import type { App } from './app-type.ts';
 import { enveloped, sendData } from './envelope.ts';
+import { heldFolder } from './held-folder.ts';
 import { linkHeader, pageMembers, pageQuery } from './list-page.ts';
 import { scanIdParams } from './schemas.ts';
 
@@ -20,7 +21,7 @@ export function recordRoutes(app: App): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/records',
-    config: { access: ['scan:read'], abortable: true },
+    config: { access: ['scan:read'], abortable: true, atHome: true },
     schema: {
       summary: 'List the records of a scan page by page',
       description:
@@ -31,9 +32,10 @@ export function recordRoutes(app: App): void {
       response: { 200: enveloped(Type.Unsafe<RecordList>(recordMembers)) },
     },
     handler: async (request, reply) => {
-      const { store, workspace } = request.space;
-      const { scan_id } = await showScan(store, request.params.scan_id);
-      const list = await listRecords(workspace.scan(scan_id), request.query, request.signal);
+      const scan = await showScan(request.space.store, request.params.scan_id);
+      const { scan_id } = scan;
+      const folder = await heldFolder(request, reply, scan);
+      const list = await listRecords(folder, request.query, request.signal);
       reply.header('link', linkHeader(`/api/v1/scans/${scan_id}/records`, request.query, list));
       return sendData(request, reply, JSON.stringify(list));
     },

@@ -12,6 +12,7 @@ import type { RouteContext } from '../context.ts';
 import { choicesOf } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped, sendData } from './envelope.ts';
+import { heldFolder } from './held-folder.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery } from './list-page.ts';
 import { resultFiles } from './result-schema.ts';
 import { formatOf, resultQuery, sendScanFile } from './results.ts';
@@ -121,7 +122,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'DELETE',
     url: '/api/v1/scans/:scan_id',
-    config: { access: ['scan:write'], refusals: ['conflict'] },
+    config: { access: ['scan:write'], atHome: true, refusals: ['conflict'] },
     schema: {
       summary: 'Stop a scan and delete it with its files',
       params: scanIdParams,
@@ -183,7 +184,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/results',
-    config: { access: ['scan:read'], streams: true, refusals: ['not_acceptable'] },
+    config: { access: ['scan:read'], streams: true, atHome: true, refusals: ['not_acceptable'] },
     schema: {
       summary: 'Download results',
       params: scanIdParams,
@@ -193,7 +194,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const format = formatOf(request);
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
-      return sendScanFile(request, reply, scan, request.space.workspace.scan(scan.scan_id), format);
+      return sendScanFile(request, reply, scan, await heldFolder(request, reply, scan), format);
     },
   });
 }

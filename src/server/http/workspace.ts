@@ -1,10 +1,12 @@
 import { Type } from 'typebox';
 import type { GarbageReport } from '../../actions/collect-garbage.ts';
-import { exportFormatOf } from '../../actions/export-scan.ts';
+import { type ExportFormat, exportFormatOf } from '../../actions/export-scan.ts';
 import { showScan } from '../../actions/show-scan.ts';
+import type { ScanPart } from '../../workspace/result-store/fetched-scans.ts';
 import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { envelope, enveloped } from './envelope.ts';
+import { heldFolder } from './held-folder.ts';
 import { exportFiles } from './result-schema.ts';
 import { sendScanFile } from './results.ts';
 import { count, nullableText, scanIdParams } from './schemas.ts';
@@ -100,6 +102,7 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
     config: {
       access: ['workspace:read', 'scan:read'],
       streams: true,
+      atHome: true,
       refusals: ['not_implemented', 'license_required'],
     },
     schema: {
@@ -112,7 +115,13 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
       if (request.query.format === 'pdf') licence.demand('pdf_reporter');
       const format = exportFormatOf(request.query.format ?? 'json');
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
-      return sendScanFile(request, reply, scan, request.space.workspace.scan(scan.scan_id), format);
+      const folder = await heldFolder(request, reply, scan, partOf(format));
+      return sendScanFile(request, reply, scan, folder, format);
     },
   });
+}
+
+/** What of a scan an export shows. */
+export function partOf(format: ExportFormat): ScanPart {
+  return format === 'tar.gz' ? 'whole' : 'record';
 }

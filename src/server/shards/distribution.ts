@@ -7,8 +7,11 @@ import { logReason } from '../../worker/log-reason.ts';
 import type { ShardHome } from '../../worker/shard-home.ts';
 import { serverId } from '../../workspace/server-id.ts';
 import type { ServerLog } from '../log.ts';
+import { HomeServers } from './home-servers.ts';
 import { LocalHome } from './local-home.ts';
+import { ScansElsewhere } from './scans-elsewhere.ts';
 import type { ShardIntake } from './shard-intake.ts';
+import { StoreWatch } from './store-watch.ts';
 
 /** The server says this often that it is there, milliseconds. */
 const signMs = 5000;
@@ -16,8 +19,6 @@ const signMs = 5000;
 const forgottenMs = 24 * 3_600_000;
 /** Workers that gave a sign of life since are counted, milliseconds. */
 const presentMs = 15_000;
-/** They are counted anew this often, milliseconds. */
-const countMs = 1000;
 
 /** What a server has that shares its database with others: it divides its scans among workers. */
 export interface Distribution {
@@ -26,8 +27,12 @@ export interface Distribution {
   readonly line: ShardLine;
   /** Scans whose shards are at work: where the rows that come over the network go. */
   readonly intakes: Map<string, ShardIntake>;
+  readonly elsewhere: ScansElsewhere;
+  readonly homes: HomeServers;
   /** Workers of all hosts, those of all servers included. */
   readonly workers: { active: number; total: number };
+  /** Whether the database answers. */
+  readonly reachable: boolean;
   /** The way to this server for its own workers; null for a scan that lies elsewhere. */
   ownHome(homeId: string, shard: OwnShard): ShardHome | null;
   /** Tells workers where this server is, from now on. */
@@ -41,6 +46,8 @@ export interface DistributionInput {
   url: string;
   workspaceDir: string;
   leaseMs: number;
+  /** There is a result store. */
+  storesResults: boolean;
   log: ServerLog;
 }
 
@@ -54,6 +61,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
   const wakeUps = new WakeUps(url);
   const line = new ShardLine(store, dispatcher, { leaseMs, wakeUps });
+  const elsewhere = new ScansElsewhere(store, line, home);
   const intakes = new Map<string, ShardIntake>();
   const workers = { active: 0, total: 0 };
   const timers: NodeJS.Timeout[] = [];
@@ -63,6 +71,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     workers.active = sum('active');
     workers.total = Math.max(sum('capacity'), workers.active);
   };
+  const watch = new StoreWatch(count, log);
   const repeat = (work: () => Promise<void>, ms: number, message: string) => {
     let warned = false;
     const once = () =>
@@ -82,7 +91,12 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     queue,
     line,
     intakes,
+    elsewhere,
+    homes: new HomeServers(store, elsewhere, input.storesResults),
     workers,
+    get reachable() {
+      return watch.reachable;
+    },
     ownHome: (homeId, shard) => (homeId === home ? new LocalHome(intakes, shard) : null),
     async announce(ownUrl, version) {
       const sign = async () => {
@@ -92,9 +106,10 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
       };
       await sign();
       repeat(sign, signMs, 'this server cannot tell that it is there; it is tried again');
-      repeat(count, countMs, 'the workers cannot be counted; it is tried again');
+      watch.start();
     },
     async close() {
+      watch.close();
       for (const timer of timers) clearInterval(timer);
       await wakeUps.close();
       await queue.close();

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { parseAddress } from '../../domain/address.ts';
@@ -10,7 +10,8 @@ import { parseTargets } from '../../domain/target.ts';
 import { keyDigestOf } from '../../queue/shard-line.ts';
 import type { Store } from '../../store/open.ts';
 import type { HeldShard } from '../../store/shards.ts';
-import { folderMode, isMissing, writeFileAtomic } from '../../workspace/atomic-file.ts';
+import { folderMode } from '../../workspace/atomic-file.ts';
+import { readCheckpointBytes, writeCheckpointBytes } from '../../workspace/checkpoint.ts';
 import { openRecordFile, recordPieces } from '../../workspace/open-record.ts';
 import { blockEnd, linesOf, readIndex, recordFiles } from '../../workspace/record-files.ts';
 import { openRecord, type RecordWriter } from '../../workspace/record-writer.ts';
@@ -95,14 +96,14 @@ export class ShardIntake {
     await this.#oneByOne(file, sender, async () => {
       checkJson(bytes);
       await this.#confirm(sender, file.record.rows);
-      await writeFileAtomic(checkpointOf(file.folder), bytes);
+      await writeCheckpointBytes(file.folder, bytes);
     });
   }
 
   /** @returns null when the shard has none */
   async checkpoint(sender: ShardCredentials): Promise<Buffer | null> {
     const file = await this.#admit(sender);
-    return await this.#oneByOne(file, sender, () => readIfThere(checkpointOf(file.folder)));
+    return await this.#oneByOne(file, sender, () => readCheckpointBytes(file.folder));
   }
 
   /** All rows of a shard, as they lie in its record, and how many they are. */
@@ -212,17 +213,6 @@ export async function removeShards(folder: ScanFolder): Promise<boolean> {
 
 function lost(): PortolanError {
   return new PortolanError('conflict', 'The shard is not yours any more; nothing further of it is taken.');
-}
-
-function checkpointOf(folder: ScanFolder): string {
-  return join(folder.path, 'checkpoint.json');
-}
-
-async function readIfThere(path: string): Promise<Buffer | null> {
-  return await readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
 }
 
 /** @throws PortolanError `invalid_request` for what is no row, or tells of a host that the shard does not hold */

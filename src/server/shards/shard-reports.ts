@@ -1,5 +1,5 @@
 import type { ShardState } from '../../store/shards.ts';
-import type { ShardReport } from '../../worker/shard-report.ts';
+import type { ShardOutcome, ShardReport } from '../../worker/shard-report.ts';
 
 /** Reads what workers tell about their shards; each text once. */
 export class ShardReports {
@@ -8,6 +8,13 @@ export class ShardReports {
   /** The newest that each shard told: its end, or how it stands. */
   of(shards: readonly ShardState[]): ShardReport[] {
     return shards.flatMap((shard) => this.newest(shard) ?? []);
+  }
+
+  /** How those ended that did so by themselves. */
+  outcomes(shards: readonly ShardState[]): ShardOutcome[] {
+    return shards.flatMap((shard) =>
+      shard.outcome === null ? [] : ((this.newest(shard) as ShardOutcome | null) ?? []),
+    );
   }
 
   /** Null when it has told nothing. */

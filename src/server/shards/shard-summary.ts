@@ -2,8 +2,10 @@ import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
 import { noFindings, type SeverityCounts } from '../../domain/finding.ts';
 import type { Coverage } from '../../domain/host.ts';
 import type { ScanWarning, StageRecord } from '../../domain/scan.ts';
+import type { EvaluationData } from '../../domain/shard.ts';
 import type { SavedState } from '../../engine/node.ts';
 import type { ShardState } from '../../store/shards.ts';
+import type { ShardOutcome } from '../../worker/shard-report.ts';
 
 /** How a scan stands whose shards run in many places. */
 export function liveOf(
@@ -112,6 +114,15 @@ export function completedNodes(
       { completed: true, done: items_out, state: null, ...(coverage && { coverage }) },
     ]),
   );
+}
+
+/** What the shards were evaluated with; null unless all of them were, without a failure. */
+export function evaluationOf(outcomes: readonly ShardOutcome[], shards: number): EvaluationData[] | null {
+  const evaluated = outcomes.flatMap(({ status, stages, evaluated: data }) =>
+    data && status === 'completed' && stages.every((stage) => stage.status !== 'failed') ? [data] : [],
+  );
+  if (evaluated.length < shards) return null;
+  return [...new Map(evaluated.map((data) => [JSON.stringify(data), data])).values()];
 }
 
 /** The outcome of the last step with the figures of those that the shards did. */

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Catalogue, planScan } from '../../actions/plan-scan.ts';
+import { plannedPorts } from '../../actions/planned-ports.ts';
 import { prepareTargets } from '../../actions/prepare-targets.ts';
 import type { ScopeRules } from '../../actions/scan-control.ts';
 import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
@@ -17,8 +19,8 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { ShardIntake } from './shard-intake.ts';
 import { nextGrants } from './shard-rates.ts';
 import { ShardPackets, ShardReports } from './shard-reports.ts';
-import { completedNodes, liveOf, stagesOf, warningsOf, wholeOutcome } from './shard-summary.ts';
-import { splitAddresses } from './split-addresses.ts';
+import { completedNodes, evaluationOf, liveOf, stagesOf, warningsOf, wholeOutcome } from './shard-summary.ts';
+import { shardSize, splitAddresses } from './split-addresses.ts';
 
 /** The shards are looked at this often, milliseconds. */
 const lookMs = 250;
@@ -26,6 +28,8 @@ const lookMs = 250;
 const obeyMs = 1800;
 /** While a command is waited for, the shards are looked at this often, milliseconds. */
 const watchMs = 100;
+/** Types of modules that send packets. */
+const sending = new Set<string>(['discovery', 'scanner']);
 /** Shards of a canceled scan are not waited for any longer, milliseconds. */
 const cancelMs = 4000;
 
@@ -39,8 +43,8 @@ export interface ShardedScanInput {
   lastSteps: Slots;
   /** How the process is started that makes one whole of the shards. */
   process: ScanProcessInput;
-  /** Whether a module sends packets. */
-  sends: (moduleType: string) => boolean;
+  /** What the scan is planned with. */
+  catalogue: Catalogue;
   onWarning: (error: unknown, message: string) => void;
 }
 
@@ -200,7 +204,8 @@ export class ShardedScan implements RunningScan {
     );
     // The last step takes the names as they were resolved here, and has nothing to say of them.
     this.#ofNames = warnings.filter(({ code }) => code === 'too_many_addresses');
-    const specs = splitAddresses(addresses, config.workers.shard_size).map((targets) => ({
+    const size = shardSize(config.workers.shard_size, await this.#portsPerAddress());
+    const specs = splitAddresses(addresses, size).map((targets) => ({
       addresses: targets,
       hostnames: namesWithin(targets, hostnames),
       started_at: startedAt,
@@ -209,6 +214,19 @@ export class ShardedScan implements RunningScan {
     if (this.#paused) await this.#command('pause');
     await this.#look();
     return false;
+  }
+
+  /** What cannot be planned any more is told by the workers. */
+  async #portsPerAddress(): Promise<number> {
+    const { process, catalogue } = this.#input;
+    const { request, config } = process.start;
+    const ports = await planScan(request, config, catalogue).then(plannedPorts, () => null);
+    return ports === null ? 0 : ports.tcp.size + ports.udp.size;
+  }
+
+  /** Whether a module sends packets. */
+  #sends(module: string): boolean {
+    return sending.has(this.#input.catalogue.registry.get(module)?.type ?? '');
   }
 
   /** Until no shard waits or runs. */
@@ -288,9 +306,7 @@ export class ShardedScan implements RunningScan {
   /** Why there is nothing to make a whole of. */
   #failureOf(): { code: FailureCode; message: string } | null {
     if (this.#canceledAt !== null || this.#shards.length === 0) return null;
-    const outcomes = this.#shards.flatMap(({ outcome }) =>
-      outcome === null ? [] : [JSON.parse(outcome) as ScanOutcome],
-    );
+    const outcomes = this.#reports.outcomes(this.#shards);
     if (outcomes.some(({ status }) => status === 'completed')) return null;
     const error = outcomes.find((outcome) => outcome.error !== null)?.error;
     if (error) return { code: error.code as FailureCode, message: error.message };
@@ -310,9 +326,9 @@ export class ShardedScan implements RunningScan {
 
   /** Profiles, evaluation, reports and the summary are of the scan as a whole. */
   async #runLastStep(): Promise<void> {
-    const { process, folder, sends } = this.#input;
+    const { process, folder } = this.#input;
     const reports = this.#reports.of(this.#shards);
-    const states = completedNodes(stagesOf(reports), sends);
+    const states = completedNodes(stagesOf(reports), (module) => this.#sends(module));
     // Without shards nothing was left to scan, which the process finds out and says.
     if (this.#shards.length > 0) await writeCheckpoint(folder, states);
     const named = parseTargets(process.start.request.targets).hostnames.length > 0;
@@ -320,7 +336,13 @@ export class ShardedScan implements RunningScan {
     if (this.#left) return;
     const last = new ScanProcess({
       ...process,
-      start: { ...process.start, paused: this.#paused, rate: this.#rate, names },
+      start: {
+        ...process.start,
+        paused: this.#paused,
+        rate: this.#rate,
+        names,
+        evaluated: evaluationOf(this.#reports.outcomes(this.#shards), this.#shards.length),
+      },
     });
     this.#last = last;
     if (this.#canceledAt !== null) last.cancel();
@@ -335,10 +357,7 @@ export class ShardedScan implements RunningScan {
   #lostShards(): ScanWarning[] {
     if (this.#canceledAt !== null) return [];
     const lost = this.#shards.filter(({ state }) => state === 'failed').length;
-    const failed = this.#shards.flatMap(({ outcome }) => {
-      const error = outcome === null ? null : (JSON.parse(outcome) as ScanOutcome).error;
-      return error ? [error.message] : [];
-    });
+    const failed = this.#reports.outcomes(this.#shards).flatMap(({ error }) => error?.message ?? []);
     const of = `of ${this.#shards.length} shards`;
     return [
       ...(lost > 0

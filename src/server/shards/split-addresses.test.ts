@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseTargets } from '../../domain/target.ts';
-import { splitAddresses } from './split-addresses.ts';
+import { shardSize, splitAddresses } from './split-addresses.ts';
 
 const setOf = (...targets: string[]) => parseTargets(targets).addresses;
 
@@ -17,6 +17,13 @@ describe('shards of addresses', () => {
       ['fe80::1%lo'],
     ]);
     expect(splitAddresses(setOf(), 4)).toEqual([]);
+  });
+
+  it('hold fewer addresses where each is asked for many ports', () => {
+    expect([0, 1, 1000, 1024].map((ports) => shardSize(4096, ports))).toEqual([4096, 4096, 4096, 4096]);
+    expect([2048, 65_535, 131_070].map((ports) => shardSize(4096, ports))).toEqual([2048, 64, 32]);
+    expect(shardSize(10, 65_535)).toBe(10);
+    expect(shardSize(1, 131_070)).toBe(1);
   });
 
   it('are never more than a few thousand, whatever the size', () => {

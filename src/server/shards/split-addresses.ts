@@ -4,6 +4,19 @@ import type { AddressSet } from '../../domain/address-set.ts';
 /** More shards than this make more work than they share: then each gets more addresses. */
 const mostShards = 4096;
 
+/** Pairs of address and port of one shard; an address of which more are asked is a shard by itself. */
+const maxShardPairs = 4_194_304;
+
+/**
+ * Addresses of one shard.
+ *
+ * @param most addresses, whatever is asked of them
+ * @param ports that are asked of each
+ */
+export function shardSize(most: number, ports: number): number {
+  return Math.max(1, Math.min(most, Math.floor(maxShardPairs / Math.max(1, ports))));
+}
+
 /**
  * Divides addresses into shards of neighbours, each of the same size but for the last, without listing them.
  *

@@ -1,64 +1,19 @@
-import type { AnswerForm } from './answers.ts';
-import { clusterProbes } from './cluster-probes.ts';
-import { databaseProbes } from './database-probes.ts';
-import { faviconName } from './favicon.ts';
-import { httpRequestFor } from './http-request.ts';
-import { furtherInfrastructureProbes, infrastructureProbes } from './infrastructure-probes.ts';
-import { messageProbes } from './message-probes.ts';
-import { furtherNetworkProbes, networkProbes } from './network-probes.ts';
-import { redirectNames } from './redirect.ts';
-import { furtherSmallProbes, mailProbes, smallProbes } from './small-probes.ts';
-import { keyExchangeRequest, offeredExchange } from './ssh-key-exchange.ts';
-import { webProbes } from './web-probes.ts';
-
-/** A dialogue that asks a service what it is: harmless read commands only. */
-export interface Probe {
-  name: string;
-  /** Service name that an identified answer stands for; null for a probe that fits many. */
-  service: string | null;
-  /** Ports where this service is usual. */
-  ports: readonly number[];
-  /** Ports where another service is more usual. */
-  alsoPorts?: readonly number[];
-  /** The service speaks first; this is the form of its greeting. */
-  greeting: AnswerForm | null;
-  steps: readonly ProbeStep[];
-  /** How the dialogue goes on in TLS, if the service offers it. */
-  upgrade?: Upgrade;
-  /** Asked inside the TLS that the upgrade began. */
-  inside?: readonly ProbeStep[];
-  /** Said at the end; the answer does not matter. */
-  farewell?: string;
-  /** Name of the probe that asks on, on a new connection, when the steps ended early. */
-  next?: string;
-  /** Asked besides, on a connection of its own, once an answer of the port fits. */
-  after?: Follow;
-  /** It logs in with the name that a service gives to strangers, or lets it go on: only where that is allowed. */
-  intrusive?: boolean;
-}
-
-/** Which answers deserve a further question. */
-interface Follow {
-  /** In the first bytes of the answer. */
-  answer: RegExp;
-  /** Where the answer alone does not tell enough. */
-  ports?: readonly number[];
-}
-
-export interface ProbeStep {
-  /** A function gets the host it talks to, what the service has said so far, and the port. */
-  send: string | Uint8Array | ((host: string, said: Buffer, port: number) => string);
-  answer: AnswerForm;
-  /** The next step only follows an answer that fits. */
-  proceed?: RegExp;
-}
-
-export interface Upgrade {
-  /** In an answer so far. */
-  offered: RegExp;
-  /** null = the offer is the agreement: the handshake follows at once. */
-  request: { send: string; answer: AnswerForm; accepted: RegExp } | null;
-}
+import { faviconName } from '../favicon.ts';
+import { httpRequestFor } from '../http-request.ts';
+import { redirectNames } from '../redirect.ts';
+import { groupSizeRequest, keyExchangeRequest, offeredExchange } from '../ssh-key-exchange.ts';
+import { backendProbes } from './backend.ts';
+import { classicProbes, furtherClassicProbes } from './classic.ts';
+import { clusterProbes } from './cluster.ts';
+import { databaseProbes } from './database.ts';
+import { furtherInfrastructureProbes, infrastructureProbes } from './infrastructure.ts';
+import { instrumentProbes } from './instrument.ts';
+import { mailProbes } from './mail.ts';
+import { mediaProbes } from './media.ts';
+import { messageProbes } from './message.ts';
+import { furtherNetworkProbes, networkProbes } from './network.ts';
+import type { Probe } from './probe.ts';
+import { webProbes } from './web.ts';
 
 /** Ports that print or do worse with what they receive: nothing is sent there, not even a connection. */
 export function isUntouchable(port: number): boolean {
@@ -70,6 +25,10 @@ export const tlsPorts: ReadonlySet<number> = new Set([
   443, 465, 563, 636, 853, 989, 990, 992, 993, 994, 995, 2376, 4443, 5061, 5349, 5671, 5986, 6443, 6514, 6697,
   8443, 8531, 8883, 9443, 10443, 64738,
 ]);
+
+/** Names of the further questions to an SSH server. */
+export const sshRsaKeyName = 'ssh-rsa-key';
+export const sshGroupSizeName = 'ssh-group-size';
 
 const httpRequest = httpRequestFor('/');
 
@@ -124,7 +83,7 @@ const ssh: Probe = {
   greeting: 'ssh-version',
   steps: [
     { send: 'SSH-2.0-Portolan\r\n', answer: 'ssh-packet', proceed: offeredExchange },
-    { send: keyExchangeRequest(), answer: 'ssh-packet' },
+    { send: (_host, said) => keyExchangeRequest(said), answer: 'ssh-packet' },
   ],
 };
 
@@ -244,7 +203,7 @@ const postgresqlOld: Probe = {
   ports: [],
   greeting: null,
   steps: [{ send: postgresqlOldStartup(), answer: 'all' }],
-  after: { answer: /^[SN]?R\0\0\0[\x08-\x40]\0\0\0[\x03\x05\x0a]/ },
+  after: { answer: /^[SN]?R\0\0\0[\x08-\x40]\0\0\0[\0\x03\x05\x0a]/ },
 };
 
 const dns: Probe = {
@@ -296,7 +255,7 @@ const rdp: Probe = {
 const x11: Probe = {
   name: 'x11',
   service: 'x11',
-  ports: [6000, 6001, 6002, 6003],
+  ports: [6000, 6001, 6002, 6003, 6004, 6005, 6007, 6008, 6009],
   greeting: null,
   steps: [{ send: Buffer.from([0x6c, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]), answer: 'x11' }],
 };
@@ -489,6 +448,33 @@ const smtpHelp: Probe = {
   },
 };
 
+/** The key of the kind that can be too short; servers show a newer one first. */
+const sshRsaKey: Probe = {
+  name: sshRsaKeyName,
+  service: 'ssh',
+  ports: [],
+  greeting: 'ssh-version',
+  steps: [
+    { send: 'SSH-2.0-Portolan\r\n', answer: 'ssh-packet', proceed: offeredExchange },
+    { send: (_host, said) => keyExchangeRequest(said, 'rsa'), answer: 'ssh-packet' },
+  ],
+  after: { answer: /^SSH-(?:2|1\.99)[^]*(?:ssh-rsa|rsa-sha2-)/ },
+  thorough: true,
+};
+
+const sshGroupSize: Probe = {
+  name: sshGroupSizeName,
+  service: 'ssh',
+  ports: [],
+  greeting: 'ssh-version',
+  steps: [
+    { send: 'SSH-2.0-Portolan\r\n', answer: 'ssh-packet', proceed: /diffie-hellman-group-exchange-sha/ },
+    { send: (_host, said) => groupSizeRequest(said), answer: 'ssh-packet' },
+  ],
+  after: { answer: /^SSH-(?:2|1\.99)[^]*diffie-hellman-group-exchange-sha/ },
+  thorough: true,
+};
+
 const generic: Probe = {
   name: 'generic',
   service: null,
@@ -519,12 +505,15 @@ export const probes: readonly Probe[] = [
   nfs,
   mongodb,
   ...databaseProbes,
+  ...backendProbes,
   ...messageProbes,
   ...networkProbes,
   ...clusterProbes,
   ...mailProbes,
-  ...smallProbes,
+  ...classicProbes,
   ...infrastructureProbes,
+  ...mediaProbes,
+  ...instrumentProbes,
   generic,
 ];
 
@@ -536,11 +525,13 @@ const furtherProbes: readonly Probe[] = [
   etcdCount,
   kubeletPods,
   ftpAnonymous,
+  sshRsaKey,
+  sshGroupSize,
   postgresqlOld,
   ...webProbes,
   ...furtherNetworkProbes,
   ...furtherInfrastructureProbes,
-  ...furtherSmallProbes,
+  ...furtherClassicProbes,
   smtpHelp,
 ];
 
@@ -551,13 +542,24 @@ export const furtherNames: ReadonlySet<string> = new Set([
   faviconName,
 ]);
 
+/** What further questions are allowed and make sense. */
+export interface Circumstances {
+  intrusive: boolean;
+  thorough: boolean;
+  /** The answer came inside TLS that began with the first byte. */
+  secure: boolean;
+}
+
 /** The further questions that an answer of a port deserves. */
-export function probesAfter(bytes: Buffer, port: number, intrusive: boolean): Probe[] {
+export function probesAfter(bytes: Buffer, port: number, circumstances: Circumstances): Probe[] {
+  const { intrusive, thorough, secure } = circumstances;
   const text = bytes.toString('latin1', 0, openingBytes);
   return furtherProbes.filter(
-    ({ after, intrusive: logsIn }) =>
+    ({ after, ...probe }) =>
       after !== undefined &&
-      (intrusive || logsIn !== true) &&
+      (intrusive || probe.intrusive !== true) &&
+      (thorough || probe.thorough !== true) &&
+      (secure || after.secure !== true) &&
       (after.ports?.includes(port) ?? true) &&
       after.answer.test(text),
   );
@@ -600,9 +602,27 @@ export const silentOrder: readonly (Probe | 'tls')[] = [
   ...['mssql', 'mqtt', 'ldap'].map(probeNamed),
   mongodb,
   memcached,
-  ...['kafka', 'oracle-tns', 'zookeeper', 'sip', 'socks5', 'msrpc', 'kerberos', 'java-rmi'].map(probeNamed),
+  ...[
+    'kafka',
+    'oracle-tns',
+    'zookeeper',
+    'sip',
+    'socks5',
+    'msrpc',
+    'kerberos',
+    'java-rmi',
+    'zabbix-agent',
+  ].map(probeNamed),
   x11,
   rpcbind,
+  generic,
+];
+
+/** What to say inside TLS to a service that did not answer in HTTP, the likeliest first. */
+export const insideOrder: readonly Probe[] = [
+  redis,
+  memcached,
+  ...['mqtt', 'ldap', 'amqp'].map(probeNamed),
   generic,
 ];
 
@@ -611,6 +631,7 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'ssh', pattern: /^(?:[^\n]{0,512}\n){0,20}?SSH-\d/ },
   { service: 'http', pattern: /^HTTP\/\d/ },
   { service: 'ftp', pattern: /^220[- ][^\0]{0,2000}?(?:ftp|filezilla)/i },
+  { service: 'svdrp', pattern: /^220 \S{1,255} SVDRP VideoDiskRecorder / },
   { service: 'smtp', pattern: /^(?:220|421|554)[- ][^\0]{0,2000}?(?:smtp|mail|postfix|exim)/i },
   { service: 'imap', pattern: /^\* (?:OK|PREAUTH|BYE)\b/i },
   { service: 'pop3', pattern: /^\+OK\b/ },
@@ -668,7 +689,7 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'kafka', pattern: /^\0\0[^]{2}\0\0PO\0/ },
   { service: 'zookeeper', pattern: /^(?:Zookeeper version: |srvr is not executed|This ZooKeeper instance)/ },
   { service: 'firebird', pattern: /^\0\0\0(?:[\x03\x62\x5e]\0\0|\x04$)/ },
-  { service: 'beanstalkd', pattern: /^OK \d+\r\n---\n/ },
+  { service: 'beanstalkd', pattern: /^(?:OK \d+\r\n---\n|UNKNOWN_COMMAND\r\n)/ },
   { service: 'ldap', pattern: /^\x30(?:[^]|\x81[^]|\x82[^]{2}|\x84[^]{4})\x02\x01[^][\x61\x64\x65\x78]/ },
   { service: 'kerberos', pattern: /^\0\0[^]{2}[\x7e\x6b]/ },
   { service: 'msrpc', pattern: /^\x05\0[\x0c\x0d][\x03\x07]\x10\0\0\0/ },
@@ -679,7 +700,7 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
     pattern: /^(?::[^ \r\n]{1,255} (?:NOTICE |00[1-5] |4[2-6]\d )|NOTICE (?:AUTH|\*) :|ERROR :)/,
   },
   { service: 'git', pattern: /^[0-9a-f]{4}(?:ERR |version [12]\n|[0-9a-f]{40} [^\n]*\0)/ },
-  { service: 'gearman', pattern: /^(?:ERR unknown_command |OK \d+\.\d+\.\d+|\0RES\0\0\0)/ },
+  { service: 'gearman', pattern: /^(?:ERR unknown_command |OK \d+\.\d+\.\d+|\0RES\0\0\0)/i },
   { service: 'munin', pattern: /^# munin node at / },
   { service: 'ajp13', pattern: /^AB\0\x01\x09/ },
   { service: 'java-rmi', pattern: /^N\0[^]/ },
@@ -705,7 +726,22 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'modbus', pattern: /^PO\0\0\0[^][\x01\xff][\x2b\xab]/ },
   { service: 'tor-control', pattern: /^(?:250-PROTOCOLINFO \d|514 Authentication required)/ },
   { service: 'conserver', pattern: /^ok\r\n(?:$|exit {3}disconnect)/ },
+  { service: 'bzr', pattern: /^(?:ok|error)\x01/ },
+  { service: 'xymon', pattern: /^(?:xymond|hobbitd) \d/ },
+  { service: 'icap', pattern: /^ICAP\/1\.0 \d/ },
+  { service: 'varnish-cli', pattern: /^(?:107|200) \d{1,7} +\n/ },
+  { service: 'druby', pattern: /^\0\0\0\x03\x04\x08F/ },
+  { service: 'rabbitmq-stream', pattern: /^\0\0[^]{2}\x80\x11\0\x01/ },
   { service: 'gpsd', pattern: /^\{"class":"VERSION"/ },
+  { service: 'snapcast', pattern: /^(?:\{(?=[^]{0,4096}"snapserver":)|\x04\0POPO[^]{16}\x08\0\0\0)/ },
+  { service: 'liquidsoap', pattern: /^(?:Liquidsoap \d|ERROR: unknown command, type "help" to get a list)/ },
+  { service: 'ser2net', pattern: /^-> (?:$|version\r\n)/ },
+  { service: 'hamlib', pattern: /^RPRT -\d+\n/ },
+  { service: 'bzflag', pattern: /^BZFS\d{4}\0?$/ },
+  { service: 'adc', pattern: /^ISUP ADBAS[E0]/ },
+  { service: 'boinc', pattern: /^<boinc_gui_rpc_reply>/ },
+  { service: 'festival', pattern: /^(?:ER\n|LP\n"[^]{1,100}ft_StUfF_key)/ },
+  { service: 'i2p-sam', pattern: /^HELLO REPLY RESULT=/ },
 ];
 
 /** Bytes of an answer that are looked at to name its service. */

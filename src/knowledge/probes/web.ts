@@ -1,18 +1,25 @@
-import { hostHeader, httpRequestFor, malformedRequest, malformedRequestName } from './http-request.ts';
-import type { Probe } from './probes.ts';
+import { hostHeader, httpRequestFor, malformedRequest, malformedRequestName } from '../http-request.ts';
+import { pageProbe } from '../redirect.ts';
+import type { Probe } from './probe.ts';
 
 /** Pages that tell what a web server or application is, asked once its first answer fits; none needs a login. */
 
 function page(name: string, path: string, answer: RegExp): Probe {
-  return {
-    name,
-    service: 'http',
-    ports: [],
-    greeting: null,
-    steps: [{ send: httpRequestFor(path), answer: 'http' }],
-    after: { answer },
-  };
+  return { ...pageProbe(name, path), after: { answer } };
 }
+
+/** Name of the probe that allows a server to pack its page. */
+export const compressedPageName = 'compressed-page';
+
+const compressedPage: Probe = {
+  name: compressedPageName,
+  service: 'http',
+  ports: [],
+  greeting: null,
+  steps: [{ send: httpRequestFor('/', undefined, 'gzip, deflate, br, zstd'), answer: 'http' }],
+  after: { answer: /^HTTP\/1\.[01] (?:2|4)\d\d /, secure: true },
+  thorough: true,
+};
 
 /** The RPC of Transmission wants the number that its first, refusing answer gives. */
 const transmissionSession: Probe = {
@@ -56,6 +63,9 @@ const privoxyStatus: Probe = {
   after: { answer: /^HTTP\/1\.[01] 400 Invalid header received from client/ },
 };
 
+/** No header names the server: there is none, or an address or a word for nothing stands in it. */
+const nameless = String.raw`(?![^]*\r\nServer: (?!(?:[\d.:]{1,64}|localhost|unknown|none|server|web-?server|https?d?) *\r\n))`;
+
 /** Who hides the name is told by how a request without sense is refused. */
 const malformed: Probe = {
   name: malformedRequestName,
@@ -63,7 +73,7 @@ const malformed: Probe = {
   ports: [],
   greeting: null,
   steps: [{ send: malformedRequest, answer: 'http' }],
-  after: { answer: /^HTTP\/1\.[01] \d{3}(?![^]*\r\nServer: )/i },
+  after: { answer: new RegExp(String.raw`^HTTP\/1\.[01] \d{3}${nameless}`, 'i') },
 };
 
 /** The version of aria2, which it tells unless a secret is set; its other pages are empty. */
@@ -84,8 +94,14 @@ const aria2Version: Probe = {
   },
 };
 
+const unknownPage = /^HTTP\/1\.[01] 404 /;
+const noRootOfGo = /^HTTP\/1\.[01] 404 [^]*\r\n\r\n404 page not found\n?$/;
+const noRoot = new RegExp(
+  String.raw`${noRootOfGo.source}|^HTTP\/1\.1 404 [^]*\r\nserver: Cowboy\r\n[^]*\{"error":"Object Not Found"`,
+);
+
 /** Servers that do not name themselves in a header often do on a page that is not there. */
-const unnamed = /^HTTP\/1\.[01] (?:[1235]\d\d|40[0-3]) ?(?![^]*\r\nServer: )/i;
+const unnamed = new RegExp(String.raw`^HTTP\/1\.[01] (?:[1235]\d\d|40[0-3]) ?${nameless}`, 'i');
 
 export const webProbes: readonly Probe[] = [
   page('missing-page', '/portolan-no-such-page', unnamed),
@@ -124,12 +140,32 @@ export const webProbes: readonly Probe[] = [
   page('netdata-information', '/api/v1/info', /\r\nServer: NetData|<title>netdata/i),
   page('cockpit-ping', '/ping', /\r\nSet-Cookie: cockpit=/i),
   page('apt-cacher-report', '/acng-report.html', /Apt-Cacher NG Usage Information/),
-  page('metrics-page', '/metrics', /<a href=["']?\/?metrics["']?>/i),
+  // Nothing is to be seen at its root but what a browser of another origin may do.
+  page(
+    'janus-information',
+    '/janus/info',
+    /^HTTP\/1\.1 404 [^]*\r\nAccess-Control-Max-Age: 86400(?=\r\n)[^]*\r\nContent-Length: 0\r\n/i,
+  ),
+  page('monero-information', '/get_info', /\r\nServer: Epee-based\r\n/i),
+  // Where most servers of UPnP describe their device.
+  page('upnp-description', '/rootDesc.xml', /\r\nServer: [^\r\n]*(?:UPnP\/1|DLNADOC\/)/i),
+  page('metrics-page', '/metrics', /<a href=["']?\/?metrics["']?>|<title>[^<]{1,60} Exporter</i),
+  // Whoever has no uppermost page has a list of metrics, or a page about itself.
+  page('metrics-beside', '/metrics', noRoot),
+  page('status-page', '/status', noRootOfGo),
+  page('api-version', '/api/version', /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found$/),
+  page('tang-advertisement', '/adv', /^HTTP\/1\.1 404 Not Found\r\nContent-Length: 0\r\n\r\n$/),
+  page('inspector-version', '/json/version', /^HTTP\/1\.0 400 [^]*\r\n\r\nWebSockets request was expected/),
+  {
+    ...page('inspector-page', '/json/version', unknownPage),
+    after: { answer: unknownPage, ports: [9222, 9223] },
+  },
   {
     ...page('caddy-settings', '/config/admin', /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found\n$/),
     after: { answer: /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found\n$/, ports: [2019] },
   },
   malformed,
+  compressedPage,
   aria2Version,
   transmissionSession,
   privoxyStatus,

@@ -1,4 +1,4 @@
-import type { Probe } from './probes.ts';
+import type { Probe } from './probe.ts';
 
 /** Questions for databases, caches and what coordinates them. */
 

@@ -1,6 +1,6 @@
-import { ber, integer, sequence } from './ber.ts';
-import { kerberosRequest, rootEntrySearch } from './directory-requests.ts';
-import type { Probe } from './probes.ts';
+import { ber, integer, sequence } from '../ber.ts';
+import { kerberosRequest, rootEntrySearch } from '../directory-requests.ts';
+import type { Probe } from './probe.ts';
 
 /** Questions for directories, remote calls, agents and small servers. */
 

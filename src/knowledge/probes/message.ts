@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Probe, Upgrade } from './probes.ts';
+import type { Probe, Upgrade } from './probe.ts';
 
 /** Questions for message brokers, chat, telephony and media servers. */
 
@@ -52,7 +52,7 @@ const xmppTls: Upgrade = {
 const xmpp: Probe = {
   name: 'xmpp',
   service: 'xmpp',
-  ports: [5222, 5223],
+  ports: [5222, 5223, 6523],
   greeting: null,
   steps: [{ send: xmppStream('client'), answer: 'xml-stream' }],
   upgrade: xmppTls,

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Probe } from './probes.ts';
+import type { Probe } from './probe.ts';
 
 /** Questions for monitoring agents, clusters, storage, and services of Java and other run-time systems. */
 

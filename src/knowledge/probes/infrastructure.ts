@@ -1,6 +1,6 @@
-import { ber, integer, sequence } from './ber.ts';
-import { httpRequestFor } from './http-request.ts';
-import type { Probe } from './probes.ts';
+import { ber, integer, sequence } from '../ber.ts';
+import { httpRequestFor } from '../http-request.ts';
+import type { Probe } from './probe.ts';
 
 /** Questions for remote access, tunnels, control ports and consoles. */
 

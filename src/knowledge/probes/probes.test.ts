@@ -21,8 +21,16 @@ describe('probes', () => {
     for (const port of [...ports, ...tlsPorts]) expect(isUntouchable(port)).toBe(false);
   });
 
+  it('decline every option of telnet, each once', () => {
+    const [first] = probeNamed('telnet').steps;
+    const send = first?.send as (host: string, said: Buffer) => string;
+    const said = '\xff\xfb\x01\xff\xfd\x18\xff\xfd\x18\xff\xfe\x22login: ';
+    expect(send('', bytes(said))).toBe('\xff\xfe\x01\xff\xfc\x18');
+    expect(send('', bytes('login: '))).toBe('');
+  });
+
   it('introduce themselves with the version of the package', () => {
-    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
     const send = probeNamed('http').steps[0]?.send as (host: string) => string;
     expect(send('::1')).toContain(`User-Agent: Portolan/${version.split('.').slice(0, 2).join('.')}\r\n`);
     expect(send('fe80::1%eth0')).toContain('Host: [fe80::1]\r\n');

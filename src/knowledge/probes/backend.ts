@@ -1,0 +1,139 @@
+import { hostHeader } from '../http-request.ts';
+import type { Probe } from './probe.ts';
+
+/** Questions for queues, caches, proxies and run-time systems that have a protocol of their own. */
+
+/** PeerProperties of RabbitMQ's stream protocol, version 1: key, version, number, no properties of ours. */
+const rabbitmqStream: Probe = {
+  name: 'rabbitmq-stream',
+  service: 'rabbitmq-stream',
+  ports: [5552],
+  greeting: null,
+  steps: [{ send: Buffer.from([0, 0, 0, 12, 0, 0x11, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]), answer: 'counted' }],
+};
+
+/** Two bytes that are no object of Ruby: the server says which form it expects, and calls nothing. */
+const distributedRuby: Probe = {
+  name: 'druby',
+  service: 'druby',
+  ports: [],
+  alsoPorts: [8787, 9000],
+  greeting: null,
+  steps: [{ send: Buffer.from('\0\0\0\x02PO', 'latin1'), answer: 'all' }],
+};
+
+/** The handshake that opens a session of Serf's remote calls: version 1. */
+const serf: Probe = {
+  name: 'serf',
+  service: 'serf',
+  ports: [7373],
+  greeting: null,
+  steps: [
+    {
+      send: Buffer.from('\x82\xa7Command\xa9handshake\xa3Seq\0\x81\xa7Version\x01', 'latin1'),
+      answer: 'all',
+    },
+  ],
+};
+
+/** A server of HyperSQL that hears nothing for a second says what it is. */
+const hsqldb: Probe = {
+  name: 'hsqldb',
+  service: 'hsqldb',
+  ports: [9001],
+  greeting: 'line',
+  steps: [],
+};
+
+/** RFC 3507 section 4.10. */
+const icap: Probe = {
+  name: 'icap',
+  service: 'icap',
+  ports: [1344],
+  greeting: null,
+  steps: [
+    {
+      send: (host, _said, port) => {
+        const authority = hostHeader(host, port);
+        return `OPTIONS icap://${authority}/ ICAP/1.0\r\nHost: ${authority}\r\nEncapsulated: null-body=0\r\n\r\n`;
+      },
+      answer: 'head',
+    },
+  ],
+};
+
+/** The management port of Varnish greets; its greeting again, which tells the version to those who need no login. */
+const varnishCli: Probe = {
+  name: 'varnish-cli',
+  service: 'varnish-cli',
+  ports: [6082],
+  greeting: 'line',
+  steps: [{ send: 'banner\n', answer: 'all' }],
+  farewell: 'quit\n',
+};
+
+/** Asks what the cache of Carbon holds of a metric that nobody has; a pickle of plain texts behind its length. */
+function carbonQuery(): Buffer {
+  const pickle = Buffer.from(
+    "(dp0\nS'type'\np1\nS'cache-query'\np2\nsS'metric'\np3\nS'portolan'\np4\ns.",
+    'latin1',
+  );
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(pickle.length);
+  return Buffer.concat([length, pickle]);
+}
+
+const carbon: Probe = {
+  name: 'carbon-cache',
+  service: 'carbon-cache',
+  ports: [7002],
+  greeting: null,
+  steps: [{ send: carbonQuery(), answer: 'counted' }],
+};
+
+/** A message to the monitor: who is there. It answers when the message is whole, at the end of our half. */
+const xymon: Probe = {
+  name: 'xymon',
+  service: 'xymon',
+  ports: [1984],
+  greeting: null,
+  steps: [{ send: 'ping', answer: 'all', last: true }],
+};
+
+/** Which version of the smart protocol the server of Bazaar and Breezy speaks. */
+const bazaar: Probe = {
+  name: 'bzr',
+  service: 'bzr',
+  ports: [4155],
+  greeting: null,
+  steps: [{ send: 'hello\n', answer: 'line' }],
+};
+
+/** HANDLE_PING of RPyC: a tuple of request, number, handler and a text that comes back. */
+function rpycPing(): Buffer {
+  const body = Buffer.from('\x12QQ\x11Q\x11R\x10\x11Q\x08\x0e\x08portolan', 'latin1');
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(body.length);
+  return Buffer.concat([head, body, Buffer.from('\n')]);
+}
+
+const rpyc: Probe = {
+  name: 'rpyc',
+  service: 'rpyc',
+  ports: [18_812, 18_861],
+  greeting: null,
+  steps: [{ send: rpycPing(), answer: 'all' }],
+};
+
+export const backendProbes: readonly Probe[] = [
+  rabbitmqStream,
+  distributedRuby,
+  serf,
+  hsqldb,
+  icap,
+  varnishCli,
+  carbon,
+  xymon,
+  bazaar,
+  rpyc,
+];

@@ -1,0 +1,181 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import type { Probe } from './probe.ts';
+
+/** Questions for servers of music, video, games, and what people share and talk by. */
+
+/** The state of the server over its control port, which names program and version. */
+const snapcast: Probe = {
+  name: 'snapcast',
+  service: 'snapcast',
+  ports: [1705],
+  greeting: null,
+  steps: [{ send: '{"id":"portolan","jsonrpc":"2.0","method":"Server.GetStatus"}\r\n', answer: 'line' }],
+};
+
+/** What time it is, on the port of the music: a client that has not said who it is may ask. */
+const snapcastStream: Probe = {
+  name: 'snapcast-stream',
+  service: 'snapcast',
+  ports: [1704],
+  greeting: null,
+  steps: [
+    {
+      send: Buffer.from(`\x04\0PO${'\0'.repeat(18)}\x08\0\0\0${'\0'.repeat(8)}`, 'latin1'),
+      answer: 'snapcast',
+    },
+  ],
+};
+
+const liquidsoap: Probe = {
+  name: 'liquidsoap',
+  service: 'liquidsoap',
+  ports: [1234],
+  greeting: null,
+  steps: [{ send: 'version\r\n', answer: 'closed-list' }],
+  farewell: 'quit\r\n',
+};
+
+/** The first messages of a client, RTMP 1.0 section 5.2: version 3, no time, no version of its own. */
+const rtmp: Probe = {
+  name: 'rtmp',
+  service: 'rtmp',
+  ports: [1935, 1936],
+  greeting: null,
+  steps: [{ send: Buffer.concat([Buffer.from([3]), Buffer.alloc(1536)]), answer: 'rtmp' }],
+};
+
+/** Speaks first, like a mail server. */
+const svdrp: Probe = {
+  name: 'svdrp',
+  service: 'svdrp',
+  ports: [6419],
+  greeting: 'reply',
+  steps: [],
+  farewell: 'QUIT\r\n',
+};
+
+/** Reads a variable of the interpreter behind the server of speech. */
+const festival: Probe = {
+  name: 'festival',
+  service: 'festival',
+  ports: [1314],
+  greeting: null,
+  steps: [{ send: 'festival_version\n', answer: 'festival' }],
+};
+
+/** A client that no server knows asks to join: it is refused by a text with the version, before any player is made. */
+function freecivRequest(): Buffer {
+  const body = Buffer.from(`\x04portolan\0+portolan\0\0${'\0'.repeat(12)}`, 'latin1');
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(body.length + 2);
+  return Buffer.concat([length, body]);
+}
+
+const freeciv: Probe = {
+  name: 'freeciv',
+  service: 'freeciv',
+  ports: [5556],
+  greeting: null,
+  steps: [{ send: freecivRequest(), answer: 'all' }],
+};
+
+/** A version that no server plays with: it names those that it does. */
+function wesnothVersion(): Buffer {
+  const packed = gzipSync(Buffer.from('[version]\n\tversion="0.0.0"\n[/version]\n', 'latin1'));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(packed.length);
+  return Buffer.concat([length, packed]);
+}
+
+const wesnoth: Probe = {
+  name: 'wesnoth',
+  service: 'wesnoth',
+  ports: [15_000],
+  greeting: null,
+  steps: [
+    { send: Buffer.alloc(4), answer: 'eight', proceed: /^[^]{4}\0\0[^]{2}/ },
+    { send: wesnothVersion(), answer: 'all' },
+  ],
+};
+
+const bzflag: Probe = {
+  name: 'bzflag',
+  service: 'bzflag',
+  ports: [5154],
+  greeting: null,
+  steps: [{ send: 'BZFLAG\r\n\r\n', answer: 'eight' }],
+};
+
+const tetrinet: Probe = {
+  name: 'tetrinet',
+  service: 'tetrinet',
+  ports: [31_457],
+  greeting: null,
+  steps: [{ send: 'version\xff', answer: 'line' }],
+};
+
+/** The extensions of a client, ADC 1.0 section 5.2: the hub tells its own and what it is; nobody enters. */
+const adc: Probe = {
+  name: 'adc',
+  service: 'adc',
+  ports: [1511, 2780],
+  greeting: null,
+  steps: [{ send: 'HSUP ADBASE ADTIGR\n', answer: 'adc' }],
+};
+
+/** Magic number without encryption or compression, and both protocols: the core chooses. */
+const quassel: Probe = {
+  name: 'quassel',
+  service: 'quassel',
+  ports: [4242],
+  greeting: null,
+  steps: [{ send: Buffer.from('42b33f000000000280000001', 'hex'), answer: 'word' }],
+};
+
+/** daemon.info, the only call that needs no login, in the packing of Deluge 2. */
+function delugeInformation(): Buffer {
+  const call = Buffer.from('\xc1\xc4\x01\x8bdaemon.info\xc0\x66', 'latin1');
+  const packed = deflateSync(call);
+  const head = Buffer.from([1, 0, 0, 0, 0]);
+  head.writeUInt32BE(packed.length, 1);
+  return Buffer.concat([head, packed]);
+}
+
+const deluge: Probe = {
+  name: 'deluge',
+  service: 'deluge',
+  ports: [58_846],
+  greeting: null,
+  steps: [{ send: delugeInformation(), answer: 'deluge' }],
+};
+
+/** Versions are exchanged before a login; a machine that does not want us says so in the same form. */
+const boinc: Probe = {
+  name: 'boinc',
+  service: 'boinc',
+  ports: [31_416],
+  greeting: null,
+  steps: [
+    {
+      send: '<boinc_gui_rpc_request>\n<exchange_versions/>\n</boinc_gui_rpc_request>\n\x03',
+      answer: 'end-of-text',
+    },
+  ],
+};
+
+export const mediaProbes: readonly Probe[] = [
+  snapcast,
+  snapcastStream,
+  liquidsoap,
+  rtmp,
+  svdrp,
+  festival,
+  freeciv,
+  wesnoth,
+  bzflag,
+  tetrinet,
+  adc,
+  quassel,
+  deluge,
+  boinc,
+];

@@ -1,0 +1,72 @@
+import type { BinaryService } from './binary-service.ts';
+
+/** Characters kept of a text. */
+const textLimit = 512;
+
+const printable = (text: string): string =>
+  text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, textLimit);
+
+/** What stands before the messages of the games that go back to Quake. */
+const quakeMark = '\xff\xff\xff\xff';
+
+/** The answer to `getstatus` or `status`: settings as `\name\value`, in the second line or behind `n`. */
+export function readQuake(bytes: Buffer): BinaryService | null {
+  const text = bytes.toString('latin1', 0, 4096);
+  const settings = /^(?:statusResponse\n|print\n|n)(\\[^\n\0]{1,4000})/.exec(text.slice(4))?.[1];
+  if (!text.startsWith(quakeMark) || settings === undefined) return null;
+  const told = new Map<string, string>();
+  for (const [, name = '', value = ''] of settings.matchAll(/\\([^\\]{1,64})\\([^\\]{0,128})/g))
+    told.set(name.toLowerCase(), printable(value));
+  const evidence: BinaryService['evidence'] = [];
+  for (const name of ['version', 'shortversion', '*version', 'gamename']) {
+    const value = told.get(name);
+    if (value) evidence.push([`quake.${name.replace(/^\*?(?:short)?/, '')}`, value]);
+  }
+  return { service: 'quake', evidence, proof: evidence[0]?.[1] ?? 'a status of Quake' };
+}
+
+/** A2S_INFO: protocol, then name, map, folder and game, each with a zero; or the number that a client has to repeat. */
+export function readSourceEngine(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 9 || bytes.toString('latin1', 0, 4) !== quakeMark) return null;
+  if (bytes[4] === 0x41 && bytes.length === 9)
+    return { service: 'source-engine', evidence: [], proof: 'a challenge of the Source engine' };
+  if (bytes[4] !== 0x49) return null;
+  const [, , folder = '', game = ''] = bytes.toString('latin1', 6, 1400).split('\0').map(printable);
+  if (game === '' && folder === '') return null;
+  return { service: 'source-engine', evidence: [['source.game', game || folder]], proof: game || folder };
+}
+
+const raknetMagic = '00ffff00fefefefefdfdfdfd12345678';
+
+/** The answer to the ping of RakNet: time, id, magic number, and a text between semicolons. */
+export function readBedrock(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 35 || bytes[0] !== 0x1c || bytes.toString('hex', 17, 33) !== raknetMagic) return null;
+  const text = printable(bytes.toString('latin1', 35, 35 + Math.min(bytes.readUInt16BE(33), textLimit)));
+  const [edition = '', , , version = ''] = text.split(';');
+  const isGame = /^MC[A-Z]{2}$/.test(edition);
+  const evidence: BinaryService['evidence'] = isGame ? [['minecraft.bedrock', version]] : [];
+  return { service: isGame ? 'minecraft' : 'raknet', evidence, proof: text || 'a pong of RakNet' };
+}
+
+/** Teeworlds: the description of a server with its version (up to 0.6), or a token for our own (from 0.7 on). */
+export function readTeeworlds(bytes: Buffer): BinaryService | null {
+  const text = bytes.toString('latin1', 0, 1400);
+  const version = /^\xff{10}inf3\d{1,8}\0([^\0]{1,64})\0/.exec(text)?.[1];
+  if (version !== undefined)
+    return {
+      service: 'teeworlds',
+      evidence: [['teeworlds.version', printable(version)]],
+      proof: printable(version),
+    };
+  if (!/^\x04\0\0PORT\x05[^]{4}/.test(text)) return null;
+  return { service: 'teeworlds', evidence: [['teeworlds.token', '0.7']], proof: 'a token of Teeworlds' };
+}
+
+/** Minetest: its protocol id, the server as sender, and the number that it gives. */
+export function readMinetest(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 12 || !bytes.toString('hex', 0, 6).startsWith('4f45740300')) return null;
+  return { service: 'minetest', evidence: [['minetest.answer', 'peer']], proof: 'a peer number of Minetest' };
+}

@@ -1,0 +1,122 @@
+import { gunzipSync, inflateSync } from 'node:zlib';
+import type { BinaryService } from './binary-service.ts';
+
+/** Characters kept of a text. */
+const textLimit = 512;
+/** Bytes that a packed answer may have when unpacked. */
+const unpackedLimit = 16 * 1024;
+
+/** Recognises servers of media and games by the answers to their own questions; null = none. */
+export function parseMediaService(bytes: Buffer, probe: string): BinaryService | null {
+  switch (probe) {
+    case 'snapcast':
+      return readSnapcast(bytes);
+    case 'snapcast-stream':
+      return readSnapcastTime(bytes);
+    case 'rtmp':
+      return readRtmp(bytes);
+    case 'freeciv':
+      return readFreeciv(bytes);
+    case 'wesnoth':
+      return readWesnoth(bytes);
+    case 'quassel':
+      return readQuassel(bytes);
+    case 'deluge':
+      return readDeluge(bytes);
+    default:
+      return null;
+  }
+}
+
+const printable = (text: string): string =>
+  text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, textLimit);
+
+/** What unpacks; null = nothing of this form, or more than `unpackedLimit`. Several end before the packing does. */
+function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
+  try {
+    const text = unpack(packed, { maxOutputLength: unpackedLimit, finishFlush: 2 });
+    return text.toString('latin1');
+  } catch {
+    return null;
+  }
+}
+
+/** The part of the state of a Snapcast server that tells of itself; clients and groups may stand before it. */
+function readSnapcast(bytes: Buffer): BinaryService | null {
+  const found = /"snapserver":\{([^{}]{1,512})\}/.exec(bytes.toString('latin1'))?.[1];
+  if (found === undefined) return null;
+  return { service: 'snapcast', evidence: [['snapcast.server', printable(found)]], proof: printable(found) };
+}
+
+/** A message of the time, type 4, that refers to ours: 8 bytes of delay. */
+function readSnapcastTime(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 26 || bytes.readUInt16LE(0) !== 4 || bytes.toString('latin1', 4, 6) !== 'PO')
+    return null;
+  if (bytes.readUInt32LE(22) !== 8) return null;
+  return { service: 'snapcast', evidence: [['snapcast.stream', 'time']], proof: 'Snapcast time message' };
+}
+
+/** S0 and S1, RTMP 1.0 sections 5.2.2 and 5.2.3; servers of Adobe have their version where zeros should be. */
+function readRtmp(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 1537 || bytes[0] !== 3) return null;
+  return { service: 'rtmp', evidence: [], proof: `RTMP handshake, ${[...bytes.subarray(5, 9)].join('.')}` };
+}
+
+/** Sizes of packets from here on stand for packed ones. */
+const freecivPacked = 16_384;
+const freecivJumbo = 0xffff;
+
+/** The refusal of a client: packed or not, its text names the version of the server. */
+function readFreeciv(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 4) return null;
+  const size = bytes.readUInt16BE(0);
+  const packed = size >= freecivPacked ? bytes.subarray(size === freecivJumbo ? 6 : 2) : null;
+  const text = packed === null ? bytes.toString('latin1', 0, unpackedLimit) : unpacked(packed, inflateSync);
+  const version = /Server version: ([\w.+-]{1,64})/.exec(text ?? '')?.[1];
+  if (version === undefined) return null;
+  return {
+    service: 'freeciv',
+    evidence: [['freeciv.version', version]],
+    proof: `Server version: ${version}`,
+  };
+}
+
+/** The number of the connection, then packed text behind its length: what is asked or refused. */
+function readWesnoth(bytes: Buffer): BinaryService | null {
+  const texts: string[] = [];
+  for (let at = 4; at + 4 <= bytes.length && texts.length < 4; ) {
+    const end = at + 4 + bytes.readUInt32BE(at);
+    const text = unpacked(bytes.subarray(at + 4, end), gunzipSync);
+    if (text === null) break;
+    texts.push(text);
+    at = end;
+  }
+  const text = texts.join('\n');
+  if (!/\[(?:version|reject|mustlogin)\]/.test(text)) return null;
+  const versions = /accepted_versions="([^"\n]{1,256})"/.exec(text)?.[1];
+  const evidence: BinaryService['evidence'] = versions ? [['wesnoth.versions', printable(versions)]] : [];
+  return { service: 'wesnoth', evidence, proof: printable(text.split('\n', 1)[0] ?? '') || 'wesnoth' };
+}
+
+const quasselProtocols: Record<number, string> = { 1: 'legacy', 2: 'data stream' };
+
+/** Flags of the connection, of the protocol, and which protocol was chosen. */
+function readQuassel(bytes: Buffer): BinaryService | null {
+  if (bytes.length !== 4 || (bytes[0] as number) > 3) return null;
+  const protocol = quasselProtocols[bytes[3] as number];
+  if (protocol === undefined) return null;
+  return { service: 'quassel', evidence: [['quassel.protocol', protocol]], proof: `protocol ${protocol}` };
+}
+
+/** The answer to `daemon.info`: a list of its kind, the number of the call, and the version as a text. */
+function readDeluge(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 8 || bytes[0] !== 1) return null;
+  const text = unpacked(bytes.subarray(5), inflateSync);
+  if (text === null || !/^[\xc0-\xff]/.test(text)) return null;
+  const version = /^\xc3\x01\x01[\x80-\xbf](\d[\w.+-]{1,62})$/.exec(text)?.[1];
+  const evidence: BinaryService['evidence'] = version ? [['deluge.version', version]] : [];
+  return { service: 'deluge', evidence, proof: version ? `daemon.info ${version}` : 'an answer of Deluge' };
+}

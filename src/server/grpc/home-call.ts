@@ -1,0 +1,83 @@
+import { create } from '@bufbuild/protobuf';
+import type { ScanEvent } from '../../actions/watch-scan.ts';
+import { isErrorCode, PortolanError } from '../../domain/errors.ts';
+import type { RouteContext } from '../context.ts';
+import type { AdmittedCall } from './call.ts';
+import { chunkPieces } from './file-chunks.ts';
+import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
+
+type Homes = Pick<RouteContext, 'shards'>;
+
+/**
+ * Asks the server in whose workspace a scan lies, by the REST API and with the token of the call.
+ *
+ * @param url path and query
+ * @returns null when the scan lies here
+ * @throws PortolanError what the other server answers, or `unavailable`
+ */
+export async function askHome(
+  { shards }: Homes,
+  call: Pick<AdmittedCall, 'head' | 'signal'>,
+  scanId: string,
+  method: string,
+  url: string,
+  more: Record<string, string> = {},
+): Promise<Response | null> {
+  if (!shards) return null;
+  const { authorization, 'x-tenant-id': tenant } = call.head.headers;
+  const headers = {
+    'accept-encoding': 'identity',
+    ...more,
+    ...(authorization !== undefined && { authorization }),
+    ...(typeof tenant === 'string' && { 'x-tenant-id': tenant }),
+  };
+  const answer = await shards.homes.ask(scanId, { method, url, headers, signal: call.signal });
+  if (!answer || answer.ok) return answer;
+  throw await refusalOf(answer);
+}
+
+/** A file of the REST API as messages. */
+export async function* answerChunks({ headers, body }: Response): AsyncGenerator<Chunk> {
+  let facts: Partial<Pick<Chunk, 'contentType' | 'filename' | 'scanStatus'>> = {
+    contentType: headers.get('content-type') ?? '',
+    filename: /filename="([^"]*)"/.exec(headers.get('content-disposition') ?? '')?.[1] ?? '',
+    scanStatus: headers.get('x-scan-status') ?? '',
+  };
+  for await (const data of chunkPieces(body ?? new ReadableStream<Uint8Array>())) {
+    yield create(ChunkSchema, { data, ...facts });
+    facts = {};
+  }
+}
+
+/** The event stream of the REST API as events. */
+export async function* answerEvents(answer: Response | null): AsyncGenerator<ScanEvent> {
+  let rest = '';
+  const texts = (answer?.body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream());
+  for await (const text of texts) {
+    const blocks = (rest + text).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const event = readEvent(block);
+      if (event) yield event;
+    }
+  }
+}
+
+/** Null for a sign of life. */
+function readEvent(block: string): ScanEvent | null {
+  const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
+  const [event, id, data] = [field('event'), field('id'), field('data')];
+  if (event === undefined || data === undefined) return null;
+  return { event: event as ScanEvent['event'], data, ...(id !== undefined && { id: Number(id) }) };
+}
+
+async function refusalOf(answer: Response): Promise<PortolanError> {
+  const body = (await answer.json().catch(() => null)) as {
+    error?: { code?: unknown; message?: unknown };
+  } | null;
+  const { code, message } = body?.error ?? {};
+  return new PortolanError(
+    isErrorCode(code) ? code : 'unavailable',
+    typeof message === 'string' ? message : `The other server answers ${answer.status}.`,
+  );
+}

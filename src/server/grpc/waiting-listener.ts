@@ -1,0 +1,98 @@
+import type { Http2SecureServer, Http2Server, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { create, toBinary } from '@bufbuild/protobuf';
+import type { PortolanError } from '../../domain/errors.ts';
+import type { TlsMaterial } from '../tls.ts';
+import { CallAnswer } from './call-answer.ts';
+import {
+  Health,
+  HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as Status,
+} from './gen/grpc/health/v1/health_pb.ts';
+import { grpcEndpoint, http2Server } from './listener.ts';
+
+/** Connections at a time: nobody has shown a token. */
+const maxConnections = 256;
+/** What is under way has so long to be read, milliseconds. */
+const closingMs = 500;
+
+/** The gRPC API of a server that cannot begin yet: every call is refused, and the standard health protocol says so. */
+export class WaitingListener {
+  readonly #server: Http2Server | Http2SecureServer;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #watchers = new Set<CallAnswer>();
+  readonly #refusal: PortolanError;
+
+  /**
+   * @param bind `host:port`
+   * @param refusal what calls are refused with
+   * @throws what the system says when the address cannot be bound
+   */
+  static async open(bind: string, tls: TlsMaterial | null, refusal: PortolanError): Promise<WaitingListener> {
+    const listener = new WaitingListener(tls, refusal);
+    await listener.#listen(grpcEndpoint(bind));
+    return listener;
+  }
+
+  private constructor(tls: TlsMaterial | null, refusal: PortolanError) {
+    this.#refusal = refusal;
+    this.#server = http2Server(tls);
+    this.#server.maxConnections = maxConnections;
+    // One type for both kinds of servers: their events are the same.
+    const server = this.#server as Http2Server;
+    server.on('session', (session) => {
+      this.#sessions.add(session);
+      session.on('error', () => undefined);
+      session.once('close', () => this.#sessions.delete(session));
+    });
+    server.on('stream', (stream, headers) => this.#answer(stream, headers[':path'] ?? ''));
+    server.on('sessionError', () => undefined);
+  }
+
+  /** Ends every call; clients come again, and find the server that has begun. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const watcher of this.#watchers) watcher.refuse(this.#refusal);
+    for (const session of this.#sessions) session.close();
+    const late = setTimeout(() => {
+      for (const session of this.#sessions) session.destroy();
+    }, closingMs);
+    await closed;
+    clearTimeout(late);
+  }
+
+  async #listen({ host, port }: { host: string; port: number }): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', () => undefined);
+        resolve();
+      });
+    });
+  }
+
+  #answer(stream: ServerHttp2Stream, path: string): void {
+    stream.on('error', () => undefined);
+    const answer = new CallAnswer(stream, {});
+    const method = path.split('/').at(-1);
+    if (path !== `/${Health.typeName}/${method}`) return answer.refuse(this.#refusal);
+    if (method !== 'Check' && method !== 'Watch') return answer.refuse(this.#refusal);
+    answer.begin(new Headers({ 'content-type': 'application/grpc+proto' }));
+    void answer.write(notServing);
+    if (method === 'Check') return answer.end(new Headers({ 'grpc-status': '0' }));
+    this.#watchers.add(answer);
+    stream.once('close', () => this.#watchers.delete(answer));
+  }
+}
+
+const notServing = framed(
+  toBinary(HealthCheckResponseSchema, create(HealthCheckResponseSchema, { status: Status.NOT_SERVING })),
+);
+
+/** A message as it goes over the wire: not compressed, its length, its bytes. */
+function framed(message: Uint8Array): Uint8Array {
+  const frame = new Uint8Array(5 + message.length);
+  new DataView(frame.buffer).setUint32(1, message.length);
+  frame.set(message, 5);
+  return frame;
+}

@@ -1,0 +1,189 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keepScan, keptId } from '../../actions/fixtures/kept-scan.ts';
+import { loadConfig } from '../../config/load.ts';
+import { openStore, type Store } from '../../store/open.ts';
+import { DirectoryStore } from '../../workspace/result-store/directory-store.ts';
+import { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
+import { type ObjectStore, storeAway } from '../../workspace/result-store/object-store.ts';
+import { ResultStore } from '../../workspace/result-store/result-store.ts';
+import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
+import { createServerLog, openLogOutput } from '../log.ts';
+import { ResultMover } from './result-mover.ts';
+
+const pace = { lookMs: 60_000, retryMs: 20, longestRetryMs: 100 };
+
+describe('the mover of results', () => {
+  let dir: string;
+  let workspace: Workspace;
+  let store: Store;
+  let objects: DirectoryStore;
+  let away: boolean;
+  let mover: ResultMover;
+  /** Lines of the log. */
+  let told: string[];
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'portolan-mover-'));
+    workspace = await openWorkspace(join(dir, 'ws'));
+    store = await openStore(workspace.storeFile);
+    await mkdir(join(dir, 'results'));
+    objects = new DirectoryStore(join(dir, 'results'));
+    await objects.check();
+    [away, told] = [false, []];
+    mover = moverOn(passing);
+  });
+
+  afterEach(async () => {
+    await mover.close();
+    await store.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const passing: ObjectStore = {
+    async put(name, content, signal) {
+      if (away) throw storeAway('is away');
+      await objects.put(name, content, signal);
+    },
+    async read(name, size) {
+      if (away) throw storeAway('is away');
+      return await objects.read(name, size);
+    },
+    async remove(name) {
+      if (away) throw storeAway('is away');
+      await objects.remove(name);
+    },
+  };
+
+  const moverOn = (through: ObjectStore) => {
+    const results = new ResultStore(through);
+    const { config } = loadConfig({ env: { HOME: dir }, systemFile: join(dir, 'none.yaml') });
+    const log = createServerLog(config.logging, openLogOutput(config.logging, workspace.dir));
+    log.level = 'silent';
+    const warn = (_facts: unknown, text: string) => void told.push(`warn ${text}`);
+    const watched = Object.assign(log, { warn, info: (text: string) => void told.push(`info ${text}`) });
+    const fetched = new FetchedScans(results, workspace);
+    return new ResultMover({ store, workspace, results, fetched, log: watched, pace });
+  };
+  const placeOf = (number: number) => ({ scanId: keptId(number), tenant: null });
+  const isStored = (number: number) => store.scans.storedAt(keptId(number)).then((at) => at !== null);
+  const there = async () =>
+    (await readdir(join(dir, 'results'), { recursive: true })).filter((name) => name.startsWith('_/'));
+
+  it('stores what ended before it was there, and what ends later at once', async () => {
+    for (const number of [1, 2]) await keepScan({ store, workspace }, number, 3);
+    mover.start();
+    await expect.poll(() => isStored(2)).toBe(true);
+    expect(await isStored(1)).toBe(true);
+    await keepScan({ store, workspace }, 3, 3);
+    mover.wake();
+    await expect.poll(() => isStored(3)).toBe(true);
+    expect(mover.fault).toBeNull();
+  });
+
+  it('tries again while the store is away, warns once, and says that it is back', async () => {
+    for (const number of [1, 2]) await keepScan({ store, workspace }, number, 3);
+    away = true;
+    mover.start();
+    await expect.poll(() => mover.fault).toBe('The result store is away.');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(told).toEqual(['warn results cannot be brought to the result store; it is tried again']);
+    away = false;
+    await expect.poll(() => isStored(2)).toBe(true);
+    expect(mover.fault).toBeNull();
+    expect(told.slice(1)).toEqual(['info the result store takes results again']);
+  });
+
+  it('a scan whose folder is gone keeps nobody waiting', async () => {
+    for (const number of [1, 2]) await keepScan({ store, workspace }, number, 3);
+    await workspace.scan(keptId(1)).remove();
+    mover.start();
+    await expect.poll(() => isStored(2)).toBe(true);
+    expect(await isStored(1)).toBe(false);
+    expect(mover.fault).toBeNull();
+  });
+
+  it('what is deleted while it is being stored is gone from the store', async () => {
+    await keepScan({ store, workspace }, 1, 3);
+    const reached = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    mover = moverOn({
+      ...passing,
+      async put(name, content, signal) {
+        if (name.endsWith('results.jsonl')) {
+          reached.resolve();
+          await go.promise;
+        }
+        await objects.put(name, content, signal);
+      },
+    });
+    mover.start();
+    await reached.promise;
+    const removed = mover.remove(placeOf(1));
+    go.resolve();
+    await removed;
+    // Its row goes a moment later, and until then nobody stores it anew.
+    mover.wake();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await there()).toEqual([]);
+    await store.scans.delete(keptId(1));
+    mover.wake();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await there()).toEqual([]);
+  });
+
+  it('what another server deletes meanwhile is gone from the store', async () => {
+    await keepScan({ store, workspace }, 1, 3);
+    const sealed = Promise.withResolvers<void>();
+    mover = moverOn({
+      ...passing,
+      async put(name, content, signal) {
+        if (name.endsWith('manifest.json')) await store.scans.delete(keptId(1));
+        await objects.put(name, content, signal);
+        if (name.endsWith('manifest.json')) sealed.resolve();
+      },
+    });
+    mover.start();
+    await sealed.promise;
+    await expect.poll(there).toEqual([]);
+  });
+
+  it('a stop in the middle seals nothing; the next one stores it', async () => {
+    await keepScan({ store, workspace }, 1, 3);
+    const reached = Promise.withResolvers<void>();
+    mover = moverOn({
+      ...passing,
+      put: async (_name, _content, signal) => {
+        reached.resolve();
+        await new Promise((_resolve, reject) =>
+          signal?.addEventListener('abort', () => reject(signal.reason)),
+        );
+      },
+    });
+    mover.start();
+    await reached.promise;
+    await mover.close();
+    expect(await isStored(1)).toBe(false);
+    expect(told).toEqual([]);
+    mover = moverOn(passing);
+    mover.start();
+    await expect.poll(() => isStored(1)).toBe(true);
+  });
+
+  it('refuses to remove while the store is away, and stores the scan then', async () => {
+    await keepScan({ store, workspace }, 1, 3);
+    mover.start();
+    await expect.poll(() => isStored(1)).toBe(true);
+    away = true;
+    await expect(mover.remove(placeOf(1))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await isStored(1)).toBe(false);
+    away = false;
+    mover.wake();
+    await expect.poll(() => isStored(1)).toBe(true);
+    await writeFile(join(dir, 'results', '_', keptId(1), 'stranger'), 'x');
+    await mover.remove(placeOf(1));
+    expect(await there()).toEqual([`_/${keptId(1)}`, `_/${keptId(1)}/stranger`]);
+  });
+});

@@ -1,0 +1,223 @@
+import { PortolanError } from '../../domain/errors.ts';
+import type { Store } from '../../store/open.ts';
+import { logReason } from '../../worker/log-reason.ts';
+import type { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
+import type { ResultStore, ScanPlace } from '../../workspace/result-store/result-store.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import type { ServerLog } from '../log.ts';
+
+/** Times in milliseconds. */
+export interface MoverPace {
+  /** Between two looks for what is to be stored, when nobody says that a scan has ended. */
+  lookMs: number;
+  /** Pause after a failure, doubled with each further one. */
+  retryMs: number;
+  longestRetryMs: number;
+}
+
+const usualPace: MoverPace = { lookMs: 30_000, retryMs: 1000, longestRetryMs: 300_000 };
+
+export interface ResultMoverInput {
+  /** Of all tenants. */
+  store: Store;
+  /** Of all tenants. */
+  workspace: Workspace;
+  results: ResultStore;
+  fetched: FetchedScans;
+  log: ServerLog;
+  pace?: MoverPace;
+}
+
+/** A scan that could not be stored although the result store is there. */
+interface Setback {
+  failures: number;
+  /** Monotonic milliseconds. */
+  notBefore: number;
+}
+
+/**
+ * Brings every scan of this server that is over into the result store, one after the other, also those that ended before
+ * there was one. What is stored stands in the row of the scan, so a scan whose move was broken off is moved again.
+ */
+export class ResultMover {
+  readonly #input: ResultMoverInput;
+  readonly #pace: MoverPace;
+  readonly #closing = new AbortController();
+  readonly #setbacks = new Map<string, Setback>();
+  /** Scans that are being deleted. */
+  readonly #doomed = new Set<string>();
+  #current: { scanId: string; stop: AbortController; ended: Promise<unknown> } | null = null;
+  #running: Promise<void> = Promise.resolve();
+  #woken = false;
+  #wake: () => void = () => undefined;
+  #failures = 0;
+  #fault: string | null = null;
+
+  constructor(input: ResultMoverInput) {
+    this.#input = input;
+    this.#pace = input.pace ?? usualPace;
+  }
+
+  /** Why the result store takes nothing now; null when it does. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** A scan has ended. */
+  wake(): void {
+    this.#woken = true;
+    if (this.#failures === 0) this.#wake();
+  }
+
+  /** Breaks a move off; it is made again after the next start. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#current?.stop.abort();
+    this.#wake();
+    await this.#running;
+  }
+
+  /** Removes a scan from the result store, before its row goes. @throws PortolanError `unavailable` */
+  async remove(place: ScanPlace): Promise<void> {
+    this.#doomed.add(place.scanId);
+    try {
+      if (this.#current?.scanId === place.scanId) {
+        this.#current.stop.abort();
+        await this.#current.ended;
+      }
+      await this.#markUnstored(place);
+      await this.#input.results.remove(place);
+      await this.#input.fetched.forget(place);
+    } catch (error) {
+      this.#doomed.delete(place.scanId);
+      throw error;
+    }
+  }
+
+  /** A deletion that breaks off leaves a scan that is stored anew; of one that is nowhere else the mark stays. */
+  async #markUnstored({ scanId, tenant }: ScanPlace): Promise<void> {
+    const { store, workspace } = this.#input;
+    if (!(await workspace.forTenant(tenant).scan(scanId).exists())) return;
+    // A full disk must not keep anybody from deleting.
+    await store.scans.setStored(scanId, null).catch(() => undefined);
+  }
+
+  async #run(): Promise<void> {
+    const { lookMs, retryMs, longestRetryMs } = this.#pace;
+    while (!this.#closing.signal.aborted) {
+      this.#woken = false;
+      await this.#round();
+      const pause = Math.min(longestRetryMs, retryMs * 2 ** (this.#failures - 1));
+      await this.#sleep(this.#failures === 0 ? lookMs : pause);
+    }
+  }
+
+  /** Until the time is over, or somebody wakes it; who did so during the round is heard too. */
+  #sleep(ms: number): Promise<void> {
+    if (this.#closing.signal.aborted || (this.#woken && this.#failures === 0)) return Promise.resolve();
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      timer.unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #round(): Promise<void> {
+    const { store, log } = this.#input;
+    try {
+      const waiting = await store.scans.unstored();
+      this.#forgetOthers(new Set(waiting.map(({ scan_id }) => scan_id)));
+      for (const { scan_id: scanId, tenant } of waiting) {
+        if (this.#closing.signal.aborted) return;
+        if (this.#isPutOff(scanId)) continue;
+        await this.#move({ scanId, tenant });
+      }
+      this.#failures = 0;
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      this.#failures++;
+      const reason = logReason(error);
+      if (this.#failures === 1)
+        log.warn(reason, 'results cannot be brought to the result store; it is tried again');
+      else log.debug(reason, 'results can still not be brought to the result store');
+    }
+  }
+
+  #isPutOff(scanId: string): boolean {
+    const notBefore = this.#setbacks.get(scanId)?.notBefore ?? 0;
+    return this.#doomed.has(scanId) || performance.now() < notBefore;
+  }
+
+  #forgetOthers(waiting: ReadonlySet<string>): void {
+    for (const scanId of this.#doomed) if (!waiting.has(scanId)) this.#doomed.delete(scanId);
+    for (const scanId of this.#setbacks.keys()) if (!waiting.has(scanId)) this.#setbacks.delete(scanId);
+  }
+
+  /** Puts a scan into the result store, and remembers whether that can be used. */
+  async #keep(place: ScanPlace, folder: ScanFolder, signal: AbortSignal): Promise<void> {
+    const { results, log } = this.#input;
+    try {
+      await results.keep(place, folder.path, signal);
+    } catch (error) {
+      const isAway = !(error instanceof PortolanError) || error.code === 'unavailable';
+      if (isAway && !signal.aborted)
+        this.#fault = error instanceof PortolanError ? error.message : 'The result store cannot be used.';
+      throw error;
+    }
+    if (this.#fault === null) return;
+    this.#fault = null;
+    this.#failures = 0;
+    log.info('the result store takes results again');
+  }
+
+  /** @throws PortolanError `unavailable` when it is not this scan's fault */
+  async #move(place: ScanPlace): Promise<void> {
+    const stop = new AbortController();
+    const moving = this.#store(place, stop.signal);
+    this.#current = { scanId: place.scanId, stop, ended: moving.catch(() => undefined) };
+    try {
+      await moving;
+      this.#setbacks.delete(place.scanId);
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      if (!(error instanceof PortolanError) || error.code === 'unavailable') throw error;
+      await this.#putOff(place, error);
+    } finally {
+      this.#current = null;
+    }
+  }
+
+  async #store(place: ScanPlace, signal: AbortSignal): Promise<void> {
+    const { store, workspace, results, log } = this.#input;
+    const { scanId, tenant } = place;
+    const folder = workspace.forTenant(tenant).scan(scanId);
+    await this.#keep(place, folder, signal);
+    if (await store.scans.setStored(scanId, new Date().toISOString())) {
+      log.debug({ scan_id: scanId }, 'the results of a scan are in the result store');
+    } else {
+      // Another server has deleted it meanwhile.
+      await results.remove(place);
+    }
+  }
+
+  /** The folder of the scan is gone, or changed just now. */
+  async #putOff({ scanId }: ScanPlace, error: PortolanError): Promise<void> {
+    const { store, log } = this.#input;
+    if (!(await store.scans.isTaken(scanId))) return;
+    const { retryMs, longestRetryMs } = this.#pace;
+    const failures = (this.#setbacks.get(scanId)?.failures ?? 0) + 1;
+    const pause = Math.min(longestRetryMs, retryMs * 2 ** (failures - 1));
+    this.#setbacks.set(scanId, { failures, notBefore: performance.now() + pause });
+    // What changes just now is over in a moment.
+    if (failures === 3)
+      log.warn({ scan_id: scanId, reason: error.message }, 'the results of a scan cannot be stored');
+  }
+}

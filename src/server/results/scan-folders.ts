@@ -1,0 +1,75 @@
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import type { Store } from '../../store/open.ts';
+import { logReason } from '../../worker/log-reason.ts';
+import type { FetchedScans, HeldFolder, ScanPart } from '../../workspace/result-store/fetched-scans.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import type { ServerLog } from '../log.ts';
+import { RegularLooks } from '../regular-looks.ts';
+
+/** Time between two looks for fetched scans that nobody reads any more. */
+const pace = { firstMs: 60_000, betweenMs: 60_000 };
+
+export interface ScanFoldersInput {
+  /** Of all tenants. */
+  store: Store;
+  /** Of all tenants. */
+  workspace: Workspace;
+  /** Null without a result store. */
+  fetched: FetchedScans | null;
+  log: ServerLog;
+}
+
+/**
+ * Finds the files of a scan, wherever they are: in the workspace, or, of a scan that is over and that another server ran
+ * or whose folder was lost, in the result store.
+ */
+export class ScanFolders {
+  readonly #input: ScanFoldersInput;
+  readonly #looks: RegularLooks;
+
+  constructor(input: ScanFoldersInput) {
+    this.#input = input;
+    this.#looks = new RegularLooks(() => this.#look(), pace);
+  }
+
+  async start(): Promise<void> {
+    if (!this.#input.fetched) return;
+    await this.#input.fetched.clear();
+    this.#looks.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#looks.close();
+  }
+
+  /**
+   * The folder of a scan, which stays until it is released.
+   *
+   * @param part the artifacts of a scan in the result store are only fetched with the whole of it
+   * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for stored results that are damaged
+   */
+  async hold(
+    { scan_id, status }: Pick<Scan, 'scan_id' | 'status'>,
+    tenant: string | null,
+    part: ScanPart = 'record',
+  ): Promise<HeldFolder> {
+    const { workspace, store, fetched } = this.#input;
+    const folder = workspace.forTenant(tenant).scan(scan_id);
+    const here = { folder, release: () => undefined };
+    if (!fetched || !isFinal(status) || (await folder.exists())) return here;
+    if ((await store.scans.storedAt(scan_id)) === null) return here;
+    return await fetched.hold({ scanId: scan_id, tenant }, part);
+  }
+
+  /** What another server has deleted goes here too. */
+  async #look(): Promise<void> {
+    const { store, fetched, log } = this.#input;
+    try {
+      for (const place of fetched?.places ?? [])
+        if (!(await store.scans.isTaken(place.scanId))) await fetched?.forget(place);
+      await fetched?.sweep();
+    } catch (error) {
+      log.debug(logReason(error), 'the fetched scans could not be looked after; it is tried again');
+    }
+  }
+}

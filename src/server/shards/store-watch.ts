@@ -1,0 +1,62 @@
+import type { ServerLog } from '../log.ts';
+
+/** The database is asked this often, milliseconds. */
+const askMs = 1000;
+/** One that has not answered for so long cannot be reached, milliseconds. */
+const silentMs = 10_000;
+
+/** Knows whether the database answers, and tells the log when that changes. */
+export class StoreWatch {
+  readonly #ask: () => Promise<void>;
+  readonly #log: Pick<ServerLog, 'info' | 'warn'>;
+  readonly #clock: () => number;
+  #answeredAt: number;
+  #asking = false;
+  #lost = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param ask something that the database has to answer
+   * @param clock monotonic milliseconds
+   */
+  constructor(
+    ask: () => Promise<void>,
+    log: Pick<ServerLog, 'info' | 'warn'>,
+    clock: () => number = () => performance.now(),
+  ) {
+    this.#ask = ask;
+    this.#log = log;
+    this.#clock = clock;
+    this.#answeredAt = clock();
+  }
+
+  get reachable(): boolean {
+    return !this.#lost && this.#clock() - this.#answeredAt < silentMs;
+  }
+
+  start(): void {
+    this.#answeredAt = this.#clock();
+    this.#timer = setInterval(() => void this.look(), askMs);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Asks once, unless the answer to the question before is still awaited. */
+  async look(): Promise<void> {
+    if (this.#asking) return;
+    this.#asking = true;
+    try {
+      await this.#ask();
+      this.#answeredAt = this.#clock();
+      if (this.#lost) this.#log.info('the store can be reached again');
+      this.#lost = false;
+    } catch (err) {
+      if (!this.#lost) this.#log.warn({ err }, 'the store cannot be reached; it is asked again');
+      this.#lost = true;
+    } finally {
+      this.#asking = false;
+    }
+  }
+}

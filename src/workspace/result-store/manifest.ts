@@ -1,0 +1,92 @@
+import { PortolanError } from '../../domain/errors.ts';
+
+/** One file of a scan in the result store. */
+export interface StoredFile {
+  /** Path below the folder of the scan, with `/`. */
+  name: string;
+  /** Bytes. */
+  size: number;
+  /** Hexadecimal. */
+  sha256: string;
+}
+
+/**
+ * `manifest.json`, which seals a stored scan: it is written last and removed first, so where it is everything is.
+ * `contents.json`, written first and removed last, holds the names alone: whatever a crash left can be found by it.
+ */
+export interface Manifest {
+  version: 1;
+  scan_id: string;
+  files: readonly StoredFile[];
+}
+
+/** Names of the two; no file of a scan is called so. */
+export const manifestName = 'manifest.json';
+export const contentsName = 'contents.json';
+
+/** Files of one stored scan: its banners, and some for the rest. */
+export const maxStoredFiles = 110_000;
+/** Largest manifest that is read, bytes. */
+export const maxManifestBytes = 64 * 1024 * 1024;
+/** Of the path of one file, characters and folders. */
+const maxNameLength = 512;
+const maxNameDepth = 8;
+
+export function manifestText(scanId: string, files: readonly StoredFile[]): string {
+  return `${JSON.stringify({ version: 1, scan_id: scanId, files } satisfies Manifest)}\n`;
+}
+
+export function contentsText(names: Iterable<string>): string {
+  return `${JSON.stringify({ version: 1, names: [...names] })}\n`;
+}
+
+/** @throws PortolanError `internal_error` for what is no manifest of this scan */
+export function readManifest(text: string, scanId: string): Manifest {
+  const manifest = parsed(text) as Partial<Manifest> | null;
+  if (manifest?.version !== 1) throw damaged(scanId, 'their manifest has a form that is not known here');
+  const { files } = manifest;
+  if (manifest.scan_id !== scanId || !Array.isArray(files) || files.length > maxStoredFiles)
+    throw damaged(scanId, 'their manifest is damaged');
+  const isSound = files.every(isStoredFile) && new Set(files.map(({ name }) => name)).size === files.length;
+  if (!isSound) throw damaged(scanId, 'their manifest is damaged');
+  return { version: 1, scan_id: scanId, files };
+}
+
+/** The names that `contents.json` tells; what is no name of a file is left out. */
+export function readContents(text: string): string[] {
+  const { names } = (parsed(text) ?? {}) as { names?: unknown };
+  if (!Array.isArray(names)) return [];
+  return names.slice(0, 2 * maxStoredFiles).filter(isStoredName);
+}
+
+function isStoredFile(file: Partial<StoredFile> | null): boolean {
+  return (
+    isStoredName(file?.name) &&
+    Number.isSafeInteger(file?.size) &&
+    Number(file?.size) >= 0 &&
+    /^[0-9a-f]{64}$/.test(String(file?.sha256))
+  );
+}
+
+/** Whether a path leads to a file below the folder of the scan, and to nothing that is not one of a scan. */
+export function isStoredName(name: unknown): name is string {
+  if (typeof name !== 'string' || name.length > maxNameLength || /[\p{Cc}\\]/u.test(name)) return false;
+  const parts = name.split('/');
+  if (parts.length > maxNameDepth || name === manifestName || name === contentsName) return false;
+  return parts.every((part) => part !== '' && !part.startsWith('.'));
+}
+
+/** @param what follows "The stored results of scan … cannot be used:" */
+export function damaged(scanId: string, what: string, cause?: unknown): PortolanError {
+  const message = `The stored results of scan ${scanId} cannot be used: ${what}.`;
+  return new PortolanError('internal_error', message, {}, cause);
+}
+
+function parsed(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : null;
+  } catch {
+    return null;
+  }
+}

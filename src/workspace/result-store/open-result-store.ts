@@ -1,0 +1,32 @@
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../../config/schema.ts';
+import { DirectoryStore } from './directory-store.ts';
+import { ResultStore } from './result-store.ts';
+
+/**
+ * The result store of `workspace.result_store`; null when there is none. A directory is tried; whether a service answers
+ * is found out when it is needed.
+ *
+ * @throws PortolanError `configuration` for a directory that is missing or cannot be written to
+ */
+export async function openResultStore({ workspace }: Pick<Config, 'workspace'>): Promise<ResultStore | null> {
+  const { url, s3 } = workspace.result_store;
+  if (url === null) return null;
+  if (url.startsWith('file:')) {
+    const directory = new DirectoryStore(fileURLToPath(url));
+    await directory.check();
+    return new ResultStore(directory);
+  }
+  const { S3Store } = await import('./s3-store.ts');
+  const [bucket = '', ...prefix] = url.slice('s3://'.length).split('/');
+  return new ResultStore(
+    new S3Store({
+      endpoint: s3.endpoint ?? '',
+      region: s3.region,
+      bucket,
+      prefix: prefix.filter((part) => part !== '').join('/'),
+      accessKey: s3.access_key ?? '',
+      secretKey: s3.secret_key ?? '',
+    }),
+  );
+}

@@ -1,0 +1,157 @@
+import { constants } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { diskError, fileMode, folderMode, writeFully } from '../atomic-file.ts';
+import {
+  contentsName,
+  contentsText,
+  damaged,
+  type Manifest,
+  manifestName,
+  manifestText,
+  maxManifestBytes,
+  readContents,
+  readManifest,
+  type StoredFile,
+} from './manifest.ts';
+import type { ObjectStore } from './object-store.ts';
+import { checked, contentOf, filesOf, textContent } from './stored-files.ts';
+
+/** Whose results. */
+export interface ScanPlace {
+  scanId: string;
+  /** Null without tenants. */
+  tenant: string | null;
+}
+
+/** Objects of one scan that are on their way at the same time. */
+const maxTransfers = 8;
+
+/**
+ * Finished scans beside the workspaces of the servers, each under `<tenant>/<scan_id>/` (`_` without tenants): every file
+ * of its folder as an object, sealed by a manifest. Everything may be done again after it was broken off, by anybody.
+ */
+export class ResultStore {
+  readonly #objects: ObjectStore;
+
+  constructor(objects: ObjectStore) {
+    this.#objects = objects;
+  }
+
+  /**
+   * Puts the files of a scan that is over into the store; one that is sealed stays as it is.
+   * @throws PortolanError `unavailable`, or `not_found` when there is no folder
+   */
+  async keep(place: ScanPlace, folder: string, signal?: AbortSignal): Promise<void> {
+    if ((await this.#text(place, manifestName, signal)) !== null) return;
+    const files = await filesOf(folder, signal);
+    const names = new Set(files.map(({ name }) => name));
+    // What an earlier try has put and the folder has no more, for instance the plain form of a compressed record.
+    const earlier = await this.#contents(place, signal);
+    const strays = earlier.filter((name) => !names.has(name));
+    await this.#put(place, contentsName, contentsText([...names, ...strays]), signal);
+    await eachOf(files, (file) =>
+      this.#objects.put(pathOf(place, file.name), contentOf(join(folder, file.name), file), signal),
+    );
+    await eachOf(strays, (name) => this.#objects.remove(pathOf(place, name), signal));
+    await this.#put(place, manifestName, manifestText(place.scanId, files), signal);
+  }
+
+  /** @throws PortolanError `unavailable`, or `internal_error` when it is not there or damaged */
+  async manifest(place: ScanPlace, signal?: AbortSignal): Promise<Manifest> {
+    const text = await this.#text(place, manifestName, signal);
+    if (text === null) throw damaged(place.scanId, 'their manifest is missing');
+    return readManifest(text, place.scanId);
+  }
+
+  /**
+   * Writes files of a stored scan below a folder, each checked against the manifest.
+   * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for a file that is missing or another one
+   */
+  async fetch(
+    place: ScanPlace,
+    files: readonly StoredFile[],
+    folder: string,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await eachOf(files, (file) => this.#fetchFile(place, file, folder, signal));
+  }
+
+  async #fetchFile(place: ScanPlace, file: StoredFile, folder: string, signal?: AbortSignal): Promise<void> {
+    const other = () => damaged(place.scanId, `${file.name} is not what was stored`);
+    const bytes = async () => {
+      const found = await this.#objects.read(pathOf(place, file.name), file.size, signal);
+      if (found === null) throw damaged(place.scanId, `${file.name} is missing`);
+      return checked(found, file, other);
+    };
+    try {
+      await writeNew(join(folder, file.name), bytes);
+    } catch (error) {
+      throw diskError(error);
+    }
+  }
+
+  /** Removes a scan, the seal first; one that is not there is no error. @throws PortolanError `unavailable` */
+  async remove(place: ScanPlace, signal?: AbortSignal): Promise<void> {
+    const names = await this.#contents(place, signal);
+    await this.#objects.remove(pathOf(place, manifestName), signal);
+    await eachOf(names, (name) => this.#objects.remove(pathOf(place, name), signal));
+    await this.#objects.remove(pathOf(place, contentsName), signal);
+  }
+
+  async #contents(place: ScanPlace, signal?: AbortSignal): Promise<string[]> {
+    return readContents((await this.#text(place, contentsName, signal)) ?? '');
+  }
+
+  async #put(place: ScanPlace, name: string, text: string, signal?: AbortSignal): Promise<void> {
+    await this.#objects.put(pathOf(place, name), textContent(text), signal);
+  }
+
+  async #text(place: ScanPlace, name: string, signal?: AbortSignal): Promise<string | null> {
+    const bytes = await this.#objects.read(pathOf(place, name), 0, signal);
+    if (bytes === null) return null;
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    for await (const piece of bytes) {
+      size += piece.length;
+      if (size > maxManifestBytes) throw damaged(place.scanId, `${name} is too large`);
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces).toString('utf8');
+  }
+}
+
+function pathOf({ scanId, tenant }: ScanPlace, name: string): string {
+  return `${tenant ?? '_'}/${scanId}/${name}`;
+}
+
+async function writeNew(path: string, bytes: () => Promise<AsyncIterable<Uint8Array>>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: folderMode });
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const file = await open(path, flags, fileMode);
+  try {
+    let position = 0;
+    for await (const piece of await bytes()) {
+      await writeFully(file, piece, position);
+      position += piece.length;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Does the same for all, some at a time; the first fault ends it once none is under way. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  let fault: { error: unknown } | null = null;
+  const lane = async () => {
+    for (const item of left) {
+      if (fault !== null) return;
+      await work(item).catch((error: unknown) => {
+        fault ??= { error };
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(maxTransfers, items.length) }, lane));
+  if (fault !== null) throw (fault as { error: unknown }).error;
+}

@@ -1,0 +1,235 @@
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AwsV4Signer } from 'aws4fetch';
+import { PortolanError } from '../../domain/errors.ts';
+import { type ObjectContent, type ObjectStore, storeAway } from './object-store.ts';
+
+export interface S3Place {
+  /** Base URL of the service. */
+  endpoint: string;
+  region: string;
+  bucket: string;
+  /** What the names of objects begin with, without a slash at its ends; empty for none. */
+  prefix: string;
+  accessKey: string;
+  secretKey: string;
+}
+
+export interface S3Patience {
+  /** Longest time without a byte in either direction, milliseconds. */
+  idleMs: number;
+  /** Longest time of a request without its content, milliseconds. */
+  requestMs: number;
+  /** Pauses before the further tries, milliseconds. */
+  pausesMs: readonly number[];
+  /** No further try begins after this time, so that nobody waits for long for a service that swallows requests. */
+  triesMs: number;
+}
+
+const patience: S3Patience = { idleMs: 15_000, requestMs: 60_000, pausesMs: [200, 1000], triesMs: 10_000 };
+/** Slowest transfer that is waited for, bytes each millisecond. */
+const slowestTransfer = 64;
+/** Largest object of one PUT (Amazon S3, "Uploading objects"). */
+const maxObjectBytes = 5 * 1024 * 1024 * 1024;
+/** Characters of an error that are read. */
+const maxErrorCharacters = 16 * 1024;
+const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/** Answers after which the same request may go through. */
+const passing = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** What is asked of the service. */
+interface Question {
+  method: 'GET' | 'PUT' | 'DELETE';
+  /** Of the object. */
+  name: string;
+  content: ObjectContent | null;
+  /** Bytes that go one way or the other. */
+  size: number;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * A bucket of an S3-compatible service. Requests are signed (AWS Signature Version 4) with the SHA-256 of what they
+ * carry, so the service refuses content that was changed on its way. Buckets are part of the path, not of the host name.
+ */
+export class S3Store implements ObjectStore {
+  readonly #place: S3Place;
+  readonly #patience: S3Patience;
+
+  constructor(place: S3Place, wait = patience) {
+    this.#place = place;
+    this.#patience = wait;
+  }
+
+  async put(name: string, content: ObjectContent, signal?: AbortSignal): Promise<void> {
+    if (content.size > maxObjectBytes) throw storeAway('takes no file above 5 GiB');
+    const answer = await this.#send({ method: 'PUT', name, content, size: content.size, signal });
+    if (answer) await discard(answer);
+  }
+
+  async read(name: string, size: number, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array> | null> {
+    const answer = await this.#send({ method: 'GET', name, content: null, size, signal });
+    return answer && bodyOf(answer);
+  }
+
+  async remove(name: string, signal?: AbortSignal): Promise<void> {
+    const answer = await this.#send({ method: 'DELETE', name, content: null, size: 0, signal });
+    if (answer) await discard(answer);
+  }
+
+  /** @returns an answer of success, its body still to be read; null when there is no such object */
+  async #send(question: Question): Promise<IncomingMessage | null> {
+    const lastTry = performance.now() + this.#patience.triesMs;
+    for (const pause of this.#patience.pausesMs) {
+      try {
+        return await this.#try(question);
+      } catch (error) {
+        const isOver = question.signal?.aborted || performance.now() > lastTry;
+        if (isOver || !(error instanceof PassingFault)) throw told(error);
+        await sleep(pause);
+      }
+    }
+    return await this.#try(question).catch((error: unknown) => {
+      throw told(error);
+    });
+  }
+
+  async #try(question: Question): Promise<IncomingMessage | null> {
+    const { method, content, size, signal } = question;
+    const { idleMs, requestMs } = this.#patience;
+    const { url, headers } = await this.#signed(question);
+    const deadline = AbortSignal.timeout(requestMs + Math.ceil(size / slowestTransfer));
+    const options = {
+      method,
+      headers: {
+        ...Object.fromEntries(headers),
+        'user-agent': 'portolan',
+        ...(content && { 'content-length': String(size) }),
+      },
+      timeout: idleMs,
+      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+    };
+    const answer = await exchange(url, options, content).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw brokenOff(error);
+    });
+    const { statusCode = 0 } = answer;
+    if (statusCode >= 200 && statusCode < 300) return answer;
+    const code = await errorCode(answer);
+    if (code === 'NoSuchKey' && method !== 'PUT') return null;
+    throw refusal(statusCode, code);
+  }
+
+  #signed({ method, name, content }: Question) {
+    const { region, accessKey, secretKey } = this.#place;
+    return new AwsV4Signer({
+      method,
+      url: this.#urlOf(name),
+      headers: { 'x-amz-content-sha256': content?.sha256 ?? emptySha256 },
+      accessKeyId: accessKey,
+      secretAccessKey: secretKey,
+      region,
+      service: 's3',
+    }).sign();
+  }
+
+  #urlOf(name: string): string {
+    const { endpoint, bucket, prefix } = this.#place;
+    const parts = [bucket, ...(prefix === '' ? [] : prefix.split('/')), ...name.split('/')];
+    const { origin, pathname } = new URL(endpoint);
+    return `${origin}${pathname.replace(/\/+$/, '')}/${parts.map(encodePart).join('/')}`;
+  }
+}
+
+/** As the signature has it: everything but unreserved characters (RFC 3986). */
+function encodePart(part: string): string {
+  return encodeURIComponent(part).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** Sends a request with its content. Resolves with the head of the answer; `timeout` and `signal` hold for its body too. */
+async function exchange(
+  url: URL,
+  options: RequestOptions,
+  content: ObjectContent | null,
+): Promise<IncomingMessage> {
+  const outgoing = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options);
+  outgoing.on('timeout', () => outgoing.destroy(new Error('nothing came for too long')));
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve);
+    outgoing.once('error', reject);
+  });
+  if (content === null) {
+    outgoing.end();
+    return await answered;
+  }
+  const source = Readable.from(content.bytes(), { objectMode: false });
+  // A file that cannot be read any more, or is another one by now: the request must not end as if it were whole.
+  const unread = new Promise<never>((_resolve, reject) => source.once('error', reject));
+  source.pipe(outgoing);
+  try {
+    // An answer before the end of the content is a refusal: nobody wants the rest.
+    return await Promise.race([answered, unread]);
+  } catch (error) {
+    answered.catch(() => undefined);
+    outgoing.destroy();
+    throw error;
+  } finally {
+    unread.catch(() => undefined);
+    source.destroy();
+  }
+}
+
+/** The bytes of an answer; a connection that is cut before their end means that the store is away. */
+async function* bodyOf(answer: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of answer) yield piece as Uint8Array;
+  } catch (error) {
+    throw told(brokenOff(error));
+  }
+}
+
+async function discard(answer: IncomingMessage): Promise<void> {
+  for await (const _piece of bodyOf(answer));
+}
+
+/** The word for what is wrong (`<Code>` of the answer), empty when there is none that can be told. */
+async function errorCode(answer: IncomingMessage): Promise<string> {
+  let text = '';
+  try {
+    for await (const piece of answer) {
+      text += String(piece);
+      if (text.length > maxErrorCharacters) break;
+    }
+  } catch {
+    // Cut off: what came has to do.
+  } finally {
+    answer.destroy();
+  }
+  return /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? '';
+}
+
+/** What may be otherwise a moment later. */
+class PassingFault extends Error {}
+
+function refusal(status: number, code: string): Error {
+  const what = `answers ${status}${code === '' ? '' : ` (${code})`}`;
+  return passing.has(status) ? new PassingFault(what) : storeAway(what);
+}
+
+/** Why there is no whole answer. What the content itself threw is for who gave it. */
+function brokenOff(error: unknown): unknown {
+  if (error instanceof PortolanError || error instanceof PassingFault) return error;
+  const { name, code, message } = error as NodeJS.ErrnoException;
+  const reason = name === 'AbortError' || name === 'TimeoutError' ? 'it is too slow' : (code ?? message);
+  return new PassingFault(`cannot be reached (${reason})`, { cause: error });
+}
+
+function told(error: unknown): unknown {
+  return error instanceof PassingFault ? storeAway(error.message, error.cause) : error;
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { constants, type Dirent } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PortolanError } from '../../domain/errors.ts';
+import { isMissing } from '../atomic-file.ts';
+import { drafts } from '../leftovers.ts';
+import { filePieces } from './file-pieces.ts';
+import { isStoredName, maxStoredFiles, type StoredFile } from './manifest.ts';
+import type { ObjectContent } from './object-store.ts';
+
+/** What is no part of a scan that is over, beside drafts: how often it was resumed, and what its workers have brought. */
+const passing = new Set(['checkpoint.resumes.json', 'shards']);
+/**
+ * The files in the folder of a scan that is over, with their hashes. Links and special files are left out.
+ * @throws PortolanError `not_found` when the folder is gone
+ */
+export async function filesOf(folder: string, signal?: AbortSignal): Promise<StoredFile[]> {
+  const files: StoredFile[] = [];
+  for await (const name of namesBelow(folder, '')) {
+    signal?.throwIfAborted();
+    if (files.length >= maxStoredFiles || !isStoredName(name))
+      throw new PortolanError(
+        'conflict',
+        `The folder of the scan holds more or other files than a scan has.`,
+      );
+    files.push({ name, ...(await digestOf(join(folder, name), signal)) });
+  }
+  return files;
+}
+
+async function* namesBelow(folder: string, within: string): AsyncGenerator<string> {
+  const entries = await entriesOf(join(folder, within));
+  for (const entry of entries) {
+    const name = within === '' ? entry.name : `${within}/${entry.name}`;
+    if (passing.has(name) || drafts.test(entry.name)) continue;
+    if (entry.isDirectory()) yield* namesBelow(folder, name);
+    else if (entry.isFile()) yield name;
+  }
+}
+
+async function entriesOf(path: string): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (isMissing(error)) throw new PortolanError('not_found', 'The scan has no folder here.', {}, error);
+    throw error;
+  }
+}
+
+async function digestOf(path: string, signal?: AbortSignal): Promise<Pick<StoredFile, 'size' | 'sha256'>> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const piece of bytesOf(path)) {
+    signal?.throwIfAborted();
+    hash.update(piece);
+    size += piece.length;
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
+/** A file as it was when its hash was taken; reading ends with `conflict` when it has changed since. */
+export function contentOf(path: string, { size, sha256 }: StoredFile): ObjectContent {
+  return {
+    size,
+    sha256,
+    bytes: () =>
+      checked(bytesOf(path), { size, sha256 }, () => {
+        return new PortolanError('conflict', 'A file of the scan changed while it was being stored.');
+      }),
+  };
+}
+
+/** A text as an object. */
+export function textContent(text: string): ObjectContent {
+  const bytes = Buffer.from(text);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return {
+    size: bytes.length,
+    sha256,
+    bytes: async function* whole() {
+      yield bytes;
+    },
+  };
+}
+
+/** Hands bytes on as long as they can be the expected ones, and throws at the latest at their end when they are not. */
+export async function* checked(
+  bytes: AsyncIterable<Uint8Array>,
+  expected: Pick<StoredFile, 'size' | 'sha256'>,
+  fault: () => Error,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const piece of bytes) {
+    size += piece.length;
+    if (size > expected.size) throw fault();
+    hash.update(piece);
+    yield piece;
+  }
+  if (hash.digest('hex') !== expected.sha256) throw fault();
+}
+
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  yield* filePieces(await open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+}
