@@ -13,6 +13,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ProgressLine } from './progress-report.ts';
 
 interface Tally {
   passed: number;
@@ -135,12 +136,26 @@ async function check(tool: string, args: string[], limitSeconds: number): Promis
 async function vitest(args: string[], limitSeconds: number, always = false): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-test-'));
   const file = join(folder, 'report.json');
+  const progress = join(folder, 'progress.jsonl');
   try {
-    const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
-    const run = await execute(join(bin, 'vitest'), [...args, ...reporters], limitSeconds);
-    if (!existsSync(file))
-      return failure(`vitest ended with ${run.exitCode} and no report`, tail(run.output, shownLines.tests));
-    const outcome = countTests(JSON.parse(readFileSync(file, 'utf8')) as Report);
+    const reporters = [
+      '--reporter=dot',
+      '--reporter=json',
+      `--outputFile.json=${file}`,
+      `--reporter=${join(root, 'test/progress-report.ts')}`,
+    ];
+    const run = await execute(join(bin, 'vitest'), [...args, ...reporters], limitSeconds, {
+      PORTOLAN_TEST_PROGRESS: progress,
+    });
+    if (!existsSync(file)) {
+      return failure(
+        `vitest ended with ${run.exitCode} and no report`,
+        ...whatRan(progress),
+        tail(run.output, shownLines.tests),
+      );
+    }
+    const report = JSON.parse(readFileSync(file, 'utf8')) as Report;
+    const outcome = countTests(report);
     outcome.notes.push(...skipReasons(run.output));
     // an error outside the tests (an unhandled rejection, say) fails the run without failing a test
     if (run.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
@@ -180,20 +195,49 @@ function countTests(report: Report): Outcome {
       outcome.notes.push(...unrun.map((test) => `skipped: ${name}: ${test.fullName}`));
     }
   }
-  outcome.notes.push(slowest(report));
+  outcome.notes.push(
+    slowest(
+      report.testResults.map(({ name, startTime, endTime }) => ({
+        name: relative(root, name),
+        seconds: (endTime - startTime) / 1000,
+      })),
+    ),
+  );
   return outcome;
 }
 
+interface TimedFile {
+  name: string;
+  seconds: number;
+}
+
 /** Where the time goes: the files that took longest, several of which run at a time. */
-function slowest({ testResults }: Report): string {
-  const files = testResults
-    .map(({ name, startTime, endTime }) => ({
-      name: relative(root, name),
-      seconds: (endTime - startTime) / 1000,
-    }))
-    .sort((a, b) => b.seconds - a.seconds)
-    .slice(0, shownFiles);
-  return `slowest: ${files.map(({ name, seconds }) => `${name} ${seconds.toFixed(0)} s`).join(', ')}`;
+function slowest(files: TimedFile[]): string {
+  const first = files.sort((a, b) => b.seconds - a.seconds).slice(0, shownFiles);
+  return `slowest: ${first.map(shownTime).join(', ')}`;
+}
+
+function shownTime({ name, seconds }: TimedFile): string {
+  return `${name} ${seconds.toFixed(0)} s`;
+}
+
+/** What a run that was cut off had done: how many files, the slowest of them, and those that were not at their end. */
+function whatRan(progress: string): string[] {
+  if (!existsSync(progress)) return ['no test file had begun'];
+  const running = new Map<string, number>();
+  const ended: TimedFile[] = [];
+  for (const text of readFileSync(progress, 'utf8').trimEnd().split('\n')) {
+    const { event, file, at } = JSON.parse(text) as ProgressLine;
+    const began = running.get(file);
+    if (event === 'began') running.set(file, at);
+    else if (began !== undefined && running.delete(file))
+      ended.push({ name: file, seconds: (at - began) / 1000 });
+  }
+  const unfinished = [...running].map(([name, began]) => ({ name, seconds: (Date.now() - began) / 1000 }));
+  return [
+    `${ended.length} test files had ended; not at their end: ${unfinished.map(shownTime).join(', ') || 'none'}`,
+    slowest(ended),
+  ];
 }
 
 /** The first line of what a test said when it failed. */
@@ -241,11 +285,16 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /** Runs a command to its end, by force at the limit, and gives its whole output. */
-function execute(command: string, args: string[], limitSeconds: number) {
+function execute(
+  command: string,
+  args: string[],
+  limitSeconds: number,
+  variables: Record<string, string> = {},
+) {
   return new Promise<{ exitCode: number | string; output: string }>((resolve) => {
     let output = '';
     const child = spawn(command, args, {
-      env: environment(),
+      env: { ...environment(), ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
