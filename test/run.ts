@@ -3,6 +3,7 @@
  *
  *     npm test                 every check; the lab test too when root and its packages are there
  *     npm run test:lab         only the lab test, which must then be able to run
+ *     npm run test:long        the same with all rounds of what goes wrong only now and then
  *
  * With CI=true a lab test that cannot run is a failure and not a skip. The last line is
  * `N passed, N failed, N skipped`: tests, and one for each check that is not a test run.
@@ -14,6 +15,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ProgressLine } from './progress-report.ts';
+import { isLongRun } from './rounds.ts';
 
 interface Tally {
   passed: number;
@@ -65,7 +67,7 @@ const checks: Step[] = [
   { name: 'oxlint', run: () => check('oxlint', [], 60) },
   { name: 'biome', run: () => check('biome', ['check', '.'], 60) },
   { name: 'knip', run: () => check('knip', [], 120) },
-  { name: 'tests', run: () => vitest(['run'], 980) },
+  { name: 'tests', run: () => vitest(['run'], isLongRun ? 3600 : 900) },
 ];
 const lab: Step = { name: 'lab', run: runLab };
 

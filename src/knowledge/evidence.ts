@@ -3,6 +3,7 @@ import { faviconName, iconPrints } from './favicon.ts';
 import { malformedRequestName } from './http-request.ts';
 import { matchInputLimit } from './matcher.ts';
 import { type BinaryService, parseBinaryService, parseDatagramService } from './protocols/binary-service.ts';
+import { parseClassicService } from './protocols/classic-service.ts';
 import { parseClusterService } from './protocols/cluster-service.ts';
 import { parseDatabase } from './protocols/database.ts';
 import { isSecure, sentRequests, serverBytes } from './protocols/dialogue.ts';
@@ -15,8 +16,8 @@ import { parseInstrument } from './protocols/instrument-service.ts';
 import { parseKeyValueStore } from './protocols/key-value-store.ts';
 import { parseMailbox } from './protocols/mailbox.ts';
 import { parseMediaService } from './protocols/media-service.ts';
+import { parseMumble } from './protocols/mumble.ts';
 import { parseNetworkService } from './protocols/network-service.ts';
-import { parseSmallService } from './protocols/small-service.ts';
 import { parseSmtp, type SmtpRecord } from './protocols/smtp.ts';
 import { parseSsh, type SshRecord } from './protocols/ssh.ts';
 import { parseTls, type TlsRecord } from './protocols/tls.ts';
@@ -108,7 +109,8 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
     parseMediaService(bytes, banner.probe) ??
     parseInstrument(bytes, banner.probe) ??
     parseBinaryService(bytes, banner.probe) ??
-    parseSmallService(bytes);
+    parseMumble(bytes) ??
+    parseClassicService(bytes);
   if (binary) return addBinaryEvidence(evidence, binary);
   const dns = readDns(banner, bytes, evidence);
   if (dns) return dns;

@@ -1,5 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it, test } from 'vitest';
+import { isInstalled } from '../../test/installed.ts';
 import { iconPath, iconPrints, type PageOrigin } from './favicon.ts';
 import { murmur3 } from './murmur3.ts';
 import { parseHttp } from './protocols/http.ts';
@@ -78,15 +79,12 @@ describe('the prints of an icon', () => {
     });
   });
 
-  it.skipIf(spawnSync('python3', ['--version']).status !== 0)(
-    'the text is that of encodebytes of Python',
-    () => {
-      const body = Buffer.concat([pixel, Buffer.alloc(200, 7)]);
-      const script = 'import sys,base64;sys.stdout.buffer.write(base64.encodebytes(sys.stdin.buffer.read()))';
-      const text = execFileSync('python3', ['-c', script], { input: body });
-      expect(iconPrints(answer(body))?.mmh3).toBe(murmur3(text));
-    },
-  );
+  it.skipIf(!isInstalled('python3'))('the text is that of encodebytes of Python', () => {
+    const body = Buffer.concat([pixel, Buffer.alloc(200, 7)]);
+    const script = 'import sys,base64;sys.stdout.buffer.write(base64.encodebytes(sys.stdin.buffer.read()))';
+    const text = execFileSync('python3', ['-c', script], { input: body });
+    expect(iconPrints(answer(body))?.mmh3).toBe(murmur3(text));
+  });
 
   it.each([
     ['a page', answer(Buffer.from('<!DOCTYPE html><html>'))],

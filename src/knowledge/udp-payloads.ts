@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ber, integer, octets, sequence } from './ber.ts';
 import { kerberosRequest, rootEntrySearch } from './directory-requests.ts';
+import { sipOptions } from './sip-request.ts';
 
 /** A datagram that makes a service answer: harmless reads and first messages only, never a login or a change. */
 export interface UdpPayload {
@@ -242,21 +243,6 @@ function rpcNull(program: number, version: number): UdpPayload {
   return { service: 'rpcbind', bytes, looksLike: startsWith(id) };
 }
 
-/** RFC 3261 section 11. */
-function sipOptions(): Buffer {
-  const tag = randomBytes(6).toString('hex');
-  return lines(
-    'OPTIONS sip:portolan.invalid SIP/2.0',
-    `Via: SIP/2.0/UDP portolan.invalid;branch=z9hG4bK${tag};rport`,
-    'Max-Forwards: 0',
-    `From: <sip:portolan@portolan.invalid>;tag=${tag}`,
-    'To: <sip:portolan.invalid>',
-    `Call-ID: ${tag}@portolan.invalid`,
-    'CSeq: 1 OPTIONS',
-    'Content-Length: 0',
-  );
-}
-
 /** GET /.well-known/core, confirmable, RFC 7252 and RFC 6690. */
 function coapGet(): Buffer {
   const path = Buffer.concat([u8(0xbb), text('.well-known'), u8(0x04), text('core')]);
@@ -409,7 +395,7 @@ const catalogue: readonly PortPayloads[] = [
   ),
   one([3478, 3479, 19_302], 'stun', stun, { looksLike: repeats(stun, 4, 20) }),
   one([3702], 'ws-discovery', wsDiscoveryProbe(), { looksLike: startsWith(text('<')) }),
-  one([5060], 'sip', sipOptions(), { looksLike: startsWith(text('SIP/2.0')) }),
+  one([5060], 'sip', text(sipOptions('UDP')), { looksLike: startsWith(text('SIP/2.0')) }),
   // Which external address a gateway has, RFC 6886 section 3.2.
   one([5351], 'nat-pmp', u8(0, 0), { looksLike: startsWith(u8(0, 0x80)) }),
   one([5683], 'coap', coapGet(), { looksLike: (answer) => ((answer[0] as number) & 0xc0) === 0x40 }),

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../test/installed.ts';
 import { compileScope } from '../domain/scope.ts';
 import { parseTargets } from '../domain/target.ts';
 import type { UdpOutcome, UdpPayload, UdpSweepOptions } from './gate.ts';
@@ -218,7 +218,7 @@ describe('a UDP sweep', () => {
 });
 
 const sweepScript = fileURLToPath(new URL('fixtures/sweep-udp.ts', import.meta.url));
-const hasNft = spawnSync('nft', ['--version']).status === 0;
+const hasNft = isInstalled('nft');
 
 interface Swept {
   outcomes: { host: string; port: number; state: string; reason: string }[];

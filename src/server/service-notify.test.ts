@@ -1,19 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../test/installed.ts';
 import { openServiceNotifier } from './service-notify.ts';
-
-function hasPython(): boolean {
-  try {
-    execFileSync('python3', ['-c', 'pass'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** A service manager: prints each datagram as JSON. */
 const listener = `
@@ -55,7 +47,7 @@ async function manager(path: string): Promise<string[]> {
 }
 
 describe('service manager', () => {
-  it.runIf(hasPython()).each(['path', 'abstract'])(
+  it.runIf(isInstalled('python3')).each(['path', 'abstract'])(
     'is told of start, reload, end, and that the server lives (%s socket)',
     async (kind) => {
       const path = kind === 'path' ? join(dir, 'notify') : `@portolan-${process.pid}-${Date.now()}`;

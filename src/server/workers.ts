@@ -29,6 +29,7 @@ import type { Installed } from './installed.ts';
 import { logEnvironment, type ServerLog } from './log.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
+import { RegularLooks } from './regular-looks.ts';
 import { nextResumeMark, readResumeMark, removeResumeMark, writeResumeMark } from './resume-mark.ts';
 import type { ScanGate } from './scan-windows.ts';
 import type { Distribution } from './shards/distribution.ts';
@@ -110,6 +111,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   /** The server's own, which `scanner.scope.protect_self` keeps every scan away from. */
   listeners: readonly Listener[] = [];
   readonly #scale: WorkerScale;
+  /** What other servers want of the scans here. */
+  readonly #wishes = new RegularLooks(() => this.#followWishes(), { firstMs: wishesMs, betweenMs: wishesMs });
   /** Scans in shards end in a process here. */
   readonly #lastSteps: Slots;
   #closure: Closure | null = null;
@@ -158,7 +161,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     this.#timers.push(setInterval(() => this.wake(), pollMs));
     this.#timers.push(setInterval(() => void this.#heartbeat(), heartbeat));
     this.#timers.push(setInterval(() => void this.#storeLive(), storeMs));
-    if (this.#input.shards) this.#timers.push(setInterval(() => void this.#followWishes(), wishesMs));
+    if (this.#input.shards) this.#wishes.start();
     this.wake();
   }
 
@@ -269,10 +272,12 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     await Promise.all(slots.map((slot) => slot.settled));
     clearTimeout(late);
     for (const timer of this.#timers) clearInterval(timer);
+    await this.#wishes.close();
   }
 
   async #followWishes(): Promise<void> {
     const { store, shards, log } = this.#input;
+    if (this.#slots.size === 0) return;
     try {
       for (const { scanId, canceled, paused } of await store.jobs.wishes(shards?.home ?? '')) {
         const slot = this.#slots.get(scanId);

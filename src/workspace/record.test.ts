@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { rounds } from '../../test/rounds.ts';
 import { compareAddresses } from '../domain/address.ts';
 import { noFindings } from '../domain/finding.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
@@ -266,8 +267,10 @@ describe('a torn tail', () => {
 });
 
 describe('a killed writer', () => {
-  it('never loses an acknowledged row in 20 kills', async () => {
-    for (let round = 0; round < 20; round++) {
+  const kills = rounds(20, 8);
+
+  it(`never loses an acknowledged row in ${kills} kills`, async () => {
+    for (let round = 0; round < kills; round++) {
       const acknowledged = await appendUntilKilled(20 + Math.random() * 60);
       const { rows } = await tailEverything();
       expect(rows.length).toBeGreaterThanOrEqual(acknowledged);

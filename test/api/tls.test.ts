@@ -174,7 +174,6 @@ describe('a server whose certificate is no good (T-061)', () => {
     });
     expect([ended.code, ended.stderr]).toEqual([3, expect.stringMatching(text)]);
     expect(existsSync(workspace)).toBe(false);
-    // The launcher keeps compiled code there.
-    expect(readdirSync(home.path)).toEqual(['.cache']);
+    expect(readdirSync(home.path)).toEqual([]);
   });
 });

@@ -6,6 +6,9 @@ import { loopbackOnly, root } from '../program.ts';
 
 export const launcher = join(root, 'bin/portolan');
 
+/** What the program has compiled: one place for all homes, or each would compile it anew for a second. */
+const compiledCode = join(tmpdir(), `portolan-test-cache-${process.getuid?.()}`);
+
 export interface Ended {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -30,7 +33,7 @@ export class Home {
 
   get env(): NodeJS.ProcessEnv {
     const { PATH } = process.env;
-    return { PATH, HOME: this.path, LANG: 'C.UTF-8', ...loopbackOnly };
+    return { PATH, HOME: this.path, XDG_CACHE_HOME: compiledCode, LANG: 'C.UTF-8', ...loopbackOnly };
   }
 
   file(name: string): string {

@@ -1,14 +1,14 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../installed.ts';
 import { Home, launcher, run } from './command.ts';
 
 const home = new Home();
 afterAll(() => home.remove());
 
-const hasPython = spawnSync('python3', ['-c', 'import pty']).status === 0;
-if (!hasPython) console.log('skipped: a closing terminal: python3, which makes one, is not installed');
+const hasPython = isInstalled('python3');
 
 /** Runs a command in a terminal of its own, closes that when the text appears, and prints the exit code. */
 const terminal = `

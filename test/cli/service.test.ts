@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isInstalled } from '../installed.ts';
 import { Home, launcher } from './command.ts';
 
 // Many starts of the whole program.
@@ -126,11 +127,7 @@ while True:
     print(s.recv(4096).decode().split(chr(10))[0], flush=True)
 `;
 
-function hasPython(): boolean {
-  return spawnSync('python3', ['-c', 'pass']).status === 0;
-}
-
-it.runIf(hasPython())('a service manager is told of start, reload and stop', async () => {
+it.runIf(isInstalled('python3'))('a service manager is told of start, reload and stop', async () => {
   const socket = home.file('notify');
   const manager = spawn('python3', ['-c', listener, socket], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';

@@ -2,8 +2,9 @@ import { createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerProcess } from '../program.ts';
+import { rounds } from '../rounds.ts';
 
-const kills = 20;
+const kills = rounds(20, 7);
 /** A scan that lasts some seconds: 254 addresses of loopback, paced, with five services among them. */
 const submission = (ports: number[]) => ({
   targets: ['127.81.0.0/24'],

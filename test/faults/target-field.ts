@@ -63,6 +63,11 @@ export class TargetField {
     return this.contacts.filter((contact) => contact.at >= at && contact.pair.startsWith(prefix));
   }
 
+  /** Connections to such addresses since a moment of performance.now(). */
+  connects(at: number, prefix = ''): Contact[] {
+    return this.since(at, prefix).filter(({ kind }) => kind === 'connect');
+  }
+
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
     for (const server of this.#servers) server.close();

@@ -26,6 +26,7 @@ import {
 import { webProbes } from '../../src/knowledge/probes/web.ts';
 import * as announcement from '../../src/knowledge/protocols/announcement.ts';
 import { parseBinaryService, parseDatagramService } from '../../src/knowledge/protocols/binary-service.ts';
+import { parseClassicService } from '../../src/knowledge/protocols/classic-service.ts';
 import { parseClusterService } from '../../src/knowledge/protocols/cluster-service.ts';
 import { parseDatabase } from '../../src/knowledge/protocols/database.ts';
 import {
@@ -47,13 +48,14 @@ import { firstLine, parseMailbox } from '../../src/knowledge/protocols/mailbox.t
 import { parseNtp, parseSnmp } from '../../src/knowledge/protocols/management.ts';
 import { parseMediaService } from '../../src/knowledge/protocols/media-service.ts';
 import { parseMongodb } from '../../src/knowledge/protocols/mongodb.ts';
+import { parseMumble, readMumblePing } from '../../src/knowledge/protocols/mumble.ts';
 import * as nameAnnouncement from '../../src/knowledge/protocols/name-announcement.ts';
 import { parseNetworkService } from '../../src/knowledge/protocols/network-service.ts';
+import { plainText } from '../../src/knowledge/protocols/plain-text.ts';
 import { parseRdp, parseRfb, parseX11 } from '../../src/knowledge/protocols/remote-screen.ts';
 import { parseReplies } from '../../src/knowledge/protocols/reply.ts';
 import { parseRpc } from '../../src/knowledge/protocols/rpc.ts';
 import { parseRsync } from '../../src/knowledge/protocols/rsync.ts';
-import { parseSmallService, readMumblePing } from '../../src/knowledge/protocols/small-service.ts';
 import { parseSmb } from '../../src/knowledge/protocols/smb.ts';
 import { parseSmtp } from '../../src/knowledge/protocols/smtp.ts';
 import { parseSsh } from '../../src/knowledge/protocols/ssh.ts';
@@ -603,11 +605,16 @@ export const parsers: readonly FuzzedParser[] = [
     read: (bytes) => parseSmb(bytes),
   },
   {
-    name: 'small services',
-    covers: [protocol('small-service')],
+    name: 'classic services, Mumble',
+    covers: [protocol('classic-service'), protocol('mumble'), protocol('plain-text')],
     share: 10,
     seeds: recorded.smallAnswers,
-    read: (bytes) => [parseSmallService(bytes), readMumblePing(bytes)],
+    read: (bytes) => [
+      parseClassicService(bytes),
+      parseMumble(bytes),
+      readMumblePing(bytes),
+      plainText(bytes.toString('latin1')),
+    ],
   },
   {
     name: 'media and instruments',

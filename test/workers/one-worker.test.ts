@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TargetField } from '../faults/target-field.ts';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
-import { Cluster, leaseMs } from './cluster.ts';
+import { Cluster, leaseMs, sweep } from './cluster.ts';
 
 const addresses = [1, 2, 3, 4].map((last) => `127.86.2.${last}`);
 
@@ -44,20 +44,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     return opened;
   };
 
-  /** A sweep with one connection a pair. */
-  const sweep = (server: ServerProcess, some: readonly string[], rate: number, more: object = {}) =>
-    server.submit({
-      targets: some,
-      ports: field.ports,
-      rate,
-      pool: 'lab',
-      dag: 'port-scan',
-      options: { discover: false, retries: 0, timeout: '1s' },
-      ...more,
-    });
-
-  const since = (from: number, address = '') =>
-    field.since(from, address).filter(({ kind }) => kind === 'connect').length;
+  const since = (from: number, address = '') => field.connects(from, address).length;
   const begun = (from: number, count: number) =>
     expect.poll(() => since(from), { timeout: 30_000, interval: 20 }).toBeGreaterThan(count);
   /** Open ports of each host as the scan has them, each once. */
@@ -96,7 +83,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
         /the server at http\S+ is portolan 9\.4\.1 and this worker is \d+\.\d+\.\d+: install/,
       );
       const from = performance.now();
-      const scanId = await sweep(server, addresses.slice(0, 2), 1000);
+      const scanId = await sweep(server, field, addresses.slice(0, 2), 1000);
       await expect.poll(() => early.log, { timeout: 10_000 }).toContain('is portolan 9.4.1 and this worker');
       await sleep(leaseMs);
       expect(since(from)).toBe(0);
@@ -118,7 +105,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     const { server } = opened;
     const first = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 1), 20);
+    const scanId = await sweep(server, field, addresses.slice(0, 1), 20);
     await begun(from, 20);
     // It cannot hand over what it found.
     process.kill(server.pid, 'SIGSTOP');
@@ -150,13 +137,13 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
       SERVICE_SCANNER__BLOCKLIST: addresses[2],
     });
     const from = performance.now();
-    const scanId = await sweep(server, addresses, 1000, { exclude: addresses.slice(0, 1) });
+    const scanId = await sweep(server, field, addresses, 1000, { exclude: addresses.slice(0, 1) });
     const detail = await server.waitForEnd(scanId, 30_000);
     expect(addresses.map((address) => since(from, `${address}:`))).toEqual([0, 0, 0, 100]);
     expect(await found(server, scanId)).toEqual([`${addresses[3]}: 100`]);
     expect(detail.status).toBe('completed');
     expect(detail.warnings.map(({ message }) => message).join()).toMatch(/own scanner\.scope/);
-    const none = await server.waitForEnd(await sweep(server, addresses.slice(1, 3), 1000), 30_000);
+    const none = await server.waitForEnd(await sweep(server, field, addresses.slice(1, 3), 1000), 30_000);
     expect(none).toMatchObject({ status: 'failed', error: { code: 'no_targets' } });
     await opened.dispose();
   }, 60_000);
@@ -166,7 +153,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     const { server } = opened;
     const worker = await opened.worker(['--concurrency', '2'], leapingClock());
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 2), 30);
+    const scanId = await sweep(server, field, addresses.slice(0, 2), 30);
     await begun(from, 20);
     const other = await opened.worker([], leapingClock());
     const detail = await server.waitForEnd(scanId, 40_000);
@@ -188,7 +175,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     const workers = async () =>
       ((await server.request('/api/v1/health')).body as { workers: object }).workers;
     await expect.poll(workers, { timeout: 5000 }).toEqual({ active: 0, idle: 1, total: 1 });
-    const scanId = await sweep(server, addresses, 100, { pool: 'default' });
+    const scanId = await sweep(server, field, addresses, 100, { pool: 'default' });
     let most = 0;
     const look = setInterval(() => (most = Math.max(most, server.scanProcesses().length)), 20);
     await expect.poll(workers, { timeout: 15_000 }).toEqual({ active: 3, idle: 0, total: 3 });

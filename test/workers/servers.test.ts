@@ -6,6 +6,7 @@ import { codeOf, fromProto, GrpcClient } from '../../src/server/fixtures/grpc-cl
 import { TargetField } from '../faults/target-field.ts';
 import { freePort, postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
+import { sweep } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 const address = '127.86.1.1';
@@ -42,16 +43,8 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     await postgres?.remove();
   }, 60_000);
 
-  const sweep = (rate: number, pool = 'default') =>
-    home.submit({
-      targets: [address],
-      ports: field.ports,
-      rate,
-      pool,
-      dag: 'port-scan',
-      options: { discover: false, retries: 0, timeout: '1s' },
-    });
-  const since = (from: number) => field.since(from).filter(({ kind }) => kind === 'connect').length;
+  const sweepOf = (rate: number) => sweep(home, field, [address], rate, { pool: 'default' });
+  const since = (from: number) => field.connects(from).length;
   const begun = (from: number) =>
     expect.poll(() => since(from), { timeout: 30_000, interval: 20 }).toBeGreaterThan(20);
   const tell = (scanId: string, what: string) =>
@@ -63,7 +56,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   };
 
   it('what one found is read from the other: results, records, events, exports and changes', async () => {
-    const [first, second] = [await sweep(100_000), await sweep(100_000)];
+    const [first, second] = [await sweepOf(100_000), await sweepOf(100_000)];
     for (const id of [first, second]) await home.waitForEnd(id, 30_000);
     const paths = [
       `scans/${first}/results?format=jsonl`,
@@ -91,7 +84,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   }, 60_000);
 
   it('the same over gRPC: files, events and deletion', async () => {
-    const scanId = await sweep(100_000);
+    const scanId = await sweepOf(100_000);
     await home.waitForEnd(scanId, 30_000);
     const scans = new GrpcClient(fromProto('service.proto'), 'service.api.v1.ScanService', grpcAddress);
     try {
@@ -119,7 +112,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
 
   it('a pause, its end and a cancel reach a scan through either', async () => {
     const from = performance.now();
-    const scanId = await sweep(40);
+    const scanId = await sweepOf(40);
     await begun(from);
     expect((await tell(scanId, 'pause')).status).toBe(200);
     expect(await afterSilence(performance.now())).toBe(0);
@@ -140,7 +133,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
 
   it('a scan that is deleted at one is gone from the disk of the other', async () => {
     const from = performance.now();
-    const scanId = await sweep(40);
+    const scanId = await sweepOf(40);
     await begun(from);
     const folder = join(home.workspace, 'scans', scanId);
     expect(existsSync(folder)).toBe(true);
@@ -156,7 +149,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     await worker.start();
     try {
       const from = performance.now();
-      const scanId = await sweep(40, 'lab');
+      const scanId = await sweep(home, field, [address], 40);
       await begun(from);
       await home.stop('SIGKILL');
       const canceled = tell(scanId, 'cancel');
@@ -171,7 +164,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   }, 60_000);
 
   it('while the server with the files is away, the other says so', async () => {
-    const done = await sweep(100_000);
+    const done = await sweepOf(100_000);
     await home.waitForEnd(done, 30_000);
     await home.stop('SIGKILL');
     for (const [method, path] of [
@@ -188,7 +181,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   }, 60_000);
 
   it('what lay with a server that is forgotten can be deleted', async () => {
-    const scanId = await sweep(100_000);
+    const scanId = await sweepOf(100_000);
     await home.waitForEnd(scanId, 30_000);
     await home.stop('SIGKILL');
     const client = new pg.Client(url);

@@ -8,7 +8,7 @@ import { makeCertificate } from '../../src/server/fixtures/certificates.ts';
 import { TargetField } from '../faults/target-field.ts';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
-import { Cluster, leaseMs } from './cluster.ts';
+import { Cluster, leaseMs, sweep } from './cluster.ts';
 
 const addresses = [1, 2, 3].map((last) => `127.86.0.${last}`);
 const rate = 150;
@@ -39,19 +39,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     return opened;
   };
 
-  /** A sweep with one connection a pair. */
-  const sweep = (server: ServerProcess, some: readonly string[], more: object = {}) =>
-    server.submit({
-      targets: some,
-      ports: field.ports,
-      rate,
-      dag: 'port-scan',
-      pool: 'lab',
-      options: { discover: false, retries: 0, timeout: '1s' },
-      ...more,
-    });
-
-  const since = (from: number) => field.since(from).filter(({ kind }) => kind === 'connect');
+  const since = (from: number) => field.connects(from);
   const begun = (from: number, count: number) =>
     expect.poll(() => since(from).length, { timeout: 40_000, interval: 20 }).toBeGreaterThan(count);
 
@@ -84,7 +72,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const { server } = opened;
     const victim = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 1), { rate: 60 });
+    const scanId = await sweep(server, field, addresses.slice(0, 1), 60);
     await begun(from, 150);
     await victim.stop('SIGKILL');
     const killed = performance.now();
@@ -104,7 +92,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const { server } = opened;
     const frozen = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 1), { rate: 50 });
+    const scanId = await sweep(server, field, addresses.slice(0, 1), 50);
     await begun(from, 80);
     frozen.signal('SIGSTOP');
     const stopped = performance.now();
@@ -128,7 +116,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const { server } = opened;
     const first = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 1), { rate: 60 });
+    const scanId = await sweep(server, field, addresses.slice(0, 1), 60);
     await begun(from, 100);
     const other = await opened.worker();
     const asked = performance.now();
@@ -148,7 +136,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     await opened.worker(['--concurrency', '2']);
     const from = performance.now();
     const two = addresses.slice(0, 2);
-    const scanId = await sweep(server, two, { rate: 100 });
+    const scanId = await sweep(server, field, two, 100);
     await begun(from, 150);
     await server.stop('SIGKILL');
     const killed = performance.now();
@@ -168,7 +156,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const { server } = opened;
     const workers = [await opened.worker(), await opened.worker(), await opened.worker()];
     const from = performance.now();
-    const scanId = await sweep(server, addresses);
+    const scanId = await sweep(server, field, addresses, rate);
     await begun(from, rate);
     const post = async (verb: string) => {
       const asked = performance.now();
@@ -215,7 +203,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const { server } = opened;
     await opened.worker(['--concurrency', '2']);
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 2), { rate: 60 });
+    const scanId = await sweep(server, field, addresses.slice(0, 2), 60);
     await begun(from, 60);
     deny(`[${addresses[1]}/32]`);
     const asked = performance.now();
@@ -235,7 +223,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const { server } = opened;
     const worker = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 1), { rate: 60 });
+    const scanId = await sweep(server, field, addresses.slice(0, 1), 60);
     await begun(from, 60);
     await postgres.stop();
     const gone = performance.now();
@@ -266,10 +254,10 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
       const { server } = opened;
       expect(server.url).toMatch(/^https:/);
       const some = addresses.slice(0, 1);
-      const own = await sweep(server, some, { pool: 'default', rate: 1000 });
+      const own = await sweep(server, field, some, 1000, { pool: 'default' });
       expect(await server.waitForEnd(own, 30_000)).toMatchObject({ status: 'completed', warnings: [] });
       await opened.worker(['--ca-file', cert_file, '--tags', 'dmz']);
-      const theirs = await sweep(server, some, { rate: 1000 });
+      const theirs = await sweep(server, field, some, 1000);
       expect(await server.waitForEnd(theirs, 30_000)).toMatchObject({ status: 'completed', warnings: [] });
       expect((await portRows(server, theirs)).sort()).toEqual(allPairs(some));
       await opened.dispose();
@@ -283,7 +271,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const { server } = opened;
     const victim = await opened.worker(['--concurrency', '1']);
     const from = performance.now();
-    const scanId = await sweep(server, addresses.slice(0, 2), { rate: 100 });
+    const scanId = await sweep(server, field, addresses.slice(0, 2), 100);
     await begun(from, 60);
     await victim.stop('SIGKILL');
     await opened.worker();

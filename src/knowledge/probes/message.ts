@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { sipOptions } from '../sip-request.ts';
 import type { Probe, Upgrade } from './probe.ts';
 
 /** Questions for message brokers, chat, telephony and media servers. */
@@ -96,28 +97,12 @@ const irc: Probe = {
   ],
 };
 
-/** RFC 3261 section 11. */
-function sipOptions(): string {
-  const tag = randomBytes(6).toString('hex');
-  return [
-    'OPTIONS sip:portolan.invalid SIP/2.0',
-    `Via: SIP/2.0/TCP portolan.invalid;branch=z9hG4bK${tag};rport`,
-    'Max-Forwards: 0',
-    `From: <sip:portolan@portolan.invalid>;tag=${tag}`,
-    'To: <sip:portolan.invalid>',
-    `Call-ID: ${tag}@portolan.invalid`,
-    'CSeq: 1 OPTIONS',
-    'Content-Length: 0',
-    '\r\n',
-  ].join('\r\n');
-}
-
 const sip: Probe = {
   name: 'sip',
   service: 'sip',
   ports: [5060, 5061, 5062],
   greeting: null,
-  steps: [{ send: sipOptions, answer: 'head' }],
+  steps: [{ send: () => sipOptions('TCP'), answer: 'head' }],
 };
 
 /** RFC 2326 section 10.1. */

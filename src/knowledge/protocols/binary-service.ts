@@ -19,12 +19,13 @@ import {
 } from './game-announcement.ts';
 import { parseIpmi, parseNtp, parseSnmp, parseSnmpReport } from './management.ts';
 import { parseMongodb } from './mongodb.ts';
+import { readMumblePing } from './mumble.ts';
 import { readMulticastDns, readNodeStatus } from './name-announcement.ts';
 import { parseNetworkService } from './network-service.ts';
+import { plainText } from './plain-text.ts';
 import { parseRdp, parseRfb, parseX11 } from './remote-screen.ts';
 import { parseRpc } from './rpc.ts';
 import { parseRsync } from './rsync.ts';
-import { readMumblePing } from './small-service.ts';
 import { parseSmb } from './smb.ts';
 import { readIke, readL2tp, readOpenVpn, readPptp } from './tunnel.ts';
 
@@ -177,10 +178,7 @@ function modbusObjects(body: Buffer): string[] {
   let at = 6;
   for (let left = Math.min(body[5] ?? 0, 16); left > 0 && at + 2 <= body.length; left--) {
     const size = body[at + 1] as number;
-    const text = body
-      .toString('latin1', at + 2, at + 2 + size)
-      .replace(/[^\x20-\x7e]+/g, ' ')
-      .trim();
+    const text = plainText(body.toString('latin1', at + 2, at + 2 + size));
     const name = modbusNames[body[at] as number];
     if (name && text !== '') lines.push(`${name}: ${text}`);
     at += 2 + size;

@@ -1,4 +1,5 @@
 import type { BinaryService } from './binary-service.ts';
+import { plainText } from './plain-text.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
@@ -27,12 +28,6 @@ export function parseClusterService(bytes: Buffer, probe: string): BinaryService
   );
 }
 
-const printable = (text: string): string =>
-  text
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .trim()
-    .slice(0, textLimit);
-
 /** A response: version, type 2, checksum, result, and a text whose place depends on the version. */
 function readNrpe(bytes: Buffer): BinaryService | null {
   if (bytes.length < 16) return null;
@@ -42,7 +37,7 @@ function readNrpe(bytes: Buffer): BinaryService | null {
   const end = bytes.indexOf(0, start);
   const text = bytes.toString('latin1', start, Math.min(end === -1 ? bytes.length : end, start + textLimit));
   if (!/^[\x09-\x0d\x20-\x7e]+$/.test(text)) return null;
-  return { service: 'nrpe', evidence: [['nrpe.answer', printable(text)]], proof: printable(text) };
+  return { service: 'nrpe', evidence: [['nrpe.answer', plainText(text)]], proof: plainText(text) };
 }
 
 /** Letters, digits and a few marks of code page 500. */
@@ -128,7 +123,7 @@ function jdwpVersion(body: Buffer): string | null {
   const textAt = (at: number) => {
     const length = at + 4 <= body.length ? body.readUInt32BE(at) : 0;
     return {
-      text: printable(body.toString('utf8', at + 4, at + 4 + Math.min(length, textLimit))),
+      text: plainText(body.toString('utf8', at + 4, at + 4 + Math.min(length, textLimit))),
       end: at + 4 + length,
     };
   };
@@ -181,7 +176,7 @@ function readZabbix(bytes: Buffer, probe: string): BinaryService | null {
   if (!/^ZBXD[\x01-\x03]/.test(bytes.toString('latin1', 0, 5))) return null;
   const text = bytes.toString('latin1', 13, 13 + 8 * textLimit);
   if (!/^\{\s*"(?:response|data|version)"/.test(text)) return null;
-  const short = printable(text);
+  const short = plainText(text);
   if (text.startsWith('{"response":"failed","error":'))
     return { service: 'zabbix-java-gateway', evidence: [['zabbix.gateway', short]], proof: short };
   if (probe !== 'zabbix-trapper') return null;
@@ -204,7 +199,7 @@ function readRabbitmqStream(bytes: Buffer): BinaryService | null {
   for (let at = 18; at < bytes.length && properties.size < fieldLimit; ) {
     const name = textAt(at);
     const value = textAt(name.end);
-    properties.set(name.text, printable(value.text));
+    properties.set(name.text, plainText(value.text));
     at = value.end;
   }
   const text = `${properties.get('product') ?? ''} ${properties.get('version') ?? ''}`.trim();
@@ -230,7 +225,7 @@ function readFastcgi(bytes: Buffer): BinaryService | null {
     values.push(`${text}=${body.toString('latin1', at + 2 + name, at + 2 + name + value)}`);
     at += 2 + name + value;
   }
-  const text = printable(values.join(' '));
+  const text = plainText(values.join(' '));
   return {
     service: 'fastcgi',
     evidence: text === '' ? [] : [['fastcgi.values', text]],
@@ -251,7 +246,7 @@ function readUwsgi(bytes: Buffer): BinaryService | null {
 function readIscsi(bytes: Buffer): BinaryService | null {
   if (bytes.length < 48 || (bytes[0] !== 0x23 && bytes[0] !== 0x3f)) return null;
   const length = bytes.readUIntBE(5, 3);
-  const text = printable(bytes.toString('latin1', 48, 48 + Math.min(length, textLimit)));
+  const text = plainText(bytes.toString('latin1', 48, 48 + Math.min(length, textLimit)));
   const what = bytes[0] === 0x3f ? 'reject' : `login response, status ${bytes[36]}.${bytes[37]}`;
   return { service: 'iscsi', evidence: [['iscsi.answer', `${what} ${text}`.trim()]], proof: `iSCSI ${what}` };
 }
@@ -269,7 +264,7 @@ function readOvsdb(bytes: Buffer): BinaryService | null {
   if (!/^\s*\{/.test(text) || !/"id": ?"portolan"/.test(text)) return null;
   const names = /"result": ?\[([^\]]*)\]/.exec(text)?.[1];
   if (names === undefined) return null;
-  return { service: 'ovsdb', evidence: [['ovsdb.databases', printable(names)]], proof: printable(names) };
+  return { service: 'ovsdb', evidence: [['ovsdb.databases', plainText(names)]], proof: plainText(names) };
 }
 
 /** The answer to the first message (1), or an error (3). */

@@ -1,13 +1,8 @@
 import type { BinaryService } from './binary-service.ts';
+import { plainText } from './plain-text.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
-
-const printable = (text: string): string =>
-  text
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .trim()
-    .slice(0, textLimit);
 
 /** What stands before the messages of the games that go back to Quake. */
 const quakeMark = '\xff\xff\xff\xff';
@@ -19,7 +14,7 @@ export function readQuake(bytes: Buffer): BinaryService | null {
   if (!text.startsWith(quakeMark) || settings === undefined) return null;
   const told = new Map<string, string>();
   for (const [, name = '', value = ''] of settings.matchAll(/\\([^\\]{1,64})\\([^\\]{0,128})/g))
-    told.set(name.toLowerCase(), printable(value));
+    told.set(name.toLowerCase(), plainText(value));
   const evidence: BinaryService['evidence'] = [];
   for (const name of ['version', 'shortversion', '*version', 'gamename']) {
     const value = told.get(name);
@@ -34,7 +29,10 @@ export function readSourceEngine(bytes: Buffer): BinaryService | null {
   if (bytes[4] === 0x41 && bytes.length === 9)
     return { service: 'source-engine', evidence: [], proof: 'a challenge of the Source engine' };
   if (bytes[4] !== 0x49) return null;
-  const [, , folder = '', game = ''] = bytes.toString('latin1', 6, 1400).split('\0').map(printable);
+  const [, , folder = '', game = ''] = bytes
+    .toString('latin1', 6, 1400)
+    .split('\0')
+    .map((part) => plainText(part));
   if (game === '' && folder === '') return null;
   return { service: 'source-engine', evidence: [['source.game', game || folder]], proof: game || folder };
 }
@@ -44,7 +42,7 @@ const raknetMagic = '00ffff00fefefefefdfdfdfd12345678';
 /** The answer to the ping of RakNet: time, id, magic number, and a text between semicolons. */
 export function readBedrock(bytes: Buffer): BinaryService | null {
   if (bytes.length < 35 || bytes[0] !== 0x1c || bytes.toString('hex', 17, 33) !== raknetMagic) return null;
-  const text = printable(bytes.toString('latin1', 35, 35 + Math.min(bytes.readUInt16BE(33), textLimit)));
+  const text = plainText(bytes.toString('latin1', 35, 35 + Math.min(bytes.readUInt16BE(33), textLimit)));
   const [edition = '', , , version = ''] = text.split(';');
   const isGame = /^MC[A-Z]{2}$/.test(edition);
   const evidence: BinaryService['evidence'] = isGame ? [['minecraft.bedrock', version]] : [];
@@ -58,8 +56,8 @@ export function readTeeworlds(bytes: Buffer): BinaryService | null {
   if (version !== undefined)
     return {
       service: 'teeworlds',
-      evidence: [['teeworlds.version', printable(version)]],
-      proof: printable(version),
+      evidence: [['teeworlds.version', plainText(version)]],
+      proof: plainText(version),
     };
   if (!/^\x04\0\0PORT\x05[^]{4}/.test(text)) return null;
   return { service: 'teeworlds', evidence: [['teeworlds.token', '0.7']], proof: 'a token of Teeworlds' };

@@ -1,4 +1,5 @@
 import type { BinaryService } from './binary-service.ts';
+import { plainText } from './plain-text.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
@@ -27,18 +28,12 @@ export function parseInstrument(bytes: Buffer, probe: string): BinaryService | n
   }
 }
 
-const printable = (text: string): string =>
-  text
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .trim()
-    .slice(0, textLimit);
-
 /** Version 0, length, result, flags, size, offset; then what was read, here the version. */
 function readOwserver(bytes: Buffer): BinaryService | null {
   if (bytes.length < 24 || bytes.readUInt32BE(0) !== 0) return null;
   const [length, result] = [bytes.readUInt32BE(4), bytes.readInt32BE(8)];
   if (length > 8192 || bytes.length > 24 + length || result > 8192) return null;
-  const text = printable(bytes.toString('latin1', 24, 24 + Math.min(length, textLimit)));
+  const text = plainText(bytes.toString('latin1', 24, 24 + Math.min(length, textLimit)));
   const evidence: BinaryService['evidence'] = text === '' ? [] : [['owserver.version', text]];
   return {
     service: 'owserver',
@@ -65,8 +60,8 @@ function readGdb(bytes: Buffer): BinaryService | null {
   if (features === undefined) return null;
   return {
     service: 'gdb-remote',
-    evidence: [['gdb.features', printable(features)]],
-    proof: printable(features) || 'a packet of GDB',
+    evidence: [['gdb.features', plainText(features)]],
+    proof: plainText(features) || 'a packet of GDB',
   };
 }
 
@@ -95,7 +90,7 @@ function readSane(bytes: Buffer): BinaryService | null {
 function readMoosefs(bytes: Buffer): BinaryService | null {
   if (bytes.length < 16 || bytes.readUInt32BE(0) !== 11 || bytes.readUInt32BE(8) !== 0x504f) return null;
   const numbers = `${bytes.readUInt16BE(12)}.${bytes[14]}.${bytes[15]}`;
-  const text = printable(bytes.toString('latin1', 16, 16 + textLimit));
+  const text = plainText(bytes.toString('latin1', 16, 16 + textLimit));
   const version = /^\d+\.\d/.test(text) ? text : numbers;
   return { service: 'moosefs', evidence: [['moosefs.version', version]], proof: `MooseFS ${version}` };
 }
@@ -111,7 +106,7 @@ function readRpki(bytes: Buffer): BinaryService | null {
   const evidence: BinaryService['evidence'] = [['rpki.answer', kind]];
   if (kind === 'error' && bytes.length >= 16) {
     const textAt = 12 + bytes.readUInt32BE(8) + 4;
-    const text = printable(bytes.toString('latin1', textAt, textAt + textLimit));
+    const text = plainText(bytes.toString('latin1', textAt, textAt + textLimit));
     if (text !== '') evidence.push(['rpki.error', text]);
   }
   return { service: 'rpki-rtr', evidence, proof: evidence.map(([, text]) => text).join(': ') };

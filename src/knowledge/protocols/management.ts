@@ -1,3 +1,5 @@
+import { plainText } from './plain-text.ts';
+
 /** Characters kept of a text. */
 const textLimit = 512;
 /** Levels of nesting and elements of an SNMP message that are looked at. */
@@ -154,10 +156,7 @@ export function parseNtp(bytes: Buffer): NtpRecord | null {
 function parseControl(bytes: Buffer): NtpRecord | null {
   if (bytes.length < 12 || ((bytes[1] as number) & 0xdf) !== readVariablesResponse) return null;
   const end = 12 + Math.min(bytes.readUInt16BE(10), 2 * textLimit);
-  const variables = bytes
-    .toString('latin1', 12, end)
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .trim();
+  const variables = plainText(bytes.toString('latin1', 12, end), 2 * textLimit);
   return { kind: 'variables', clients: 0, stratum: null, variables };
 }
 

@@ -1,8 +1,7 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
 import type { BinaryService } from './binary-service.ts';
+import { plainText } from './plain-text.ts';
 
-/** Characters kept of a text. */
-const textLimit = 512;
 /** Bytes that a packed answer may have when unpacked. */
 const unpackedLimit = 16 * 1024;
 
@@ -28,12 +27,6 @@ export function parseMediaService(bytes: Buffer, probe: string): BinaryService |
   }
 }
 
-const printable = (text: string): string =>
-  text
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .trim()
-    .slice(0, textLimit);
-
 /** What unpacks; null = nothing of this form, or more than `unpackedLimit`. Several end before the packing does. */
 function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
   try {
@@ -48,7 +41,7 @@ function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
 function readSnapcast(bytes: Buffer): BinaryService | null {
   const found = /"snapserver":\{([^{}]{1,512})\}/.exec(bytes.toString('latin1'))?.[1];
   if (found === undefined) return null;
-  return { service: 'snapcast', evidence: [['snapcast.server', printable(found)]], proof: printable(found) };
+  return { service: 'snapcast', evidence: [['snapcast.server', plainText(found)]], proof: plainText(found) };
 }
 
 /** A message of the time, type 4, that refers to ours: 8 bytes of delay. */
@@ -97,8 +90,8 @@ function readWesnoth(bytes: Buffer): BinaryService | null {
   const text = texts.join('\n');
   if (!/\[(?:version|reject|mustlogin)\]/.test(text)) return null;
   const versions = /accepted_versions="([^"\n]{1,256})"/.exec(text)?.[1];
-  const evidence: BinaryService['evidence'] = versions ? [['wesnoth.versions', printable(versions)]] : [];
-  return { service: 'wesnoth', evidence, proof: printable(text.split('\n', 1)[0] ?? '') || 'wesnoth' };
+  const evidence: BinaryService['evidence'] = versions ? [['wesnoth.versions', plainText(versions)]] : [];
+  return { service: 'wesnoth', evidence, proof: plainText(text.split('\n', 1)[0] ?? '') || 'wesnoth' };
 }
 
 const quasselProtocols: Record<number, string> = { 1: 'legacy', 2: 'data stream' };

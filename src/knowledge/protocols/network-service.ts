@@ -1,4 +1,5 @@
 import type { BinaryService } from './binary-service.ts';
+import { plainText } from './plain-text.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
@@ -138,11 +139,7 @@ function readCassandra(bytes: Buffer): BinaryService | null {
   if (bytes.length < 9 || version < 0x81 || version > 0x86) return null;
   const isError = bytes[4] === 0;
   if (!isError && bytes[4] !== 6) return null;
-  const text = bytes
-    .toString('latin1', 9, 4096)
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .trim()
-    .slice(0, textLimit);
+  const text = plainText(bytes.toString('latin1', 9, 4096), textLimit);
   const language = /\bCQL_VERSION (?:\W )?(\d+\.\d+\.\d+)/.exec(text)?.[1];
   const evidence: BinaryService['evidence'] = [['cassandra.options', text]];
   if (language) evidence.push(['cassandra.cql', language]);
@@ -186,11 +183,7 @@ function readKerberos(bytes: Buffer, at: number): BinaryService | null {
   const evidence: BinaryService['evidence'] = realm === null ? [] : [['kerberos.realm', realm]];
   const code = message.tag === 0x7e ? inner(0xa6) : null;
   if (code && code.length > 0 && code.length <= 4) {
-    const text =
-      inner(0xab)
-        ?.toString('latin1', 0, 256)
-        .replace(/[^\x20-\x7e]+/g, ' ')
-        .trim() ?? '';
+    const text = plainText(inner(0xab)?.toString('latin1', 0, 256) ?? '');
     evidence.push(['kerberos.error', `${code.readUIntBE(0, code.length)} ${text}`.trim()]);
     // Whom it does not know is named in the answer by some servers only.
     if (text === '' && inner(0xa8)) evidence.push(['kerberos.client', 'named, without a text']);

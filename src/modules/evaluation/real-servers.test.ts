@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rootCertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../../test/installed.ts';
 import { tryModule } from '../../../test/module-trial.ts';
 import type { Banner } from '../../domain/banner.ts';
 import type { HostFinding } from '../../domain/finding.ts';
@@ -23,7 +24,6 @@ import weak_cipher_checker from './weak_cipher_checker.ts';
 const folder = mkdtempSync(join(tmpdir(), `portolan-servers-${process.pid}-`));
 const children = new Set<ChildProcess>();
 const environment = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` };
-const has = (program: string) => spawnSync('which', [program], { env: environment }).status === 0;
 const isRoot = process.getuid?.() === 0;
 
 beforeAll(() => chmodSync(folder, 0o755));
@@ -112,7 +112,7 @@ async function findingsOf(
   return { ids: findings.map(({ id }) => id).sort(), findings, services };
 }
 
-describe.skipIf(!has('sshd') || !isRoot)('OpenSSH', () => {
+describe.skipIf(!isInstalled('sshd') || !isRoot)('OpenSSH', () => {
   const keys = new Map<string, string>();
 
   beforeAll(() => {
@@ -187,7 +187,7 @@ describe.skipIf(!has('sshd') || !isRoot)('OpenSSH', () => {
   });
 });
 
-describe.skipIf(!has('nginx') || !has('openssl'))('nginx', () => {
+describe.skipIf(!isInstalled('nginx') || !isInstalled('openssl'))('nginx', () => {
   beforeAll(() => {
     const files = ['-keyout', join(folder, 'web.key'), '-out', join(folder, 'web.crt')];
     const subject = ['-nodes', '-days', '30', '-subj', '/CN=web.example'];
@@ -242,7 +242,7 @@ describe.skipIf(!has('nginx') || !has('openssl'))('nginx', () => {
   });
 });
 
-describe.skipIf(!has('openssl'))('certificates in real handshakes', () => {
+describe.skipIf(!isInstalled('openssl'))('certificates in real handshakes', () => {
   /** A certificate by the one above it; a root signs itself. */
   function issue(
     name: string,
@@ -362,7 +362,7 @@ describe.skipIf(!has('openssl'))('certificates in real handshakes', () => {
 describe.skipIf(!isRoot)('daemons', () => {
   const plain = { timeout: '1500ms', intrusive: true };
 
-  it.skipIf(!has('redis-server'))('Redis', async () => {
+  it.skipIf(!isInstalled('redis-server'))('Redis', async () => {
     const start = (port: number, ...more: string[]) =>
       serve(port, 'redis-server', '--port', String(port), '--bind', '127.0.0.1', '--save', '', ...more);
     expect((await findingsOf(await start(await freePort()), plain)).ids).toEqual(['redis-no-auth']);
@@ -370,13 +370,13 @@ describe.skipIf(!isRoot)('daemons', () => {
     expect((await findingsOf(guarded, plain)).ids).toEqual([]);
   });
 
-  it.skipIf(!has('memcached'))('memcached', async () => {
+  it.skipIf(!isInstalled('memcached'))('memcached', async () => {
     const port = await freePort();
     await serve(port, 'memcached', '-u', 'nobody', '-l', '127.0.0.1', '-p', String(port), '-U', '0');
     expect((await findingsOf(port, plain)).ids).toEqual(['memcached-no-auth']);
   });
 
-  it.skipIf(!has('rsync'))('rsync', async () => {
+  it.skipIf(!isInstalled('rsync'))('rsync', async () => {
     const settings = (list: string) => file('rsyncd.conf', `[files]\npath = ${folder}\nlist = ${list}\n`);
     const start = async (list: string) => {
       const port = await freePort();
@@ -394,7 +394,7 @@ describe.skipIf(!isRoot)('daemons', () => {
     expect((await findingsOf(await start('no'), plain)).ids).toEqual([]);
   });
 
-  it.skipIf(!has('vsftpd'))('vsftpd', async () => {
+  it.skipIf(!isInstalled('vsftpd'))('vsftpd', async () => {
     const port = await freePort();
     const root = join(folder, 'ftp');
     mkdirSync(root, { mode: 0o555, recursive: true });
@@ -419,7 +419,7 @@ describe.skipIf(!isRoot)('daemons', () => {
     expect(ids, 'nobody logs in without leave').toEqual(['ftp-cleartext']);
   });
 
-  it.skipIf(!has('Xvfb'))('an X server', async ({ skip }) => {
+  it.skipIf(!isInstalled('Xvfb'))('an X server', async ({ skip }) => {
     // Displays of the machine are shared with whatever else runs on it.
     const display = [4, 5, 7, 8, 9].find((each) => !existsSync(`/tmp/.X${each}-lock`));
     if (display === undefined) return skip('every display is taken');

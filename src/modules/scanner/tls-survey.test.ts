@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   constants,
   createDiffieHellmanGroup,
@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer, type Server, type TlsOptions } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../../test/installed.ts';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import { type Banner, tlsRefusal } from '../../domain/banner.ts';
 import { certificateDer, privateKey as testKey } from '../../knowledge/protocols/test-certificate.ts';
@@ -24,7 +25,7 @@ import { surveyTls } from './tls-survey.ts';
 const folder = mkdtempSync(join(tmpdir(), `portolan-tls-${process.pid}-`));
 const children = new Set<ChildProcess>();
 const realServers = new Set<Server>();
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+const hasOpenssl = isInstalled('openssl');
 
 beforeAll(() => {
   if (!hasOpenssl) return;

@@ -7,7 +7,7 @@ import { readSsl2Hello, type Ssl2Hello, ssl2ClientHello } from '../../knowledge/
 import { cipherSuites, suiteName, suitesFor } from '../../knowledge/tls/suites.ts';
 import { type TlsVersion, tlsVersions, versionCode } from '../../knowledge/tls/versions.ts';
 import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate.ts';
-import { findTraits, type TraitAnswer } from './tls-traits.ts';
+import { findTraits, type TalkOn, type TraitAnswer } from './tls-traits.ts';
 
 /** Handshakes with one server, and the time that all of them may take. */
 const maxHandshakes = 250;
@@ -297,7 +297,7 @@ class TlsSurveyor {
     const { timeoutMs, intrusive } = this.#settings;
     return findTraits({
       ask: (offer) => this.#ask(offer),
-      askOn: (offer, then) => this.#handshake(offer, then),
+      askOn: (offer, then) => this.#ask(offer, then),
       examine: (options) => this.#examine(options),
       picked: this.#picked,
       readable: this.#readable,
@@ -321,10 +321,10 @@ class TlsSurveyor {
   }
 
   /** One handshake, repeated once when nobody answers. */
-  async #ask(offer: Offer): Promise<Answer> {
-    const answer = await this.#handshake(offer);
+  async #ask(offer: Offer, then?: TalkOn): Promise<Answer> {
+    const answer = await this.#handshake(offer, then);
     if (answer.kind !== 'silent') return answer;
-    const second = await this.#handshake(offer);
+    const second = await this.#handshake(offer, then);
     if (second.kind === 'silent') {
       this.#silences += 1;
       this.#complete = false;
@@ -332,10 +332,7 @@ class TlsSurveyor {
     return second;
   }
 
-  async #handshake(
-    offer: Offer,
-    then?: (flight: ServerFlight, connection: Connection) => Promise<void>,
-  ): Promise<Answer> {
+  async #handshake(offer: Offer, then?: TalkOn): Promise<Answer> {
     const flight = new ServerFlight();
     const { version } = offer;
     const groups = version === 'TLSv1.3' ? groupIdsOf13 : curveIds;

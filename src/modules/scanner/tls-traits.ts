@@ -36,14 +36,14 @@ export type TraitAnswer =
 
 type Offer = Pick<HelloOffer, 'version' | 'suites'> & Partial<HelloOffer>;
 
+/** What follows when a server has answered with its hello. */
+export type TalkOn = (flight: ServerFlight, connection: Connection) => Promise<void>;
+
 /** How a survey talks to its server, each time on a connection of its own. */
 export interface TraitSource {
   ask(offer: Offer): Promise<TraitAnswer>;
   /** As `ask`; the connection stays open while `then` talks on. */
-  askOn(
-    offer: Offer,
-    then: (flight: ServerFlight, connection: Connection) => Promise<void>,
-  ): Promise<TraitAnswer>;
+  askOn(offer: Offer, then: TalkOn): Promise<TraitAnswer>;
   examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null>;
   /** What the server accepts, by version. */
   picked: ReadonlyMap<TlsVersion, readonly number[]>;

@@ -34,6 +34,7 @@ import { recordRoutes } from './records.ts';
 import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './request-checks.ts';
 import { completeRoute, handlerTimeoutMs, KnownPaths, pathOf, requireAccess, routeOf } from './routes.ts';
 import { scanRoutes } from './scans.ts';
+import { compileSerializer } from './serialization.ts';
 import { sessionRoutes } from './session.ts';
 import { shardRowRoutes } from './shard-rows.ts';
 import { uiRoutes } from './ui.ts';
@@ -88,6 +89,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
   });
 
   app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(compileSerializer);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
   acceptJsonOnly(app);
   app.decorateRequest('tokenId', null);

@@ -96,8 +96,10 @@ export function diffRoutes(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const { store, workspace, installed } = request.space;
       const { against } = request.query;
-      await showScan(store, against);
-      await context.shards?.homes.demandHere(against);
+      if (context.shards) {
+        await showScan(store, against);
+        await context.shards.homes.demandHere(against);
+      }
       const folderOf = (scan: Scan) => heldFolder(request, reply, scan);
       const order = { store, workspace, config: context.config, catalogue: installed, folderOf };
       const gone = new AbortController();

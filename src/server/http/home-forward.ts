@@ -18,7 +18,7 @@ export function forwardToHome(app: App, { shards }: ServerContext): void {
     if (!routeOf(request).config.atHome) return;
     const { scan_id: scanId } = request.params as { scan_id: string };
     // Of somebody else's scan not even the place is told.
-    if ((await request.space.store.scans.get(scanId)) === null) return;
+    if ((await request.space.store.scans.executor(scanId)) === null) return;
     if (request.headers[forwardedHeader] !== undefined) return await shards.homes.demandHere(scanId);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());

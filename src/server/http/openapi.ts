@@ -97,6 +97,8 @@ function errorsOf({ method, schema, config }: RouteOptions): ErrorCode[] {
     ...when(schema?.params !== undefined, 'not_found'),
     ...when(!reads, 'payload_too_large', 'unsupported_media_type', 'insufficient_storage'),
     ...when(!config?.streams, 'timeout'),
+    // Handed on by a server that does not have the files, to one that does not either.
+    ...when(config?.atHome === true, 'conflict'),
     ...(config?.refusals ?? []),
   ];
 }

@@ -7,6 +7,7 @@ import { logReason } from '../../worker/log-reason.ts';
 import type { ShardHome } from '../../worker/shard-home.ts';
 import { serverId } from '../../workspace/server-id.ts';
 import type { ServerLog } from '../log.ts';
+import { RegularLooks } from '../regular-looks.ts';
 import { HomeServers } from './home-servers.ts';
 import { LocalHome } from './local-home.ts';
 import { ScansElsewhere } from './scans-elsewhere.ts';
@@ -64,7 +65,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const elsewhere = new ScansElsewhere(store, line, home);
   const intakes = new Map<string, ShardIntake>();
   const workers = { active: 0, total: 0 };
-  const timers: NodeJS.Timeout[] = [];
+  let signs: RegularLooks | null = null;
   const count = async () => {
     const present = await store.hosts.workers((await line.now()) - presentMs);
     const sum = (of: 'active' | 'capacity') => present.reduce((total, worker) => total + worker[of], 0);
@@ -72,20 +73,6 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     workers.total = Math.max(sum('capacity'), workers.active);
   };
   const watch = new StoreWatch(count, log);
-  const repeat = (work: () => Promise<void>, ms: number, message: string) => {
-    let warned = false;
-    const once = () =>
-      work().then(
-        () => {
-          warned = false;
-        },
-        (err: unknown) => {
-          if (!warned) log.warn(logReason(err), message);
-          warned = true;
-        },
-      );
-    timers.push(setInterval(() => void once(), ms));
-  };
   return {
     home,
     queue,
@@ -105,14 +92,29 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
         await store.hosts.forgetBefore(now - forgottenMs);
       };
       await sign();
-      repeat(sign, signMs, 'this server cannot tell that it is there; it is tried again');
+      signs = new RegularLooks(toldOnce(sign, log), { firstMs: signMs, betweenMs: signMs });
+      signs.start();
       watch.start();
     },
     async close() {
       watch.close();
-      for (const timer of timers) clearInterval(timer);
+      await signs?.close();
       await wakeUps.close();
       await queue.close();
     },
+  };
+}
+
+/** Of failures that follow each other the first is told. */
+function toldOnce(sign: () => Promise<void>, log: ServerLog): () => Promise<void> {
+  let failing = false;
+  return async () => {
+    try {
+      await sign();
+      failing = false;
+    } catch (err) {
+      if (!failing) log.warn(logReason(err), 'this server cannot tell that it is there; it is tried again');
+      failing = true;
+    }
   };
 }

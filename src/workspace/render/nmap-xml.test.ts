@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isInstalled } from '../../../test/installed.ts';
 import { anyText, finding, head, host, hostileRows, port, stream, text } from '../../../test/result-rows.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import { renderNmapXml } from './nmap-xml.ts';
@@ -26,9 +28,7 @@ print(json.dumps([read(d) for d in json.load(sys.stdin)]))`;
   return JSON.parse(run.stdout) as unknown[];
 }
 
-const hasPython = spawnSync('python3', ['--version']).status === 0;
-if (!hasPython)
-  console.log('skipped: src/workspace/render/nmap-xml.test.ts: it needs python3 as an XML parser');
+const hasPython = isInstalled('python3');
 
 /** What moves a cursor, hides text or turns its direction. */
 const hidden = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|[^\P{Cc}\n]/u;
@@ -99,18 +99,19 @@ describe('nmap XML', () => {
   });
 
   const dtd = '/usr/share/nmap/nmap.dtd';
-  const hasDtd =
-    spawnSync('xmllint', ['--version']).status === 0 && spawnSync('test', ['-f', dtd]).status === 0;
-  it.runIf(hasDtd)('fits the document type that nmap itself publishes', async () => {
-    const { state: _state, ...said } = port(5353, { protocol: 'udp', banner: 'x' });
-    const xml = await render([
-      ...hostileRows('text'),
-      { ...said, host: 'fe80::1%eth0', state: 'open|filtered' },
-    ]);
-    const run = spawnSync('xmllint', ['--noout', '--nonet', '--dtdvalid', dtd, '-'], {
-      input: xml,
-      encoding: 'utf8',
-    });
-    expect(run.stderr).toBe('');
-  });
+  it.runIf(isInstalled('xmllint') && existsSync(dtd))(
+    'fits the document type that nmap itself publishes',
+    async () => {
+      const { state: _state, ...said } = port(5353, { protocol: 'udp', banner: 'x' });
+      const xml = await render([
+        ...hostileRows('text'),
+        { ...said, host: 'fe80::1%eth0', state: 'open|filtered' },
+      ]);
+      const run = spawnSync('xmllint', ['--noout', '--nonet', '--dtdvalid', dtd, '-'], {
+        input: xml,
+        encoding: 'utf8',
+      });
+      expect(run.stderr).toBe('');
+    },
+  );
 });

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { parseClassicService } from './classic-service.ts';
+
+/** An answer to DSIGetStatus with a machine, two versions and a name. */
+function dsi(machine: string): Buffer {
+  const text = (value: string) => [value.length, ...Buffer.from(value, 'latin1')];
+  const name = text('files');
+  const machineAt = 10 + name.length;
+  const machineText = text(machine);
+  const versionsAt = machineAt + machineText.length;
+  const body = Buffer.from([
+    0,
+    machineAt,
+    0,
+    versionsAt,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    ...name,
+    ...machineText,
+    2,
+    ...text('AFP2.2'),
+    ...text('AFP3.4'),
+  ]);
+  const header = Buffer.alloc(16);
+  header.writeUInt16BE(0x0103, 0);
+  header.writeUInt32BE(body.length, 8);
+  return Buffer.concat([header, body]);
+}
+
+test('an AFP server tells machine, versions and name', () => {
+  expect(parseClassicService(dsi('Netatalk3.1.12'))?.evidence).toEqual([
+    ['afp.machine', 'Netatalk3.1.12'],
+    ['afp.versions', 'AFP2.2 AFP3.4'],
+    ['afp.server', 'files'],
+  ]);
+  expect(parseClassicService(dsi(''))).toBeNull();
+});
+
+test('offsets of AFP beyond the end give nothing', () => {
+  const answer = dsi('Netatalk3.1.12');
+  answer.writeUInt16BE(0xffff, 18);
+  expect(parseClassicService(answer)).toBeNull();
+});
+
+test.each([
+  ['eeaccdf2', '2026-11-22T02:12:02Z'],
+  ['eeaccdf200000000', '2026-11-22T02:12:02Z'],
+])('the time of RFC 868: %s', (digits, time) => {
+  expect(parseClassicService(Buffer.from(digits, 'hex'))).toMatchObject({
+    service: 'time',
+    proof: `time ${time}`,
+  });
+});
+
+test.each(['fffd18ff', '00000001', 'eeaccdf2ff', 'eeaccdf200000001'])('%s is no time', (digits) => {
+  expect(parseClassicService(Buffer.from(digits, 'hex'))).toBeNull();
+});
+
+test('T-015 hostile bytes are read to an end', () => {
+  const seed = dsi('Netatalk3.1.12');
+  for (let at = 0; at < seed.length; at++)
+    for (const byte of [0, 0x7f, 0x80, 0xff]) {
+      const bytes = Buffer.from(seed);
+      bytes[at] = byte;
+      expect(() => parseClassicService(bytes.subarray(0, seed.length - (at % 7)))).not.toThrow();
+    }
+});

@@ -1,0 +1,57 @@
+import type { BinaryService } from './binary-service.ts';
+import { plainText } from './plain-text.ts';
+
+/** Characters kept of a text. */
+const textLimit = 256;
+/** Versions of the protocol that a server may list. */
+const versionLimit = 64;
+
+/** Recognises the Apple Filing Protocol and the time of RFC 868 by the form of their answers; null = neither. */
+export function parseClassicService(bytes: Buffer): BinaryService | null {
+  return readDsi(bytes) ?? readTime(bytes);
+}
+
+const dsiGetStatus = 3;
+
+/**
+ * The answer to DSIGetStatus of the Apple Filing Protocol: behind 16 bytes of header four offsets, of which the first
+ * leads to the type of the machine, the second to the versions of the protocol.
+ */
+function readDsi(bytes: Buffer): BinaryService | null {
+  if (bytes.length < 26 || bytes[0] !== 1 || bytes[1] !== dsiGetStatus || bytes.readUInt32BE(4) !== 0)
+    return null;
+  const body = bytes.subarray(16, Math.min(bytes.length, 16 + bytes.readUInt32BE(8)));
+  if (body.length < 10) return null;
+  const machine = pascalText(body, body.readUInt16BE(0));
+  const versionsAt = body.readUInt16BE(2);
+  const versions: string[] = [];
+  for (let at = versionsAt + 1, left = Math.min(body[versionsAt] ?? 0, versionLimit); left > 0; left--) {
+    const text = pascalText(body, at);
+    versions.push(text);
+    at += 1 + (body[at] ?? 0);
+  }
+  if (machine === '' || !versions.some((version) => /^AFP|^AFPVersion/.test(version))) return null;
+  const server = pascalText(body, 10);
+  const evidence: BinaryService['evidence'] = [
+    ['afp.machine', machine],
+    ['afp.versions', versions.join(' ').slice(0, textLimit)],
+  ];
+  if (server !== '') evidence.push(['afp.server', server]);
+  return { service: 'afp', evidence, proof: `AFP, ${machine}` };
+}
+
+function pascalText(bytes: Buffer, at: number): string {
+  return plainText(bytes.toString('latin1', at + 1, at + 1 + (bytes[at] ?? 0)), textLimit);
+}
+
+/** Seconds from 1900 to 2020, and to a little before they run over in 2036. */
+const timeRange = [0xe1b65f80, 0xff000000] as const;
+
+/** RFC 868: four bytes and nothing else; some machines of 64 bits send eight. */
+function readTime(bytes: Buffer): BinaryService | null {
+  if (bytes.length !== 4 && !(bytes.length === 8 && bytes.readUInt32BE(4) === 0)) return null;
+  const seconds = bytes.readUInt32BE(0);
+  if (seconds < timeRange[0] || seconds >= timeRange[1]) return null;
+  const time = new Date((seconds - 2_208_988_800) * 1000).toISOString().slice(0, 19);
+  return { service: 'time', evidence: [], proof: `time ${time}Z` };
+}
