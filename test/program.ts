@@ -37,8 +37,8 @@ export class ServerProcess {
 
   /** Starts the server and waits until it serves. */
   async start(): Promise<void> {
-    const args = [launcher, 'server', 'start', '--workspace-dir', this.workspace, '--bind', '127.0.0.1:0'];
-    const child = spawn(process.execPath, [...args, ...this.#args], {
+    const args = ['server', 'start', '--workspace-dir', this.workspace, '--bind', '127.0.0.1:0'];
+    const child = spawn(launcher, [...args, ...this.#args], {
       env: { ...process.env, ...loopbackOnly, XDG_CONFIG_HOME: this.workspace, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -6,7 +6,7 @@ import { commandLineExecutor, commandLineOf, serverExecutor, serverOf } from '..
 import { Dispatcher } from '../queue/dispatcher.ts';
 import { announceScans, openScanLine } from '../queue/pg-boss.ts';
 import { openStore, type Store } from '../store/open.ts';
-import { isPostgresUrl, shownUrl } from '../store/postgres-dialect.ts';
+import { isPostgresUrl, shownUrl } from '../store/postgres-url.ts';
 import { type ContentTable, contentTables, type TableRow, type TableRows } from '../store/table-rows.ts';
 import { serverId } from '../workspace/server-id.ts';
 import type { Workspace } from '../workspace/workspace.ts';

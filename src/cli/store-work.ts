@@ -1,6 +1,6 @@
 import { type MoveProgress, type MoveReport, migrateStore } from '../actions/migrate-store.ts';
 import type { Config } from '../config/schema.ts';
-import { isPostgresUrl } from '../store/postgres-dialect.ts';
+import { isPostgresUrl } from '../store/postgres-url.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { recordChange } from './audit-change.ts';
 import { renderColumns } from './columns.ts';

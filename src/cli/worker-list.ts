@@ -2,7 +2,7 @@ import { PortolanError } from '../domain/errors.ts';
 import { databaseTime } from '../queue/database-clock.ts';
 import type { WorkerRecord } from '../store/hosts.ts';
 import { openStore } from '../store/open.ts';
-import { isPostgresUrl } from '../store/postgres-dialect.ts';
+import { isPostgresUrl } from '../store/postgres-url.ts';
 import { renderColumns } from './columns.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';

@@ -8,7 +8,7 @@ import { Dispatcher } from '../queue/dispatcher.ts';
 import { ShardLine } from '../queue/shard-line.ts';
 import { WakeUps } from '../queue/wake-ups.ts';
 import { openStore, type Store } from '../store/open.ts';
-import { isPostgresUrl, shownUrl } from '../store/postgres-dialect.ts';
+import { isPostgresUrl, shownUrl } from '../store/postgres-url.ts';
 import { logReason } from '../worker/log-reason.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
 import { demandSameMajor } from '../worker/worker-version.ts';

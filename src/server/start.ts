@@ -43,7 +43,7 @@ import { ScanFolders } from './results/scan-folders.ts';
 import { ScanWindows } from './scan-windows.ts';
 import { openServiceNotifier } from './service-notify.ts';
 import { Settings } from './settings.ts';
-import { type Distribution, openDistribution } from './shards/distribution.ts';
+import type { Distribution } from './shards/distribution.ts';
 import { openWhenReachable } from './store-wait.ts';
 import { Tenants } from './tenants.ts';
 import { keepTickShapes } from './tick-shape.ts';
@@ -326,6 +326,7 @@ async function openStores(
   );
   if (url === null) return { store, shards: null };
   try {
+    const { openDistribution } = await import('./shards/distribution.ts');
     const leaseMs = workers.lease;
     return {
       store,

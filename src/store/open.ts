@@ -7,7 +7,7 @@ import { JobOrderTable } from './job-orders.ts';
 import { JobTable } from './jobs.ts';
 import { migrate, type StoreVersion, storeVersion } from './migrations.ts';
 import { OutboxTable } from './outbox.ts';
-import { isPostgresUrl, openPostgres, orderTextsByByte } from './postgres-dialect.ts';
+import { isPostgresUrl } from './postgres-url.ts';
 import { ScanTable } from './scans.ts';
 import { ShardTable } from './shards.ts';
 import { openDatabase } from './sqlite-dialect.ts';
@@ -75,7 +75,11 @@ const maxReleasedPages = 1024;
  * @throws PortolanError `configuration` when it is not usable or was written by a newer version; `unavailable`
  */
 export async function openStore(place: string, home: string | null = null): Promise<Store> {
-  if (isPostgresUrl(place)) return await storeOn(await openPostgres<Tables>(place, home));
+  if (isPostgresUrl(place)) {
+    // The client of PostgreSQL is loaded by those only who use one.
+    const { openPostgres } = await import('./postgres-dialect.ts');
+    return await storeOn(await openPostgres<Tables>(place, home));
+  }
   const database = openDatabase<Tables>(place);
   return await prepared(database, async ({ db }) => {
     await backUpOlder(db, place);
@@ -87,6 +91,7 @@ export async function openStore(place: string, home: string | null = null): Prom
 export async function storeOn(database: Database<Tables>): Promise<Store> {
   return await prepared(database, async ({ db }) => {
     await migrate(db);
+    const { orderTextsByByte } = await import('./postgres-dialect.ts');
     await orderTextsByByte(db);
   });
 }

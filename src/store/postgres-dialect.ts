@@ -13,6 +13,7 @@ import pg from 'pg';
 import { PortolanError } from '../domain/errors.ts';
 import { serverExecutor } from '../domain/executor.ts';
 import type { Database } from './database.ts';
+import { shownUrl } from './postgres-url.ts';
 
 /** Where the tables lie, apart from those of others in the same database. */
 const schema = 'portolan';
@@ -33,16 +34,6 @@ const bigintOid = 20;
 /** What a network, or a server that starts, stops or is full, says; SQLSTATE classes of PostgreSQL, appendix A. */
 const unreachable = /^(E[A-Z]+|08...|53300|57P0[1-5])$/;
 const refused = /^(28...|3D000)$/;
-
-/** @returns whether a text names a PostgreSQL database */
-export function isPostgresUrl(place: string): boolean {
-  return /^postgres(ql)?:\/\//i.test(place);
-}
-
-/** The URL without its password, for messages. */
-export function shownUrl(url: string): string {
-  return url.replace(/^(\w+:\/\/[^:@/]*):[^@/]*@/, '$1@');
-}
 
 /**
  * Opens a PostgreSQL database, whose tables lie in the schema `portolan`.

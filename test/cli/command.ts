@@ -42,7 +42,7 @@ export class Home {
 
   /** Runs the program to its end. */
   run(args: string[], options: RunOptions = {}): Promise<Ended> {
-    return run(process.execPath, [launcher, ...args], { ...options, env: { ...this.env, ...options.env } });
+    return run(launcher, args, { ...options, env: { ...this.env, ...options.env } });
   }
 
   remove(): void {

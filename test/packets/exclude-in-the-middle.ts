@@ -23,7 +23,11 @@ try {
   configure('{}');
   await server.start();
   const scanId = await server.submit(JSON.parse(submission) as Record<string, unknown>);
-  await sleep(3000);
+  let percent = 0;
+  while (percent < 15) {
+    await sleep(100);
+    ({ percent } = (await server.detail(scanId)).progress);
+  }
   configure(`scanner: { scope: { deny: [${denied}] } }`);
   const reload = await home.run(['server', 'reload', '--workspace-dir', server.workspace]);
   const reloadedAt = Date.now() / 1000;

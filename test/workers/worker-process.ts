@@ -39,8 +39,8 @@ export class WorkerProcess {
 
   /** Resolves when it is ready to take shards. */
   async start(): Promise<this> {
-    const program = [join(root, 'bin/portolan'), 'worker', 'start', '--workspace-dir', this.workspace];
-    const child = spawn(process.execPath, [...program, ...this.#args], {
+    const args = ['worker', 'start', '--workspace-dir', this.workspace, ...this.#args];
+    const child = spawn(join(root, 'bin/portolan'), args, {
       env: { ...process.env, ...loopbackOnly, XDG_CONFIG_HOME: this.workspace, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

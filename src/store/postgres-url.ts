@@ -1,0 +1,9 @@
+/** @returns whether a text names a PostgreSQL database */
+export function isPostgresUrl(place: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(place);
+}
+
+/** The URL without its password, for messages. */
+export function shownUrl(url: string): string {
+  return url.replace(/^(\w+:\/\/[^:@/]*):[^@/]*@/, '$1@');
+}
