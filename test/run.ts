@@ -67,7 +67,7 @@ const checks: Step[] = [
   { name: 'oxlint', run: () => check('oxlint', [], 60) },
   { name: 'biome', run: () => check('biome', ['check', '.'], 60) },
   { name: 'knip', run: () => check('knip', [], 120) },
-  { name: 'tests', run: () => vitest(['run'], isLongRun ? 3600 : 900) },
+  { name: 'tests', run: () => vitest(['run'], isLongRun ? 3600 : 1000) },
 ];
 const lab: Step = { name: 'lab', run: runLab };
 

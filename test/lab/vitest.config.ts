@@ -9,6 +9,8 @@ export default defineConfig({
     hookTimeout: 240_000,
     teardownTimeout: 30_000,
     pool: 'forks',
+    // They wait for the most part: for servers, rates and silence.
+    maxWorkers: 4,
     disableConsoleIntercept: true,
     retry: process.env.CI === 'true' ? 1 : 0,
   },
