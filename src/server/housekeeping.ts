@@ -3,6 +3,7 @@ import { tidyWorkspace } from '../actions/tidy-workspace.ts';
 import type { Store } from '../store/open.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { ServerLog } from './log.ts';
+import { RegularLooks } from './regular-looks.ts';
 
 /** Time from the start to the first round, and between rounds. */
 const firstRoundMs = 3000;
@@ -14,8 +15,10 @@ const betweenScansMs = 4;
 export class Housekeeping {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
-  readonly #closing = new AbortController();
-  #rounds: Promise<void> = Promise.resolve();
+  readonly #looks = new RegularLooks((signal) => this.#round(signal), {
+    firstMs: firstRoundMs,
+    betweenMs: roundMs,
+  });
 
   constructor(context: { store: Store; workspace: Workspace }, log: ServerLog) {
     this.#context = context;
@@ -23,33 +26,23 @@ export class Housekeeping {
   }
 
   start(): void {
-    this.#rounds = this.#run();
+    this.#looks.start();
   }
 
   /** Breaks a round off and waits until nothing of it is under way. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#rounds;
+    await this.#looks.close();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
-    await wait(firstRoundMs);
-    while (!signal.aborted) {
-      try {
-        const { resized, swept, failed } = await tidyWorkspace(
-          this.#context,
-          () => wait(betweenScansMs),
-          signal,
-        );
-        if (swept > 0) this.#log.info({ scans: swept }, 'what crashes left in scans is removed');
-        if (resized > 0) this.#log.debug({ scans: resized }, 'sizes of scans are counted anew');
-        if (failed > 0) this.#log.warn({ scans: failed }, 'scans are damaged; see portolan workspace check');
-      } catch (err) {
-        this.#log.warn({ err }, 'the workspace could not be tidied');
-      }
-      await wait(roundMs);
+  async #round(signal: AbortSignal): Promise<void> {
+    const pause = () => sleep(betweenScansMs, undefined, { signal, ref: false }).catch(() => undefined);
+    try {
+      const { resized, swept, failed } = await tidyWorkspace(this.#context, pause, signal);
+      if (swept > 0) this.#log.info({ scans: swept }, 'what crashes left in scans is removed');
+      if (resized > 0) this.#log.debug({ scans: resized }, 'sizes of scans are counted anew');
+      if (failed > 0) this.#log.warn({ scans: failed }, 'scans are damaged; see portolan workspace check');
+    } catch (err) {
+      this.#log.warn({ err }, 'the workspace could not be tidied');
     }
   }
 }
