@@ -24,6 +24,13 @@ export const webApplicationSignatures: readonly Signature[] = [
     { revision: '{revision}' },
   ),
   body(
+    'portolan.api',
+    'Portolan',
+    null,
+    String.raw`^\{"error":\{"code":"[a-z_]+","message":"There is no such path\. The page about the API is /api/v1/docs\.`,
+    '{"error":{"code":"not_found","message":"There is no such path. The page about the API is /api/v1/docs.","details":{}}}',
+  ),
+  body(
     'shellinabox.page',
     'ShellInABox',
     'shellinabox_project:shellinabox',
