@@ -1,15 +1,18 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 
 /** Where Debian keeps daemons; not every user has it in the path. */
 const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` };
 
 /**
- * Whether a program is there that a test starts. With CI=true it must be: `npm run setup:test` installs what is
- * missing.
+ * Whether something is there that a test needs. With CI=true it must be: `npm run setup:test` installs what is missing.
+ *
+ * @param name of a program, or the path of a file
  */
-export function isInstalled(program: string): boolean {
-  if (spawnSync('which', [program], { env }).status === 0) return true;
-  if (process.env['CI'] === 'true') throw new Error(`${program} is not installed: npm run setup:test`);
-  console.log(`skipped: ${program}, which some of these tests start, is not installed`);
+export function isInstalled(name: string): boolean {
+  const isThere = name.startsWith('/') ? existsSync(name) : spawnSync('which', [name], { env }).status === 0;
+  if (isThere) return true;
+  if (process.env['CI'] === 'true') throw new Error(`${name} is not installed: npm run setup:test`);
+  console.log(`skipped: ${name}, which some of these tests need, is not installed`);
   return false;
 }

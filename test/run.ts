@@ -3,7 +3,7 @@
  *
  *     npm test                 every check; the lab test too when root and its packages are there
  *     npm run test:lab         only the lab test, which must then be able to run
- *     npm run test:long        the same with all rounds of what goes wrong only now and then
+ *     npm run test:long        every check, with all rounds of what goes wrong only now and then
  *
  * With CI=true a lab test that cannot run is a failure and not a skip. The last line is
  * `N passed, N failed, N skipped`: tests, and one for each check that is not a test run.

@@ -3,10 +3,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerProcess } from '../program.ts';
-import { rounds } from '../rounds.ts';
 import { TargetField } from './target-field.ts';
 
-const kills = rounds(50, 20);
+const kills = 50;
 const clients = 20;
 const scansPerClient = 2;
 /** Each kill in this many comes when the scans are getting on; the others hit starts and recoveries. */

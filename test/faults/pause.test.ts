@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ScanDetail, ServerProcess } from '../program.ts';
-import { rounds } from '../rounds.ts';
 import { TargetField } from './target-field.ts';
 
 /** Rounds of scans side by side, each stopped at a moment of its own. */
-const turns = rounds(5, 2);
+const rounds = 5;
 const lanes = 4;
-const moments = turns * lanes;
+const moments = rounds * lanes;
 
 const addressesOf = (lane: number) => Array.from({ length: 8 }, (_, index) => `127.83.${lane}.${index + 1}`);
 const submission = (lane: number, ports: number[], rate = 150) => ({
@@ -76,7 +75,7 @@ describe('pause and cancel', () => {
       const found = await pairsOf(scanId);
       expect(new Set(found).size).toBe(found.length);
     };
-    for (let turn = 0; turn < turns; turn++) {
+    for (let turn = 0; turn < rounds; turn++) {
       await Promise.all(Array.from({ length: lanes }, (_, lane) => round(lane)));
     }
     expect(field.open).toBe(0);

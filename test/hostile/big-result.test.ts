@@ -6,15 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
 import { type BigResult, writeBigRecord } from '../big-result.ts';
 import { residentBytes, ServerProcess } from '../program.ts';
-import { rounds } from '../rounds.ts';
 
 /** The bars of the case. */
 const memoryBar = 100 * 1024 * 1024;
 const firstByteBar = 1000;
 
-/** A thousand findings for each host: a whole of them in a long run. */
-const whole = { hosts: rounds(1000, 200), portsPerHost: 10, findingsPerPort: 100 };
-const tenth = { ...whole, hosts: whole.hosts / 10 };
+const million = { hosts: 1000, portsPerHost: 10, findingsPerPort: 100 };
+const tenth = { ...million, hosts: 100 };
 const findingsOf = ({ hosts, portsPerHost, findingsPerPort }: BigResult) =>
   hosts * portsPerHost * findingsPerPort;
 
@@ -25,7 +23,7 @@ let baseline = 0;
 beforeAll(async () => {
   await server.start();
   const workspace = await openWorkspace(server.workspace);
-  for (const size of [tenth, whole]) {
+  for (const size of [tenth, million]) {
     const scanId = await server.submit({ targets: ['127.0.0.1'], ports: '9', options: { discover: false } });
     await server.waitForEnd(scanId, 30_000);
     // Small scans first: what the program loads once is no growth.
@@ -105,8 +103,8 @@ describe('T-026 a big result', () => {
   ])(
     'of 1,000,000 findings leaves as %s without filling the memory',
     async (format, mark) => {
-      const { marks, growth, firstByteMs } = await measure(whole, format, mark);
-      expect(marks).toBe(findingsOf(whole));
+      const { marks, growth, firstByteMs } = await measure(million, format, mark);
+      expect(marks).toBe(findingsOf(million));
       expect(firstByteMs).toBeLessThanOrEqual(firstByteBar);
       expect(growth).toBeLessThanOrEqual(memoryBar);
     },
@@ -130,7 +128,7 @@ describe('T-026 a big result', () => {
   );
 
   it.each(formats)('is let go of when the client of %s goes away', async (format) => {
-    const scanId = scanIds.get(whole) as string;
+    const scanId = scanIds.get(million) as string;
     const clients = await Promise.all(Array.from({ length: 5 }, () => download(scanId, format)));
     await expect.poll(() => openRecords(scanId)).toBeGreaterThan(0);
     for (const { answer } of clients) answer.destroy();

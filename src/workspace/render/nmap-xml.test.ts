@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
@@ -99,7 +98,7 @@ describe('nmap XML', () => {
   });
 
   const dtd = '/usr/share/nmap/nmap.dtd';
-  it.runIf(isInstalled('xmllint') && existsSync(dtd))(
+  it.runIf(isInstalled('xmllint') && isInstalled(dtd))(
     'fits the document type that nmap itself publishes',
     async () => {
       const { state: _state, ...said } = port(5353, { protocol: 'udp', banner: 'x' });
