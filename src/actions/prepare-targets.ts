@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import type { AddressSet } from '../domain/address-set.ts';
 import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
 import { compileScope, type Scope } from '../domain/scope.ts';
+import type { ScanPart } from '../domain/shard.ts';
 import { parseTargets, type Target } from '../domain/target.ts';
 import type { Resolution } from '../net/resolve.ts';
 
@@ -24,11 +25,16 @@ export interface PreparedTargets {
 /** How many names are resolved at the same time. */
 const parallelLookups = 8;
 
-/** Turns a submission's targets into the set of addresses that the scan may touch. */
+/**
+ * Turns a submission's targets into the set of addresses that the scan may touch.
+ *
+ * @param part a shard, whose addresses are counted before this machine's own rules take any away
+ */
 export async function prepareTargets(
   request: Pick<ScanRequest, 'targets' | 'exclude'>,
   config: Config,
   resolve: Resolve,
+  part: ScanPart | null = null,
 ): Promise<PreparedTargets> {
   const asked = parseTargets(request.targets);
   const exclusions = parseTargets([...request.exclude, ...config.scanner.blocklist]);
@@ -36,7 +42,8 @@ export async function prepareTargets(
   const found = await resolveNames(asked.hostnames, resolve);
   const forbidden = await resolveNames(exclusions.hostnames, resolve);
 
-  const wanted = asked.addresses.union(addressSetOf(found.addresses.keys()));
+  const whole = asked.addresses.union(addressSetOf(found.addresses.keys()));
+  const wanted = part ? whole.everyNth(BigInt(part.of), BigInt(part.shard)) : whole;
   const excluded = exclusions.covered.union(addressSetOf(forbidden.addresses.keys()));
   const allowed = scope.split(wanted.minus(excluded));
   const warnings = [...found.warnings];

@@ -5,6 +5,7 @@ import type { Coverage } from '../domain/host.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
 import type { EvaluationData, ScanPart } from '../domain/shard.ts';
+import type { Target } from '../domain/target.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { SavedState } from '../engine/node.ts';
 import type { Plan } from '../engine/plan.ts';
@@ -183,10 +184,8 @@ class ScanRun {
     try {
       demandRights(request);
       const plan = await planScan(request, config, catalogue, part ? ofWholeScans : []);
-      const prepared = await prepareTargets(request, config, (name) => this.#resolve(name));
-      this.#prepared = part ? ofPart(prepared) : prepared;
-      for (const [ip, names] of Object.entries(part?.hostnames ?? {}))
-        this.#prepared.hostnames.set(ip, names);
+      const prepared = await prepareTargets(request, config, (name) => this.#resolve(name), part);
+      this.#prepared = part ? ofPart(prepared, part) : prepared;
       // Nobody's hosts are bothered for results that cannot be kept.
       this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames, (error) =>
         this.#stop.abort(error),
@@ -259,7 +258,10 @@ class ScanRun {
       isOwn: ownListeners(config.scanner.scope.protect_self ? this.#control.listeners : []),
     });
     this.#gate = gate;
-    this.#control.onNarrow((rules) => void this.#narrow(gate, rules));
+    // Whoever cannot keep to the rules does not go on without them.
+    this.#control.onNarrow((rules) => {
+      this.#narrow(gate, rules).catch((error: unknown) => this.#stop.abort(error));
+    });
     this.#meter = new ProgressMeter(plan, clampCount(prepared.addresses.size), resumes, this.#control.hold);
     this.#warnings.push(...unavailable(plan, request));
     this.#graph = runGraph(plan, {
@@ -462,12 +464,22 @@ class ScanRun {
 }
 
 /** The home of the scan has left out what it must not touch: what is left out here, this machine does not permit. */
-function ofPart(prepared: PreparedTargets): PreparedTargets {
+function ofPart(whole: PreparedTargets, part: ScanPart): PreparedTargets {
+  const prepared = withNames(whole, part.hostnames);
   if (prepared.excluded === 0n) return prepared;
   const message =
     'a worker left out addresses that its own scanner.scope or scanner.blocklist forbids; they are not covered';
   const others = prepared.warnings.filter(({ code }) => code !== 'out_of_scope');
   return { ...prepared, warnings: [...others, { code: 'out_of_scope', message }] };
+}
+
+/** The names were resolved by the home of the scan. */
+function withNames(prepared: PreparedTargets, named: ScanPart['hostnames']): PreparedTargets {
+  const hostnames = new Map(Object.entries(named).filter(([ip]) => prepared.addresses.has(ip)));
+  const targets = [...hostnames].flatMap(([ip, names]) =>
+    names.map((value): Target => ({ value, kind: 'hostname', ip })),
+  );
+  return { ...prepared, hostnames, targets: [...prepared.targets, ...targets] };
 }
 
 /** Only what is said of the scan as a whole is left to do. */

@@ -112,6 +112,54 @@ describe('AddressSet', () => {
     );
   });
 
+  it('takes every n-th address, over the bounds of intervals', () => {
+    const set = setOf('10.0.0.0/30', '192.168.0.0/31', '2001:db8::/126');
+    expect([...set.everyNth(3n, 0n)]).toEqual(['10.0.0.0', '10.0.0.3', '2001:db8::', '2001:db8::3']);
+    expect([...set.everyNth(3n, 1n)]).toEqual(['10.0.0.1', '192.168.0.0', '2001:db8::1']);
+    expect([...set.everyNth(20n, 19n)]).toEqual([]);
+    expect(set.everyNth(1n, 0n).intervals).toEqual(set.intervals);
+    const huge = setOf('::/0').everyNth(4096n, 4095n);
+    expect(huge.size).toBe(((1n << 128n) - (1n << 32n)) / 4096n);
+    expect([huge.has('::fff'), huge.has('::1000'), huge.at(1n)]).toEqual([true, false, '::1fff']);
+    expect(() => set.union(set.everyNth(2n, 0n))).toThrow(RangeError);
+    expect(() => set.minus(set.everyNth(2n, 0n))).toThrow(RangeError);
+    expect(() => set.everyNth(3n, 0n).intersect(set.everyNth(2n, 0n))).toThrow(RangeError);
+    expect([...set.everyNth(2n, 0n).intersect(set.everyNth(2n, 1n))]).toEqual([]);
+  });
+
+  it('keeps the zone of what is shared by every n-th address', () => {
+    const general = setOf('fe80::/125').everyNth(2n, 1n);
+    expect([...general.intersect(setOf('fe80::%eth0/126'))]).toEqual(['fe80::1%eth0', 'fe80::3%eth0']);
+    const zoned = setOf('fe80::%eth0/126').everyNth(2n, 0n);
+    expect([...zoned.intersect(setOf('fe80::/127', 'fe80::2/127'))]).toEqual(['fe80::%eth0', 'fe80::2%eth0']);
+    expect([...zoned.minus(setOf('fe80::/127'))]).toEqual(['fe80::2%eth0']);
+  });
+
+  it('agrees with every n-th text in at, has, size, order, minus, intersect and again every n-th', () => {
+    const strides = fc.record({ n: fc.integer({ min: 1, max: 9 }), from: fc.nat(8) });
+    fc.assert(
+      fc.property(smallSet, smallSet, strides, strides, (left, right, { n, from }, again) => {
+        const whole = [...AddressSet.of(left)];
+        const set = AddressSet.of(left).everyNth(BigInt(n), BigInt(from % n));
+        const listed = whole.filter((_, index) => index % n === from % n);
+        expect([...set]).toEqual(listed);
+        expect(set.size).toBe(BigInt(listed.length));
+        expect(listed.map((_, index) => set.at(BigInt(index)))).toEqual(listed);
+        for (const address of whole) expect(set.has(address)).toBe(listed.includes(address));
+        const [other, texts] = [AddressSet.of(right), plain(right)];
+        expect([...set.minus(other)]).toEqual(listed.filter((at) => !texts.has(at)));
+        expect([...set.intersect(other)]).toEqual(listed.filter((at) => texts.has(at)));
+        expect(other.intersect(set).intervals).toEqual(set.intersect(other).intervals);
+        expect(set.minus(other).intersect(set).intervals).toEqual(set.minus(other).intervals);
+        expect([...set.minus(other).union(set.intersect(other))]).toEqual(listed);
+        const rest = listed.filter((at) => !texts.has(at));
+        expect([...set.minus(other).everyNth(BigInt(again.n), BigInt(again.from % again.n))]).toEqual(
+          rest.filter((_, index) => index % again.n === again.from % again.n),
+        );
+      }),
+    );
+  });
+
   it('holds disjoint intervals that do not touch', () => {
     fc.assert(
       fc.property(smallSet, smallSet, (left, right) => {

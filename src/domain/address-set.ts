@@ -17,11 +17,12 @@ export interface Interval {
   zone?: string | null;
 }
 
-type ZonedInterval = Required<Interval>;
+/** The members `first`, `first + step`, … `last`; neighbours where the step is 1. */
+type Run = Required<Interval> & { step: bigint };
 
 /**
  * An immutable set of addresses, held as disjoint intervals and listed one by one only when asked: a /8 or an IPv6 /64
- * costs as much as one address. Order: IPv4 before IPv6, ascending.
+ * costs as much as one address, and so does each n-th address of it. Order: IPv4 before IPv6, ascending.
  *
  * Zones: an interval without zone covers its addresses on every interface for `has`, `minus` and `intersect`, so that
  * excluding fe80::/10 excludes fe80::1%eth0. The IPv4-mapped block is never part of a set: those are IPv4 addresses.
@@ -29,24 +30,43 @@ type ZonedInterval = Required<Interval>;
 export class AddressSet implements Iterable<string> {
   static readonly empty: AddressSet = new AddressSet([]);
 
-  /** Disjoint, not adjacent, sorted by family, zone and number. */
-  readonly intervals: readonly ZonedInterval[];
+  /** Sorted by family, zone and number; no two overlap, and those of neighbours do not touch. */
+  readonly intervals: readonly Run[];
   readonly size: bigint;
-  readonly #runs: Map<string, readonly ZonedInterval[]>;
+  readonly #runs: Map<string, readonly Run[]>;
   /** Number of addresses before each interval; made when `at` is first used. */
   #offsets: bigint[] | null = null;
 
-  private constructor(runs: readonly (readonly ZonedInterval[])[]) {
-    this.#runs = new Map(runs.flatMap((run) => (run[0] ? [[runKey(run[0]), run]] : [])));
-    this.intervals = runs.flat();
-    this.size = this.intervals.reduce((sum, { first, last }) => sum + (last - first + 1n), 0n);
+  private constructor(runs: Iterable<Run>) {
+    const byKey = Map.groupBy(runs, runKey);
+    const keys = [...byKey.keys()].sort();
+    this.#runs = new Map(keys.map((key) => [key, merge(byKey.get(key) as Run[])]));
+    this.intervals = [...this.#runs.values()].flat();
+    this.size = this.intervals.reduce((sum, run) => sum + lengthOf(run), 0n);
   }
 
   /** @throws RangeError for an interval that is reversed or outside its family */
   static of(intervals: Iterable<Interval>): AddressSet {
-    const runs = Map.groupBy(withoutMapped(intervals), runKey);
-    const keys = [...runs.keys()].sort();
-    return new AddressSet(keys.map((key) => merge(runs.get(key) as ZonedInterval[])));
+    return new AddressSet(withoutMapped(intervals));
+  }
+
+  /**
+   * The addresses at the positions `from`, `from + n`, `from + 2n`, … of the order. Such a set meets sets of
+   * neighbours and parts of itself.
+   */
+  everyNth(n: bigint, from: bigint): AddressSet {
+    this.#offsets ??= runningTotals(this.intervals);
+    const offsets = this.#offsets;
+    return new AddressSet(
+      this.intervals.flatMap((run, at) => {
+        const skipped = (((from - (offsets[at] as bigint)) % n) + n) % n;
+        const length = lengthOf(run);
+        if (skipped >= length) return [];
+        const first = run.first + skipped * run.step;
+        const step = run.step * n;
+        return [{ ...run, first, last: first + ((length - 1n - skipped) / n) * step, step }];
+      }),
+    );
   }
 
   has(address: string): boolean {
@@ -66,41 +86,51 @@ export class AddressSet implements Iterable<string> {
     this.#offsets ??= runningTotals(this.intervals);
     const offsets = this.#offsets;
     const position = lastAtOrBelow(offsets.length, (at) => (offsets[at] as bigint) <= index);
-    const { family, first, zone } = this.intervals[position] as ZonedInterval;
-    return formatAddress({ family, value: first + index - (offsets[position] as bigint), zone });
+    const { family, first, step, zone } = this.intervals[position] as Run;
+    return formatAddress({ family, value: first + (index - (offsets[position] as bigint)) * step, zone });
   }
 
+  /** @throws RangeError where every n-th addresses lie among others */
   union(other: AddressSet): AddressSet {
-    return AddressSet.of([...this.intervals, ...other.intervals]);
+    return new AddressSet([...this.intervals, ...other.intervals]);
   }
 
+  /** @throws RangeError where the other is not one of neighbours */
   minus(other: AddressSet): AddressSet {
-    const rest: Interval[] = [];
+    if (other.intervals.some(({ step }) => step !== 1n))
+      throw new RangeError('every n-th addresses cannot be taken away');
+    const rest: Run[] = [];
     for (const [key, run] of this.#runs) rest.push(...subtract(run, other.#covering(key)));
-    return AddressSet.of(rest);
+    return new AddressSet(rest);
   }
 
+  /** @throws RangeError for every n-th addresses of different kinds */
   intersect(other: AddressSet): AddressSet {
-    const shared: Interval[] = [];
+    const shared: Run[] = [];
     for (const [key, run] of this.#runs) shared.push(...overlap(run, other.#covering(key)));
-    for (const [key, run] of other.#runs) shared.push(...overlap(run, this.#covering(key)));
-    return AddressSet.of(shared);
+    // Where only the other names a zone, what is shared is there.
+    const general = this.#runs.get('6') ?? [];
+    for (const run of other.#runs.values()) {
+      const zone = run[0]?.zone ?? null;
+      if (zone !== null) for (const part of overlap(general, run)) shared.push({ ...part, zone });
+    }
+    return new AddressSet(shared);
   }
 
   *[Symbol.iterator](): Generator<string, void, undefined> {
-    for (const { family, first, last, zone } of this.intervals) {
+    for (const { family, first, last, step, zone } of this.intervals) {
       if (family === 4) {
         // Plain numbers: ten times faster than bigint for the sweeps of whole networks.
-        const end = Number(last);
-        for (let value = Number(first); value <= end; value++) yield formatIpv4(value);
+        const [end, by] = [Number(last), Number(step)];
+        for (let value = Number(first); value <= end; value += by) yield formatIpv4(value);
       } else {
-        for (let value = first; value <= last; value++) yield formatAddress({ family, value, zone });
+        for (let value = first; value <= last; value += step) yield formatAddress({ family, value, zone });
       }
     }
   }
 
   /** The intervals that count for a run: those of its zone and those without zone. */
-  #covering(key: string): readonly ZonedInterval[] {
+  #covering(key: string): readonly Run[] {
     const own = this.#runs.get(key) ?? [];
     const general = key.startsWith('6%') ? (this.#runs.get('6') ?? []) : [];
     if (own.length === 0 || general.length === 0) return own.length > 0 ? own : general;
@@ -113,75 +143,103 @@ function runKey({ family, zone }: { family: Family; zone: string | null }): stri
   return zone === null ? `${family}` : `${family}%${zone}`;
 }
 
-function* withoutMapped(intervals: Iterable<Interval>): Generator<ZonedInterval> {
+function lengthOf({ first, last, step }: Run): bigint {
+  return (last - first) / step + 1n;
+}
+
+function* withoutMapped(intervals: Iterable<Interval>): Generator<Run> {
   for (const { family, first, last, zone = null } of intervals) {
     if (first < 0n || last < first || last >> BigInt(addressBits[family]) !== 0n) {
       throw new RangeError(`not an interval of IPv${family} addresses: ${first} to ${last}`);
     }
+    const run = { family, first, last, zone, step: 1n };
     if (family === 4 || last < ipv4Mapped.first || first > ipv4Mapped.last) {
-      yield { family, first, last, zone };
+      yield run;
       continue;
     }
-    if (first < ipv4Mapped.first) yield { family, first, last: ipv4Mapped.first - 1n, zone };
-    if (last > ipv4Mapped.last) yield { family, first: ipv4Mapped.last + 1n, last, zone };
+    if (first < ipv4Mapped.first) yield { ...run, last: ipv4Mapped.first - 1n };
+    if (last > ipv4Mapped.last) yield { ...run, first: ipv4Mapped.last + 1n };
   }
 }
 
-/** Sorts the intervals of one run and joins those that overlap or touch. */
-function merge(run: ZonedInterval[]): ZonedInterval[] {
-  run.sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0));
-  const merged: ZonedInterval[] = [];
-  for (const next of run) {
+/**
+ * Sorts intervals of one family and zone and joins those that overlap or touch.
+ *
+ * @throws RangeError where those overlap that are no parts of one
+ */
+function merge(runs: readonly Run[]): Run[] {
+  const merged: Run[] = [];
+  for (const next of runs.toSorted((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))) {
     const previous = merged.at(-1);
-    if (previous === undefined || next.first > previous.last + 1n) merged.push({ ...next });
-    else if (next.last > previous.last) previous.last = next.last;
+    if (previous === undefined || next.first > previous.last + previous.step) merged.push({ ...next });
+    else if (!isAlike(previous, next)) {
+      if (next.first <= previous.last) throw new RangeError('every n-th addresses among others');
+      merged.push({ ...next });
+    } else if (next.last > previous.last) previous.last = next.last;
   }
   return merged;
 }
 
-/** What is in `run` and not in `taken`; both sorted and disjoint. */
-function* subtract(run: readonly ZonedInterval[], taken: readonly ZonedInterval[]): Generator<Interval> {
+/** Whether the members of one would be members of the other if that were longer. */
+function isAlike(a: Run, b: Run): boolean {
+  return a.step === b.step && (a.first - b.first) % a.step === 0n;
+}
+
+/** The members from `from` to `to`. */
+function* within(run: Run, from: bigint, to: bigint): Generator<Run> {
+  const { step } = run;
+  const first = from <= run.first ? run.first : run.first + ((from - run.first + step - 1n) / step) * step;
+  const end = to < run.last ? to : run.last;
+  if (first <= end) yield { ...run, first, last: first + ((end - first) / step) * step };
+}
+
+/** What is in `runs` and not in `taken`; both sorted and disjoint. */
+function* subtract(runs: readonly Run[], taken: readonly Run[]): Generator<Run> {
   let at = 0;
-  for (const interval of run) {
-    let first = interval.first;
-    while (at < taken.length && (taken[at] as Interval).last < first) at++;
-    // The last taken interval may reach into the next one of the run, so this looks ahead without moving `at`.
+  for (const run of runs) {
+    let first = run.first;
+    while (at < taken.length && (taken[at] as Run).last < first) at++;
+    // The last taken interval may reach into the next one of the runs, so this looks ahead without moving `at`.
     for (let next = at; next < taken.length; next++) {
-      const cut = taken[next] as Interval;
-      if (cut.first > interval.last || first > interval.last) break;
-      if (cut.first > first) yield { ...interval, first, last: cut.first - 1n };
+      const cut = taken[next] as Run;
+      if (cut.first > run.last || first > run.last) break;
+      yield* within(run, first, cut.first - 1n);
       first = cut.last + 1n;
     }
-    if (first <= interval.last) yield { ...interval, first };
+    yield* within(run, first, run.last);
   }
 }
 
-/** What is in both; both sorted and disjoint. The parts keep the zone of `run`. */
-function* overlap(run: readonly ZonedInterval[], other: readonly ZonedInterval[]): Generator<Interval> {
+/** What is in both; both sorted and disjoint. The parts keep the zone of `runs`. */
+function* overlap(runs: readonly Run[], other: readonly Run[]): Generator<Run> {
   let left = 0;
   let right = 0;
-  while (left < run.length && right < other.length) {
-    const a = run[left] as ZonedInterval;
-    const b = other[right] as ZonedInterval;
-    const first = a.first > b.first ? a.first : b.first;
-    const last = a.last < b.last ? a.last : b.last;
-    if (first <= last) yield { ...a, first, last };
+  while (left < runs.length && right < other.length) {
+    const a = runs[left] as Run;
+    const b = other[right] as Run;
+    yield* shared(a, b);
     if (a.last < b.last) left++;
     else right++;
   }
 }
 
-function covers(run: readonly ZonedInterval[] | undefined, value: bigint): boolean {
-  if (run === undefined) return false;
-  const position = lastAtOrBelow(run.length, (at) => (run[at] as ZonedInterval).first <= value);
-  return position >= 0 && value <= (run[position] as ZonedInterval).last;
+function* shared(a: Run, b: Run): Generator<Run> {
+  if (b.step === 1n || isAlike(a, b)) yield* within(a, b.first, b.last);
+  else if (a.step === 1n) for (const part of within(b, a.first, a.last)) yield { ...part, zone: a.zone };
+  else if (a.step !== b.step) throw new RangeError('every n-th addresses of different kinds');
 }
 
-function runningTotals(intervals: readonly ZonedInterval[]): bigint[] {
+function covers(runs: readonly Run[] | undefined, value: bigint): boolean {
+  if (runs === undefined) return false;
+  const run = runs[lastAtOrBelow(runs.length, (at) => (runs[at] as Run).first <= value)];
+  return run !== undefined && value <= run.last && (value - run.first) % run.step === 0n;
+}
+
+function runningTotals(runs: readonly Run[]): bigint[] {
   let total = 0n;
-  return intervals.map(({ first, last }) => {
+  return runs.map((run) => {
     const before = total;
-    total += last - first + 1n;
+    total += lengthOf(run);
     return before;
   });
 }

@@ -1,5 +1,5 @@
-/** The part of a scan's addresses that one worker scans. */
-export interface ShardSpec {
+/** What a scan divides among its shards: of `n` of them, the shard `k` has the addresses k, k + n, k + 2n, … */
+export interface Division {
   /** Disjoint ranges `first-last`, or single addresses, in canonical spelling: what exclusions and the scope leave. */
   addresses: string[];
   /** Names that were asked for, by address. */
@@ -8,9 +8,16 @@ export interface ShardSpec {
   started_at: string;
 }
 
-/** What the process of a scan is told when it runs a shard and not the whole: reports are made by the home of the scan. */
+/**
+ * What the process of a scan is told when it runs a shard and not the whole: reports are made by the home of the scan,
+ * and the targets of the request are the addresses of its division.
+ */
 export interface ScanPart {
-  /** Names that were asked for, by address; the targets of the request are addresses only. */
+  /** 0-based. */
+  shard: number;
+  /** Shards of the scan. */
+  of: number;
+  /** Names that were asked for, by address. */
   hostnames: Record<string, string[]>;
 }
 

@@ -38,6 +38,14 @@ describe('AddressWalk', () => {
     fc.assert(property, { numRuns: 50 });
   });
 
+  it('starts anew when other addresses are to be walked than before', () => {
+    const walk = new AddressWalk(network, null);
+    for (let i = 0; i < 200; i++) walk.settle(walk.next().value as string);
+    const fewer = network.minus(parseTargets(['127.9.0.7']).addresses);
+    expect(new Set(new AddressWalk(fewer, walk.state()))).toEqual(new Set(fewer));
+    expect([...new AddressWalk(network, walk.state())]).toHaveLength(55);
+  });
+
   it.each([null, 7, {}, { key: [1], taken: 'x', open: [] }])(
     'starts anew from a state it cannot read: %j',
     (state) => {

@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { AddressSet } from '../domain/address-set.ts';
 import { randomWalkKey, shuffled, type WalkKey } from '../net/packets/walk.ts';
 
 /** Where a walk stands, as a checkpoint keeps it. */
 export interface WalkState {
+  /** Stands for the addresses that it goes through. */
+  over: string;
   key: WalkKey;
   /** Addresses taken from the walk so far. */
   taken: number;
@@ -15,6 +18,7 @@ export interface WalkState {
  * after an interruption the walk goes on with exactly the addresses whose outcome is not.
  */
 export class AddressWalk implements Iterator<string, undefined>, Iterable<string> {
+  readonly #over: string;
   readonly #key: WalkKey;
   readonly #addresses: Iterator<string, void>;
   readonly #again: string[];
@@ -22,9 +26,10 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
   #taken: number;
   #settled: number;
 
-  /** @param restored the state of an interrupted walk over the same addresses */
+  /** @param restored the state of an interrupted walk; of no use when other addresses are to be walked meanwhile */
   constructor(addresses: AddressSet, restored: unknown) {
-    const state = isWalkState(restored) ? restored : null;
+    this.#over = fingerprint(addresses);
+    const state = isWalkState(restored) && restored.over === this.#over ? restored : null;
     this.#key = state?.key ?? randomWalkKey();
     this.#taken = state?.taken ?? 0;
     this.#again = [...(state?.open ?? [])];
@@ -66,8 +71,16 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
   }
 
   state(): WalkState {
-    return { key: this.#key, taken: this.#taken, open: [...this.#open, ...this.#again] };
+    return { over: this.#over, key: this.#key, taken: this.#taken, open: [...this.#open, ...this.#again] };
   }
+}
+
+/** Rules and links that changed make other positions of the same addresses. */
+function fingerprint(addresses: AddressSet): string {
+  const hash = createHash('sha256');
+  for (const { family, first, last, step, zone } of addresses.intervals)
+    hash.update(`${family} ${first} ${last} ${step} ${zone}\n`);
+  return hash.digest('base64url');
 }
 
 function isWalkState(value: unknown): value is WalkState {

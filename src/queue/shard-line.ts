@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ShardCommand, ShardSpec } from '../domain/shard.ts';
+import type { Division, ShardCommand } from '../domain/shard.ts';
 import type { Store } from '../store/open.ts';
 import type { HeldShard, LapsedShard, ShardBeat, ShardClaim, ShardOrders } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
@@ -55,14 +55,14 @@ export class ShardLine {
     return Math.round(this.#clock.said + performance.now() - this.#clock.at);
   }
 
-  /** Stores the shards of a scan and lays out a slip for each: all of it or nothing. */
-  async layOut(scanId: string, pool: string, specs: readonly ShardSpec[]): Promise<void> {
+  /** Divides a scan into so many shards and lays out a slip for each: all of it or nothing. */
+  async layOut(scanId: string, pool: string, division: Division, of: number): Promise<void> {
     await this.#dispatcher.open(lineOf(pool));
     await this.#store.transaction(async (store) => {
-      await store.shards.insert(scanId, pool, specs);
+      await store.shards.insert(scanId, pool, division, of);
       await this.#announce(
         store,
-        specs.map((_spec, shard) => ({ scanId, shard, pool })),
+        Array.from({ length: of }, (_, shard) => ({ scanId, shard, pool })),
       );
       await wakeEverybody(store, scanId);
     });

@@ -10,4 +10,5 @@ export const migrationNames = [
   '0008-shards',
   '0009-held-jobs',
   '0010-stored-results',
+  '0011-divisions',
 ] as const;

@@ -17,6 +17,7 @@ const migrations: Record<(typeof migrationNames)[number], Migration> = {
   '0008-shards': { up: createShards },
   '0009-held-jobs': { up: addHolds },
   '0010-stored-results': { up: addStoredResults },
+  '0011-divisions': { up: createDivisions },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -325,6 +326,21 @@ async function addStoredResults(db: Kysely<unknown>): Promise<void> {
     .columns(['status', 'created_at', 'scan_id'])
     .where(sql.ref('stored_at'), 'is', null)
     .execute();
+}
+
+/** Shards become each n-th address of one list. Scans that are divided otherwise are divided anew. */
+async function createDivisions(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('divisions')
+    .addColumn('scan_id', 'text', (column) =>
+      column.primaryKey().notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('started_at', 'text', (column) => column.notNull())
+    .addColumn('addresses', 'text', (column) => column.notNull())
+    .addColumn('hostnames', 'text', (column) => column.notNull())
+    .execute();
+  await sql`delete from shards`.execute(db);
+  await db.schema.alterTable('shards').dropColumn('spec').execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

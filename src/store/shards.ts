@@ -1,5 +1,5 @@
 import type { ExpressionBuilder, Kysely } from 'kysely';
-import type { ShardCommand, ShardSpec } from '../domain/shard.ts';
+import type { Division, ShardCommand } from '../domain/shard.ts';
 import type { ShardTableRow, Tables } from './tables.ts';
 
 /** A claimed shard. `attempt` proves the claim: writes with an older one are refused. */
@@ -9,7 +9,7 @@ export interface ShardClaim {
   of: number;
   attempt: number;
   pool: string;
-  spec: ShardSpec;
+  division: Division;
   /** Rows that the home of the scan has of earlier attempts. */
   rows: number;
   command: ShardCommand;
@@ -71,12 +71,22 @@ export class ShardTable {
     this.#db = db;
   }
 
-  /** Stores all shards of a scan. `store` is that of a transaction, where they are also announced. */
-  async insert(scanId: string, pool: string, specs: readonly ShardSpec[]): Promise<void> {
-    const rows = specs.map((spec, shard) => ({
+  /** Divides a scan. `store` is that of a transaction, where the shards are also announced. */
+  async insert(scanId: string, pool: string, division: Division, of: number): Promise<void> {
+    const { addresses, hostnames, started_at } = division;
+    await this.#db
+      .insertInto('divisions')
+      .values({
+        scan_id: scanId,
+        started_at,
+        addresses: JSON.stringify(addresses),
+        hostnames: JSON.stringify(hostnames),
+      })
+      .execute();
+    const rows = Array.from({ length: of }, (_, shard) => ({
       scan_id: scanId,
       shard,
-      of: specs.length,
+      of,
       pool,
       state: 'waiting' as const,
       attempt: 0,
@@ -84,7 +94,6 @@ export class ShardTable {
       lease_until: null,
       worker: null,
       key_digest: null,
-      spec: JSON.stringify(spec),
       rows: 0,
       command: 'run' as const,
       obeyed: null,
@@ -131,11 +140,11 @@ export class ShardTable {
       .where((e) =>
         e.or([e('state', '=', 'waiting'), e.and([e('state', '=', 'running'), e('lease_until', '<', now)])]),
       )
-      .returning(['of', 'attempt', 'pool', 'spec', 'rows', 'command'])
+      .returning(['of', 'attempt', 'pool', 'rows', 'command'])
       .executeTakeFirst();
-    if (!row) return null;
-    const { spec, ...rest } = row;
-    return { scanId, shard, ...rest, rows: Number(row.rows), spec: JSON.parse(spec) as ShardSpec };
+    const division = row ? await this.division(scanId) : null;
+    if (!row || !division) return null;
+    return { scanId, shard, ...row, rows: Number(row.rows), division };
   }
 
   /** Prolongs the lease and tells how the work stands. Null: the shard is somebody else's or over. */
@@ -200,10 +209,10 @@ export class ShardTable {
   async holder(
     scanId: string,
     shard: number,
-  ): Promise<Pick<ShardTableRow, 'attempt' | 'state' | 'key_digest' | 'rows'> | null> {
+  ): Promise<Pick<ShardTableRow, 'of' | 'attempt' | 'state' | 'key_digest' | 'rows'> | null> {
     const row = await this.#db
       .selectFrom('shards')
-      .select(['attempt', 'state', 'key_digest', 'rows'])
+      .select(['of', 'attempt', 'state', 'key_digest', 'rows'])
       .where('scan_id', '=', scanId)
       .where('shard', '=', shard)
       .executeTakeFirst();
@@ -241,25 +250,17 @@ export class ShardTable {
     return rows.map((row) => ({ ...row, rows: Number(row.rows), rate: Number(row.rate) }));
   }
 
-  async spec(scanId: string, shard: number): Promise<ShardSpec | null> {
+  /** Null for a scan that is not divided. */
+  async division(scanId: string): Promise<Division | null> {
     const row = await this.#db
-      .selectFrom('shards')
-      .select('spec')
+      .selectFrom('divisions')
+      .select(['addresses', 'hostnames', 'started_at'])
       .where('scan_id', '=', scanId)
-      .where('shard', '=', shard)
       .executeTakeFirst();
-    return row ? (JSON.parse(row.spec) as ShardSpec) : null;
-  }
-
-  /** Addresses of the names that were resolved for a scan. */
-  async names(scanId: string): Promise<Record<string, string[]>> {
-    const rows = await this.#db.selectFrom('shards').select('spec').where('scan_id', '=', scanId).execute();
-    const addresses = new Map<string, string[]>();
-    for (const { spec } of rows) {
-      for (const [ip, names] of Object.entries((JSON.parse(spec) as ShardSpec).hostnames))
-        for (const name of names) addresses.set(name, [...(addresses.get(name) ?? []), ip]);
-    }
-    return Object.fromEntries(addresses);
+    if (!row) return null;
+    const addresses = JSON.parse(row.addresses) as Division['addresses'];
+    const hostnames = JSON.parse(row.hostnames) as Division['hostnames'];
+    return { addresses, hostnames, started_at: row.started_at };
   }
 
   /** Tells all shards of a scan that are not over what is wanted. */
@@ -336,6 +337,8 @@ export class ShardTable {
   }
 
   async deleteOf(scanId: string): Promise<void> {
+    // Shards last: what is left by a crash is found by them.
+    await this.#db.deleteFrom('divisions').where('scan_id', '=', scanId).execute();
     await this.#db.deleteFrom('shards').where('scan_id', '=', scanId).execute();
   }
 }

@@ -13,6 +13,7 @@ const keys = {
   job_orders: ['job_id'],
   job_runs: ['job_id', 'fire_at'],
   outbox: ['id'],
+  divisions: ['scan_id'],
   shards: ['scan_id', 'shard'],
 } as const satisfies { [T in Exclude<keyof Tables, 'servers' | 'workers'>]: (keyof Tables[T])[] };
 

@@ -14,6 +14,7 @@ export interface Tables {
   job_orders: JobOrderTableRow;
   job_runs: JobRunTableRow;
   outbox: OutboxTableRow;
+  divisions: DivisionTableRow;
   shards: ShardTableRow;
   servers: ServerTableRow;
   workers: WorkerTableRow;
@@ -168,6 +169,17 @@ export interface OutboxTableRow {
   tenant: string | null;
 }
 
+/** What a scan divides among its shards, see Division. */
+export interface DivisionTableRow {
+  scan_id: string;
+  /** ISO 8601 UTC. */
+  started_at: string;
+  /** JSON. */
+  addresses: string;
+  /** JSON. */
+  hostnames: string;
+}
+
 /** A part of a scan that one worker runs; only where workers on other hosts take part. */
 export interface ShardTableRow {
   scan_id: string;
@@ -186,8 +198,6 @@ export interface ShardTableRow {
   worker: string | null;
   /** SHA-256 of what the worker proves itself with to the server, hex. */
   key_digest: string | null;
-  /** JSON, see ShardSpec. */
-  spec: string;
   /** Rows that the home server holds. */
   rows: number;
   /** What the scan's home wants of the worker. */

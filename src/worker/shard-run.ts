@@ -217,7 +217,7 @@ export class ShardRun {
 
   #request(): ScanRequest {
     const { request, shard } = this.#input;
-    return { ...request, targets: shard.spec.addresses, notifications: [] };
+    return { ...request, targets: shard.division.addresses, notifications: [] };
   }
 
   #launch(rows: number): ScanProcess {
@@ -230,13 +230,13 @@ export class ShardRun {
         config,
         workspaceDir: dir,
         tenant: null,
-        startedAt: shard.spec.started_at,
+        startedAt: shard.division.started_at,
         resumes: rows > 0 ? 1 : 0,
         paused: this.#obeyed === 'pause',
         pausedMs,
         rate: this.#rateKept,
         listeners: [...listeners],
-        part: { hostnames: shard.spec.hostnames },
+        part: { shard: shard.shard, of: shard.of, hostnames: shard.division.hostnames },
         names: {},
         evaluated: null,
         leaseUntil: this.#leaseUntil,

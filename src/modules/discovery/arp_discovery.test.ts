@@ -70,7 +70,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     // Two /24 without broadcast and own address, and a /120: the silent ones twice.
     const asked = 254 + 254 + 255;
     expect(sent).toBeLessThanOrEqual(2 * asked);
-    expect(state).toMatchObject({ walk: { open: [] } });
+    expect(state).toMatchObject({ open: [] });
   });
 
   it('asks on one interface only when told so, and knows what there is', async () => {
@@ -123,7 +123,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     const first = await run({ targets, config, after: { ms: 600, what: 'cancel' } });
     expect(first.sent).toBeLessThan(253);
     const second = await run({ targets, config, restored: first.state });
-    const { taken, open } = (first.state as { walk: { taken: number; open: string[] } }).walk;
+    const { taken, open } = first.state as { taken: number; open: string[] };
     expect(second.sent).toBe(253 - taken + open.length);
     const found = new Set([...first.hosts, ...second.hosts].map(({ ip }) => ip));
     expect([...found].sort()).toEqual([...live].sort());

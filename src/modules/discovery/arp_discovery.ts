@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
-import type { AddressSet } from '../../domain/address-set.ts';
 import type { Host } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
 import { vendorOf } from '../../knowledge/oui.ts';
-import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { AddressWalk } from '../address-walk.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
 export default defineModule({
@@ -33,9 +31,9 @@ export default defineModule({
       ctx.warn('arp_unavailable', `ARP discovery was skipped: ${obstacle}`);
       return;
     }
-    const hosts = new AddressWalk(addresses, walkOf(ctx.restored, addresses));
+    const hosts = new AddressWalk(addresses, ctx.restored);
     const total = Number(addresses.size);
-    ctx.checkpoint(() => ({ network: fingerprint(addresses), walk: hosts.state() }) satisfies Saved);
+    ctx.checkpoint(() => hosts.state());
     const settle = (host: string) => {
       hosts.settle(host);
       if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);
@@ -57,21 +55,3 @@ export default defineModule({
     ctx.progress(total, total);
   },
 });
-
-/** What is saved: the walk, and which addresses it goes through, for links come and go. */
-interface Saved {
-  network: string;
-  walk: WalkState;
-}
-
-function walkOf(restored: unknown, addresses: AddressSet): WalkState | null {
-  const saved = restored as Saved | null;
-  return saved?.network === fingerprint(addresses) ? saved.walk : null;
-}
-
-function fingerprint(addresses: AddressSet): string {
-  const hash = createHash('sha256');
-  for (const { family, first, last, zone } of addresses.intervals)
-    hash.update(`${family} ${first} ${last} ${zone}\n`);
-  return hash.digest('hex');
-}

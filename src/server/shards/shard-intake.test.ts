@@ -21,9 +21,12 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-intake-'));
   store = await openStore(join(dir, 'service.db'));
   await store.execute(`pragma foreign_keys = off`, []);
-  await store.shards.insert(scanId, 'lab', [
-    { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {}, started_at: '2026-10-06T14:30:22.101Z' },
-  ]);
+  const division = {
+    addresses: ['10.0.0.1-10.0.0.9'],
+    hostnames: {},
+    started_at: '2026-10-06T14:30:22.101Z',
+  };
+  await store.shards.insert(scanId, 'lab', division, 1);
   rows = [];
   intake = begin();
 });

@@ -56,6 +56,8 @@ export class ShardIntake {
   readonly #place: string;
   readonly #sink: RowSink;
   readonly #shards = new Map<number, ShardFile>();
+  /** What the scan divides. */
+  #divided: AddressSet | null = null;
 
   /** @param folder of the scan */
   constructor(store: Store, scanId: string, folder: ScanFolder, sink: RowSink) {
@@ -158,11 +160,11 @@ export class ShardIntake {
     if (holder.key_digest !== keyDigestOf(key)) {
       throw new PortolanError('unauthorized', 'The key of the shard is wrong.');
     }
-    return this.#shards.get(shard) ?? (await this.#open(shard));
+    return this.#shards.get(shard) ?? (await this.#open(shard, holder.of));
   }
 
-  async #open(shard: number): Promise<ShardFile> {
-    const spec = await this.#store.shards.spec(this.#scanId, shard);
+  async #open(shard: number, of: number): Promise<ShardFile> {
+    this.#divided ??= await this.#division();
     const folder = new ScanFolder(join(this.#place, String(shard)));
     await mkdir(folder.path, { recursive: true, mode: folderMode });
     const record = await openRecord(folder);
@@ -171,10 +173,16 @@ export class ShardIntake {
       await record.close();
       return known;
     }
-    const { addresses } = parseTargets(spec?.addresses ?? []);
+    const addresses = this.#divided.everyNth(BigInt(of), BigInt(shard));
     const file: ShardFile = { folder, record, addresses, last: Promise.resolve(), attempt: 0 };
     this.#shards.set(shard, file);
     return file;
+  }
+
+  async #division(): Promise<AddressSet> {
+    const division = await this.#store.shards.division(this.#scanId);
+    if (division === null) throw lost();
+    return parseTargets(division.addresses).addresses;
   }
 
   /** @throws PortolanError `conflict` when a later attempt has asked for something before */

@@ -5,7 +5,7 @@ import { prepareTargets } from '../../actions/prepare-targets.ts';
 import type { ScopeRules } from '../../actions/scan-control.ts';
 import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
 import type { FailureCode, ScanWarning } from '../../domain/scan.ts';
-import { parseTargets } from '../../domain/target.ts';
+import type { Division } from '../../domain/shard.ts';
 import { NameResolver } from '../../net/resolve.ts';
 import type { Slots } from '../../net/slots.ts';
 import type { ShardLine } from '../../queue/shard-line.ts';
@@ -16,11 +16,11 @@ import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts
 import { writeCheckpoint } from '../../workspace/checkpoint.ts';
 import { openRecord } from '../../workspace/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { ShardIntake } from './shard-intake.ts';
+import { asTargets, shardCount } from './divide.ts';
+import { removeShards, ShardIntake } from './shard-intake.ts';
 import { nextGrants } from './shard-rates.ts';
 import { ShardPackets, ShardReports } from './shard-reports.ts';
 import { completedNodes, evaluationOf, liveOf, stagesOf, warningsOf, wholeOutcome } from './shard-summary.ts';
-import { shardSize, splitAddresses } from './split-addresses.ts';
 
 /** The shards are looked at this often, milliseconds. */
 const lookMs = 250;
@@ -191,7 +191,7 @@ export class ShardedScan implements RunningScan {
     if (this.failure === null) await this.#conclude();
   }
 
-  /** Divides the addresses, unless the server before did. @returns whether it did */
+  /** Divides the addresses, unless that was done before. @returns whether it was */
   async #layOut(): Promise<boolean> {
     await this.#look();
     if (this.#shards.length > 0) return true;
@@ -204,13 +204,15 @@ export class ShardedScan implements RunningScan {
     );
     // The last step takes the names as they were resolved here, and has nothing to say of them.
     this.#ofNames = warnings.filter(({ code }) => code === 'too_many_addresses');
-    const size = shardSize(config.workers.shard_size, await this.#portsPerAddress());
-    const specs = splitAddresses(addresses, size).map((targets) => ({
-      addresses: targets,
-      hostnames: namesWithin(targets, hostnames),
+    const count = shardCount(addresses.size, config.workers.shard_size, await this.#portsPerAddress());
+    const division = {
+      addresses: asTargets(addresses),
+      hostnames: Object.fromEntries([...hostnames].filter(([ip]) => addresses.has(ip))),
       started_at: startedAt,
-    }));
-    if (specs.length > 0) await this.#input.line.layOut(this.#scanId, request.pool, specs);
+    };
+    // Of a division that is not in force any more.
+    await removeShards(this.#input.folder);
+    if (count > 0) await this.#input.line.layOut(this.#scanId, request.pool, division, count);
     if (this.#paused) await this.#command('pause');
     await this.#look();
     return false;
@@ -331,8 +333,7 @@ export class ShardedScan implements RunningScan {
     const states = completedNodes(stagesOf(reports), (module) => this.#sends(module));
     // Without shards nothing was left to scan, which the process finds out and says.
     if (this.#shards.length > 0) await writeCheckpoint(folder, states);
-    const named = parseTargets(process.start.request.targets).hostnames.length > 0;
-    const names = named ? await this.#store.shards.names(this.#scanId) : {};
+    const division = await this.#store.shards.division(this.#scanId);
     if (this.#left) return;
     const last = new ScanProcess({
       ...process,
@@ -340,7 +341,7 @@ export class ShardedScan implements RunningScan {
         ...process.start,
         paused: this.#paused,
         rate: this.#rate,
-        names,
+        names: addressesByName(division?.hostnames ?? {}),
         evaluated: evaluationOf(this.#reports.outcomes(this.#shards), this.#shards.length),
       },
     });
@@ -379,8 +380,9 @@ function isOver({ state }: ShardState): boolean {
   return state === 'done' || state === 'failed';
 }
 
-function namesWithin(targets: string[], hostnames: ReadonlyMap<string, string[]>): Record<string, string[]> {
-  if (hostnames.size === 0) return {};
-  const { addresses } = parseTargets(targets);
-  return Object.fromEntries([...hostnames].filter(([ip]) => addresses.has(ip)));
+function addressesByName(hostnames: Division['hostnames']): Record<string, string[]> {
+  const addresses = new Map<string, string[]>();
+  for (const [ip, names] of Object.entries(hostnames))
+    for (const name of names) addresses.set(name, [...(addresses.get(name) ?? []), ip]);
+  return Object.fromEntries(addresses);
 }
