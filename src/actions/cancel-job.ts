@@ -3,7 +3,7 @@ import { PortolanError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
 import { isFinal } from '../domain/scan.ts';
 import { type CancelContext, cancelScan } from './cancel-scan.ts';
-import { outcomeOf, settleJobs } from './settle-jobs.ts';
+import { settleCanceled, settleJobs } from './settle-jobs.ts';
 import { findJob, showJob } from './show-job.ts';
 
 export type CancelJobContext = CancelContext & { config: Config };
@@ -33,10 +33,7 @@ async function stopScan(context: CancelJobContext, jobId: string, scanId: string
   const { store } = context;
   const scan = await store.scans.get(scanId);
   if (scan && !isFinal(scan.status)) await cancelScan(context, scanId).catch(ignoreEnd);
-  const outcome = outcomeOf(await store.scans.get(scanId));
-  await store.transaction((inside) =>
-    inside.jobOrders.settleCanceled({ job_id: jobId, scan_id: scanId }, outcome),
-  );
+  await settleCanceled(store, { job_id: jobId, scan_id: scanId });
 }
 
 /** It may have ended, or been deleted, just before. */

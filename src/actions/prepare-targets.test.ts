@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
+import type { ScanPart } from '../domain/shard.ts';
 import type { Resolution } from '../net/resolve.ts';
 import { prepareTargets } from './prepare-targets.ts';
 
@@ -10,9 +11,14 @@ const names: Record<string, Resolution> = {
 };
 const resolve = async (name: string): Promise<Resolution> => names[name] ?? { error: 'name does not exist' };
 
-async function prepare(targets: string[], exclude: string[] = [], env: Record<string, string> = {}) {
+async function prepare(
+  targets: string[],
+  exclude: string[] = [],
+  env: Record<string, string> = {},
+  part: ScanPart | null = null,
+) {
   const { config } = await loadConfig({ env });
-  const prepared = await prepareTargets({ targets, exclude }, config, resolve);
+  const prepared = await prepareTargets({ targets, exclude }, config, resolve, part);
   return { ...prepared, list: [...prepared.addresses] };
 }
 
@@ -39,6 +45,14 @@ describe('prepareTargets', () => {
       { value: 'gone.example', kind: 'hostname' },
       expect.objectContaining({ value: '127.0.0.1' }),
     ]);
+  });
+
+  it('counts the addresses of a shard as its home does, whatever this machine has and permits', async () => {
+    const targets = ['127.0.1.1-127.0.1.4', 'fe80::1%absent0', 'fe80::1%lo-fe80::2%lo'];
+    const block = { SERVICE_SCANNER__BLOCKLIST: '127.0.1.1' };
+    const shard = (at: number) => prepare(targets, [], block, { shard: at, of: 2, hostnames: {} });
+    expect((await shard(0)).list).toEqual(['127.0.1.3', 'fe80::1%absent0', 'fe80::2%lo']);
+    expect((await shard(1)).list).toEqual(['127.0.1.2', '127.0.1.4', 'fe80::1%lo']);
   });
 
   it('applies the scope after name resolution; deny wins', async () => {

@@ -3,7 +3,7 @@ import type { AddressSet } from '../domain/address-set.ts';
 import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
 import { compileScope, type Scope } from '../domain/scope.ts';
 import type { ScanPart } from '../domain/shard.ts';
-import { parseTargets, type Target } from '../domain/target.ts';
+import { anyInterface, parseTargets, type Target } from '../domain/target.ts';
 import type { Resolution } from '../net/resolve.ts';
 
 /** Resolves a host name; never throws. */
@@ -36,7 +36,8 @@ export async function prepareTargets(
   resolve: Resolve,
   part: ScanPart | null = null,
 ): Promise<PreparedTargets> {
-  const asked = parseTargets(request.targets);
+  // Whatever is left out before a shard's addresses are counted makes them others than those of the home.
+  const asked = parseTargets(request.targets, part ? anyInterface : undefined);
   const exclusions = parseTargets([...request.exclude, ...config.scanner.blocklist]);
   const scope = compileScope(config.scanner.scope);
   const found = await resolveNames(asked.hostnames, resolve);

@@ -259,9 +259,9 @@ class ScanRun {
     });
     this.#gate = gate;
     // Whoever cannot keep to the rules does not go on without them.
-    this.#control.onNarrow((rules) => {
-      this.#narrow(gate, rules).catch((error: unknown) => this.#stop.abort(error));
-    });
+    await this.#control.onNarrow((rules) =>
+      this.#narrow(gate, rules).catch((error: unknown) => this.#stop.abort(error)),
+    );
     this.#meter = new ProgressMeter(plan, clampCount(prepared.addresses.size), resumes, this.#control.hold);
     this.#warnings.push(...unavailable(plan, request));
     this.#graph = runGraph(plan, {

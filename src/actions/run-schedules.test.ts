@@ -14,6 +14,7 @@ import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { cancelJob } from './cancel-job.ts';
 import { choices, scheduleConfig, scheduleContext } from './fixtures/schedule-context.ts';
 import { forgetJobs } from './forget-jobs.ts';
+import { listJobs } from './list-jobs.ts';
 import { Licence } from './read-licence.ts';
 import { bringSchedulesBack, moveSchedules, runSchedules, type TurnReport } from './run-schedules.ts';
 import { showJob } from './show-job.ts';
@@ -76,6 +77,18 @@ const afterNext = (job: { next_run_at: string | null }, ms: number) =>
   new Date(Date.parse(job.next_run_at ?? '') + ms);
 const day = 86_400_000;
 const scans = async () => (await store.scans.totals()).scan_count;
+
+/** Makes 4000 more of each row, with other texts in the given columns. */
+async function multiply(...tables: [table: string, ...columns: string[]][]): Promise<void> {
+  for (const [table, ...columns] of tables) {
+    const changed = columns.map((column) => `'${column}', one.${column} || n`).join(', ');
+    const row = `jsonb_populate_record(one, jsonb_build_object(${changed}))`;
+    await store.execute(
+      `insert into ${table} select (${row}).* from ${table} one, generate_series(1, 4000) n`,
+      [],
+    );
+  }
+}
 
 async function end(scanId: string | null | undefined, status: 'completed' | 'failed' = 'completed') {
   const at = new Date().toISOString();
@@ -323,6 +336,20 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect((await showJob(context, job.job_id)).next_run_at).toMatch(/T20:30/);
     });
 
+    it('follow a zone that is set back after the one between them came with a time that was due', async () => {
+      const context = await contextOf();
+      const job = await submit(context);
+      const now = afterNext(job, 1000);
+      config.queue.timezone = 'Asia/Kolkata';
+      await moveSchedules(context, now);
+      expect((await showJob(context, job.job_id)).next_run_at).toBe(job.next_run_at);
+      await runSchedules(context, now);
+      expect((await showJob(context, job.job_id)).next_run_at).toMatch(/T20:30/);
+      config.queue.timezone = 'UTC';
+      await moveSchedules(context, now);
+      expect((await showJob(context, job.job_id)).next_run_at).toMatch(/T02:00/);
+    });
+
     it('serve the tenants that are there and nobody else', async () => {
       await workspace.makeTenants(['acme', 'gone']);
       const context = await contextOf(store, ['acme']);
@@ -341,6 +368,28 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const canceling = { ...context, ...other, workers: { stop: async () => undefined } };
       await expect(cancelJob(canceling, acme.job_id)).rejects.toMatchObject({ code: 'not_found' });
       expect((await store.jobOrders.get(acme.job_id))?.status).toBe('running');
+    });
+  });
+
+  describe('jobs', () => {
+    it('are listed by their state at once when thousands came just now', async () => {
+      const context = await contextOf();
+      await end((await submit(context, { schedule: undefined })).scan_id);
+      await listJobs(context, {});
+      // What the database knows of the tables then is no longer so.
+      await store.execute('analyze', []);
+      const { job_id } = await submit(context, { schedule: undefined });
+      if (engine.name !== 'SQLite') await multiply(['scans', 'scan_id'], ['job_orders', 'job_id', 'scan_id']);
+      const ids = async (status: string) => {
+        const began = performance.now();
+        const { jobs } = await listJobs(context, { status, limit: 1 });
+        return { jobs: jobs.length, quick: performance.now() - began < 500 };
+      };
+      expect(await ids('running')).toEqual({ jobs: 0, quick: true });
+      expect(await ids('pending')).toEqual({ jobs: 1, quick: true });
+      const { scan_id } = await showJob(context, job_id);
+      await store.scans.update(scan_id ?? '', { status: 'running' });
+      expect(await ids('running')).toEqual({ jobs: 1, quick: true });
     });
   });
 

@@ -69,9 +69,11 @@ export async function moveSchedules(
 ): Promise<void> {
   const { store, config } = context;
   const { timezone } = config.queue;
-  for (const turn of await store.jobOrders.inOtherZone(timezone, now.toISOString())) {
-    const next = new CronSchedule(turn.schedule, timezone).after(now);
-    await store.jobOrders.moveToZone(turn, timezone, next?.toISOString() ?? null);
+  for (const turn of await store.jobOrders.inOtherZone(timezone)) {
+    // What has come is still obeyed; the zone holds for the times after it.
+    const hasCome = turn.fire_at <= now.toISOString();
+    const next = hasCome ? turn.fire_at : nextTime({ config }, { ...turn, fire_at: now.toISOString() }, now);
+    await store.jobOrders.moveToZone(turn, timezone, next);
   }
 }
 

@@ -19,7 +19,7 @@ export class ScanControl {
   /** Time that the scan was paused in earlier runs, milliseconds; no limit counts it. */
   readonly pausedMs: number;
   readonly #rules: ScopeRules[] = [];
-  #narrow: ((rules: ScopeRules) => void) | null = null;
+  #narrow: ((rules: ScopeRules) => Promise<void>) | null = null;
 
   /** @param options.rate packets per second that the scan asked for */
   constructor(options: { rate: number; listeners?: readonly Listener[]; pausedMs?: number }) {
@@ -30,13 +30,16 @@ export class ScanControl {
 
   /** From now on only what these rules permit too may be touched. */
   narrow(rules: ScopeRules): void {
-    if (this.#narrow) this.#narrow(rules);
+    if (this.#narrow) void this.#narrow(rules);
     else this.#rules.push(rules);
   }
 
-  /** Hands on the rules that came so far and all that come later. */
-  onNarrow(narrow: (rules: ScopeRules) => void): void {
+  /**
+   * Hands on the rules that came so far and all that come later. Resolves when those that came so far hold.
+   * @param narrow never rejects
+   */
+  async onNarrow(narrow: (rules: ScopeRules) => Promise<void>): Promise<void> {
     this.#narrow = narrow;
-    for (const rules of this.#rules.splice(0)) narrow(rules);
+    await Promise.all(this.#rules.splice(0).map(narrow));
   }
 }

@@ -21,8 +21,26 @@ async function settle(store: Store, run: EndedRun): Promise<void> {
   });
 }
 
+/**
+ * Tells canceled jobs how their last scans ended, where the server that canceled one could not: it died, or the server
+ * that had to end the scan was away.
+ */
+export async function settleCanceledJobs(store: Store): Promise<void> {
+  for (;;) {
+    const ended = await store.jobOrders.endedCanceledRuns(batchSize);
+    for (const run of ended) await settleCanceled(store, run);
+    if (ended.length < batchSize) return;
+  }
+}
+
+export async function settleCanceled(store: Store, run: EndedRun): Promise<void> {
+  await store.transaction(async (inside) => {
+    await inside.jobOrders.settleCanceled(run, outcomeOf(await inside.scans.get(run.scan_id)));
+  });
+}
+
 /** @param scan null when it was deleted, which ends it too */
-export function outcomeOf(scan: Scan | null): RunOutcome {
+function outcomeOf(scan: Scan | null): RunOutcome {
   const now = new Date().toISOString();
   if (scan === null) {
     const error = { code: 'deleted' as const, message: 'The scan was deleted.' };

@@ -32,10 +32,20 @@ export class Client {
 
   /** Sends a request and gives the `data` of the answer, which must come within `patienceMs`. */
   async call<T>(method: string, path: string, body?: unknown, patienceMs = answerMs): Promise<T> {
+    return (await this.submit<T>(method, path, body, patienceMs)).data;
+  }
+
+  /** The same, with what the server did not understand of the request. */
+  async submit<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    patienceMs = answerMs,
+  ): Promise<{ data: T; warnings: string[] }> {
     const signal = AbortSignal.timeout(patienceMs);
     const response = await this.#fetch(method, path, body, {}, signal);
-    const { data } = parseAnswer<T>(await readAll(this.#text(response))) ?? {};
-    if (data !== undefined) return data;
+    const { data, meta } = parseAnswer<T>(await readAll(this.#text(response))) ?? {};
+    if (data !== undefined) return { data, warnings: meta?.warnings ?? [] };
     throw new PortolanError('network', `${this.url} did not answer as a Portolan server does`);
   }
 
@@ -148,9 +158,9 @@ export class Client {
 }
 
 /** The envelope of an answer, or null when it is none. */
-function parseAnswer<T>(text: string): { data?: T } | null {
+function parseAnswer<T>(text: string): { data?: T; meta?: { warnings?: string[] } } | null {
   try {
-    return JSON.parse(text) as { data?: T } | null;
+    return JSON.parse(text) as ReturnType<typeof parseAnswer<T>>;
   } catch {
     return null;
   }

@@ -51,7 +51,9 @@ export async function submitJob(positional: string[], flags: JobFlags, global: G
 /** Submits a job and prints it with its next times. */
 export async function orderJob(client: Client, order: JobOrder, format: string): Promise<void> {
   const body = { type: 'scan', ...order };
-  printJob(await client.call<Job>('POST', '/api/v1/jobs', body), format);
+  const { data, warnings } = await client.submit<Job>('POST', '/api/v1/jobs', body);
+  for (const warning of warnings) note(`warning: ${printable(warning)}`);
+  printJob(data, format);
 }
 
 async function paramsOf(positional: string[], flags: JobFlags): Promise<Record<string, unknown>> {

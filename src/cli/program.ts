@@ -12,6 +12,7 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   server: async () => (await import('./server.ts')).addServerCommand,
   worker: async () => (await import('./worker.ts')).addWorkerCommand,
   job: async () => (await import('./job.ts')).addJobCommand,
+  schedule: async () => (await import('./schedule.ts')).addScheduleCommand,
   explain: async () => (await import('./explain.ts')).addExplainCommand,
   workspace: async () => (await import('./workspace.ts')).addWorkspaceCommand,
   store: async () => (await import('./store.ts')).addStoreCommand,

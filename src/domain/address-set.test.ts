@@ -135,6 +135,14 @@ describe('AddressSet', () => {
     expect([...zoned.minus(setOf('fe80::/127'))]).toEqual(['fe80::2%eth0']);
   });
 
+  it('shares parts of every n-th address with and without a zone with themselves', () => {
+    const set = setOf('fe80::/125', 'fe80::3%eth0/128').everyNth(2n, 0n);
+    expect([...set]).toEqual(['fe80::', 'fe80::2', 'fe80::4', 'fe80::6', 'fe80::3%eth0']);
+    expect(set.intersect(set).intervals).toEqual(set.intervals);
+    const less = set.minus(setOf('fe80::4/128', 'fe80::2%eth0/128'));
+    expect([...less.intersect(set)]).toEqual(['fe80::', 'fe80::2', 'fe80::6', 'fe80::3%eth0']);
+  });
+
   it('agrees with every n-th text in at, has, size, order, minus, intersect and again every n-th', () => {
     const strides = fc.record({ n: fc.integer({ min: 1, max: 9 }), from: fc.nat(8) });
     fc.assert(

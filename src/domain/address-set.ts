@@ -100,14 +100,15 @@ export class AddressSet implements Iterable<string> {
     if (other.intervals.some(({ step }) => step !== 1n))
       throw new RangeError('every n-th addresses cannot be taken away');
     const rest: Run[] = [];
-    for (const [key, run] of this.#runs) rest.push(...subtract(run, other.#covering(key)));
+    for (const [key, run] of this.#runs) rest.push(...other.#covering(key).reduce(subtract, run));
     return new AddressSet(rest);
   }
 
   /** @throws RangeError for every n-th addresses of different kinds */
   intersect(other: AddressSet): AddressSet {
     const shared: Run[] = [];
-    for (const [key, run] of this.#runs) shared.push(...overlap(run, other.#covering(key)));
+    for (const [key, run] of this.#runs)
+      for (const covering of other.#covering(key)) shared.push(...overlap(run, covering));
     // Where only the other names a zone, what is shared is there.
     const general = this.#runs.get('6') ?? [];
     for (const run of other.#runs.values()) {
@@ -130,11 +131,12 @@ export class AddressSet implements Iterable<string> {
   }
 
   /** The intervals that count for a run: those of its zone and those without zone. */
-  #covering(key: string): readonly Run[] {
-    const own = this.#runs.get(key) ?? [];
-    const general = key.startsWith('6%') ? (this.#runs.get('6') ?? []) : [];
-    if (own.length === 0 || general.length === 0) return own.length > 0 ? own : general;
-    return merge([...own, ...general]);
+  #covering(key: string): (readonly Run[])[] {
+    const keys = key.startsWith('6%') ? [key, '6'] : [key];
+    return keys.flatMap((each) => {
+      const runs = this.#runs.get(each);
+      return runs ? [runs] : [];
+    });
   }
 }
 
@@ -193,8 +195,12 @@ function* within(run: Run, from: bigint, to: bigint): Generator<Run> {
   if (first <= end) yield { ...run, first, last: first + ((end - first) / step) * step };
 }
 
+function subtract(runs: readonly Run[], taken: readonly Run[]): Run[] {
+  return [...difference(runs, taken)];
+}
+
 /** What is in `runs` and not in `taken`; both sorted and disjoint. */
-function* subtract(runs: readonly Run[], taken: readonly Run[]): Generator<Run> {
+function* difference(runs: readonly Run[], taken: readonly Run[]): Generator<Run> {
   let at = 0;
   for (const run of runs) {
     let first = run.first;

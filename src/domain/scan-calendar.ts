@@ -1,3 +1,5 @@
+import { instantsOf, readWall, WallClock } from './wall-clock.ts';
+
 /** Hours of the week in which scans may send. */
 export interface ScanWindow {
   name: string | null;
@@ -62,8 +64,8 @@ export function daysProblem(days: string): string | null {
 export function freezeTimeProblem(text: string): string | null {
   const day = text.slice(0, 10);
   // 30 February would be read as 2 March.
-  const isDay = wallOf(day) !== null && new Date(day).toISOString().startsWith(day);
-  return isDay && wallOf(text) !== null ? null : 'is no day or time of the calendar';
+  const isDay = readWall(day) !== null && new Date(day).toISOString().startsWith(day);
+  return isDay && readWall(text) !== null ? null : 'is no day or time of the calendar';
 }
 
 /** Why the two ends do not make a freeze, in words; null when they do. Both ends must be good. */
@@ -182,53 +184,6 @@ class WeeklyHours {
   }
 }
 
-/** What the clocks of a zone show. */
-class WallClock {
-  readonly #format: Intl.DateTimeFormat;
-
-  constructor(zone: string) {
-    this.#format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-  }
-
-  /** What the clock shows minus UTC, milliseconds. */
-  offsetAt(time: number): number {
-    const whole = Math.floor(time / 1000) * 1000;
-    const shown = this.#format.formatToParts(whole);
-    const part = (type: string) => Number(shown.find((one) => one.type === type)?.value);
-    const { year, month, day } = { year: part('year'), month: part('month'), day: part('day') };
-    return Date.UTC(year, month - 1, day, part('hour'), part('minute'), part('second')) - whole;
-  }
-
-  /** The first millisecond with another offset than that of `from`; `to` has another one. */
-  changeWithin(from: number, to: number): number {
-    const before = this.offsetAt(from);
-    let [low, high] = [from, to];
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (this.offsetAt(middle) === before) low = middle;
-      else high = middle;
-    }
-    return high;
-  }
-
-  /** Every time at which the clock shows this; around a gap, what it would be by the clock before and after. */
-  timesOf(wall: number): number[] {
-    const offsets = [wall - dayMs, wall + dayMs].map((near) => this.offsetAt(near));
-    const times = offsets.map((offset) => wall - offset);
-    const real = times.filter((time) => time + this.offsetAt(time) === wall);
-    return real.length > 0 ? real : times;
-  }
-}
-
 interface Span {
   /** Epoch milliseconds. */
   from: number;
@@ -245,30 +200,6 @@ function freezeSpan({ from, to, zone, reason }: ScanFreeze): Span {
     to: Math.max(...instantsOf(to, clock, dayMs)),
     reason,
   };
-}
-
-/** @param dayEndMs what a date alone means more than its first moment */
-function instantsOf(text: string, clock: WallClock, dayEndMs: number): number[] {
-  const wall = wallOf(text);
-  if (wall === null) return [Number.NaN];
-  if (wall.isExact) return [wall.ms];
-  return clock.timesOf(wall.isDay ? wall.ms + dayEndMs : wall.ms);
-}
-
-interface Wall {
-  /** As if it were UTC; with an offset, the time itself. */
-  ms: number;
-  isDay: boolean;
-  isExact: boolean;
-}
-
-function wallOf(text: string): Wall | null {
-  const isDay = text.length === 10;
-  const isExact = /(?:Z|[+-]\d{2}:\d{2})$/.test(text.slice(10));
-  const full = isDay ? `${text}T00:00Z` : `${text.replace(' ', 'T')}${isExact ? '' : 'Z'}`;
-  const ms = Date.parse(full);
-  if (Number.isNaN(ms)) return null;
-  return { ms, isDay, isExact };
 }
 
 function readHours(hours: string): { start: number; end: number } {

@@ -49,13 +49,19 @@ const maxLabelLength = 63;
 /** Problems that are listed; a hostile list of a million commas must not make an answer of that size. */
 const maxProblems = 10_000;
 
+/** Names of interfaces, of which only it matters whether there is such a one. */
+type Interfaces = Pick<ReadonlySet<string>, 'has'>;
+
+/** For what was checked where it came from: an interface may be missing here. */
+export const anyInterface: Interfaces = { has: () => true };
+
 /**
  * Reads targets: addresses, CIDR blocks, ranges and host names; each string may be a comma list. Reports every bad
  * item; the other fields hold the good ones. Nothing is resolved and no range is expanded.
  *
  * @param interfaces names that a zone (`fe80::1%eth0`) may have; by default the interfaces of this machine
  */
-export function parseTargets(values: readonly string[], interfaces?: ReadonlySet<string>): TargetList {
+export function parseTargets(values: readonly string[], interfaces?: Interfaces): TargetList {
   const meanings = new Map<string, Meaning>();
   const problems: TargetProblem[] = [];
   const knownInterfaces = lazy(() => interfaces ?? localInterfaces());
@@ -100,7 +106,7 @@ function collect(meanings: readonly Meaning[]): Omit<TargetList, 'problems'> {
   };
 }
 
-function readItem(item: string, interfaces: () => ReadonlySet<string>): Reading {
+function readItem(item: string, interfaces: () => Interfaces): Reading {
   const unreadable = refuseText(item);
   if (unreadable !== null) return { reason: unreadable };
   const reading = readCidr(item) ?? readSingle(item) ?? readRange(item) ?? readName(item);
@@ -221,7 +227,7 @@ function numericReason(labels: readonly string[]): string {
   return labels.length === 4 ? '' : 'an IPv4 address has four decimal numbers';
 }
 
-function refuseInterval({ interval }: Meaning, interfaces: () => ReadonlySet<string>): string | null {
+function refuseInterval({ interval }: Meaning, interfaces: () => Interfaces): string | null {
   if (interval === undefined) return null;
   const { zone = null } = interval;
   if (zone !== null && !interfaces().has(zone)) return `no network interface is named "${zone}"`;
@@ -247,7 +253,7 @@ function shorten(text: string): string {
   return text.length <= maxItemLength ? text : `${text.slice(0, maxItemLength)}…`;
 }
 
-function localInterfaces(): ReadonlySet<string> {
+function localInterfaces(): Interfaces {
   return new Set(['lo', ...Object.keys(networkInterfaces())]);
 }
 

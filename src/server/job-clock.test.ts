@@ -22,6 +22,12 @@ async function startClock(service: Service): Promise<void> {
   await clock.start();
 }
 
+async function submitNow(service: Service, name: string): Promise<Job> {
+  const payload = { type: 'scan', params: { targets: ['127.0.0.1'], name } };
+  const answer = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
+  return answer.json<{ data: Job }>().data;
+}
+
 /** A job every night whose time came an hour ago. */
 async function overdue(service: Service, name: string): Promise<Job> {
   const payload = { type: 'scan', params: { targets: ['127.0.0.1'], name }, schedule: '0 2 * * *' };
@@ -75,6 +81,25 @@ describe('the clock of jobs', () => {
     await until(service, job_id, ({ run_count }) => run_count === 1);
     const log = await readFile(join(service.workspace.dir, 'logs', 'portolan.log'), 'utf8');
     expect(log.match(/waits until there is room/g)).toHaveLength(1);
+  });
+
+  it('tells a canceled job how its run ended when the server before died while it stopped the scan', async () => {
+    const first = await openService({}, { working: false });
+    const { job_id, scan_id } = await submitNow(first, 'rows 1');
+    await first.store.transaction(async (inside) => {
+      await inside.jobOrders.cancel(job_id, new Date().toISOString());
+      await inside.jobs.cancel(scan_id ?? '', Date.now());
+    });
+    await first.close({ keep: true });
+    const second = await openService({}, { dir: first.dir, working: true });
+    open.push(second);
+    await startClock(second);
+    const ended = await until(second, job_id, ({ last_status }) => last_status !== null);
+    expect(ended).toMatchObject({
+      status: 'canceled',
+      last_status: 'failed',
+      runs: [{ scan_id, status: 'failed', completed_at: expect.any(String) }],
+    });
   });
 
   it('begins nothing while the server shuts down', async () => {

@@ -5,13 +5,14 @@ import {
   runSchedules,
   type TurnReport,
 } from '../actions/run-schedules.ts';
+import { settleCanceledJobs } from '../actions/settle-jobs.ts';
 import type { ServerContext } from './context.ts';
 import { choicesOf } from './installed.ts';
 
 /** Schedules are to the minute; a run begins so long after its time at the latest. */
 const tickMs = 1000;
-/** Jobs that were over long ago are looked for this often. */
-const forgetMs = 60_000;
+/** Jobs that were over long ago, or that do not know how their last run ended, are looked for this often. */
+const tidyMs = 60_000;
 /** A clock that is behind what it said before by more than this was set back, milliseconds. */
 const setBackMs = 60_000;
 
@@ -21,7 +22,7 @@ export class JobClock {
   #timer: NodeJS.Timeout | null = null;
   #tick: Promise<void> | null = null;
   /** Monotonic milliseconds. */
-  #forgottenAt = Number.NEGATIVE_INFINITY;
+  #tidiedAt = Number.NEGATIVE_INFINITY;
   /** Times that were logged because their runs have to wait. */
   #waiting = new Set<string>();
   #failing = false;
@@ -55,7 +56,7 @@ export class JobClock {
     const { log } = this.#context;
     try {
       await this.#obey();
-      if (performance.now() - this.#forgottenAt >= forgetMs) await this.#forget();
+      if (performance.now() - this.#tidiedAt >= tidyMs) await this.#tidy();
       this.#failing = false;
     } catch (err) {
       if (!this.#failing) log.error({ err }, 'schedules of jobs cannot be obeyed; trying again');
@@ -106,8 +107,9 @@ export class JobClock {
     else log.error(facts, 'a run of a job cannot begin; trying again');
   }
 
-  async #forget(): Promise<void> {
-    this.#forgottenAt = performance.now();
+  async #tidy(): Promise<void> {
+    this.#tidiedAt = performance.now();
+    await settleCanceledJobs(this.#context.store);
     const jobs = await forgetJobs(this.#context, await this.#now());
     if (jobs > 0) this.#context.log.info({ jobs }, 'records of old jobs are deleted');
   }

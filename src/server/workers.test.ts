@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
 import type { ResultRow } from '../domain/result.ts';
 import { isFinal } from '../domain/scan.ts';
@@ -210,6 +211,36 @@ describe('a lease', () => {
     expect(answer.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
     expect(await hostsOf(service, scanId)).toEqual(['127.0.0.1']);
     expect(await service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
+  });
+
+  it('that lapsed is not lost to a heartbeat that comes while it is taken up', async () => {
+    const service = await start({ 'workers.heartbeat': '100ms' });
+    const scanId = await service.submit('hang');
+    await service.until(scanId, ({ results }) => results.live_hosts === 1);
+    const { heartbeat, claim } = service.queue;
+    const called = Promise.withResolvers<void>();
+    const taken = Promise.withResolvers<void>();
+    vi.spyOn(service.queue, 'heartbeat').mockImplementationOnce(async (...beat) => {
+      called.resolve();
+      await taken.promise;
+      return await heartbeat.apply(service.queue, beat);
+    });
+    vi.spyOn(service.queue, 'claim').mockImplementationOnce(async (...asked) => {
+      await called.promise;
+      await service.store.jobs.extend({ scanId, attempt: 1 }, 0);
+      const claimed = await claim.apply(service.queue, asked);
+      taken.resolve();
+      // The answer of a database may take its time.
+      await sleep(200);
+      return claimed;
+    });
+    service.workers.wake();
+    await taken.promise;
+    await sleep(500);
+    expect(service.workers.counts().active).toBe(1);
+    expect(await service.store.jobs.extend({ scanId, attempt: 2 }, Date.now() + 30_000)).toBe(true);
+    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(answer.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
   });
 });
 

@@ -346,9 +346,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     const home = this.#input.shards?.home;
     if (this.#closure !== null) {
       this.#holding = true;
-      const before = this.#held;
-      this.#held = new Set(await jobs.hold(Date.now(), home));
-      for (const scanId of this.#held) if (!before.has(scanId)) this.#news.emit(scanId);
+      const held = await jobs.hold(Date.now(), home);
+      const more = held.filter((scanId) => !this.#held.has(scanId));
+      for (const scanId of more) await this.#holdShards(scanId);
+      this.#held = new Set(held);
+      for (const scanId of more) this.#news.emit(scanId);
     } else if (this.#holding) {
       await jobs.unhold(Date.now(), home);
       this.#holding = false;
@@ -356,6 +358,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       this.#held = new Set();
       for (const scanId of before) this.#news.emit(scanId);
     }
+  }
+
+  /** Workers elsewhere may be at work for a scan that has no place here: it is not claimed while it is held. */
+  async #holdShards(scanId: string): Promise<void> {
+    if (!this.#slots.has(scanId)) await this.#input.shards?.line.command(scanId, 'pause');
   }
 
   #begin(claim: Claim): void {
@@ -632,7 +639,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     const { queue, log } = this.#input;
     for (const slot of this.#slots.values()) {
       try {
-        if (await queue.heartbeat(slot.scanId, slot.attempt)) continue;
+        const { attempt } = slot;
+        if (await queue.heartbeat(slot.scanId, attempt)) continue;
+        // After a lapse, a claim of this server may have taken the scan up while this was under way.
+        await this.#underClaim;
+        if (slot.attempt !== attempt) continue;
         if (!this.#slots.has(slot.scanId) || slot.process?.outcome) continue;
         slot.lost = true;
         slot.process?.kill();

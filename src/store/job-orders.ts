@@ -348,22 +348,36 @@ export class JobOrderTable {
 
   /** Jobs that run, as far as they know, and whose scan is over or was deleted. */
   async endedRuns(limit: number): Promise<EndedRun[]> {
+    return await this.#runsOfEndedScans(limit, (e) => e('status', '=', 'running'));
+  }
+
+  /** Canceled jobs whose scan is over or was deleted, and whose last run is not as far as they know. */
+  async endedCanceledRuns(limit: number): Promise<EndedRun[]> {
+    return await this.#runsOfEndedScans(limit, (e) =>
+      e.and([
+        e('status', '=', 'canceled'),
+        e.exists(
+          e
+            .selectFrom('job_runs')
+            .select('job_runs.job_id')
+            .whereRef('job_runs.job_id', '=', 'job_orders.job_id')
+            .whereRef('job_runs.scan_id', '=', 'job_orders.scan_id')
+            .where('job_runs.completed_at', 'is', null),
+        ),
+      ]),
+    );
+  }
+
+  async #runsOfEndedScans(
+    limit: number,
+    which: (e: ExpressionBuilder<Tables, 'job_orders'>) => Expression<SqlBool>,
+  ): Promise<EndedRun[]> {
     const rows = await this.#db
       .selectFrom('job_orders')
       .select(['job_id', 'scan_id'])
-      .where('status', '=', 'running')
+      .where(which)
       .where(inView(this.#view))
-      .where((e) =>
-        e.not(
-          e.exists(
-            e
-              .selectFrom('scans')
-              .select('scans.scan_id')
-              .whereRef('scans.scan_id', '=', 'job_orders.scan_id')
-              .where('scans.status', 'in', ['pending', 'running']),
-          ),
-        ),
-      )
+      .where((e) => e(scanStatus(e), 'not in', ['pending', 'running']))
       .limit(limit)
       .execute();
     return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
@@ -413,13 +427,13 @@ export class JobOrderTable {
     await this.#update(job_id).set({ last_status: status, started_at }).execute();
   }
 
-  /** Jobs with a schedule whose next time was worked out in another time zone and has not come yet. */
-  async inOtherZone(zone: string, now: string): Promise<Turn[]> {
+  /** Jobs with a schedule whose next time was worked out in another time zone. */
+  async inOtherZone(zone: string): Promise<Turn[]> {
     const rows = await this.#db
       .selectFrom('job_orders')
       .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
       .where('zone', '!=', zone)
-      .where('next_run_at', '>', now)
+      .where('next_run_at', 'is not', null)
       .where(inView(this.#view))
       .execute();
     return rows.flatMap(({ job_id, tenant, schedule, next_run_at }) =>
@@ -525,14 +539,20 @@ function matching(filter: JobFilter) {
 /** A job whose scan waits for a worker waits itself, for whoever looks at it. */
 function hasStatus(e: ExpressionBuilder<Tables, 'job_orders'>, status: JobStatus): Expression<SqlBool> {
   if (status !== 'pending' && status !== 'running') return e('status', '=', status);
-  const waiting = e.exists(
-    e
-      .selectFrom('scans')
-      .select('scans.scan_id')
-      .whereRef('scans.scan_id', '=', 'job_orders.scan_id')
-      .where('scans.status', '=', 'pending'),
-  );
+  const waiting = e(scanStatus(e), '=', 'pending');
   const runs = e('job_orders.status', '=', 'running');
-  if (status === 'running') return e.and([runs, e.not(waiting)]);
+  if (status === 'running') return e.and([runs, e(scanStatus(e), '!=', 'pending')]);
   return e.or([e('job_orders.status', '=', 'pending'), e.and([runs, waiting])]);
+}
+
+/**
+ * State of the job's newest scan, empty when there is none. Asked by the key of the scan: with `exists`, PostgreSQL goes
+ * through all scans of the state for each job until it has gathered its figures of a table that grew just now.
+ */
+function scanStatus(e: ExpressionBuilder<Tables, 'job_orders'>) {
+  const status = e
+    .selectFrom('scans')
+    .select('scans.status')
+    .whereRef('scans.scan_id', '=', 'job_orders.scan_id');
+  return e.fn.coalesce(status, e.val(''));
 }

@@ -267,6 +267,17 @@ export class JobTable {
       .execute();
   }
 
+  /** See `hold`. */
+  async isHeld(scanId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select('scan_id')
+      .where('scan_id', '=', scanId)
+      .where('held_since', 'is not', null)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
   async isRunning(scanId: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('jobs')

@@ -1,8 +1,44 @@
+import dns from 'node:dns';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
 import { openStore } from './open.ts';
+import { shownUrl } from './postgres-url.ts';
+
+describe('the URL of a store', () => {
+  it.each([
+    ['postgres://user:secret@host:1/db', 'postgres://user@host:1/db'],
+    ['postgres://user:sec:r@et@host/db', 'postgres://user@host/db'],
+    ['postgres://:secret@host', 'postgres://@host'],
+    [
+      'postgres://user@host/db?password=secret&sslmode=verify-full',
+      'postgres://user@host/db?password=***&sslmode=verify-full',
+    ],
+    ['postgres://user@host/db', 'postgres://user@host/db'],
+  ])('is shown without the password: %s', (url, shown) => {
+    expect(shownUrl(url)).toBe(shown);
+  });
+
+  it('that names a missing certificate is a mistake; a name server that is away is not', async () => {
+    const missing = openStore(
+      'postgres://portolan@127.0.0.1:1/db?sslmode=verify-full&sslrootcert=/nowhere.pem',
+    );
+    await expect(missing).rejects.toMatchObject({
+      code: 'configuration',
+      message: expect.stringContaining('nowhere.pem'),
+    });
+    const lookup = vi.spyOn(dns, 'lookup').mockImplementation(((...given: unknown[]) => {
+      const tell = given.at(-1) as (error: Error) => void;
+      tell(Object.assign(new Error('getaddrinfo EAI_AGAIN db.example'), { code: 'EAI_AGAIN' }));
+    }) as typeof dns.lookup);
+    await expect(openStore('postgres://portolan@db.example/db')).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    expect(lookup).toHaveBeenCalled();
+    lookup.mockRestore();
+  });
+});
 
 describe.skipIf(postgresObstacle() !== null)('a store in PostgreSQL', () => {
   let postgres: TestPostgres;

@@ -32,7 +32,7 @@ const silentMs = 25_000;
 const bigintOid = 20;
 
 /** What a network, or a server that starts, stops or is full, says; SQLSTATE classes of PostgreSQL, appendix A. */
-const unreachable = /^(E[A-Z]+|08...|53300|57P0[1-5])$/;
+const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|53300|57P0[1-5])$/;
 const refused = /^(28...|3D000)$/;
 
 /**
@@ -156,8 +156,11 @@ function translateError(error: unknown): unknown {
 }
 
 function openFailure(url: string, error: unknown): unknown {
-  const { code = '', message } = error as { code?: string; message: string };
+  const { code = '', message, syscall } = error as NodeJS.ErrnoException;
   const place = shownUrl(url);
+  // A file that the URL names, as a certificate, does not come by waiting.
+  if (syscall === 'open')
+    return new PortolanError('configuration', `The store ${place} cannot be used: ${message}`, {}, error);
   if (refused.test(code))
     return new PortolanError('configuration', `The store ${place} refuses: ${message}`, {}, error);
   const known = translateError(error);

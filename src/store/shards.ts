@@ -263,9 +263,9 @@ export class ShardTable {
     return { addresses, hostnames, started_at: row.started_at };
   }
 
-  /** Tells all shards of a scan that are not over what is wanted. */
+  /** Tells all shards of a scan that are not over what is wanted; what was canceled stays so. */
   async command(scanId: string, command: ShardCommand): Promise<void> {
-    await this.#open(scanId).set({ command }).execute();
+    await this.#open(scanId).set({ command }).where('command', '!=', 'cancel').execute();
   }
 
   async setRules(scanId: string, rules: string): Promise<void> {

@@ -50,6 +50,8 @@ export class ScanProcess implements RunningScan {
   #packetsSent = 0;
   #canceled = false;
   #killer: NodeJS.Timeout | null = null;
+  /** Came before it was started, and hold beside its configuration: that of a worker is not that of the home. */
+  readonly #earlyRules: ScopeRules[] = [];
   /** Who waits for an answer, in the order of asking. */
   readonly #asked: (() => void)[] = [];
 
@@ -112,14 +114,8 @@ export class ScanProcess implements RunningScan {
 
   /** From now on only what these rules permit too may be touched. */
   narrow(rules: ScopeRules): void {
-    const { scanner } = this.#input.start.config;
-    const { blocklist, ...lists } = rules;
     if (this.#started) this.#send({ type: 'scope', rules });
-    else
-      this.#input.start.config = {
-        ...this.#input.start.config,
-        scanner: { ...scanner, blocklist, scope: { ...scanner.scope, ...lists } },
-      };
+    else this.#earlyRules.push(rules);
   }
 
   /** Lets the process end where it is; its scan is taken up again later. */
@@ -167,6 +163,7 @@ export class ScanProcess implements RunningScan {
   #start(): void {
     this.#started = true;
     this.#send(this.#input.start);
+    for (const rules of this.#earlyRules) this.#send({ type: 'scope', rules });
     if (this.#canceled) this.#sendCancel();
   }
 
@@ -209,7 +206,7 @@ function passLines(stream: Readable, take: (line: string) => void): void {
   stream.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) take(line);
+    for (const line of lines) for (const piece of cut(line)) take(piece);
     for (; rest.length > longestLogLine; rest = rest.slice(longestLogLine))
       take(rest.slice(0, longestLogLine));
   });
@@ -217,6 +214,11 @@ function passLines(stream: Readable, take: (line: string) => void): void {
     if (rest !== '') take(rest);
   });
   stream.on('error', () => undefined);
+}
+
+function* cut(line: string): Generator<string> {
+  for (let at = 0; at === 0 || at < line.length; at += longestLogLine)
+    yield line.slice(at, at + longestLogLine);
 }
 
 /** A sweep takes all the processor time that it gets; people who look at it wait for the server only. */

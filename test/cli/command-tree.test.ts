@@ -51,6 +51,7 @@ describe('the command tree', () => {
       ...['create', 'list', 'revoke', 'rotate', 'verify'].map((name) => `server token ${name}`),
       ...['validate', 'show', 'list', 'export'].map((name) => `dag ${name}`),
       ...['submit', 'list', 'show', 'cancel'].map((name) => `job ${name}`),
+      ...['list', 'next'].map((name) => `schedule ${name}`),
       'module list',
       'module show',
       'profile list',

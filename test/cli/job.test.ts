@@ -76,6 +76,13 @@ describe('portolan job', () => {
     }
   });
 
+  it('names what nobody knows in a file of fields', async () => {
+    const file = home.file('typo.json');
+    writeFileSync(file, JSON.stringify({ targets: ['127.0.0.1'], prots: '22' }));
+    const { code, stderr } = await run('job', 'submit', '--params', file, '--schedule', '@yearly');
+    expect([code, stderr]).toEqual([0, 'warning: unknown field: params.prots\n']);
+  });
+
   it('takes the fields of a scan from a file', async () => {
     const file = home.file('scan.json');
     writeFileSync(

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TargetField } from '../faults/target-field.ts';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
+import { postgresObstacle } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
-import { Cluster, leaseMs, sweep } from './cluster.ts';
+import { Lab, leaseMs, rowsOf, sweep } from './cluster.ts';
 
 const addresses = [1, 2, 3, 4].map((last) => `127.86.2.${last}`);
 
@@ -22,38 +21,17 @@ const leapingClock = () => {
 };
 
 describe.skipIf(postgresObstacle() !== null)('a worker', () => {
-  let postgres: TestPostgres;
-  let field: TargetField;
-  const open: Cluster[] = [];
+  let lab: Lab;
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-    field = await TargetField.open(addresses, 100);
+    lab = await Lab.open(addresses, 100);
   }, 60_000);
 
-  afterAll(async () => {
-    for (const cluster of open) await cluster.dispose();
-    field?.close();
-    await postgres?.remove();
-  }, 60_000);
+  afterAll(() => lab?.dispose(), 60_000);
 
-  const cluster = async (env: NodeJS.ProcessEnv = {}) => {
-    const opened = await Cluster.open(postgres, { SERVICE_WORKERS__SHARD_SIZE: '1', ...env });
-    open.push(opened);
-    await opened.server.start();
-    return opened;
-  };
-
-  const since = (from: number, address = '') => field.connects(from, address).length;
-  const begun = (from: number, count: number) =>
-    expect.poll(() => since(from), { timeout: 30_000, interval: 20 }).toBeGreaterThan(count);
   /** Open ports of each host as the scan has them, each once. */
   const openPorts = async (server: ServerProcess, scanId: string) => {
-    const { body } = await server.request(`/api/v1/scans/${scanId}/results?format=jsonl`);
-    const rows = String(body).trim().split('\n');
-    const ports = rows
-      .map((line) => JSON.parse(line) as { type: string; host: string; port: number })
-      .filter(({ type }) => type === 'port');
+    const ports = (await rowsOf(server, scanId)).filter(({ type }) => type === 'port');
     expect(new Set(ports.map(({ host, port }) => `${host} ${port}`)).size).toBe(ports.length);
     return Map.groupBy(ports, ({ host }) => host);
   };
@@ -61,7 +39,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     [...(await openPorts(server, scanId))].map(([host, { length }]) => `${host}: ${length}`).sort();
 
   it('of another major version is refused, and gives back what it takes: no shard is lost', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server, url } = opened;
     const early = await opened.worker();
     const database = new pg.Client({ connectionString: url });
@@ -83,10 +61,10 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
         /the server at http\S+ is portolan 9\.4\.1 and this worker is \d+\.\d+\.\d+: install/,
       );
       const from = performance.now();
-      const scanId = await sweep(server, field, addresses.slice(0, 2), 1000);
+      const scanId = await sweep(server, lab.field, addresses.slice(0, 2), 1000);
       await expect.poll(() => early.log, { timeout: 10_000 }).toContain('is portolan 9.4.1 and this worker');
       await sleep(leaseMs);
-      expect(since(from)).toBe(0);
+      expect(lab.count(from)).toBe(0);
       expect(early.log.match(/is portolan 9\.4\.1/g)).toHaveLength(1);
       const version = /this worker is (\S+):/.exec(late ?? '')?.[1];
       await database.query('drop trigger later on portolan.servers');
@@ -101,12 +79,12 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
   }, 60_000);
 
   it('a second Ctrl-C ends it at once: its shard is taken over after its lease, and nothing is lost', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server } = opened;
     const first = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 1), 20);
-    await begun(from, 20);
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 1), 20);
+    await lab.begun(from, 20);
     // It cannot hand over what it found.
     process.kill(server.pid, 'SIGSTOP');
     try {
@@ -118,7 +96,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
       expect(await first.stop('SIGINT')).toBe(1);
       expect(performance.now() - asked).toBeLessThan(500);
       await sleep(300);
-      expect(since(asked + 300)).toBe(0);
+      expect(lab.count(asked + 300)).toBe(0);
     } finally {
       process.kill(server.pid, 'SIGCONT');
     }
@@ -130,35 +108,35 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
   }, 60_000);
 
   it('keeps to its own scope and block list beside those of the server', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server } = opened;
     await opened.worker(['--concurrency', '3'], {
       SERVICE_SCANNER__SCOPE__DENY: `${addresses[1]}/32`,
       SERVICE_SCANNER__BLOCKLIST: addresses[2],
     });
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses, 1000, { exclude: addresses.slice(0, 1) });
+    const scanId = await sweep(server, lab.field, addresses, 1000, { exclude: addresses.slice(0, 1) });
     const detail = await server.waitForEnd(scanId, 30_000);
-    expect(addresses.map((address) => since(from, `${address}:`))).toEqual([0, 0, 0, 100]);
+    expect(addresses.map((address) => lab.count(from, address))).toEqual([0, 0, 0, 100]);
     expect(await found(server, scanId)).toEqual([`${addresses[3]}: 100`]);
     expect(detail.status).toBe('completed');
     expect(detail.warnings.map(({ message }) => message).join()).toMatch(/own scanner\.scope/);
-    const none = await server.waitForEnd(await sweep(server, field, addresses.slice(1, 3), 1000), 30_000);
+    const none = await server.waitForEnd(await sweep(server, lab.field, addresses.slice(1, 3), 1000), 30_000);
     expect(none).toMatchObject({ status: 'failed', error: { code: 'no_targets' } });
     await opened.dispose();
   }, 60_000);
 
   it('keeps its shards while the clocks of all hosts leap by hours', async () => {
-    const opened = await cluster(leapingClock());
+    const opened = await lab.cluster(leapingClock());
     const { server } = opened;
     const worker = await opened.worker(['--concurrency', '2'], leapingClock());
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 2), 30);
-    await begun(from, 20);
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 2), 30);
+    await lab.begun(from, 20);
     const other = await opened.worker([], leapingClock());
     const detail = await server.waitForEnd(scanId, 40_000);
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
-    expect(since(from)).toBe(200);
+    expect(lab.count(from)).toBe(200);
     expect(worker.log.match(/shard ended.*attempt=1 end=done/g)).toHaveLength(2);
     expect(other.log).not.toContain('shard started');
     // Of that the logs tell, which have lines at both times.
@@ -167,7 +145,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
   }, 60_000);
 
   it('of the server itself: there are as many as the work asks for, up to workers.max', async () => {
-    const opened = await cluster({
+    const opened = await lab.cluster({
       SERVICE_SERVER__WORKERS: '1',
       SERVICE_WORKERS__MAX: '3',
       SERVICE_WORKERS__AUTO_SCALE: 'true',
@@ -176,7 +154,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     const workers = async () =>
       ((await server.request('/api/v1/health')).body as { workers: object }).workers;
     await expect.poll(workers, { timeout: 5000 }).toEqual({ active: 0, idle: 1, total: 1 });
-    const scanId = await sweep(server, field, addresses, 100, { pool: 'default' });
+    const scanId = await sweep(server, lab.field, addresses, 100, { pool: 'default' });
     let most = 0;
     const look = setInterval(() => (most = Math.max(most, server.scanProcesses().length)), 20);
     await expect.poll(workers, { timeout: 15_000 }).toEqual({ active: 3, idle: 0, total: 3 });

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, fromProto, GrpcClient } from '../../src/server/fixtures/grpc-client.ts';
-import { TargetField } from '../faults/target-field.ts';
-import { freePort, postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
-import { ServerProcess } from '../program.ts';
-import { sweep } from './cluster.ts';
+import { freePort, postgresObstacle } from '../postgres.ts';
+import type { ServerProcess } from '../program.ts';
+import { Lab, sweep } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 const address = '127.86.1.1';
@@ -14,45 +13,35 @@ const address = '127.86.1.1';
 const slackMs = 700;
 
 describe.skipIf(postgresObstacle() !== null)('two servers on one database', () => {
-  let postgres: TestPostgres;
+  let lab: Lab;
   /** Of the database. */
   let url: string;
   let grpcAddress: string;
-  let field: TargetField;
   let home: ServerProcess;
   let other: ServerProcess;
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-    field = await TargetField.open([address], 300);
-    url = await postgres.database();
+    lab = await Lab.open([address], 300);
+    url = await lab.postgres.database();
     const env = { SERVICE_QUEUE__URL: url };
-    home = new ServerProcess({ env });
     grpcAddress = `127.0.0.1:${await freePort()}`;
-    other = new ServerProcess({
-      env: { ...env, SERVICE_SERVER__GRPC__ENABLED: 'true', SERVICE_SERVER__GRPC__BIND: grpcAddress },
+    home = await lab.server(env);
+    other = await lab.server({
+      ...env,
+      SERVICE_SERVER__GRPC__ENABLED: 'true',
+      SERVICE_SERVER__GRPC__BIND: grpcAddress,
     });
-    await home.start();
-    await other.start();
   }, 60_000);
 
-  afterAll(async () => {
-    await home?.dispose();
-    await other?.dispose();
-    field?.close();
-    await postgres?.remove();
-  }, 60_000);
+  afterAll(() => lab?.dispose(), 60_000);
 
-  const sweepOf = (rate: number) => sweep(home, field, [address], rate, { pool: 'default' });
-  const since = (from: number) => field.connects(from).length;
-  const begun = (from: number) =>
-    expect.poll(() => since(from), { timeout: 30_000, interval: 20 }).toBeGreaterThan(20);
+  const sweepOf = (rate: number) => sweep(home, lab.field, [address], rate, { pool: 'default' });
   const tell = (scanId: string, what: string) =>
     other.request(`/api/v1/scans/${scanId}/${what}`, { method: 'POST' });
   /** Connections that come although the scan is silent. */
   const afterSilence = async (from: number) => {
     await new Promise((resolve) => setTimeout(resolve, 2 * slackMs));
-    return since(from + slackMs);
+    return lab.count(from + slackMs);
   };
 
   it('what one found is read from the other: results, records, events, exports and changes', async () => {
@@ -113,7 +102,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   it('a pause, its end and a cancel reach a scan through either', async () => {
     const from = performance.now();
     const scanId = await sweepOf(40);
-    await begun(from);
+    await lab.begun(from, 20);
     expect((await tell(scanId, 'pause')).status).toBe(200);
     expect(await afterSilence(performance.now())).toBe(0);
     await expect
@@ -121,7 +110,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       .toMatchObject({ progress: { paused: true } });
     const resumed = performance.now();
     expect((await tell(scanId, 'resume')).status).toBe(200);
-    await begun(resumed);
+    await lab.begun(resumed, 20);
     const canceled = await tell(scanId, 'cancel');
     const silent = performance.now();
     expect(canceled).toMatchObject({
@@ -134,7 +123,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   it('a scan that is deleted at one is gone from the disk of the other', async () => {
     const from = performance.now();
     const scanId = await sweepOf(40);
-    await begun(from);
+    await lab.begun(from, 20);
     const folder = join(home.workspace, 'scans', scanId);
     expect(existsSync(folder)).toBe(true);
     const gone = await other.request(`/api/v1/scans/${scanId}`, { method: 'DELETE' });
@@ -149,8 +138,8 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     await worker.start();
     try {
       const from = performance.now();
-      const scanId = await sweep(home, field, [address], 40);
-      await begun(from);
+      const scanId = await sweep(home, lab.field, [address], 40);
+      await lab.begun(from, 20);
       await home.stop('SIGKILL');
       const canceled = tell(scanId, 'cancel');
       expect(await afterSilence(performance.now())).toBe(0);

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
 import { type ScanDetail, ServerProcess } from '../program.ts';
+import { type Row, rowsOf } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
-
-type Row = Record<string, unknown> & { type: string };
 
 const hello = 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n';
 const network = '127.77.0.0/24';
@@ -49,14 +48,6 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
     });
     await server.start();
     return server;
-  };
-
-  const rowsOf = async (server: ServerProcess, scanId: string): Promise<Row[]> => {
-    const { body } = await server.request(`/api/v1/scans/${scanId}/results?format=jsonl`);
-    return String(body)
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Row);
   };
 
   it('finds what a scan without shards finds, each thing once', { timeout: 90_000 }, async () => {

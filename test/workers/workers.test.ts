@@ -5,10 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../src/server/fixtures/certificates.ts';
-import { TargetField } from '../faults/target-field.ts';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
+import { postgresObstacle } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
-import { Cluster, leaseMs, sweep } from './cluster.ts';
+import { Lab, leaseMs, rowsOf, sweep } from './cluster.ts';
 
 const addresses = [1, 2, 3].map((last) => `127.86.0.${last}`);
 const rate = 150;
@@ -17,43 +16,23 @@ const rate = 150;
 const slackMs = 700;
 
 describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => {
-  let postgres: TestPostgres;
-  let field: TargetField;
-  const open: Cluster[] = [];
+  let lab: Lab;
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-    field = await TargetField.open(addresses, 300);
+    lab = await Lab.open(addresses, 300);
   }, 60_000);
 
-  afterAll(async () => {
-    for (const cluster of open) await cluster.dispose();
-    field?.close();
-    await postgres?.remove();
-  }, 60_000);
+  afterAll(() => lab?.dispose(), 60_000);
 
-  const cluster = async (env: NodeJS.ProcessEnv = {}, args: string[] = []) => {
-    const opened = await Cluster.open(postgres, { SERVICE_WORKERS__SHARD_SIZE: '1', ...env }, args);
-    open.push(opened);
-    await opened.server.start();
-    return opened;
-  };
+  const since = (from: number) => lab.field.connects(from);
 
-  const since = (from: number) => field.connects(from);
-  const begun = (from: number, count: number) =>
-    expect.poll(() => since(from).length, { timeout: 40_000, interval: 20 }).toBeGreaterThan(count);
-
-  const portRows = async (server: ServerProcess, scanId: string): Promise<string[]> => {
-    const { body } = await server.request(`/api/v1/scans/${scanId}/results?format=jsonl`);
-    const rows = String(body)
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { type: string; host: string; port: number });
-    return rows.filter(({ type }) => type === 'port').map(({ host, port }) => `${host}:${port}`);
-  };
+  const portRows = async (server: ServerProcess, scanId: string): Promise<string[]> =>
+    (await rowsOf(server, scanId))
+      .filter(({ type }) => type === 'port')
+      .map(({ host, port }) => `${host}:${port}`);
 
   const allPairs = (some: readonly string[]) =>
-    some.flatMap((address) => field.ports.map((port) => `${address}:${port}`)).sort();
+    some.flatMap((address) => lab.field.ports.map((port) => `${address}:${port}`)).sort();
 
   /** Pairs that were asked for again, but for those that were asked for shortly before a moment. */
   const repeated = (from: number, moment: number) => {
@@ -68,12 +47,12 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   };
 
   it('T-078: one killed with -9: another goes on, and asks for no pair again beyond the last second', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server } = opened;
     const victim = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 1), 60);
-    await begun(from, 150);
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 1), 60);
+    await lab.begun(from, 150);
     await victim.stop('SIGKILL');
     const killed = performance.now();
     await sleep(500);
@@ -88,18 +67,18 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   }, 90_000);
 
   it('one that stands still longer than its lease: its process falls silent, its writes are refused', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server } = opened;
     const frozen = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 1), 50);
-    await begun(from, 80);
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 1), 50);
+    await lab.begun(from, 80);
     frozen.signal('SIGSTOP');
     const stopped = performance.now();
     await sleep(leaseMs + 700);
     const late = since(stopped + leaseMs + 200);
     const other = await opened.worker();
-    await begun(performance.now(), 5);
+    await lab.begun(performance.now(), 5);
     frozen.signal('SIGCONT');
     const detail = await server.waitForEnd(scanId, 40_000);
     expect(late).toEqual([]);
@@ -112,12 +91,12 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   }, 90_000);
 
   it('one that is stopped gives its shard back at once', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server } = opened;
     const first = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 1), 60);
-    await begun(from, 100);
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 1), 60);
+    await lab.begun(from, 100);
     const other = await opened.worker();
     const asked = performance.now();
     expect(await first.stop('SIGTERM')).toBe(0);
@@ -131,13 +110,13 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   }, 90_000);
 
   it('T-073: the server killed with -9: workers go on, and the next one takes in all they found', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server } = opened;
     await opened.worker(['--concurrency', '2']);
     const from = performance.now();
     const two = addresses.slice(0, 2);
-    const scanId = await sweep(server, field, two, 100);
-    await begun(from, 150);
+    const scanId = await sweep(server, lab.field, two, 100);
+    await lab.begun(from, 150);
     await server.stop('SIGKILL');
     const killed = performance.now();
     await sleep(2500);
@@ -152,12 +131,12 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   }, 90_000);
 
   it('obey pause, resume and cancel within 2 s, and keep the rate of the scan together', async () => {
-    const opened = await cluster({ SERVICE_SCANNER__MAX_RATE: '1000' });
+    const opened = await lab.cluster({ SERVICE_SCANNER__MAX_RATE: '1000' });
     const { server } = opened;
     const workers = [await opened.worker(), await opened.worker(), await opened.worker()];
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses, rate);
-    await begun(from, rate);
+    const scanId = await sweep(server, lab.field, addresses, rate);
+    await lab.begun(from, rate);
     const post = async (verb: string) => {
       const asked = performance.now();
       expect((await server.request(`/api/v1/scans/${scanId}/${verb}`, { method: 'POST' })).status).toBe(200);
@@ -199,12 +178,12 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const file = join(folder, 'portolan.yaml');
     const deny = (list: string) => writeFileSync(file, `scanner: {scope: {deny: ${list}}}\n`);
     deny('[]');
-    const opened = await cluster({ SERVICE_CONFIG: file });
+    const opened = await lab.cluster({ SERVICE_CONFIG: file });
     const { server } = opened;
     await opened.worker(['--concurrency', '2']);
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 2), 60);
-    await begun(from, 60);
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 2), 60);
+    await lab.begun(from, 60);
     deny(`[${addresses[1]}/32]`);
     const asked = performance.now();
     process.kill(server.pid, 'SIGHUP');
@@ -219,17 +198,17 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   }, 90_000);
 
   it('the database away for a while: everybody waits for it, and nothing is lost', async () => {
-    const opened = await cluster();
+    const opened = await lab.cluster();
     const { server } = opened;
     const worker = await opened.worker();
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 1), 60);
-    await begun(from, 60);
-    await postgres.stop();
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 1), 60);
+    await lab.begun(from, 60);
+    await lab.postgres.stop();
     const gone = performance.now();
     await sleep(leaseMs + 1500);
     const late = since(gone + leaseMs + 300);
-    await postgres.start();
+    await lab.postgres.start();
     const detail = await server.waitForEnd(scanId, 60_000);
     expect(late).toEqual([]);
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
@@ -246,7 +225,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     });
     setDefaultCACertificates([...getCACertificates('default'), readFileSync(cert_file, 'utf8')]);
     try {
-      const opened = await cluster({
+      const opened = await lab.cluster({
         SERVICE_SERVER__TLS__ENABLED: 'true',
         SERVICE_SERVER__TLS__CERT_FILE: cert_file,
         SERVICE_SERVER__TLS__KEY_FILE: key_file,
@@ -254,10 +233,10 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
       const { server } = opened;
       expect(server.url).toMatch(/^https:/);
       const some = addresses.slice(0, 1);
-      const own = await sweep(server, field, some, 1000, { pool: 'default' });
+      const own = await sweep(server, lab.field, some, 1000, { pool: 'default' });
       expect(await server.waitForEnd(own, 30_000)).toMatchObject({ status: 'completed', warnings: [] });
       await opened.worker(['--ca-file', cert_file, '--tags', 'dmz']);
-      const theirs = await sweep(server, field, some, 1000);
+      const theirs = await sweep(server, lab.field, some, 1000);
       expect(await server.waitForEnd(theirs, 30_000)).toMatchObject({ status: 'completed', warnings: [] });
       expect((await portRows(server, theirs)).sort()).toEqual(allPairs(some));
       await opened.dispose();
@@ -267,12 +246,12 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   }, 120_000);
 
   it('a shard that is lost too often is not covered: the scan says so, or fails with worker_lost', async () => {
-    const opened = await cluster({ SERVICE_WORKERS__MAX_ATTEMPTS: '1' });
+    const opened = await lab.cluster({ SERVICE_WORKERS__MAX_ATTEMPTS: '1' });
     const { server } = opened;
     const victim = await opened.worker(['--concurrency', '1']);
     const from = performance.now();
-    const scanId = await sweep(server, field, addresses.slice(0, 2), 100);
-    await begun(from, 60);
+    const scanId = await sweep(server, lab.field, addresses.slice(0, 2), 100);
+    await lab.begun(from, 60);
     await victim.stop('SIGKILL');
     await opened.worker();
     const detail = await server.waitForEnd(scanId, 40_000);

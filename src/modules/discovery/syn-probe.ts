@@ -78,11 +78,11 @@ export class SynProbe {
 
   /** First what an interrupted run had under way, then the rest of the walk. */
   *#planned(): Generator<Job, void, undefined> {
-    const { before } = this.#input;
-    const open = new Set(before?.walk.open);
+    // None where other addresses are walked than before; then its jobs are of no use either.
+    const open = new Set(this.#walk.state().open);
     // What is open is what the walk begins with; taken from it at once, it can be settled.
     for (let left = open.size; left > 0; left--) this.#walk.next();
-    for (const parts of before?.jobs ?? []) {
+    for (const parts of open.size > 0 ? (this.#input.before?.jobs ?? []) : []) {
       const hosts = parts.flatMap((part) => part.hosts);
       for (const host of hosts) open.delete(host);
       yield { hosts, state: { parts: parts.map(unpacked) } };

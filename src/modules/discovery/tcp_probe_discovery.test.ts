@@ -144,6 +144,17 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
     expect(second.state).toMatchObject({ way: 'syn', state: { walk: { open: [], taken: 256 }, jobs: [] } });
   });
 
+  it('leaves nobody out when it goes on with other addresses than before', async () => {
+    const config = { ports: '80', retry: 0, rate: 100 };
+    const before = ['10.20.0.8-10.20.0.15', '10.20.1.0-10.20.1.239'];
+    const { state } = await run({ targets: before, config, after: { ms: 1500, what: 'cancel' } });
+    expect((state as { state: { walk: { open: string[] } } }).state.walk.open).not.toEqual([]);
+    const targets = ['10.20.0.0-10.20.0.15', '10.20.1.0-10.20.1.100'];
+    const second = await run({ targets, config: { ...config, rate: 100_000 }, restored: state });
+    expect(second.error).toBeNull();
+    expect(addressesOf([second])).toEqual([...far].sort());
+  });
+
   it('T-071 raw packets that were asked for are refused without the right; connections need none', async () => {
     const trial = { targets: ['10.9.0.2'], unprivileged: true };
     const syn = await run(trial);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import type { PortolanError } from '../../domain/errors.ts';
-import { connectError, errorCodeTrailer } from './status.ts';
+import { connectError, errorCodeTrailer, sentTrailers } from './status.ts';
 
 /** A client that takes nothing for so long is given up. */
 const stallMs = 120_000;
@@ -57,7 +57,9 @@ export class CallAnswer {
   end(trailers: Headers): void {
     if (this.ended) return;
     this.#ended = true;
-    this.#trailers = Object.fromEntries(trailers);
+    this.#trailers = sentTrailers(trailers);
+    const late = setTimeout(() => this.#stream.close(constants.NGHTTP2_CANCEL), stallMs);
+    this.#stream.once('close', () => clearTimeout(late));
     this.#stream.end();
   }
 
@@ -68,7 +70,7 @@ export class CallAnswer {
     const trailers = setTrailerStatus(new Headers(), error);
     if (this.#stream.headersSent) return this.end(trailers);
     this.#ended = true;
-    const status = Object.fromEntries(trailers);
+    const status = sentTrailers(trailers);
     this.#stream.respond(
       { ':status': 200, 'content-type': 'application/grpc+proto', ...this.#headers, ...status },
       { endStream: true },

@@ -41,8 +41,15 @@ export type AdmittedCall = Call & { space: Space };
 
 export const callKey = createContextKey<Call | null>(null);
 
+/** The message of a call has come, whoever calls. */
+export function markReached({ values }: HandlerContext): Call | null {
+  const call = values.get(callKey);
+  if (call) call.reached = true;
+  return call;
+}
+
 function callOf(context: HandlerContext): AdmittedCall {
-  const call = context.values.get(callKey);
+  const call = markReached(context);
   if (!call?.space) throw new Error('the call was not admitted');
   return call as AdmittedCall;
 }
@@ -59,7 +66,6 @@ export function unary<I, O>(
 ): (message: I, context: HandlerContext) => Promise<O> {
   return async (message, context) => {
     const call = callOf(context);
-    call.reached = true;
     try {
       const answer = await work(message, call);
       if (call.rule?.changes) await call.record();
@@ -76,7 +82,6 @@ export function streaming<I, O>(
 ): (message: I, context: HandlerContext) => AsyncIterable<O> {
   return async function* answers(message, context) {
     const call = callOf(context);
-    call.reached = true;
     try {
       yield* work(message, call);
     } catch (cause) {

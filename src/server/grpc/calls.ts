@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { type Code, ConnectError, createConnectRouter, createContextValues } from '@connectrpc/connect';
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
@@ -78,7 +78,10 @@ export class Calls {
       url: headers[':path'] ?? '',
       socket: socket as RequestHead['socket'],
     };
-    void this.#serve(stream, head);
+    void this.#serve(stream, head).catch((err: unknown) => {
+      this.#context.log.error({ err }, 'a call of gRPC broke');
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    });
   }
 
   async #serve(stream: ServerHttp2Stream, head: RequestHead): Promise<void> {
@@ -86,7 +89,7 @@ export class Calls {
     stream.once('close', () => gone.abort());
     const call = this.#begin(head, gone.signal);
     const answer = new CallAnswer(stream, call.headers);
-    const timer = this.#startDeadline(call, answer, gone);
+    const stopDeadline = this.#startDeadline(call, answer, gone);
     try {
       await this.#admit(call);
       await this.#run(call, answer, stream);
@@ -94,7 +97,7 @@ export class Calls {
       call.refusal ??= refusalOf(cause);
       answer.refuse(call.refusal);
     }
-    clearTimeout(timer);
+    stopDeadline();
     gone.abort();
     this.#tell(call);
     await call.record();
@@ -103,11 +106,12 @@ export class Calls {
   #begin(head: RequestHead, signal: AbortSignal): Call {
     const path = head.url?.split('?')[0] ?? '';
     const id = requestId(head);
+    const rule = (Object.hasOwn(methodRules, path) && methodRules[path]) || null;
     let recorded = false;
     const call: Call = {
       id,
       path,
-      rule: (Object.hasOwn(methodRules, path) && methodRules[path]) || null,
+      rule,
       head,
       client: this.#clients.of(head),
       startedAt: performance.now(),
@@ -117,7 +121,7 @@ export class Calls {
       token: null,
       space: null,
       body: undefined,
-      resource: null,
+      resource: rule?.resource === undefined ? null : { type: rule.resource, id: null },
       refusal: null,
       record: async () => {
         if (recorded) return;
@@ -128,17 +132,27 @@ export class Calls {
     return call;
   }
 
-  /** The time that the client gives, and that of the service for answers that do not stream. */
-  #startDeadline(call: Call, answer: CallAnswer, gone: AbortController): NodeJS.Timeout | undefined {
-    const asked = timeoutOf(call.head.headers['grpc-timeout']);
-    const own = call.rule?.streams ? Number.POSITIVE_INFINITY : handlerTimeoutMs;
-    const limit = Math.min(asked, own);
-    if (limit > maxTimerMs) return undefined;
-    return setTimeout(() => {
+  /**
+   * The time that the client gives, and that of the service, in which answers that do not stream have to end and those
+   * that do have to begin: their message has to be there.
+   *
+   * @returns ends the wait
+   */
+  #startDeadline(call: Call, answer: CallAnswer, gone: AbortController): () => void {
+    const end = (limit: number) => {
+      if (answer.ended) return;
       call.refusal = new PortolanError('timeout', `The answer took longer than ${limit / 1000} s.`);
       answer.refuse(call.refusal);
       gone.abort();
-    }, limit);
+    };
+    const asked = timeoutOf(call.head.headers['grpc-timeout']);
+    const timers = [
+      asked <= maxTimerMs ? setTimeout(() => end(asked), asked) : undefined,
+      setTimeout(() => {
+        if (!call.rule?.streams || !call.reached) end(handlerTimeoutMs);
+      }, handlerTimeoutMs),
+    ];
+    return () => timers.forEach(clearTimeout);
   }
 
   /** Everything that is decided before a message is read. @throws PortolanError */

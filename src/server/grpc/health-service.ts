@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
-import type { ConnectRouter, HandlerContext } from '@connectrpc/connect';
+import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { PortolanError } from '../../domain/errors.ts';
 import type { RouteContext } from '../context.ts';
 import { notReady } from '../health.ts';
+import { markReached } from './call.ts';
 import {
   Health,
   type HealthCheckRequest,
@@ -20,6 +21,9 @@ const lookMs = 1000;
 /** Clients that watch at once; they need no token. */
 const maxWatchers = 1000;
 
+/** Of a question, which is the name of a service; nobody has shown a token. */
+const maxQuestionBytes = 1024;
+
 /** What can be asked for; the empty name stands for the service as a whole. */
 const known = new Set(['', ...[ScanService, JobService, WorkspaceService, Health].map((s) => s.typeName)]);
 
@@ -32,15 +36,17 @@ export function addHealth(router: ConnectRouter, context: RouteContext): void {
 
   let watchers = 0;
 
-  router.service(Health, {
-    check: (request) => {
+  const methods: ServiceImpl<typeof Health> = {
+    check: (request, handling) => {
+      markReached(handling);
       const now = status(request);
       if (now !== Status.SERVICE_UNKNOWN) return create(HealthCheckResponseSchema, { status: now });
       throw connectError(new PortolanError('not_found', 'There is no such service.'));
     },
 
-    watch: async function* changes(request, { signal }: HandlerContext) {
-      const ended = AbortSignal.any([signal, context.closing]);
+    watch: async function* changes(request, handling: HandlerContext) {
+      markReached(handling);
+      const ended = AbortSignal.any([handling.signal, context.closing]);
       let told: HealthCheckResponse['status'] | null = null;
       if (watchers >= maxWatchers) {
         throw connectError(new PortolanError('unavailable', `${maxWatchers} clients watch already.`));
@@ -59,5 +65,6 @@ export function addHealth(router: ConnectRouter, context: RouteContext): void {
       }
       throw connectError(new PortolanError('unavailable', 'The server is shutting down.'));
     },
-  });
+  };
+  router.service(Health, methods, { readMaxBytes: maxQuestionBytes });
 }

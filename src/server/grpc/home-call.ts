@@ -43,7 +43,7 @@ export async function* answerChunks({ headers, body }: Response): AsyncGenerator
     filename: /filename="([^"]*)"/.exec(headers.get('content-disposition') ?? '')?.[1] ?? '',
     scanStatus: headers.get('x-scan-status') ?? '',
   };
-  for await (const data of chunkPieces(body ?? new ReadableStream<Uint8Array>())) {
+  for await (const data of chunkPieces(bytesOf(body))) {
     yield create(ChunkSchema, { data, ...facts });
     facts = {};
   }
@@ -52,14 +52,23 @@ export async function* answerChunks({ headers, body }: Response): AsyncGenerator
 /** The event stream of the REST API as events. */
 export async function* answerEvents(answer: Response | null): AsyncGenerator<ScanEvent> {
   let rest = '';
-  const texts = (answer?.body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream());
-  for await (const text of texts) {
-    const blocks = (rest + text).split('\n\n');
+  const decoder = new TextDecoder();
+  for await (const bytes of bytesOf(answer?.body ?? null)) {
+    const blocks = (rest + decoder.decode(bytes, { stream: true })).split('\n\n');
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
       const event = readEvent(block);
       if (event) yield event;
     }
+  }
+}
+
+/** @throws PortolanError `unavailable` when the other server breaks off */
+async function* bytesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  try {
+    if (body) yield* body;
+  } catch (cause) {
+    throw new PortolanError('unavailable', 'The server that has the scan broke off its answer.', {}, cause);
   }
 }
 

@@ -125,6 +125,24 @@ describe('hostile bytes over gRPC', () => {
     expect([unknown.grpc, unknown.code]).toEqual([12, 'not_implemented']);
   });
 
+  it('of a question for the health, which needs no token, are few', async () => {
+    for (const method of ['Check', 'Watch']) {
+      const request = session.request({
+        ':method': 'POST',
+        ':path': `/grpc.health.v1.Health/${method}`,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      const answered = new Promise<IncomingHttpHeaders>((resolve) =>
+        request.once('trailers', resolve).resume(),
+      );
+      // The rest never comes.
+      request.write(framed(Buffer.alloc(10), 0, 2000));
+      expect((await answered)['service-error-code']).toBe('payload_too_large');
+      request.close();
+    }
+  });
+
   it('that nest deeply, or hold keys that reach a prototype, are refused', async () => {
     let options: Record<string, unknown> = {};
     for (let i = 0; i < 60; i++) options = { a: options };

@@ -22,7 +22,6 @@ export function addJobs(router: ConnectRouter, context: RouteContext): void {
 
   router.service(JobService, {
     submitJob: unary(async ({ type, params, schedule, pool, name, idempotencyKey }, call) => {
-      call.resource = { type: 'job', id: null };
       const submission = submissions.read({ type: given(type), params, schedule, pool, name }, call);
       const key = readIdempotencyKey(idempotencyKey);
       const order = orderOf(context, call);

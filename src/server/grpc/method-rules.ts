@@ -10,15 +10,19 @@ export interface MethodRule {
   streams?: boolean;
   /** It speaks of the service as a whole, so a call needs to name no tenant. */
   wholeService?: boolean;
+  /** Kind of what it is about, for the audit log. */
+  resource?: string;
   /** What needs a licence where licences are enforced. */
   feature?: LicenceFeature;
 }
 
-const readScans: MethodRule = { access: ['scan:read'] };
-const runScans: MethodRule = { access: ['scan:write', 'scan:execute'], changes: true };
-const readJobs: MethodRule = { access: ['job:read', 'scan:read'], feature: 'jobs' };
-const writeJobs: MethodRule = { access: ['job:write', 'scan:write'], changes: true, feature: 'jobs' };
-const readWorkspace: MethodRule = { access: ['workspace:read', 'scan:read'] };
+const scans = { resource: 'scan' };
+const readScans: MethodRule = { access: ['scan:read'], ...scans };
+const runScans: MethodRule = { access: ['scan:write', 'scan:execute'], changes: true, ...scans };
+const jobs = { feature: 'jobs', resource: 'job' } as const;
+const readJobs: MethodRule = { access: ['job:read', 'scan:read'], ...jobs };
+const writeJobs: MethodRule = { access: ['job:write', 'scan:write'], changes: true, ...jobs };
+const readWorkspace: MethodRule = { access: ['workspace:read', 'scan:read'], resource: 'workspace' };
 const reflect: MethodRule = { access: 'any', wholeService: true, streams: true };
 
 /** By path. A method without a rule stops the start. */
@@ -26,7 +30,7 @@ export const methodRules: Readonly<Record<string, MethodRule>> = {
   '/service.api.v1.ScanService/SubmitScan': runScans,
   '/service.api.v1.ScanService/ListScans': readScans,
   '/service.api.v1.ScanService/GetScan': readScans,
-  '/service.api.v1.ScanService/DeleteScan': { access: ['scan:write'], changes: true },
+  '/service.api.v1.ScanService/DeleteScan': { access: ['scan:write'], changes: true, ...scans },
   '/service.api.v1.ScanService/CancelScan': runScans,
   '/service.api.v1.ScanService/PauseScan': runScans,
   '/service.api.v1.ScanService/ResumeScan': runScans,
@@ -41,8 +45,9 @@ export const methodRules: Readonly<Record<string, MethodRule>> = {
     access: ['workspace:write', 'scan:write'],
     changes: true,
     streams: true,
+    resource: 'workspace',
   },
-  '/service.api.v1.WorkspaceService/ExportScan': { ...readWorkspace, streams: true },
+  '/service.api.v1.WorkspaceService/ExportScan': { ...readWorkspace, streams: true, ...scans },
   '/grpc.health.v1.Health/Check': { access: 'open' },
   '/grpc.health.v1.Health/Watch': { access: 'open', streams: true },
   '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo': reflect,

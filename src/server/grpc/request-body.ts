@@ -9,6 +9,8 @@ import { asJson } from './messages.ts';
 
 /** Header of an answer that names fields which no schema knows; one for each. */
 const warningHeader = 'service-warning';
+/** It goes with a refusal too, and many clients take 8 KiB of headers together. */
+const maxWarningBytes = 1024;
 
 interface Checked {
   value?: unknown;
@@ -43,13 +45,24 @@ export class RequestBody<S extends TSchema> {
     const { error } = this.#check(body);
     if (error) throw asPortolanError(Object.assign(error, { validationContext: this.#context() }));
     const unknown = unknownFields(body, this.#schema);
-    if (unknown.length > 0) call.headers[warningHeader] = unknown.map(encodeURIComponent).join(', ');
+    if (unknown.length > 0) call.headers[warningHeader] = warningsOf(unknown);
     return body as Static<S>;
   }
 
   #context(): string {
     return this.#part === 'query' ? 'querystring' : 'body';
   }
+}
+
+/** As many warnings as there is room for. */
+function warningsOf(unknown: string[]): string {
+  let text = '';
+  for (const warning of unknown) {
+    const more = `${text === '' ? '' : ', '}${encodeURIComponent(warning.toWellFormed())}`;
+    if (text.length + more.length > maxWarningBytes) break;
+    text += more;
+  }
+  return text;
 }
 
 /** Fields of a submission that `options` carries beside the members of the REST API's `options`. */

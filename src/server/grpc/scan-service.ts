@@ -44,7 +44,6 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
 
   router.service(ScanService, {
     submitScan: unary(async (message, call) => {
-      call.resource = { type: 'scan', id: null };
       const { targets, profile, vuln, notifications, options } = message;
       const more = spreadOptions(options);
       const fields = { ...more, targets, profile: given(profile), vuln, notifications: given(notifications) };
@@ -91,9 +90,10 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
     ),
 
     getResults: streaming(async function* results(message, call) {
+      const id = idOf(message, call);
       const format = resultFormatOf(given(message.format) ?? 'json');
       const { store } = call.space;
-      const scan = workers.freshen(await showScan(store, idOf(message, call)));
+      const scan = workers.freshen(await showScan(store, id));
       const { scan_id } = scan;
       const url = `/api/v1/scans/${scan_id}/results?format=${format}`;
       const elsewhere = await askHome(context, call, scan_id, 'GET', url);
@@ -129,8 +129,9 @@ async function* watch(
   call: AdmittedCall,
 ): AsyncGenerator<ScanEvent> {
   const { space, token, head } = call;
+  const id = idOf(message, call);
   const afterRow = readSequence(message.afterSequence);
-  const scan = await showScan(space.store, idOf(message, call));
+  const scan = await showScan(space.store, id);
   const { scan_id } = scan;
   const revoked = new AbortController();
   const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
@@ -160,6 +161,9 @@ async function* watch(
   }
   if (revoked.signal.aborted) throw new PortolanError('unauthorized', 'The token is no good any more.');
   if (context.closing.aborted) throw new PortolanError('unavailable', 'The server is shutting down.');
+  if (elsewhere && (await space.store.scans.get(scan_id)) !== null) {
+    throw new PortolanError('unavailable', 'The server that has the scan ended its answer.');
+  }
   throw new PortolanError('not_found', `There is no scan ${scan_id} any more.`);
 }
 

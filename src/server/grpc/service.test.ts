@@ -128,6 +128,55 @@ describe('scans over gRPC', () => {
     ]);
   });
 
+  it('say what is wrong in plain text, also where half a character was cut off', async () => {
+    const grpc = await start();
+    const state = await grpc.scans().call('ListScans', { status: 'no such, 100 %' });
+    expect(state.error?.details).toBe(
+      'status must be one of pending, running, completed, failed (or queued)',
+    );
+    const ports = await grpc.scans().call('SubmitScan', { ...target, options: struct({ ports: '5% é' }) });
+    expect(ports.error?.details).toContain('"5% é"');
+    for (const text of ['😀'.repeat(500), `a${'😀'.repeat(500)}`]) {
+      for (const message of [
+        { targets: [text] },
+        { ...target, profile: text },
+        { ...target, options: struct({ dag: text }) },
+        { ...target, options: struct({ dag: text, [text]: 1 }) },
+      ]) {
+        const bad = await grpc.scans().call('SubmitScan', message);
+        expect([bad.error?.code, codeOf(bad)]).toEqual([status.INVALID_ARGUMENT, 'invalid_request']);
+      }
+      expect(
+        (await grpc.scans().call('SubmitScan', { ...target, options: struct({ [text]: 1 }) })).error,
+      ).toBe(null);
+    }
+  });
+
+  it('tell no more of a refusal than clients take', async () => {
+    const grpc = await start();
+    const unknown = Array.from({ length: 30 }, (_, i) => [`${i} ${'é'.repeat(200)}`, 1] as const);
+    for (const message of [
+      { targets: Array.from({ length: 10_000 }, (_, i) => `10.0.0.300-${i}`) },
+      { targets: Array.from({ length: 500 }, () => '') },
+      { targets: Array.from({ length: 500 }, () => 'é!'.repeat(300)) },
+      {
+        ...target,
+        options: struct({ ...Object.fromEntries(unknown), exclude: Array(200).fill('é!'.repeat(300)) }),
+      },
+    ]) {
+      const { error, headers, trailers } = await grpc.scans().call('SubmitScan', message);
+      expect(error?.code).toBe(status.INVALID_ARGUMENT);
+      const details = trailers.get('grpc-status-details-bin')[0] as Buffer;
+      expect(details.length).toBeGreaterThan(2000);
+      // As RFC 9113 counts them, with what the client library keeps to itself.
+      const fields = Object.entries({ ...headers.toJSON(), ...trailers.toJSON() });
+      const sizes = fields.map(([name, values]) => name.length + String(values[0]).length + 32);
+      const base64 = Math.ceil(details.length / 3) * 4;
+      const sum = sizes.reduce((a, b) => a + b, 0) - String(details).length + base64;
+      expect(sum + 768 + 'grpc-status9grpc-message'.length + 64).toBeLessThan(8192);
+    }
+  });
+
   it('name unknown options and ignore them', async () => {
     const grpc = await start();
     const sent = await grpc.scans().call('SubmitScan', { ...target, options: struct({ speed: 2 }) });
@@ -254,7 +303,36 @@ describe('calls of gRPC', () => {
       ['denied', 'insufficient_scope'],
       ['denied', 'unauthorized'],
     ]);
+    expect(later.map(({ resource }) => resource)).toEqual([
+      { type: 'scan', id: null },
+      { type: 'scan', id: null },
+    ]);
     expect(JSON.stringify(records())).not.toContain(token);
+  });
+
+  it('name in the audit log what they were about, as over REST', async () => {
+    const grpc = await start({ 'logging.audit.enabled': true });
+    const { scan_id } = await grpc.scans().get<Accepted>('SubmitScan', target);
+    await grpc.scans().all('GetResults', { scan_id, format: 'none' });
+    await grpc.workspace().all('ExportScan', { scan_id, format: 'pdf' });
+    await grpc.workspace().call('GetInfo');
+    await grpc.jobs().call('ListJobs');
+    for (const path of [
+      `scans/${scan_id}/results?format=none`,
+      `workspace/scans/${scan_id}/export?format=pdf`,
+      'workspace/info',
+      'jobs',
+    ]) {
+      await grpc.service.app.inject(`/api/v1/${path}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const resources = auditFiles({ folder: join(grpc.service.workspace.dir, 'audit'), file: null })
+      .flatMap((path) => readFileSync(path, 'utf8').trimEnd().split('\n'))
+      .map((line) => JSON.parse(line) as AuditEvent)
+      .filter(({ event }) => event === 'api_access')
+      .map(({ resource }) => resource);
+    expect(resources[1]).toEqual({ type: 'scan', id: scan_id });
+    expect(resources.slice(1, 5)).toEqual(resources.slice(5));
   });
 
   it('are counted', async () => {

@@ -1,5 +1,5 @@
 import { create, fromJson, type JsonObject, toBinary } from '@bufbuild/protobuf';
-import { DurationSchema, StructSchema } from '@bufbuild/protobuf/wkt';
+import { DurationSchema, type Struct, StructSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type ErrorCode, errorCatalogue, PortolanError } from '../../domain/errors.ts';
 import { asPortolanError, retryAfter } from '../http/errors.ts';
@@ -7,6 +7,13 @@ import { asJson } from './messages.ts';
 
 /** The trailer that carries the code of the error catalogue. */
 export const errorCodeTrailer = 'service-error-code';
+
+/**
+ * Many clients take 8 KiB of trailers together and replace a refusal that has more by an error of their own. These are
+ * bytes of the message as it is sent, and of the details before Base64.
+ */
+const maxMessageBytes = 768;
+const maxDetailBytes = 3072;
 
 /** HTTP status of the catalogue -> code of gRPC. */
 const codes: Record<number, Code> = {
@@ -52,13 +59,63 @@ export function connectError(refusal: PortolanError, isSubmission = false, wait?
   const metadata: Record<string, string> = { [errorCodeTrailer]: code };
   const seconds = retryAfter[code] ?? wait;
   if (seconds !== undefined) metadata['retry-after'] = seconds;
-  const error = new ConnectError(message, status, metadata, undefined, refusal.cause);
+  const error = new ConnectError(
+    cutEncoded(message, maxMessageBytes),
+    status,
+    metadata,
+    undefined,
+    refusal.cause,
+  );
   const { challenge: _challenge, ...shown } = details;
-  if (Object.keys(shown).length > 0) {
-    error.details.push({ desc: StructSchema, value: fromJson(StructSchema, asJson(shown) as JsonObject) });
-  }
+  const value = fittingDetails(asJson(shown) as JsonObject);
+  if (value) error.details.push({ desc: StructSchema, value });
   if (seconds !== undefined) error.details.push(retryInfo(Number(seconds)));
   return error;
+}
+
+/** As many items of each list as there is room for; null when there is none, or nothing to tell. */
+function fittingDetails(details: JsonObject): Struct | null {
+  const entries = Object.entries(details);
+  if (entries.length === 0) return null;
+  let most = Math.max(1, ...entries.map(([, value]) => (Array.isArray(value) ? value.length : 0)));
+  for (; most >= 1; most -= Math.ceil(most / 8)) {
+    const shown = entries.map(([name, value]) => [name, Array.isArray(value) ? value.slice(0, most) : value]);
+    const struct = fromJson(StructSchema, Object.fromEntries(shown) as JsonObject);
+    if (toBinary(StructSchema, struct).length <= maxDetailBytes) return struct;
+  }
+  return null;
+}
+
+/** Text of which half a character was cut off has none that can be sent; such halves become U+FFFD. */
+function cutEncoded(text: string, maxBytes: number): string {
+  const whole = text.toWellFormed();
+  let bytes = 0;
+  let end = 0;
+  for (const character of whole) {
+    bytes += percentEncoded(character).length;
+    if (bytes > maxBytes) return `${whole.slice(0, end)}...`;
+    end += character.length;
+  }
+  return whole;
+}
+
+/** As the protocol wants a message: visible ASCII and spaces stand as they are, but for the percent sign. */
+function percentEncoded(text: string): string {
+  return readable(encodeURIComponent(text));
+}
+
+/**
+ * Trailers as they are sent. The library encodes more of a message than the protocol does, and clients that follow the
+ * protocol show what is left: `%2C`.
+ */
+export function sentTrailers(trailers: Headers): Record<string, string> {
+  const sent = Object.fromEntries(trailers);
+  const message = sent['grpc-message'];
+  return message === undefined ? sent : { ...sent, 'grpc-message': readable(message) };
+}
+
+function readable(encoded: string): string {
+  return encoded.replace(/%(?:2[0-46-9A-F]|[3-6][0-9A-F]|7[0-9A-E])/g, decodeURIComponent);
 }
 
 /** What clients that try again by themselves read: `google.rpc.RetryInfo`, whose field 1 is the time to wait. */
@@ -80,6 +137,6 @@ export function refusalOf(cause: unknown, isReading = false): PortolanError {
 
 /** The message of the library is about bytes and fields only; it is cut and never shown where it could tell more. */
 function wordsOf(cause: ConnectError, code: ErrorCode): string {
-  if (code !== 'invalid_request') return errorCatalogue[code].meaning;
+  if (code !== 'invalid_request' && code !== 'not_implemented') return errorCatalogue[code].meaning;
   return `The request is malformed: ${cause.rawMessage.slice(0, 200)}`;
 }

@@ -2,7 +2,7 @@ import { connect } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type ClientReadableStream, status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createToken } from '../../actions/create-token.ts';
 import { revokeToken } from '../../actions/revoke-token.ts';
 import { codeOf, fromProto, GrpcClient } from '../fixtures/grpc-client.ts';
@@ -230,6 +230,65 @@ describe('deadlines', () => {
     expect([headers['grpc-status'], headers['service-error-code']]).toEqual(['4', 'timeout']);
     await new Promise((resolve) => call.once('close', resolve).resume());
     session.close();
+  });
+
+  it('of the service end a stream whose message does not come, and one whose last answer is not taken', async () => {
+    const grpc = await start();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const session = connect(`http://${grpc.address}`, { settings: { initialWindowSize: 0 } });
+    try {
+      const request = (method: string) =>
+        session.request({
+          ':method': 'POST',
+          ':path': `/grpc.health.v1.Health/${method}`,
+          'content-type': 'application/grpc',
+        });
+      const silent = request('Watch');
+      const refused = new Promise<Record<string, unknown>>((resolve) => silent.once('response', resolve));
+      const deaf = request('Check');
+      deaf.on('error', () => undefined);
+      const given = new Promise((resolve) => deaf.once('close', () => resolve(deaf.rstCode)));
+      deaf.end(framed(Buffer.alloc(0)));
+      await new Promise((resolve) => deaf.once('response', resolve));
+      await sleep(200);
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect((await refused)['service-error-code']).toBe('timeout');
+      expect(deaf.closed).toBe(false);
+      await vi.advanceTimersByTimeAsync(90_000);
+      expect(await given).toBe(8);
+    } finally {
+      vi.useRealTimers();
+      session.destroy();
+    }
+  });
+});
+
+describe('a scan that lies with another server', () => {
+  /** @param answer of the other server */
+  const ask = async (answer: () => Response, method: string) => {
+    const grpc = await start();
+    const scan_id = await submit(grpc, 'a');
+    const shards = { homes: { ask: async () => answer() } };
+    Object.assign(grpc.service.context, { shards });
+    return await grpc.scans().all<Event & Piece>(method, { scan_id });
+  };
+  const broken = (text: string) => () =>
+    new Response(
+      new ReadableStream({
+        start: (to) => to.enqueue(Buffer.from(text)),
+        pull: (to) => to.error(new TypeError('terminated')),
+      }),
+    );
+  const row = 'event: status\ndata: {"status":"running"}\n\n';
+
+  it.each([
+    ['WatchScan', () => new Response(row)],
+    ['WatchScan', () => new Response(null)],
+    ['WatchScan', broken(row)],
+    ['GetResults', broken('{')],
+  ])('is not told to be gone when that server stops in the middle: %s', async (method, answer) => {
+    const { error } = await ask(answer, method);
+    expect([error?.code, error && codeOf({ error })]).toEqual([status.UNAVAILABLE, 'unavailable']);
   });
 });
 

@@ -25,17 +25,17 @@ export function addWorkspace(
     }),
 
     runGc: unary(async ({ olderThan, keepLast, dryRun }, call) => {
-      call.resource = { type: 'workspace', id: null };
       const fields = { older_than: olderThan, keep_last: numberOf(keepLast), dry_run: dryRun };
       const order = orders.read(fields, call);
       return messageOf(GcResponseSchema, await garbage.collect(call.space, order));
     }),
 
     exportScan: streaming(async function* file(message, call) {
+      const id = idOf(message, call);
       if (message.format === 'pdf') licence.demand('pdf_reporter');
       const format = exportFormatOf(given(message.format) ?? 'json');
       const { store } = call.space;
-      const scan = workers.freshen(await showScan(store, idOf(message, call)));
+      const scan = workers.freshen(await showScan(store, id));
       const { scan_id } = scan;
       const url = `/api/v1/workspace/scans/${scan_id}/export?format=${format}`;
       const elsewhere = await askHome({ shards }, call, scan_id, 'GET', url);

@@ -2,7 +2,7 @@ import { formatAddress } from '../../domain/address.ts';
 import type { AddressSet } from '../../domain/address-set.ts';
 
 /** More shards than this make more work than they share: then each gets more addresses. */
-const mostShards = 4096n;
+const mostShards = 4096;
 
 /** Pairs of address and port of one shard; an address of which more are asked is a shard by itself. */
 const maxShardPairs = 4_194_304;
@@ -16,7 +16,7 @@ const maxShardPairs = 4_194_304;
 export function shardCount(addresses: bigint, most: number, ports: number): number {
   const size = BigInt(Math.max(1, Math.min(most, Math.floor(maxShardPairs / Math.max(1, ports)))));
   const count = (addresses + size - 1n) / size;
-  return Number(count > mostShards ? mostShards : count);
+  return count > mostShards ? mostShards : Number(count);
 }
 
 /** Addresses as targets: ranges `first-last` and single addresses, in their order. */

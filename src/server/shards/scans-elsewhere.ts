@@ -56,8 +56,10 @@ export class ScansElsewhere {
     await inTime(isSilent, pauseMs);
   }
 
+  /** What the server of the scan holds goes on when that lets it. */
   async resume(scanId: string): Promise<void> {
-    if ((await this.homeOf(scanId)) !== null) await this.#line.command(scanId, 'run');
+    if ((await this.homeOf(scanId)) === null || (await this.#store.jobs.isHeld(scanId))) return;
+    await this.#line.command(scanId, 'run');
   }
 }
 

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +60,14 @@ const line = (host: string, port: number) =>
   });
 const lines = (...ports: number[]) => ports.map((port) => line('10.0.0.1', port));
 const ports = () => rows.map((row) => (row as { port: number }).port);
+const openFiles = () =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(dir, 'shards'));
+    } catch {
+      return false;
+    }
+  });
 const textOf = async (sender: ShardCredentials) => {
   const { stream } = await intake.rows(sender);
   return Buffer.concat(await stream.toArray()).toString();
@@ -131,6 +140,16 @@ describe('the intake of shards', () => {
     expect(await textOf(sender)).toBe(`${lines(1, 2).join('\n')}\n`);
     expect((await intake.checkpoint(sender))?.toString()).toBe('{"nodes":{}}');
     expect(await readdir(join(dir, 'shards'))).toEqual(['0']);
+  });
+
+  it('has no file open of a shard that is over, and takes nothing more of it', async () => {
+    const sender = await claim('a');
+    await intake.append(sender, 0, lines(1));
+    expect(openFiles()).not.toEqual([]);
+    await store.shards.finish(sender, '{}', 0);
+    await intake.release([0]);
+    expect(openFiles()).toEqual([]);
+    await expect(intake.append(sender, 1, lines(2))).rejects.toMatchObject({ code: 'conflict' });
   });
 
   it('is there for workers of the same process as for others', async () => {

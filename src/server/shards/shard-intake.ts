@@ -6,7 +6,7 @@ import { parseAddress } from '../../domain/address.ts';
 import type { AddressSet } from '../../domain/address-set.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
-import { parseTargets } from '../../domain/target.ts';
+import { anyInterface, parseTargets } from '../../domain/target.ts';
 import { keyDigestOf } from '../../queue/shard-line.ts';
 import type { Store } from '../../store/open.ts';
 import type { HeldShard } from '../../store/shards.ts';
@@ -42,7 +42,7 @@ interface ShardFile {
   addresses: AddressSet;
   /** Requests about one shard run one after another. */
   last: Promise<unknown>;
-  /** The newest attempt that asked for something: what comes of earlier ones after it is not taken any more. */
+  /** The newest attempt that asked for something: of earlier ones nothing is taken any more, infinite: of all. */
   attempt: number;
 }
 
@@ -142,14 +142,21 @@ export class ShardIntake {
     }
   }
 
+  /** Shards that are over: a scan of thousands would have as many files open. */
+  async release(shards: readonly number[]): Promise<void> {
+    for (const shard of shards) {
+      const file = this.#shards.get(shard);
+      if (!file) continue;
+      this.#shards.delete(shard);
+      file.attempt = Number.POSITIVE_INFINITY;
+      await file.last.catch(() => undefined);
+      await file.record.close();
+    }
+  }
+
   /** No more rows come. */
   async close(): Promise<void> {
-    const files = [...this.#shards.values()];
-    this.#shards.clear();
-    for (const { record, last } of files) {
-      await last.catch(() => undefined);
-      await record.close();
-    }
+    await this.release([...this.#shards.keys()]);
   }
 
   /** @throws PortolanError `unauthorized` for a wrong key, `conflict` when the shard is somebody else's or over */
@@ -182,7 +189,7 @@ export class ShardIntake {
   async #division(): Promise<AddressSet> {
     const division = await this.#store.shards.division(this.#scanId);
     if (division === null) throw lost();
-    return parseTargets(division.addresses).addresses;
+    return parseTargets(division.addresses, anyInterface).addresses;
   }
 
   /** @throws PortolanError `conflict` when a later attempt has asked for something before */

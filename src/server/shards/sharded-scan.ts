@@ -4,8 +4,9 @@ import { plannedPorts } from '../../actions/planned-ports.ts';
 import { prepareTargets } from '../../actions/prepare-targets.ts';
 import type { ScopeRules } from '../../actions/scan-control.ts';
 import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
+import type { Config } from '../../config/schema.ts';
 import type { FailureCode, ScanWarning } from '../../domain/scan.ts';
-import type { Division } from '../../domain/shard.ts';
+import type { Division, ShardCommand } from '../../domain/shard.ts';
 import { NameResolver } from '../../net/resolve.ts';
 import type { Slots } from '../../net/slots.ts';
 import type { ShardLine } from '../../queue/shard-line.ts';
@@ -66,6 +67,11 @@ export class ShardedScan implements RunningScan {
   #rate: number;
   #paused: boolean;
   #canceledAt: number | null = null;
+  /** What the shards are to be told as soon as there are any and the store can be reached; null = they know it. */
+  #command: ShardCommand | null;
+  #rules: ScopeRules | null = null;
+  /** One after the other: what is wanted last is told last. */
+  #telling: Promise<void> = Promise.resolve();
   #ofNames: ScanWarning[] = [];
   /** Before this time, performance.now(), no worker is taken for dead. */
   #lapsesFrom = 0;
@@ -76,6 +82,7 @@ export class ShardedScan implements RunningScan {
     this.#input = input;
     this.#rate = input.process.start.rate;
     this.#paused = input.process.start.paused;
+    this.#command = this.#paused ? 'pause' : 'run';
     this.gone = this.#run().catch((error: unknown) => {
       input.onWarning(error, 'the shards of a scan could not be carried on');
     });
@@ -100,20 +107,20 @@ export class ShardedScan implements RunningScan {
     if (this.#canceledAt !== null) return;
     this.#canceledAt = performance.now();
     this.#last?.cancel();
-    void this.#command('cancel').then(() => this.#nap.abort());
+    void this.#order('cancel').then(() => this.#nap.abort());
   }
 
   async pause(): Promise<void> {
     this.#paused = true;
     if (this.#last) return await this.#last.pause();
-    await this.#command('pause');
+    await this.#order('pause');
     await this.#until(() => this.#running.every(({ obeyed }) => obeyed === 'pause'), obeyMs);
   }
 
   resume(): void {
     this.#paused = false;
     if (this.#last) this.#last.resume();
-    else void this.#command('run');
+    else void this.#order('run');
   }
 
   /** Whose worker is gone has its share until the lease ends: somebody may still send with it. */
@@ -135,9 +142,8 @@ export class ShardedScan implements RunningScan {
       scanner: { ...scanner, blocklist, scope: { ...scanner.scope, ...lists } },
     };
     this.#last?.narrow(rules);
-    void this.#input.line
-      .setRules(this.#scanId, JSON.stringify(rules))
-      .catch((error: unknown) => this.#input.onWarning(error, 'changed scope rules were not handed on'));
+    this.#rules = rules;
+    void this.#tellOrWarn();
   }
 
   /** Workers go on by themselves; whoever takes the scan up again takes in what they found. */
@@ -179,7 +185,7 @@ export class ShardedScan implements RunningScan {
       // What came in shortly before the last server died may be in the records of the shards only.
       if (begun) await intake.replay(this.#shards.length);
       intakes.set(this.#scanId, intake);
-      await this.#gather();
+      await this.#gather(intake);
     } finally {
       forgetNews();
       intakes.delete(this.#scanId);
@@ -194,8 +200,12 @@ export class ShardedScan implements RunningScan {
   /** Divides the addresses, unless that was done before. @returns whether it was */
   async #layOut(): Promise<boolean> {
     await this.#look();
-    if (this.#shards.length > 0) return true;
     const { request, config, startedAt } = this.#input.process.start;
+    if (this.#shards.length > 0) {
+      // The configuration may be another one than that which the scan was divided by.
+      this.#rules ??= rulesOf(config);
+      return true;
+    }
     const { servers, timeout } = config.scanner.dns;
     const resolver = new NameResolver({ servers, timeoutMs: timeout });
     const stop = new AbortController();
@@ -213,7 +223,8 @@ export class ShardedScan implements RunningScan {
     // Of a division that is not in force any more.
     await removeShards(this.#input.folder);
     if (count > 0) await this.#input.line.layOut(this.#scanId, request.pool, division, count);
-    if (this.#paused) await this.#command('pause');
+    // So they begin, and somebody else may have told them otherwise by now.
+    if (this.#command === 'run') this.#command = null;
     await this.#look();
     return false;
   }
@@ -232,12 +243,13 @@ export class ShardedScan implements RunningScan {
   }
 
   /** Until no shard waits or runs. */
-  async #gather(): Promise<void> {
+  async #gather(intake: ShardIntake): Promise<void> {
     let warned = false;
     while (!this.#left) {
       this.#nap = new AbortController();
       try {
         await this.#lookAfter();
+        await intake.release(this.#shards.filter(isOver).map(({ shard }) => shard));
         warned = false;
       } catch (error) {
         const message = 'the shards of a scan cannot be looked at; they go on by themselves';
@@ -255,6 +267,7 @@ export class ShardedScan implements RunningScan {
   async #lookAfter(): Promise<void> {
     const { request, config } = this.#input.process.start;
     const { line } = this.#input;
+    await this.#tell();
     if (this.#canceledAt !== null) await this.#store.shards.endWaiting(this.#scanId, Date.now());
     await this.#look();
     const now = await line.now();
@@ -263,7 +276,8 @@ export class ShardedScan implements RunningScan {
       await line.lapse(this.#scanId, request.pool, config.workers.max_attempts);
       await this.#look();
     }
-    await line.grant(this.#scanId, nextGrants(this.#shards, this.#rate));
+    // Whoever took a shard just before the cancel has no rate yet, and gets none.
+    if (this.#canceledAt === null) await line.grant(this.#scanId, nextGrants(this.#shards, this.#rate));
   }
 
   get #isLongCanceled(): boolean {
@@ -287,12 +301,32 @@ export class ShardedScan implements RunningScan {
     if (JSON.stringify(this.#gathered) !== before) this.#input.process.onNews();
   }
 
-  async #command(command: 'run' | 'pause' | 'cancel'): Promise<void> {
-    await this.#input.line
-      .command(this.#scanId, command)
-      .catch((error: unknown) =>
-        this.#input.onWarning(error, 'a command did not reach the shards of a scan'),
-      );
+  async #order(command: ShardCommand): Promise<void> {
+    this.#command = this.#canceledAt === null ? command : 'cancel';
+    await this.#tellOrWarn();
+  }
+
+  async #tellOrWarn(): Promise<void> {
+    await this.#tell().catch((error: unknown) =>
+      this.#input.onWarning(error, 'an order did not reach the shards of a scan; it is tried again'),
+    );
+  }
+
+  /** Before a shard is granted a rate it knows whether it may send, and where to. */
+  #tell(): Promise<void> {
+    const told = this.#telling.then(() => this.#handOn());
+    this.#telling = told.catch(() => undefined);
+    return told;
+  }
+
+  async #handOn(): Promise<void> {
+    if (this.#shards.length === 0) return;
+    const [rules, command] = [this.#rules, this.#command];
+    const { line } = this.#input;
+    if (rules !== null) await line.setRules(this.#scanId, JSON.stringify(rules));
+    if (command !== null) await line.command(this.#scanId, command);
+    if (this.#rules === rules) this.#rules = null;
+    if (this.#command === command) this.#command = null;
   }
 
   /** Waits until something holds of the shards, but not for ever. */
@@ -374,6 +408,11 @@ export class ShardedScan implements RunningScan {
         : []),
     ];
   }
+}
+
+function rulesOf({ scanner }: Config): ScopeRules {
+  const { allow, deny } = scanner.scope;
+  return { allow, deny, blocklist: scanner.blocklist };
 }
 
 function isOver({ state }: ShardState): boolean {
