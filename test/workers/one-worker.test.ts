@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postgresObstacle } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, leaseMs, rowsOf, sweep } from './cluster.ts';
@@ -26,6 +26,8 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
   beforeAll(async () => {
     lab = await Lab.open(addresses, 100);
   }, 60_000);
+
+  afterEach(() => lab.clear(), 60_000);
 
   afterAll(() => lab?.dispose(), 60_000);
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postgresObstacle } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, sweep } from './cluster.ts';
@@ -26,6 +26,8 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
     silent = createSocket('udp4');
     await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve));
   }, 60_000);
+
+  afterEach(() => lab.clear(), 60_000);
 
   afterAll(async () => {
     silent?.close();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../src/server/fixtures/certificates.ts';
 import { postgresObstacle } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
@@ -21,6 +21,8 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   beforeAll(async () => {
     lab = await Lab.open(addresses, 300);
   }, 60_000);
+
+  afterEach(() => lab.clear(), 60_000);
 
   afterAll(() => lab?.dispose(), 60_000);
 

@@ -11,7 +11,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer, type Server, type TlsOptions } from 'node:tls';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import { type Banner, tlsRefusal } from '../../domain/banner.ts';
@@ -34,15 +34,13 @@ beforeAll(() => {
   makeCertificate('ec', ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256']);
 });
 
-afterEach(() => {
+// Not after each: many run at the same time, for they do little but wait.
+afterAll(() => {
   closeServers();
   for (const child of children) child.kill('SIGKILL');
-  children.clear();
   for (const server of realServers) server.close();
-  realServers.clear();
+  rmSync(folder, { recursive: true, force: true });
 });
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function makeCertificate(name: string, key: string[], more: string[] = []): void {
   const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)];
@@ -91,7 +89,7 @@ const suitesIn = (facts: Awaited<ReturnType<typeof factsOf>>, version: string) =
 
 const idOf = (name: string) => suiteNamed(name)?.id ?? 0;
 
-describe.skipIf(!hasOpenssl)('servers of OpenSSL', () => {
+describe.skipIf(!hasOpenssl)('servers of OpenSSL', { concurrent: true }, () => {
   it('finds every suite of every version, as OpenSSL lists them', async () => {
     const everything = 'ALL:COMPLEMENTOFALL:!PSK:!SRP:!GOST:!aECDSA:!aDSS:@SECLEVEL=0';
     const facts = await factsOf(await serveOpenssl('rsa', '-cipher', everything));
@@ -147,7 +145,7 @@ describe.skipIf(!hasOpenssl)('servers of OpenSSL', () => {
   });
 });
 
-describe.skipIf(!hasOpenssl)('how servers behave', () => {
+describe.skipIf(!hasOpenssl)('how servers behave', { concurrent: true }, () => {
   it('says how OpenSSL behaves where everything is on', async () => {
     const facts = await factsOf(await serveOpenssl('rsa', '-client_renegotiation', '-alpn', 'h2'));
     expect(facts).toMatchObject({
@@ -224,7 +222,7 @@ function prime1024(): string {
   return `-----BEGIN DH PARAMETERS-----\n${der.toString('base64')}\n-----END DH PARAMETERS-----\n`;
 }
 
-describe.skipIf(!hasOpenssl)('servers of Node.js', () => {
+describe.skipIf(!hasOpenssl)('servers of Node.js', { concurrent: true }, () => {
   const hybrids = Number(process.versions.openssl.split('.').slice(0, 2).join('.')) >= 3.5;
 
   async function factsOfNode(options: TlsOptions) {
@@ -264,7 +262,7 @@ describe.skipIf(!hasOpenssl)('servers of Node.js', () => {
   });
 });
 
-describe('servers that modern libraries refuse', () => {
+describe('servers that modern libraries refuse', { concurrent: true }, () => {
   const old: OldServer = {
     versions: [0x0300, 0x0301],
     suites: [
@@ -358,7 +356,7 @@ describe('servers that modern libraries refuse', () => {
   });
 });
 
-describe('flaws that are tried where that is allowed', () => {
+describe('flaws that are tried where that is allowed', { concurrent: true }, () => {
   const rsaSuites = ['TLS_RSA_WITH_AES_128_CBC_SHA', 'TLS_RSA_WITH_AES_256_CBC_SHA'].map(idOf);
   const certificate = certificateDer({ commonName: 'old.example' });
   const old: OldServer = { versions: [0x0301, 0x0303], suites: rsaSuites, certificate, extensions: [15] };
