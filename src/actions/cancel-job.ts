@@ -1,7 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
-import { isFinal } from '../domain/scan.ts';
 import { type CancelContext, cancelScan } from './cancel-scan.ts';
 import { settleCanceled, settleJobs } from './settle-jobs.ts';
 import { findJob, showJob } from './show-job.ts';
@@ -30,10 +29,8 @@ export async function cancelJob(context: CancelJobContext, jobId: string): Promi
 }
 
 async function stopScan(context: CancelJobContext, jobId: string, scanId: string): Promise<void> {
-  const { store } = context;
-  const scan = await store.scans.get(scanId);
-  if (scan && !isFinal(scan.status)) await cancelScan(context, scanId).catch(ignoreEnd);
-  await settleCanceled(store, { job_id: jobId, scan_id: scanId });
+  await cancelScan(context, scanId).catch(ignoreEnd);
+  await settleCanceled(context.store, { job_id: jobId, scan_id: scanId });
 }
 
 /** It may have ended, or been deleted, just before. */

@@ -35,14 +35,17 @@ export async function cancelScan(context: CancelContext, scanId: string): Promis
   await refuseForeign(context.store, scanId);
   await context.queue.cancel(scanId);
   await context.workers.stop(scanId);
-  if (!isOver(await showScan(context.store, scanId))) await endWaiting(context, scanId);
-  return alreadyOver(await showScan(context.store, scanId));
+  const stopped = await showScan(context.store, scanId);
+  return alreadyOver(isOver(stopped) ? stopped : await endWaiting(context, scanId));
 }
 
-async function endWaiting(context: CancelContext, scanId: string): Promise<void> {
+/** @throws PortolanError `not_found` when it was deleted meanwhile */
+async function endWaiting(context: CancelContext, scanId: string): Promise<Scan> {
   const error = { code: 'canceled' as const, message: 'The scan was canceled.' };
   const ended = await interruptScan(context, scanId, error);
-  if (ended) context.onEnd?.(ended);
+  if (ended === null) return await showScan(context.store, scanId);
+  context.onEnd?.(ended);
+  return ended;
 }
 
 /** A scan that a command line runs by itself hears nothing from here. @throws PortolanError `conflict` */

@@ -46,25 +46,36 @@ async function endScan(
   const scan = await store.scans.get(scanId);
   if (scan === null || scan.status === 'completed' || scan.status === 'failed') return scan;
   const failed: Scan = { ...scan, status: 'failed', error, completed_at: new Date().toISOString() };
-  const ended = await closeRecord(context, { ...failed, progress: progressAtEnd(failed) });
-  const { scan_id: _id, ...patch } = ended;
-  await store.scans.update(scanId, patch);
+  const { scan: ended, size } = await closeRecord(context, { ...failed, progress: progressAtEnd(failed) });
+  const { status, completed_at, progress, results, severity_counts, warnings } = ended;
+  // No more than that: with its targets, thousands perhaps, goes what the scan is found by.
+  const end = { status, error, completed_at, progress, results, severity_counts, warnings };
+  await store.transaction(async (inside) => {
+    if (size !== null) await inside.scans.setSize(scanId, size);
+    await inside.scans.update(scanId, end);
+  });
   return await store.scans.get(scanId);
 }
 
-/** @returns the scan with the figures of its record; as it is when it has none, or is deleted meanwhile */
-async function closeRecord(context: EndContext, scan: Scan): Promise<Scan> {
+/** A scan with the figures of its record, and the bytes of its folder. */
+interface Closed {
+  scan: Scan;
+  size: number | null;
+}
+
+/** @returns the scan as it is when it has no record, or is deleted meanwhile */
+async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
   const folder = context.workspace.scan(scan.scan_id);
-  if (!(await folder.exists())) return scan;
+  if (!(await folder.exists())) return { scan, size: null };
   try {
     return await finishRecord(context, scan, folder);
   } catch (error) {
     if (await folder.exists()) throw error;
-    return scan;
+    return { scan, size: null };
   }
 }
 
-async function finishRecord({ store, config }: EndContext, scan: Scan, folder: ScanFolder): Promise<Scan> {
+async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFolder): Promise<Closed> {
   const record = await openRecord(folder);
   try {
     const counted = { ...scan, ...(await countRows(mergedRows(folder))) };
@@ -73,8 +84,7 @@ async function finishRecord({ store, config }: EndContext, scan: Scan, folder: S
     counted.warnings = [...scan.warnings, ...warnings];
     // The store is what counts; a full disk must not keep the scan from ending.
     await folder.writeStatus(storedStatus(counted)).catch(() => undefined);
-    await store.scans.setSize(scan.scan_id, await folder.sizeBytes());
-    return counted;
+    return { scan: counted, size: await folder.sizeBytes() };
   } finally {
     await record.close();
   }

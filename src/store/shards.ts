@@ -159,6 +159,8 @@ export class ShardTable {
         rate_kept: rateKept,
         ...(live !== undefined && { live }),
       })
+      // One that was under way when the worker gave up comes too late.
+      .where('lease_until', '>', 0)
       .returning(['command', 'rate', 'rules'])
       .executeTakeFirst();
     return row ? { ...row, rate: Number(row.rate) } : null;

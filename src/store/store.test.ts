@@ -355,6 +355,41 @@ describe.each(storeEngines())('in $name', (engine) => {
     });
   });
 
+  describe('shards', () => {
+    const division = {
+      addresses: ['192.0.2.0/30'],
+      hostnames: { '192.0.2.1': ['a.example'] },
+      started_at: '',
+    };
+    const claim = async (shard: number) => {
+      const place = { scanId: scanId(1), shard };
+      return await store.shards.claim(place, { id: 'w', keyDigest: 'k' }, 1000, 2000);
+    };
+
+    beforeEach(async () => {
+      await store.scans.insert(request(1));
+      await store.shards.insert(scanId(1), 'lab', division, 2);
+    });
+
+    it('come with what is divided, each to one worker', async () => {
+      expect(await claim(1)).toMatchObject({ shard: 1, of: 2, attempt: 1, rows: 0, division });
+      expect(await claim(1)).toBeNull();
+      expect(await claim(2)).toBeNull();
+      await store.shards.deleteOf(scanId(1));
+      expect(await store.shards.division(scanId(1))).toBeNull();
+    });
+
+    it('that were given up are not kept by a sign of life that comes after', async () => {
+      const held = await claim(0);
+      if (!held) throw new Error('the shard was not free');
+      const sign = { leaseUntil: 3000, obeyed: 'run' as const, rateKept: 0 };
+      expect(await store.shards.beat(held, sign)).toMatchObject({ command: 'run' });
+      expect(await store.shards.abandon(held)).toBe(true);
+      expect(await store.shards.beat(held, sign)).toBeNull();
+      expect(await store.shards.lapse(scanId(1), 1500, 3)).toMatchObject([{ shard: 0, failed: false }]);
+    });
+  });
+
   describe('transactions', () => {
     it('roll back wholly', async () => {
       const failing = store.transaction(async (inside) => {
