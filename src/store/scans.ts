@@ -237,6 +237,8 @@ export class ScanTable {
    * @returns whether the scan was there and was changed
    */
   async update(scanId: string, patch: Partial<Omit<Scan, 'scan_id'>>): Promise<boolean> {
+    // Figures of running scans come often: one statement needs no turn among the transactions.
+    if (isRowOnly(patch)) return await this.#update(scanId, patch);
     return await this.#atomically((scans) => scans.#update(scanId, patch));
   }
 
@@ -413,6 +415,11 @@ export class ScanTable {
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
+}
+
+/** Whether a change concerns no other table, nor the text that a scan is found by. */
+function isRowOnly({ tags, targets, name, status }: Partial<Scan>): boolean {
+  return !tags && !targets && name === undefined && !(status && isFinal(status));
 }
 
 const shortColumns = [

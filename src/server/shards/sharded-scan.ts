@@ -25,6 +25,8 @@ import { completedNodes, evaluationOf, liveOf, stagesOf, warningsOf, wholeOutcom
 
 /** The shards are looked at this often, milliseconds. */
 const lookMs = 250;
+/** The same while all of them wait: whoever takes one says so. */
+const idleLookMs = 1000;
 /** Workers that do not keep to a command by then are as good as gone; their leases end by themselves. */
 const obeyMs = 1800;
 /** While a command is waited for, the shards are looked at this often, milliseconds. */
@@ -260,7 +262,8 @@ export class ShardedScan implements RunningScan {
       }
       if (!warned && this.#shards.every(isOver)) return;
       if (this.#isLongCanceled) return;
-      await sleep(lookMs, undefined, { signal: this.#nap.signal }).catch(() => undefined);
+      const pauseMs = this.#running.length > 0 ? lookMs : idleLookMs;
+      await sleep(pauseMs, undefined, { signal: this.#nap.signal }).catch(() => undefined);
     }
   }
 
@@ -297,8 +300,11 @@ export class ShardedScan implements RunningScan {
     if (this.#shards.length === 0) return;
     const sent = this.#packets.since(this.#shards, this.#reports);
     if (sent > 0) this.#input.process.onPackets(sent);
-    this.#gathered = liveOf(this.#shards, this.#reports.of(this.#shards), this.#paused);
-    if (JSON.stringify(this.#gathered) !== before) this.#input.process.onNews();
+    const gathered = liveOf(this.#shards, this.#reports.of(this.#shards), this.#paused);
+    // The same object says that nothing is to be stored.
+    if (JSON.stringify(gathered) === before) return;
+    this.#gathered = gathered;
+    this.#input.process.onNews();
   }
 
   async #order(command: ShardCommand): Promise<void> {
