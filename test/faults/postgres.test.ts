@@ -4,11 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromProto, GrpcClient } from '../../src/server/fixtures/grpc-client.ts';
 import { freePort, postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
+import { rounds } from '../rounds.ts';
 
 const obstacle = postgresObstacle();
 
 /** How long the database is away in the middle of a scan, milliseconds. */
-const awayMs = 5000;
+const awayMs = rounds(30_000, 5000);
 /** Shorter than that, so that every shard loses its worker meanwhile. */
 const lease = { SERVICE_WORKERS__LEASE: '3s', SERVICE_WORKERS__HEARTBEAT: '1s' };
 
