@@ -103,6 +103,23 @@ describe('the file', () => {
     store = await openStore(file);
   });
 
+  it('of a version that divided scans otherwise forgets how: they are divided anew', async () => {
+    await store.scans.insert(request(1));
+    await store.close();
+    const raw = new DatabaseSync(file);
+    raw.exec('drop table divisions');
+    raw.exec("alter table shards add column spec text not null default '{}'");
+    raw.exec(`insert into shards (scan_id, shard, "of", pool, state, attempt, lapses, rows, command, rate)
+      values ('${scanId(1)}', 0, 1, 'default', 'running', 1, 0, 7, 'run', 100)`);
+    raw.exec("delete from kysely_migration where name = '0011-divisions'");
+    raw.close();
+    store = await openStore(file);
+    expect(await store.shards.ofScan(scanId(1))).toEqual([]);
+    const division = { addresses: ['192.0.2.1'], hostnames: {}, started_at: '' };
+    await store.shards.insert(scanId(1), 'default', division, 1);
+    expect(await store.shards.ofScan(scanId(1))).toMatchObject([{ shard: 0, state: 'waiting', rows: 0 }]);
+  });
+
   it('of an older version gets what is new and keeps what it held', async () => {
     const targets = Array.from({ length: 101 }, (_, index) => `192.0.2.${index}`);
     await store.scans.insert(request(1, { targets }));

@@ -77,7 +77,6 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     } finally {
       await database.end();
     }
-    await opened.dispose();
   }, 60_000);
 
   it('a second Ctrl-C ends it at once: its shard is taken over after its lease, and nothing is lost', async () => {
@@ -106,7 +105,6 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     const detail = await server.waitForEnd(scanId, 30_000);
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
     expect(await found(server, scanId)).toEqual([`${addresses[0]}: 100`]);
-    await opened.dispose();
   }, 60_000);
 
   it('keeps to its own scope and block list beside those of the server', async () => {
@@ -125,7 +123,6 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     expect(detail.warnings.map(({ message }) => message).join()).toMatch(/own scanner\.scope/);
     const none = await server.waitForEnd(await sweep(server, lab.field, addresses.slice(1, 3), 1000), 30_000);
     expect(none).toMatchObject({ status: 'failed', error: { code: 'no_targets' } });
-    await opened.dispose();
   }, 60_000);
 
   it('keeps its shards while the clocks of all hosts leap by hours', async () => {
@@ -143,7 +140,6 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     expect(other.log).not.toContain('shard started');
     // Of that the logs tell, which have lines at both times.
     expect(new Set(`${worker.log}${server.log}`.match(/T\d\d:/g)).size).toBeGreaterThan(1);
-    await opened.dispose();
   }, 60_000);
 
   it('of the server itself: there are as many as the work asks for, up to workers.max', async () => {
@@ -165,6 +161,5 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     clearInterval(look);
     expect(most).toBe(3);
     await expect.poll(() => server.scanProcesses(), { timeout: 5000 }).toEqual([]);
-    await opened.dispose();
   }, 60_000);
 });

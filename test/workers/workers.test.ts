@@ -65,7 +65,6 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
     expect((await portRows(server, scanId)).sort()).toEqual(allPairs(addresses.slice(0, 1)));
     expect(repeated(from, killed)).toEqual([]);
-    await opened.dispose();
   }, 90_000);
 
   it('one that stands still longer than its lease: its process falls silent, its writes are refused', async () => {
@@ -89,7 +88,6 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(frozen.log).toMatch(/shard ended.*lost/);
     expect(other.log).toMatch(/shard ended.*done/);
     expect(frozen.shards()).toEqual([]);
-    await opened.dispose();
   }, 90_000);
 
   it('one that is stopped gives its shard back at once', async () => {
@@ -108,7 +106,6 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
     expect((await portRows(server, scanId)).sort()).toEqual(allPairs(addresses.slice(0, 1)));
     expect(repeated(from, asked)).toEqual([]);
-    await opened.dispose();
   }, 90_000);
 
   it('T-073: the server killed with -9: workers go on, and the next one takes in all they found', async () => {
@@ -129,7 +126,6 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
     expect((await portRows(server, scanId)).sort()).toEqual(allPairs(two));
     expect(repeated(from, Number.POSITIVE_INFINITY)).toEqual([]);
-    await opened.dispose();
   }, 90_000);
 
   it('obey pause, resume and cancel within 2 s, and keep the rate of the scan together', async () => {
@@ -172,7 +168,6 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     // Beyond the 5 % of the promise only what a busy listener delivers late.
     expect(busiest).toBeLessThanOrEqual(rate * 1.05 * 1.1);
     for (const worker of workers) await expect.poll(() => worker.shards(), { timeout: 3000 }).toEqual([]);
-    await opened.dispose();
   }, 90_000);
 
   it('leave an address alone within 2 s after the server took it out of the scope', async () => {
@@ -196,7 +191,6 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(late.length).toBeGreaterThan(5);
     const detail = await server.waitForEnd(scanId, 40_000);
     expect(detail.warnings.map(({ code }) => code)).toContain('scope_narrowed');
-    await opened.dispose();
   }, 90_000);
 
   it('the database away for a while: everybody waits for it, and nothing is lost', async () => {
@@ -216,7 +210,6 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
     expect((await portRows(server, scanId)).sort()).toEqual(allPairs(addresses.slice(0, 1)));
     expect(worker.log.match(/queue cannot be reached/g)?.length).toBeLessThan(4);
-    await opened.dispose();
   }, 120_000);
 
   it('reach a server with TLS of a private authority with --ca-file, and its own ones without', async () => {
@@ -259,6 +252,5 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const detail = await server.waitForEnd(scanId, 40_000);
     expect(detail.status).toBe('completed');
     expect(detail.warnings).toEqual([expect.objectContaining({ code: 'worker_lost' })]);
-    await opened.dispose();
   }, 90_000);
 });
