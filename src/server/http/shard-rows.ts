@@ -30,6 +30,11 @@ export function shardRowRoutes(app: App, { shards }: RouteContext): void {
     if (!intake) throw new PortolanError('unavailable', 'The scan takes no rows now; try again.');
     return { intake, sender };
   };
+  // A body is read only for who holds the key of the shard, and after that only up to its limit.
+  const admit = async (request: FastifyRequest) => {
+    const { intake, sender } = intakeOf(request);
+    await intake.admit(sender);
+  };
   void app.register(async (scope) => {
     scope.addContentTypeParser(
       ['application/x-ndjson', 'application/octet-stream'],
@@ -65,6 +70,7 @@ export function shardRowRoutes(app: App, { shards }: RouteContext): void {
       method: 'PUT',
       url: '/internal/shards/:scan_id/:shard/rows/:first',
       ...open,
+      onRequest: admit,
       bodyLimit: maxRowsBytes,
       handler: async (request) => {
         const { intake, sender } = intakeOf(request);
@@ -78,6 +84,7 @@ export function shardRowRoutes(app: App, { shards }: RouteContext): void {
       method: 'PUT',
       url: '/internal/shards/:scan_id/:shard/checkpoint',
       ...open,
+      onRequest: admit,
       bodyLimit: maxCheckpointBytes,
       handler: async (request, reply) => {
         const { intake, sender } = intakeOf(request);

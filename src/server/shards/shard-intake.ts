@@ -159,15 +159,25 @@ export class ShardIntake {
     await this.release([...this.#shards.keys()]);
   }
 
-  /** @throws PortolanError `unauthorized` for a wrong key, `conflict` when the shard is somebody else's or over */
-  async #admit({ shard, attempt, key }: ShardCredentials): Promise<ShardFile> {
+  /**
+   * Checks a sender before its body is read.
+   * @returns into how many shards the scan is divided
+   * @throws PortolanError `unauthorized` for a wrong key, `conflict` when the shard is somebody else's or over
+   */
+  async admit({ shard, attempt, key }: ShardCredentials): Promise<number> {
     const holder = await this.#store.shards.holder(this.#scanId, shard);
     if (holder === null) throw new PortolanError('not_found', 'There is no such shard.');
     if (holder.attempt !== attempt || holder.state !== 'running') throw lost();
     if (holder.key_digest !== keyDigestOf(key)) {
       throw new PortolanError('unauthorized', 'The key of the shard is wrong.');
     }
-    return this.#shards.get(shard) ?? (await this.#open(shard, holder.of));
+    return holder.of;
+  }
+
+  /** @throws PortolanError see `admit` */
+  async #admit(sender: ShardCredentials): Promise<ShardFile> {
+    const of = await this.admit(sender);
+    return this.#shards.get(sender.shard) ?? (await this.#open(sender.shard, of));
   }
 
   async #open(shard: number, of: number): Promise<ShardFile> {
