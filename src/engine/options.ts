@@ -1,4 +1,4 @@
-import { parseDuration } from '../domain/duration.ts';
+import { formatDuration, parseDuration } from '../domain/duration.ts';
 import type { FieldProblem } from '../domain/errors.ts';
 import { nearest } from '../domain/nearest.ts';
 
@@ -139,11 +139,23 @@ function show(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
+/** Bounds of a duration are durations (`formatMinimum` of the JSON Schema proposal, as in ajv-formats). */
+function boundsKeywords({ Type, Min, Max, Items }: OptionDef): Record<string, unknown> {
+  if (Items) return { pattern: commaListPattern(Items) };
+  if (Type !== 'duration') return { minimum: Min, maximum: Max };
+  const text = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));
+  return { formatMinimum: text(Min), formatMaximum: text(Max) };
+}
+
+function commaListPattern(words: readonly string[]): string {
+  const word = `(?:${words.map((one) => one.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')})`;
+  return `^ *${word}(?: *, *${word})* *$`;
+}
+
 /** The option schema as JSON Schema (draft 2020-12). */
 export function optionsJsonSchema(defs: OptionDefs): Record<string, unknown> {
   const properties: Record<string, unknown> = {};
   for (const [name, def] of Object.entries(defs)) {
-    const bounds = def.Type === 'duration' ? {} : { minimum: def.Min, maximum: def.Max };
     properties[name] = JSON.parse(
       JSON.stringify({
         type: { int: 'integer', bool: 'boolean', string: 'string', duration: 'string' }[def.Type],
@@ -151,7 +163,7 @@ export function optionsJsonSchema(defs: OptionDefs): Record<string, unknown> {
         description: def.Description,
         default: def.Default,
         enum: def.Enum,
-        ...bounds,
+        ...boundsKeywords(def),
       }),
     );
   }

@@ -640,6 +640,43 @@ describe('drain', () => {
   });
 });
 
+describe('numbers beyond every range', () => {
+  const whole = { targets: ['127.0.0.1'] };
+  /** `%` stands for the number. */
+  const bodies: [url: string, body: object][] = [
+    ['/api/v1/workspace/gc', { keep_last: '%' }],
+    ...['/api/v1/scans', '/api/v1/scans/plan'].flatMap((url): [string, object][] => [
+      [url, { ...whole, rate: '%' }],
+      [url, { ...whole, ports: ['%'] }],
+      ...['concurrency', 'retries', 'discovery_retries', 'max_protocols'].map((name): [string, object] => [
+        url,
+        { ...whole, options: { [name]: '%' } },
+      ]),
+    ]),
+    ['/api/v1/jobs', { type: 'scan', params: { ...whole, rate: '%' } }],
+  ];
+  const send = async (url: string, body: object, number: string) =>
+    await service.app.inject({
+      method: 'POST',
+      url,
+      payload: JSON.stringify(body).replace('"%"', number),
+      headers: { 'content-type': 'application/json' },
+    });
+
+  it.each(bodies)('%s %j is 400', async (url, body) => {
+    for (const number of ['1e999', '-1e999', '1.5', '-1']) {
+      const answer = await send(url, body, number);
+      expect([number, answer.statusCode, answer.json().error?.code]).toEqual([
+        number,
+        400,
+        'invalid_request',
+      ]);
+    }
+    // Finite, and beyond what is exact: accepted or rejected, but no fault.
+    expect((await send(url, { ...body, dry_run: true }, '1e300')).statusCode).toBeLessThan(500);
+  });
+});
+
 describe('faults', () => {
   it('show nothing of their cause (T-040)', async () => {
     const broken = await another({});

@@ -67,7 +67,7 @@ export function healthRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/health',
-    config: { access: 'any', wholeService: true },
+    config: { access: 'any', wholeService: true, unmetered: true },
     schema: {
       summary: 'State of the service in figures',
       response: { 200: healthSchema, 503: healthSchema },

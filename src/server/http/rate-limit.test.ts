@@ -56,7 +56,7 @@ describe('server.api.rate_limit', () => {
       headers: bearer(await service.token('scan:read')),
     });
     expect([other.statusCode, other.headers['x-ratelimit-remaining']]).toEqual([200, '99']);
-    for (const url of ['/health', '/livez', '/healthz', '/readyz']) {
+    for (const url of ['/health', '/livez', '/healthz', '/readyz', '/api/v1/health']) {
       const probe = await service.app.inject({ url, headers });
       expect([probe.statusCode, rateNames(probe.headers)]).toEqual([200, []]);
     }

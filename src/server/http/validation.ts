@@ -9,8 +9,10 @@ const maxReportedItems = 10_000;
 /** Names of unknown fields that an answer lists. */
 const maxUnknown = 20;
 
-const firstError = new Ajv2020({ strict: false, formats: { 'date-time': true } });
-const everyError = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': true } });
+/** JSON text such as `1e999` is read as Infinity, which is no number of any schema (`strictNumbers`). */
+const ajvOptions = { strict: false, strictNumbers: true, formats: { 'date-time': true } } as const;
+const firstError = new Ajv2020(ajvOptions);
+const everyError = new Ajv2020({ ...ajvOptions, allErrors: true });
 
 /**
  * Validators for request parts. Bodies are never changed: a number in quotes is text. Query parameters are text, so
