@@ -55,6 +55,22 @@ describe('UDP payloads', () => {
     for (const check of checks) expect(check(new Uint8Array(0))).toBe(false);
   });
 
+  it('tell a TFTP response, which comes from any port, from responses of other services', () => {
+    const [tftp] = udpPayloads(69);
+    const isTftp = (...bytes: number[]) => tftp?.looksLike?.(Uint8Array.from(bytes));
+    expect([isTftp(0, 5, 0, 1, 0x6e, 0), isTftp(0, 3, 0, 1)]).toEqual([true, true]);
+    // DNS responses with the identifiers 3 and 5, a second block of data, an error code that there is none of.
+    const others = [
+      [0, 3, 0x81, 0x80],
+      [0, 5, 0x81, 0x80],
+      [0, 3, 0, 2],
+      [0, 5, 0, 9],
+      [0, 5],
+      [0, 3, 0],
+    ];
+    for (const bytes of others) expect(isTftp(...bytes), String(bytes)).toBe(false);
+  });
+
   it('ask SNMP in three versions, each well formed', () => {
     const versions = [0, 1, 2].map((at) => {
       const [message] = readBer(bytesOf(161, at));

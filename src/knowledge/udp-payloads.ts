@@ -55,6 +55,13 @@ function repeats(request: Uint8Array, from: number, to: number) {
     answer.length >= to && Buffer.compare(answer.subarray(from, to), request.subarray(from, to)) === 0;
 }
 
+/** The first block of data, or an error with a code of RFC 1350 or RFC 2347. */
+function isTftpResponse(bytes: Uint8Array): boolean {
+  const [high, opcode, codeHigh, code = Infinity] = bytes;
+  if (high !== 0 || codeHigh !== 0) return false;
+  return opcode === 3 ? code === 1 : opcode === 5 && code <= 8;
+}
+
 const startsWith = (prefix: Uint8Array) => (answer: Uint8Array) =>
   Buffer.compare(answer.subarray(0, prefix.length), prefix) === 0;
 
@@ -344,7 +351,7 @@ const catalogue: readonly PortPayloads[] = [
   // Any datagram makes these answer: RFC 862 to 868.
   one([7, 13, 17, 19, 37], 'echo', text('\r\n')),
   one([69], 'tftp', text('\0\x01portolan-no-such-file\0octet\0'), {
-    looksLike: (answer) => answer[0] === 0 && (answer[1] === 3 || answer[1] === 5),
+    looksLike: isTftpResponse,
     answersElsewhere: true,
   }),
   one([88], 'kerberos', kerberosRequest(), {

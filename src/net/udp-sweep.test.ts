@@ -96,23 +96,44 @@ describe('a UDP sweep', () => {
     expect(seen).toEqual(['one', 'two', 'three']);
   });
 
-  it('counts an answer from another port when only one probe can be meant', async () => {
+  it('takes a response from another port only for a protocol that responds so', async () => {
     const other = await bind('127.0.0.1');
     const service = await bind('127.0.0.1', ({ reply }) => reply(other.socket));
     const silent = await bind('127.0.0.1');
-    const ask = (ports: number[], payloads: readonly UdpPayload[]) =>
+    const probe = (ports: number[], payloads: readonly UdpPayload[]) =>
       all(
         gateTo(['127.0.0.1']).sweepUdp(
           [task('127.0.0.1', ports)],
           options({ payloads: (port) => (port === service.port ? payloads : []) }),
         ),
       );
-    expect(shown(await ask([service.port], []))[service.port]).toBe('open: udp-response');
-    const both = [silent.port, service.port];
-    expect(shown(await ask(both, []))[service.port]).toBe('open|filtered: no-response');
-    const known = { bytes: Buffer.from('read'), answersElsewhere: true, looksLike: () => true };
-    expect(shown(await ask(both, [known]))).toEqual({
+    const elsewhere = { bytes: Buffer.from('read'), answersElsewhere: true };
+    const fits = { ...elsewhere, looksLike: (bytes: Uint8Array) => bytes.length === 6 };
+    expect(shown(await probe([silent.port, service.port], [fits]))).toEqual({
       [service.port]: 'open: udp-response',
+      [silent.port]: 'open|filtered: no-response',
+    });
+    const others = [
+      [],
+      [{ ...fits, looksLike: () => false }],
+      [elsewhere],
+      [{ ...fits, answersElsewhere: false }],
+    ];
+    const outcomes = await Promise.all(others.map((payloads) => probe([service.port], payloads)));
+    for (const each of outcomes) expect(shown(each)[service.port]).toBe('open|filtered: no-response');
+  });
+
+  it('a chatty port opens no other port of its host, the last unanswered one neither', async () => {
+    let chatter: NodeJS.Timeout | undefined;
+    const chatty = await bind('127.0.0.1', ({ reply }) => {
+      chatter ??= setInterval(reply, 20);
+    });
+    const silent = await bind('127.0.0.1');
+    const ports = [chatty.port, silent.port];
+    const outcomes = await all(gateTo(['127.0.0.1']).sweepUdp([task('127.0.0.1', ports)], options()));
+    clearInterval(chatter);
+    expect(shown(outcomes)).toEqual({
+      [chatty.port]: 'open: udp-response',
       [silent.port]: 'open|filtered: no-response',
     });
   });

@@ -401,20 +401,10 @@ class Sweep<T extends UdpTask> {
   #takeAnswer(answer: UdpAnswer, family: Family): void {
     const target = this.#targets.get(hostKey(answer));
     if (!target || target.path.family !== family) return;
-    const probe = target.open.get(answer.port) ?? this.#askedFromElsewhere(target, answer);
+    const probe = target.open.get(answer.port) ?? respondingElsewhere(target, answer);
     if (!probe?.sent) return;
     this.#learn(probe, false);
     this.#settle(probe, 'open', 'udp-response');
-  }
-
-  /** Some services answer from another port (TFTP); only one probe can be meant when only one is open. */
-  #askedFromElsewhere(target: Target<T>, { bytes }: UdpAnswer): Probe<T> | undefined {
-    const open = [...target.open.values()].filter(({ sent }) => sent);
-    if (open.length === 1) return open[0];
-    const fitting = open.filter(({ payloads }) =>
-      payloads.some(({ answersElsewhere, looksLike }) => answersElsewhere === true && looksLike?.(bytes)),
-    );
-    return fitting.length === 1 ? fitting[0] : undefined;
   }
 
   #takeError(error: IcmpError, family: Family): void {
@@ -441,6 +431,18 @@ class Sweep<T extends UdpTask> {
 }
 
 const nothing = new Uint8Array(0);
+
+/**
+ * The probe that a datagram from another port of its host responds to: only a protocol whose servers do so counts, and
+ * only a datagram of that protocol. A host has other things to say to this socket, late and repeated responses.
+ */
+function respondingElsewhere<T>({ open }: Target<T>, { bytes }: UdpAnswer): Probe<T> | undefined {
+  const fitting = [...open.values()].filter(
+    ({ sent, payloads }) =>
+      sent && payloads.some(({ answersElsewhere, looksLike }) => answersElsewhere && looksLike?.(bytes)),
+  );
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
 
 function hostKey({ address, scopeId }: Pick<UdpEndpoint, 'address' | 'scopeId'>): string {
   return `${Buffer.from(address).toString('latin1')}/${scopeId}`;
