@@ -7,7 +7,7 @@ import type { Protocol } from '../domain/host.ts';
 import { nearest } from '../domain/nearest.ts';
 import { parsePorts } from '../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
-import { compileScope } from '../domain/scope.ts';
+import { compileScope, type Scope } from '../domain/scope.ts';
 import { countItems, parseTargets, type TargetList } from '../domain/target.ts';
 import type { GraphLibrary } from '../engine/graph-library.ts';
 import { portCatalogue } from '../knowledge/ports.ts';
@@ -320,29 +320,50 @@ function checkCount(
 
 /** Targets of which not one address may be scanned. */
 function outOfScope(targets: readonly string[], wanted: TargetList, config: Config): TargetRefusal[] {
-  const scope = compileScope(config.scanner.scope);
-  const blocked = parseTargets(config.scanner.blocklist).covered;
-  const { outside } = scope.split(wanted.addresses);
-  if (outside.size === 0n && blocked.size === 0n) return [];
+  const { allow, deny } = config.scanner.scope;
+  const rules = {
+    scope: compileScope({ allow, deny }),
+    allowed: compileScope({ allow, deny: [] }),
+    denied: compileScope({ allow: deny, deny: [] }),
+    blocked: parseTargets(config.scanner.blocklist).covered,
+  };
+  const { outside } = rules.scope.split(wanted.addresses);
+  if (outside.size === 0n && rules.blocked.size === 0n) return [];
   return targets.flatMap((text, index) => {
     const items = text.split(',').map((item) => item.trim());
     return items.flatMap((value) => {
-      const hint = refusalHint(parseTargets([value]).addresses, scope, blocked);
+      const hint = refusalHint(parseTargets([value]).addresses, { ...rules, deny });
       return hint === null ? [] : [{ index, value, reason: 'out_of_scope', hint }];
     });
   });
 }
 
+interface ScopeKeys {
+  scope: Scope;
+  /** What scanner.scope.allow alone lets pass. */
+  allowed: Scope;
+  /** What scanner.scope.deny holds, unless it is empty. */
+  denied: Scope;
+  deny: readonly string[];
+  blocked: AddressSet;
+}
+
+/** Names the keys to change; null where an address is left to scan. */
 function refusalHint(
   addresses: AddressSet,
-  scope: ReturnType<typeof compileScope>,
-  blocked: AddressSet,
+  { scope, allowed, denied, deny, blocked }: ScopeKeys,
 ): string | null {
   if (addresses.size === 0n) return null;
-  if (scope.split(addresses).inside.size === 0n) {
-    return 'to authorise it, add it to scanner.scope.allow and see that scanner.scope.deny does not hold it';
+  if (scope.split(addresses).inside.size > 0n) {
+    return addresses.minus(blocked).size === 0n ? 'scanner.blocklist holds it' : null;
   }
-  return addresses.minus(blocked).size === 0n ? 'scanner.blocklist holds it' : null;
+  const needed = [
+    ...(allowed.split(addresses).inside.size < addresses.size ? ['add it to scanner.scope.allow'] : []),
+    ...(deny.length > 0 && denied.split(addresses).inside.size > 0n
+      ? ['set scanner.scope.deny to a list without it']
+      : []),
+  ];
+  return `to authorize it, ${needed.join(' and ')}`;
 }
 
 function hasControls(text: string): boolean {

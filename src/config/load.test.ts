@@ -152,6 +152,15 @@ describe('precedence', () => {
       expect(environmentNames(key).every((name) => name.startsWith('SERVICE_'))).toBe(true);
   });
 
+  it('denies the metadata services of clouds by default; a list in a file, an empty one too, replaces them', () => {
+    expect(load().config.scanner.scope.deny).toEqual(['169.254.169.254/32', 'fd00:ec2::254/128']);
+    const emptied = file('no-deny.yaml', 'scanner: { scope: { deny: [] } }\n');
+    expect(load({ file: emptied }).config.scanner.scope.deny).toEqual([]);
+    // An empty variable counts as not set.
+    env['SERVICE_SCANNER__SCOPE__DENY'] = '';
+    expect(load().config.scanner.scope.deny).toHaveLength(2);
+  });
+
   it('reads server.queue and a map under server.workers as the top-level keys', () => {
     const path = file(
       'c.yaml',

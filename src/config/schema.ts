@@ -93,6 +93,12 @@ export const highestRate = 10_000_000;
 /** Names of events that a webhook can ask for. */
 const notificationEvents = ['scan.completed', 'scan.failed', 'alert'] as const;
 /** Names of audit events (`logging.audit.events`). */
+/**
+ * Addresses at which clouds hand their machines credentials, IPv4 and IPv6. A scan from a machine in a cloud would
+ * collect them.
+ */
+const metadataServices = ['169.254.169.254/32', 'fd00:ec2::254/128'] as const;
+
 export const auditEvents = [
   'api_access',
   'scan_start',
@@ -688,9 +694,10 @@ export const configKeys = [
   {
     path: 'scanner.scope.deny',
     type: 'cidr[]',
-    default: [],
-    shipped: ['169.254.169.254/32'],
-    description: 'Networks that are never touched; stronger than allow.',
+    default: metadataServices,
+    shipped: metadataServices,
+    description:
+      'Networks that are never scanned; stronger than allow. A list of your own replaces the default, the metadata services of clouds.',
   },
   {
     path: 'scanner.scope.protect_self',

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { AddressSet } from '../domain/address-set.ts';
+import { type AddressSet, unicastAddresses } from '../domain/address-set.ts';
 import type { PortolanError } from '../domain/errors.ts';
 import { compileScope } from '../domain/scope.ts';
 import { countItems, parseTargets } from '../domain/target.ts';
@@ -88,9 +88,10 @@ function isOutOfScope({ details }: PortolanError): boolean {
 function scopeRule(addresses: AddressSet, { scanner }: Config): string {
   const { scope, blocklist } = scanner;
   const { outside } = compileScope(scope).split(addresses);
-  const denied = compileScope({ allow: [], deny: scope.deny }).split(outside).outside;
+  const unicast = outside.intersect(unicastAddresses);
+  const denied = compileScope({ allow: [], deny: scope.deny }).split(unicast).outside;
   if (parseTargets(blocklist).covered.intersect(addresses).size > 0n) return 'scanner.blocklist';
-  if (denied.size > 0n) return scope.deny.length > 0 ? 'scope.deny' : 'unicast';
-  if (outside.size > 0n || scope.allow.length > 0) return 'scope.allow';
+  if (denied.size > 0n) return 'scope.deny';
+  if (unicast.size > 0n || scope.allow.length > 0) return 'scope.allow';
   return 'unicast';
 }

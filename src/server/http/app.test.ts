@@ -227,6 +227,33 @@ describe('submission', () => {
     expect((await submit(['126.255.255.0-127.0.0.5'])).data.status).toBe('queued');
   });
 
+  it('rejects the metadata services of clouds without a configuration, and scans them where scope.deny is another list', async () => {
+    const submit = async (service: Service, target: string) =>
+      (
+        await service.app.inject({ method: 'POST', url: '/api/v1/scans', payload: { targets: [target] } })
+      ).json();
+    const unconfigured = await another({});
+    for (const target of [
+      '169.254.169.254',
+      '::ffff:169.254.169.254',
+      'fd00:ec2::254',
+      'fd00:ec2::254/128',
+    ]) {
+      const { error } = await submit(unconfigured, target);
+      expect(error.details.targets).toEqual([
+        {
+          index: 0,
+          value: target,
+          reason: 'out_of_scope',
+          hint: 'to authorize it, set scanner.scope.deny to a list without it',
+        },
+      ]);
+    }
+    const configured = await another({ 'scanner.scope.deny': '192.0.2.1' });
+    expect((await submit(configured, '169.254.169.254')).data.status).toBe('queued');
+    expect((await submit(configured, '192.0.2.1')).error.details.targets[0].reason).toBe('out_of_scope');
+  });
+
   it('answers 503 with Retry-After when the queue is full', async () => {
     const small = await another({ 'queue.max_jobs': 1 });
     await small.submit('rows 1');
