@@ -17,6 +17,8 @@ export interface NotifyContext {
   /** Of all tenants, or that of the scan. */
   workspace: Workspace;
   settings: NotificationSettings;
+  /** The page of a scan, for links; null without one. */
+  pageOf: (scanId: string) => string | null;
   /** Gives up what is under way; what is owed stays owed. */
   signal: AbortSignal;
   /** Of one try; 10 s when not given. */
@@ -38,8 +40,9 @@ export interface TriedMessage {
 export async function tryMessage(context: NotifyContext, owed: OwedMessage): Promise<TriedMessage | null> {
   const scan = await context.store.scans.get(owed.scan_id);
   if (scan === null) return null;
-  const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const tried = await deliver(settings, { ...owed, news: scanNews(scan) }, signal, timeoutMs);
+  const { settings, pageOf, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
+  const news = scanNews(scan, pageOf(scan.scan_id));
+  const tried = await deliver(settings, { ...owed, news }, signal, timeoutMs);
   if (signal.aborted && tried.status === 'fault') return null;
   return stateAfter(owed, tried, delaysMs);
 }
@@ -76,15 +79,15 @@ export async function notifyScan(context: NotifyContext, scanId: string): Promis
   return await Promise.all(owed.map((message) => sendUntilSettled(context, message)));
 }
 
-/** The same for a scan that is stored nowhere. */
+/** The same for a scan that is stored nowhere, so that it has no page. */
 export async function notifyUnstoredScan(
-  context: Omit<NotifyContext, 'store' | 'workspace'>,
+  context: Omit<NotifyContext, 'store' | 'workspace' | 'pageOf'>,
   scan: Scan,
   channels: readonly string[],
   newId: () => string,
 ): Promise<NotificationState[]> {
   const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const news = scanNews(scan);
+  const news = scanNews(scan, null);
   return await Promise.all(
     channels.map(async (channel) => {
       const message = { id: newId(), scan_id: scan.scan_id, channel, attempts: 0 };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { notifyScan, notifyUnstoredScan } from '../actions/notify-scan.ts';
+import { scanPage } from '../config/public-url.ts';
 import type { Config } from '../config/schema.ts';
 import type { NotificationState, Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
@@ -15,7 +16,7 @@ import { printable } from './printable.ts';
  */
 export async function notifyFromHere(
   { store, workspace }: { store: Store | null; workspace: Workspace },
-  { notifications: settings }: Pick<Config, 'notifications'>,
+  { notifications: settings, server }: Pick<Config, 'notifications' | 'server'>,
   scan: Scan,
   channels: readonly string[],
   note: (text: string) => void,
@@ -24,9 +25,10 @@ export async function notifyFromHere(
   const abort = new AbortController();
   const release = onInterrupt(() => abort.abort(), 7);
   const context = { settings, signal: abort.signal };
+  const pageOf = (scanId: string) => scanPage(server, scanId);
   try {
     const states = store
-      ? await notifyScan({ ...context, store, workspace }, scan.scan_id)
+      ? await notifyScan({ ...context, pageOf, store, workspace }, scan.scan_id)
       : await notifyUnstoredScan(context, scan, channels, randomUUID);
     for (const line of states.flatMap(remarkOn)) note(line);
   } catch (error) {

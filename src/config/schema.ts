@@ -119,6 +119,9 @@ const tenantForm = 'lower-case letters, digits and dashes, 63 at most, with no d
 const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 /** A host name or an address in brackets or not, in lower case, without a port. */
 const hostPattern = /^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/;
+/** Scheme, host, port and path prefix: nothing that would have to be escaped in a header or a message. */
+const publicUrlPattern =
+  /^https?:\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:\/[A-Za-z0-9._~-]+)*$/;
 /** The longest accepted duration, milliseconds (100 years). */
 const century = 100 * 365 * 86_400_000;
 
@@ -315,6 +318,15 @@ export const configKeys = [
     default: [],
     description:
       'Host names under which pages for browsers are served (the bound address and localhost when empty), and the API too where no tokens are demanded.',
+  },
+  {
+    path: 'server.public_url',
+    type: 'url',
+    pattern: publicUrlPattern,
+    form: 'a URL such as https://scanner.example.net/portolan, without a slash at its end, a query or a user name',
+    default: null,
+    description:
+      'Where clients reach this server, for example behind a reverse proxy: used in links of messages, Location, Link and the OpenAPI description. Its host counts as allowed, and its origin as the own one.',
   },
   {
     path: 'server.trusted_proxies',

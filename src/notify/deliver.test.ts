@@ -67,8 +67,9 @@ async function attempt(
   channel: string,
   scan: Partial<Scan> = {},
   timeoutMs = 5000,
+  page: string | null = null,
 ) {
-  const delivery = { id: 'd-1', channel, news: scanNews(endedScan(scan)) };
+  const delivery = { id: 'd-1', channel, news: scanNews(endedScan(scan), page) };
   return await deliver(settingsOf(settings), delivery, new AbortController().signal, timeoutMs);
 }
 
@@ -186,6 +187,34 @@ describe('webhook://', () => {
     await receiver.close();
     const tried = await attempt({ webhooks: [{ ...entry, url: `${url}/hook-of-secret` }] }, 'webhook://siem');
     expect(tried).toEqual({ status: 'fault', reason: 'the connection was refused' });
+  });
+});
+
+describe('a link to the scan', () => {
+  const page = 'https://scanner.example/portolan/ui/scans/20261006-143022-a1b2c3';
+
+  it('is the url of a webhook', async () => {
+    const { receiver, url } = await http();
+    const webhooks = [{ name: 'siem', events: [], headers: {}, secret: null, url }];
+    await attempt({ webhooks }, 'webhook://siem', {}, 5000, page);
+    expect(JSON.parse(receiver.received[0]?.body ?? '{}')).toMatchObject({ url: page });
+  });
+
+  it('is a link in Slack', async () => {
+    const { receiver, url } = await http();
+    await attempt({ slack: { webhook_url: url } }, 'slack://x', { name: hostile }, 5000, page);
+    const { blocks } = JSON.parse(receiver.received[0]?.body ?? '{}') as { blocks: object[] };
+    const text = `<${page}|Scan 20261006-143022-a1b2c3>`;
+    expect(blocks.at(-1)).toEqual({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
+    expect(JSON.stringify(blocks.slice(0, -1))).not.toMatch(/[<>]|mrkdwn/);
+  });
+
+  it('is a link in both parts of a mail', async () => {
+    const { receiver, smtp } = await mail();
+    await attempt({ email: smtp }, 'email://a@b.example', {}, 5000, page);
+    const text = (receiver.received[0]?.text ?? '').replaceAll('=\r\n', '');
+    expect(text).toContain(`\r\n${page}\r\n`);
+    expect(text).toContain(`<p><a href=3D"${page}">${page}</a></p>`);
   });
 });
 

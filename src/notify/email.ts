@@ -75,21 +75,23 @@ async function composeMail(
   const messageId = `<${deliveryId}@${String(envelope.from).split('@').at(-1)}>`;
   const text = await fitting((shown) => {
     const pairs = facts(news, shown);
-    const content = { text: plainBody(pairs), html: htmlBody(pairs) };
+    const content = { text: plainBody(pairs, news.url), html: htmlBody(pairs, news.url) };
     return new MailComposer({ ...head, messageId, ...content }).compile().build();
   });
   return { envelope, text };
 }
 
-function plainBody(pairs: [string, string][]): string {
-  return `${pairs.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`;
+function plainBody(pairs: [string, string][], url: string | null): string {
+  const lines = pairs.map(([name, value]) => `${name}: ${value}`);
+  return `${[...lines, ...(url === null ? [] : [url])].join('\n')}\n`;
 }
 
-function htmlBody(pairs: [string, string][]): string {
+function htmlBody(pairs: [string, string][], url: string | null): string {
+  const link = url === null ? '' : `<p><a href="${escapeHtml(url)}">${escapeHtml(url)}</a></p>\n`;
   const rows = pairs.map(
     ([name, value]) => `<tr><th align="left">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
   );
-  return `<!doctype html>\n<table>\n${rows.join('\n')}\n</table>\n`;
+  return `<!doctype html>\n<table>\n${rows.join('\n')}\n</table>\n${link}`;
 }
 
 function escapeHtml(text: string): string {

@@ -15,6 +15,8 @@ export type ScanNews = Pick<
   /** Of the worst finding; null without findings. */
   max_severity: Severity | null;
   error: { code: string; message: string } | null;
+  /** The page of the scan; null where nobody said under which address readers reach the server. */
+  url: string | null;
 };
 
 /** How many targets are named: the first number with which a message fits. */
@@ -22,7 +24,7 @@ const shownTargets = [20, 10, 5, 2, 1, 0] as const;
 /** Characters of a scan's name in a message. */
 const shownName = 100;
 
-export function scanNews(scan: Scan): ScanNews {
+export function scanNews(scan: Scan, url: string | null): ScanNews {
   const { scan_id, name, targets, started_at, completed_at, results, severity_counts } = scan;
   const status = scan.status === 'completed' ? 'completed' : 'failed';
   return {
@@ -38,6 +40,7 @@ export function scanNews(scan: Scan): ScanNews {
     max_severity: severities.find((severity) => severity_counts[severity] > 0) ?? null,
     // Texts of causes can name files and hosts of this machine; what the code means does not.
     error: scan.error && { code: scan.error.code, message: failureCodes[scan.error.code] },
+    url,
   };
 }
 

@@ -28,7 +28,7 @@ export async function sendSlack(
   await postJson(webhook_url ?? '', await slackBody(receiver, news), {}, signal);
 }
 
-/** Everything is plain text: nothing in it is formatting, a link or a mention. */
+/** Plain text but for the link to the scan: nothing that people chose is formatting, a link or a mention. */
 export async function slackBody(receiver: string | null, news: ScanNews): Promise<string> {
   return await fitting((shown) => {
     const fields = facts(news, shown).map(([name, value]) =>
@@ -44,6 +44,7 @@ export async function slackBody(receiver: string | null, news: ScanNews): Promis
       blocks: [
         { type: 'header', text: plainText(shortened(headline(news), headerLength)) },
         ...chunks(fields).map((part) => ({ type: 'section', fields: part })),
+        ...(news.url === null ? [] : [{ type: 'section', text: linkText(news.url, news.scan_id) }]),
       ],
     });
   });
@@ -51,6 +52,11 @@ export async function slackBody(receiver: string | null, news: ScanNews): Promis
 
 function channelName(receiver: string): string {
   return `#${harmless(shortened(receiver.replace(/^#/, ''), channelLength))}`;
+}
+
+/** @param url of the settings, which hold no character of Slack's markup */
+function linkText(url: string, scanId: string): object {
+  return { type: 'mrkdwn', text: `<${url}|Scan ${scanId}>`, verbatim: true };
 }
 
 function plainText(text: string): object {

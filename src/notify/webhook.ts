@@ -46,7 +46,7 @@ function withOwn(configured: Record<string, string>, own: Record<string, string>
 }
 
 /** With very many targets, the first ones and `targets_total`. */
-export async function webhookBody({ error, targets, max_severity, ...news }: ScanNews): Promise<string> {
+export async function webhookBody({ error, targets, max_severity, url, ...news }: ScanNews): Promise<string> {
   const { event, scan_id, status, started_at, completed_at, results, severity_counts } = news;
   return await fitting((shown) => {
     const cut = targets.length > shown;
@@ -62,6 +62,7 @@ export async function webhookBody({ error, targets, max_severity, ...news }: Sca
       severity_counts,
       max_severity,
       ...(error && { error }),
+      ...(url !== null && { url }),
     });
   });
 }

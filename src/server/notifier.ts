@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeadCommandLine } from '../actions/interrupt-scan.ts';
 import { channelType, noteTry, type TriedMessage, tryMessage } from '../actions/notify-scan.ts';
+import { scanPage } from '../config/public-url.ts';
 import type { Config } from '../config/schema.ts';
 import type { NotificationState } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
@@ -13,7 +14,7 @@ export interface NotifierInput {
   store: Store;
   /** Of all tenants. */
   workspace: Workspace;
-  config: Pick<Config, 'notifications'>;
+  config: Pick<Config, 'notifications' | 'server'>;
   log: ServerLog;
   /** Told of every message that was delivered, skipped or given up. */
   onEnd?: (type: string, status: NotificationState['status']) => void;
@@ -136,6 +137,7 @@ export class Notifier {
         store,
         workspace,
         settings: config.notifications,
+        pageOf: (scanId) => scanPage(config.server, scanId),
         signal: this.#closing.signal,
         ...(timeoutMs !== undefined && { timeoutMs }),
         ...(delaysMs && { delaysMs }),

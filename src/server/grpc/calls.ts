@@ -6,7 +6,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { pathWithoutTokens } from '../../domain/secret-text.ts';
 import { checkClientAddress, isOutside, type RequestHead, type RouteAccess } from '../auth.ts';
 import type { ServerContext } from '../context.ts';
-import { AllowedHosts, isOwnOrigin } from '../http/allowed-hosts.ts';
+import { AllowedHosts } from '../http/allowed-hosts.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import { Cors } from '../http/cors.ts';
 import { faultLevel } from '../http/errors.ts';
@@ -59,7 +59,7 @@ export class Calls {
     this.#context = context;
     this.#handlers = handlersOf(context);
     this.#clients = new ClientAddresses(server.trusted_proxies);
-    this.#hosts = new AllowedHosts({ bind: server.grpc.bind, allowed_hosts: server.allowed_hosts });
+    this.#hosts = new AllowedHosts({ ...server, bind: server.grpc.bind });
     this.#cors = new Cors(server.cors);
     this.#tokensDemanded = demandsTokens(context);
     this.#protectedMode = isProtected(context);
@@ -184,7 +184,7 @@ export class Calls {
     if (this.#tokensDemanded || access === 'open') return;
     this.#hosts.checkApi(head);
     const { origin } = head.headers;
-    if (origin === undefined || isOwnOrigin(origin, head) || this.#cors.lists(origin)) return;
+    if (origin === undefined || this.#hosts.isOwnOrigin(origin, head) || this.#cors.lists(origin)) return;
     throw new PortolanError(
       'forbidden_origin',
       'The request comes from a web page of another origin; server.cors.origins lists those that may call the API.',

@@ -13,17 +13,25 @@ import type { RequestHead } from '../auth.ts';
 export class AllowedHosts {
   readonly #configured: ReadonlySet<string>;
   readonly #bound: string;
+  /** Of `server.public_url`; null without. */
+  readonly #public: URL | null;
   /** The last good header of each connection: clients repeat it. */
   readonly #accepted = new WeakMap<Socket, string>();
 
-  constructor({ bind, allowed_hosts }: Pick<Config['server'], 'bind' | 'allowed_hosts'>) {
+  constructor({
+    bind,
+    allowed_hosts,
+    public_url,
+  }: Pick<Config['server'], 'bind' | 'allowed_hosts' | 'public_url'>) {
     this.#configured = new Set(allowed_hosts.map(plainHost));
     this.#bound = plainHost(parseEndpoint(bind)?.host ?? '');
+    this.#public = public_url === null ? null : URL.parse(public_url);
   }
 
   /** A page for browsers: only under the configured names. @throws PortolanError `forbidden_origin` */
   checkPage(request: RequestHead): void {
     const host = hostOf(request);
+    if (this.#isPublic(host)) return;
     if (this.#configured.size > 0 ? this.#configured.has(host) : this.#isOwn(host, request)) return;
     throw forbiddenHost();
   }
@@ -38,8 +46,20 @@ export class AllowedHosts {
     const { host: header } = request.headers;
     if (header === undefined || this.#accepted.get(request.socket) === header) return;
     const host = hostOf(request);
-    if (!this.#configured.has(host) && !this.#isOwn(host, request)) throw forbiddenHost();
+    if (!this.#configured.has(host) && !this.#isPublic(host) && !this.#isOwn(host, request))
+      throw forbiddenHost();
     this.#accepted.set(request.socket, header);
+  }
+
+  /** True when the page that sent the request came from this server itself, by whatever scheme. */
+  isOwnOrigin(origin: string, { headers }: RequestHead): boolean {
+    const url = URL.parse(origin);
+    if (url === null) return false;
+    return url.host === headers.host?.toLowerCase() || url.origin === this.#public?.origin;
+  }
+
+  #isPublic(host: string): boolean {
+    return this.#public !== null && host === plainHost(this.#public.hostname);
   }
 
   /** The address that the client reached stands for a listener on all addresses. */
@@ -47,12 +67,6 @@ export class AllowedHosts {
     if (isLoopbackHost(host)) return true;
     return host !== '' && (host === this.#bound || host === plainHost(socket.localAddress ?? ''));
   }
-}
-
-/** True when the page that sent the request came from this server itself, by whatever scheme. */
-export function isOwnOrigin(origin: string, { headers }: RequestHead): boolean {
-  const url = URL.parse(origin);
-  return url !== null && url.host === headers.host?.toLowerCase();
 }
 
 function hostOf({ headers }: RequestHead): string {

@@ -158,7 +158,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   planRoutes(app, context);
   diffRoutes(app, context);
   jobRoutes(app, context);
-  recordRoutes(app);
+  recordRoutes(app, context);
   eventRoutes(app, context);
   workspaceRoutes(app, context);
   moduleRoutes(app, installed);

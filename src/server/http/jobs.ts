@@ -4,6 +4,7 @@ import { maxNameLength } from '../../actions/decide-request.ts';
 import { listJobs } from '../../actions/list-jobs.ts';
 import { showJob } from '../../actions/show-job.ts';
 import { submitJob } from '../../actions/submit-job.ts';
+import { publicAddress } from '../../config/public-url.ts';
 import { maxScheduleLength } from '../../domain/cron.ts';
 import { type Job, jobStatuses, jobTypes } from '../../domain/job.ts';
 import { scanStatuses } from '../../domain/scan.ts';
@@ -83,6 +84,7 @@ const listSchema = Type.Object({
 
 export function jobRoutes(app: App, context: RouteContext): void {
   const { config, workers } = context;
+  const { server } = config;
 
   app.route({
     method: 'POST',
@@ -104,7 +106,7 @@ export function jobRoutes(app: App, context: RouteContext): void {
       const key = request.headers['idempotency-key'] ?? null;
       const { job, replayed } = await submitJob(order, request.body, request.tokenId, key);
       if (replayed) reply.header('idempotency-replayed', 'true');
-      reply.code(201).header('location', `/api/v1/jobs/${job.job_id}`);
+      reply.code(201).header('location', publicAddress(server, `/api/v1/jobs/${job.job_id}`));
       return envelope(request, job);
     },
   });
@@ -123,7 +125,7 @@ export function jobRoutes(app: App, context: RouteContext): void {
         { config, closure: workers.closure, store: request.space.store },
         request.query,
       );
-      reply.header('link', linkHeader('/api/v1/jobs', request.query, list));
+      reply.header('link', linkHeader(publicAddress(server, '/api/v1/jobs'), request.query, list));
       return envelope(request, list);
     },
   });

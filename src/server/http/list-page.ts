@@ -25,8 +25,11 @@ export const sinceQuery = Type.Optional(
 /** Members of every list beside its items. */
 export const pageMembers = { total: count, limit: count, offset: count, next_cursor: nullableText };
 
-/** The `Link` header (RFC 8288) of a list: first, prev, next, last as far as they exist. */
-export function linkHeader(path: string, query: Record<string, unknown>, page: ListPage): string {
+/**
+ * The `Link` header (RFC 8288) of a list: first, prev, next, last as far as they exist.
+ * @param address of the list: its path, or a URL
+ */
+export function linkHeader(address: string, query: Record<string, unknown>, page: ListPage): string {
   const link = (rel: string, place: Record<string, unknown>) => {
     const kept = Object.entries({
       ...query,
@@ -38,7 +41,7 @@ export function linkHeader(path: string, query: Record<string, unknown>, page: L
     const given = kept
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, String(value)]);
-    return `<${path}?${new URLSearchParams(given as [string, string][])}>; rel="${rel}"`;
+    return `<${address}?${new URLSearchParams(given as [string, string][])}>; rel="${rel}"`;
   };
   const links = [link('first', { offset: 0 })];
   const byCursor = query['cursor'] !== undefined;

@@ -28,6 +28,7 @@ export function openapiRoutes(app: App): void {
 /** How the description is made: the routes' own schemas, and the errors that follow from what a route is. */
 export function openapiOptions({ version, config }: ServerContext): SwaggerOptions {
   const tenants = config.multi_tenant.enabled;
+  const { public_url } = config.server;
   return {
     openapi: {
       openapi: '3.1.0',
@@ -37,6 +38,7 @@ export function openapiOptions({ version, config }: ServerContext): SwaggerOptio
         version: version.version,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
+      ...(public_url !== null && { servers: [{ url: public_url }] }),
       tags: Object.entries(operationGroups).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {

@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { listRecords, type RecordList } from '../../actions/list-records.ts';
 import { showScan } from '../../actions/show-scan.ts';
+import { publicAddress } from '../../config/public-url.ts';
+import type { RouteContext } from '../context.ts';
 import type { App } from './app-type.ts';
 import { enveloped, sendData } from './envelope.ts';
 import { heldFolder } from './held-folder.ts';
@@ -17,7 +19,7 @@ const recordMembers = Type.Object({
   ...pageMembers,
 });
 
-export function recordRoutes(app: App): void {
+export function recordRoutes(app: App, { config }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/records',
@@ -36,7 +38,8 @@ export function recordRoutes(app: App): void {
       const { scan_id } = scan;
       const folder = await heldFolder(request, reply, scan);
       const list = await listRecords(folder, request.query, request.signal);
-      reply.header('link', linkHeader(`/api/v1/scans/${scan_id}/records`, request.query, list));
+      const address = publicAddress(config.server, `/api/v1/scans/${scan_id}/records`);
+      reply.header('link', linkHeader(address, request.query, list));
       return sendData(request, reply, JSON.stringify(list));
     },
   });

@@ -6,7 +6,7 @@ import type { TokenRecord } from '../../store/tokens.ts';
 import type { Admission } from '../admission.ts';
 import { checkClientAddress, demandsTokens, isProtected, type RouteAccess } from '../auth.ts';
 import type { ServerContext } from '../context.ts';
-import { AllowedHosts, isOwnOrigin } from './allowed-hosts.ts';
+import { AllowedHosts } from './allowed-hosts.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Cors } from './cors.ts';
 import { type KnownPaths, pathOf, routeOf } from './routes.ts';
@@ -204,7 +204,7 @@ function checkBrowser(
   hosts.checkApi(request.raw);
   const { origin } = request.headers;
   if (origin === undefined || safeMethods.has(request.method)) return;
-  if (isOwnOrigin(origin, request.raw) || cors.lists(origin)) return;
+  if (hosts.isOwnOrigin(origin, request.raw) || cors.lists(origin)) return;
   throw new PortolanError(
     'forbidden_origin',
     'The request comes from a web page of another origin; server.cors.origins lists those that may call the API.',

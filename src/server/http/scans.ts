@@ -7,6 +7,7 @@ import { pauseScan } from '../../actions/pause-scan.ts';
 import { resumeScan } from '../../actions/resume-scan.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import { submitScan } from '../../actions/submit-scan.ts';
+import { publicAddress } from '../../config/public-url.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { RouteContext } from '../context.ts';
 import { choicesOf } from '../installed.ts';
@@ -51,6 +52,7 @@ const acceptedSchema = Type.Object({
 
 export function scanRoutes(app: App, context: RouteContext): void {
   const { workers } = context;
+  const { server } = context.config;
   const cache = new ScanCache();
 
   app.route({
@@ -72,7 +74,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
       const key = request.headers['idempotency-key'] ?? null;
       const { accepted, replayed } = await submitScan(order, request.body, request.tokenId, key);
       if (replayed) reply.header('idempotency-replayed', 'true');
-      reply.code(201).header('location', `/api/v1/scans/${accepted.scan_id}`);
+      reply.code(201).header('location', publicAddress(server, `/api/v1/scans/${accepted.scan_id}`));
       return envelope(request, accepted);
     },
   });
@@ -94,7 +96,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
         () => listScans(store, request.query),
         ({ scans }) => scans,
       );
-      reply.header('link', linkHeader('/api/v1/scans', request.query, list));
+      reply.header('link', linkHeader(publicAddress(server, '/api/v1/scans'), request.query, list));
       const { scans, ...place } = list;
       const texts = scans.map((scan) => scanText(workers.freshen(scan)));
       return sendData(request, reply, `{"scans":[${texts.join(',')}],${JSON.stringify(place).slice(1)}`);

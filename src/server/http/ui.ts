@@ -3,6 +3,7 @@ import { access, realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { publicAddress } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { RouteContext } from '../context.ts';
@@ -53,7 +54,7 @@ export async function uiRoutes(app: App, { config }: RouteContext): Promise<void
     schema,
     handler: async (_request, reply) => {
       if (static_dir === '') throw noSuchFile();
-      return reply.redirect(`${path}/`, 308);
+      return reply.redirect(publicAddress(config.server, `${path}/`), 308);
     },
   });
   app.route({
