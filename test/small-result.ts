@@ -31,6 +31,7 @@ export function smallResult(): ResultSource & { reportsDir: string } {
     targets: ['127.0.0.1'],
     evaluated: true,
     reportsDir: join(folder, 'reports'),
+    failure: () => null,
     warnings: () => [],
     async *rows() {
       yield* rows;

@@ -79,7 +79,11 @@ async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFold
   const record = await openRecord(folder);
   try {
     const counted = { ...scan, ...(await countRows(mergedRows(folder))) };
-    if (!record.finished) await record.finish(provisionalSummary(counted));
+    if (!record.finished) {
+      // Reports of a process that died before it finished the record say how it would have ended.
+      await folder.removeReports();
+      await record.finish(provisionalSummary(counted));
+    }
     const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
     counted.warnings = [...scan.warnings, ...warnings];
     // The store is what counts; a full disk must not keep the scan from ending.

@@ -123,6 +123,8 @@ class ScanRun {
   #closing: Promise<void> | null = null;
   #meter: ProgressMeter | null = null;
   #graph: GraphRun | null = null;
+  /** Why the scan failed; decided once, before the reporters run, so that reports and record say the same. */
+  #verdict: ScanFailure | null = null;
   /** What an interrupted run left behind. */
   #earlier: EarlierRun | null = null;
 
@@ -155,7 +157,7 @@ class ScanRun {
       if (this.#record.finished) return await this.#finishedBefore();
       await this.#writeStatus(null);
       const failure = await this.#gather();
-      // A paused scan stays one that runs until it is resumed or ended from outside.
+      // A scan paused while its reporters ran stays running until it is resumed or ended from outside.
       await this.#control.hold.released(this.#stop.signal);
       return await this.#finish(failure);
     } finally {
@@ -199,7 +201,7 @@ class ScanRun {
         return { code: 'no_targets', message };
       }
       await this.#runGraph(plan, this.#prepared);
-      return this.#failureOf(plan);
+      return this.#verdict;
     } catch (error) {
       return failureFrom(this.#stop.signal.aborted ? this.#stop.signal.reason : error);
     }
@@ -279,10 +281,13 @@ class ScanRun {
       stallTimeoutMs: config.engine.stall_timeout,
       hold: this.#control.hold,
       tap: (key, item) => this.#recorder.take(key, item),
-      beforeReporters: () => {
+      beforeReporters: async () => {
         this.#noteUnsent(gate);
         this.#noteSpared(gate);
-        return this.#sealAll();
+        await this.#sealAll();
+        // A paused scan can still be canceled: its verdict waits.
+        await this.#control.hold.released(this.#stop.signal);
+        this.#verdict = this.#failureOf(plan);
       },
       onWarning: (warning) => this.#warnings.push(warning),
       onProgress: (id, done, total) => this.#meter?.report(id, done, total),
@@ -343,19 +348,27 @@ class ScanRun {
 
   /** Seals the record with its summary, on disk before anybody hears of the end. */
   async #finish(failure: ScanFailure | null): Promise<ScanOutcome> {
+    const { part, folder, onEvaluated, log } = this.#input;
+    let counted: Counted;
     try {
       if (this.#recorder) await this.#sealAll();
-      const counted = await this.#countRecord();
+      counted = await this.#countRecord();
       // The home of the scan finishes the record of all its shards.
-      if (this.#input.part) this.#input.onEvaluated?.(this.#evaluationData());
-      if (this.#input.part) return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
-      await this.#record.finish(this.#summary(failure, counted));
-      await removeCheckpoint(this.#input.folder);
-      await this.#settle();
-      return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
+      if (part) onEvaluated?.(this.#evaluationData());
+      else await this.#record.finish(this.#summary(failure, counted));
     } catch (error) {
+      // The reports speak of an end that the record does not have.
+      await folder.removeReports().catch(() => undefined);
       return await this.#outcome(failure ?? failureFrom(error), 'failed');
     }
+    if (!part) {
+      // From here on the record says how the scan ended, and nothing changes that.
+      await removeCheckpoint(folder).catch((error: unknown) =>
+        log.warn('checkpoint not removed', { error: String(error) }),
+      );
+      await this.#settle();
+    }
+    return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
   }
 
   /** The results are safe; their final form is what is left to do. */
@@ -417,7 +430,8 @@ class ScanRun {
       scanId: request.scan_id,
       targets: request.targets,
       rows: () => mergedRows(folder),
-      summary: async () => this.#summary(null, await this.#countRecord()),
+      summary: async () => this.#summary(this.#verdict, await this.#countRecord()),
+      failure: () => this.#verdict?.message ?? null,
       warnings: () => this.#warnings,
       evaluated: looksForVulnerabilities(request.vuln, this.#warnings),
       reportsDir: folder.reportsDir,

@@ -91,6 +91,8 @@ export interface ResultSource {
   scanId: string;
   targets: string[];
   summary(): Promise<SummaryRow>;
+  /** Why the scan failed, or null. */
+  failure(): string | null;
   /** Errors first, then each host followed by its ports and findings; hosts by address, ports ascending. */
   rows(): AsyncIterable<ResultRow>;
   warnings(): { code: string; message: string }[];

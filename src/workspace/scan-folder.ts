@@ -95,6 +95,12 @@ export class ScanFolder {
     await writeFileAtomic(this.#file('status.json'), jsonFile(status));
   }
 
+  /** Deletes what reporters wrote; the record stays. */
+  async removeReports(): Promise<void> {
+    for (const name of (await readdir(this.reportsDir).catch(nullIfMissing)) ?? [])
+      await rm(join(this.reportsDir, name), { recursive: true, force: true });
+  }
+
   async exists(): Promise<boolean> {
     const entry = await lstat(this.path).catch(nullIfMissing);
     return entry?.isDirectory() ?? false;

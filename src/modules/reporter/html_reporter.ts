@@ -15,7 +15,8 @@ export default defineModule({
   requires: [],
   provides: [],
   async execute(ctx) {
-    const head = { ...(await reportHead(ctx)), title: ctx.options.title, evaluated: ctx.results.evaluated };
+    const { evaluated, failure } = ctx.results;
+    const head = { ...(await reportHead(ctx)), title: ctx.options.title, evaluated, failure: failure() };
     await writeReport(
       ctx,
       'results.html',

@@ -1,0 +1,156 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { scanRequest } from '../domain/fixtures/scan-request.ts';
+import type { SummaryRow } from '../domain/result.ts';
+import type { ScanRequest } from '../domain/scan.ts';
+import { GraphLibrary } from '../engine/graph-library.ts';
+import { defineModule, type ExecContext } from '../engine/module.ts';
+import { Registry } from '../engine/registry.ts';
+import html_reporter from '../modules/reporter/html_reporter.ts';
+import json_reporter from '../modules/reporter/json_reporter.ts';
+import jsonl_reporter from '../modules/reporter/jsonl_reporter.ts';
+import { recordSummary } from '../workspace/record-reader.ts';
+import { ScanFolder } from '../workspace/scan-folder.ts';
+import { runScan } from './run-scan.ts';
+import { ScanControl } from './scan-control.ts';
+import { ScanAbort } from './scan-failure.ts';
+import type { ScanOutcome } from './scan-messages.ts';
+
+let dir: string;
+let config: Config;
+let scans = 0;
+/** Cancels the scan that runs. */
+let cancel: () => void;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'portolan-run-'));
+  config = loadConfig({ env: { HOME: '/none' }, systemFile: '/none/config.yaml' }).config;
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const graph = `
+nodes:
+  - { instance_id: work, module_type: test_scanner }
+  - { instance_id: json, module_type: json_reporter, depends_on: [work] }
+  - { instance_id: jsonl, module_type: jsonl_reporter, depends_on: [work] }
+  - { instance_id: html, module_type: html_reporter, depends_on: [work] }
+  - { instance_id: last, module_type: test_reporter, depends_on: [work] }
+`;
+
+interface Steps {
+  work: (ctx: ExecContext) => Promise<void>;
+  report?: (folder: ScanFolder) => Promise<void>;
+  control?: ScanControl;
+}
+
+interface Ended {
+  outcome: ScanOutcome;
+  folder: ScanFolder;
+  record: SummaryRow | null;
+}
+
+/** Runs a scan whose scanner and last reporter are functions of the test, and reads back what it left. */
+async function run({ work, report, control }: Steps, more: Partial<ScanRequest> = {}): Promise<Ended> {
+  const folder = new ScanFolder(join(dir, `scan-${++scans}`));
+  const registry = new Registry();
+  const module = (type: 'scanner' | 'reporter', execute: (ctx: ExecContext) => Promise<void>) =>
+    defineModule({
+      name: `test_${type}`,
+      type,
+      version: '1.0.0',
+      description: 'Does what the test says.',
+      options: {},
+      requires: [],
+      provides: type === 'scanner' ? ['test_notes'] : [],
+      execute,
+    });
+  const definitions = [
+    module('scanner', work),
+    module('reporter', async () => report?.(folder)),
+    json_reporter,
+    jsonl_reporter,
+    html_reporter,
+  ];
+  for (const definition of definitions) registry.register(definition, 'test');
+  const request = scanRequest({ targets: ['127.0.0.1'], dag: 'test', graph, ...more });
+  await folder.create(request);
+  const abort = new AbortController();
+  cancel = () => abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
+  const silent = () => undefined;
+  const outcome = await runScan({
+    request,
+    config,
+    catalogue: { registry, library: new GraphLibrary() },
+    folder,
+    startedAt: new Date().toISOString(),
+    resumes: 0,
+    signal: abort.signal,
+    ...(control && { control }),
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+  });
+  return { outcome, folder, record: await recordSummary(folder) };
+}
+
+function reportsOf({ reportsDir }: ScanFolder) {
+  const text = (name: string) => readFileSync(join(reportsDir, name), 'utf8');
+  const standing = ({ status, partial }: { status: string; partial: boolean }) => ({ status, partial });
+  return {
+    json: standing(JSON.parse(text('results.json'))),
+    jsonl: standing(JSON.parse(text('results.jsonl').trim().split('\n').at(-1) ?? '')),
+    html: text('results.html'),
+  };
+}
+
+const untilAborted = ({ signal }: ExecContext): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+const failed = { status: 'failed', partial: true };
+const completed = { status: 'completed', partial: false };
+
+it.each([
+  ['was canceled', 'canceled', {}],
+  ['reached max_duration', 'timeout', { options: { max_duration: '50ms' } }],
+  ['lost its only stage', 'pipeline_failed', {}],
+])('the reports of a scan that %s say what the record says', async (_, code, more) => {
+  const work = async (ctx: ExecContext) => {
+    if (code === 'canceled') cancel();
+    if (code === 'pipeline_failed') throw new Error('broken');
+    await untilAborted(ctx);
+  };
+  const { outcome, folder, record } = await run({ work }, more);
+  expect([outcome.error?.code, record]).toMatchObject([code, failed]);
+  const { json, jsonl, html } = reportsOf(folder);
+  expect({ json, jsonl }).toEqual({ json: failed, jsonl: failed });
+  expect(html).toContain('This scan did not reach its end.');
+  expect(html).toContain(`It failed: ${outcome.error?.message}.`);
+});
+
+it('a cancel that comes while the reporters run changes neither record nor reports', async () => {
+  const { outcome, folder, record } = await run({ work: async () => {}, report: async () => cancel() });
+  expect([outcome, record]).toMatchObject([{ status: 'completed', error: null }, completed]);
+  const { json, jsonl, html } = reportsOf(folder);
+  expect({ json, jsonl }).toEqual({ json: completed, jsonl: completed });
+  expect(html).not.toContain('did not reach its end');
+});
+
+it('a cancel of a paused scan reaches its reports, even when nothing was left to do', async () => {
+  const control = new ScanControl({ rate: 100 });
+  const work = async () => {
+    control.hold.hold();
+    setTimeout(() => cancel(), 20);
+  };
+  const { outcome, folder, record } = await run({ work, control });
+  expect([outcome.error?.code, record, reportsOf(folder).json]).toMatchObject(['canceled', failed, failed]);
+});
+
+it('no report stays of a scan whose record cannot be finished', async () => {
+  const report = async ({ path }: ScanFolder) => void mkdirSync(join(path, 'results.jsonl.new'));
+  const { outcome, folder, record } = await run({ work: async () => {}, report });
+  expect([outcome.status, record]).toEqual(['failed', null]);
+  expect(readdirSync(folder.reportsDir)).toEqual([]);
+});
