@@ -11,7 +11,13 @@ import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { collectGarbage, type GarbageRequest, type Retention } from './collect-garbage.ts';
 
 const day = 86_400_000;
-const off: Retention = { enabled: false, max_age: null, max_scans: null, min_free_space: null };
+const off: Retention = {
+  enabled: false,
+  max_age: null,
+  max_scans: null,
+  min_free_space: null,
+  protect: 0,
+};
 
 let dir: string;
 let store: Store;
@@ -41,12 +47,16 @@ async function scanOf(daysAgo: number, status: ScanStatus = 'completed'): Promis
   await workspace.scan(scan_id).create(request);
   await writeFile(join(workspace.scan(scan_id).path, 'results.jsonl'), 'x'.repeat(1000));
   await store.scans.insert(request);
-  if (status !== 'pending') await store.scans.update(scan_id, { status });
+  if (status !== 'pending')
+    await store.scans.update(scan_id, { status, completed_at: created.toISOString() });
+  await store.scans.setSize(scan_id, await workspace.scan(scan_id).sizeBytes());
   return scan_id;
 }
 
-const collect = (request: GarbageRequest, retention: Retention = off) =>
+const run = (request: GarbageRequest, retention: Retention = off) =>
   collectGarbage({ store, workspace, retention, results: null }, request);
+const collect = async (request: GarbageRequest, retention: Retention = off) =>
+  (await run(request, retention)).report;
 const left = async () => (await store.scans.byAge()).map(({ scan_id }) => scan_id);
 
 describe('criteria', () => {
@@ -151,7 +161,7 @@ describe('a full disk', () => {
       emptyLog: () => store.emptyLog(),
       releasePages: () => store.releasePages(),
     });
-    const report = await collectGarbage(
+    const { report } = await collectGarbage(
       { store: full, workspace, retention: off, results: null },
       { keep_last: 1 },
     );
@@ -175,10 +185,7 @@ describe('the configured retention', () => {
 
   it('takes what breaks any cap, oldest first', async () => {
     const scans = [await scanOf(1), await scanOf(2), await scanOf(3), await scanOf(95)];
-    const report = await collect(
-      {},
-      { enabled: true, max_age: 90 * day, max_scans: 2, min_free_space: null },
-    );
+    const report = await collect({}, { ...off, enabled: true, max_age: 90 * day, max_scans: 2 });
     expect(report.deleted_scans).toEqual([scans[3], scans[2]]);
     expect(report.policy).toEqual({
       older_than: null,
@@ -187,16 +194,71 @@ describe('the configured retention', () => {
     });
   });
 
-  it('makes room, oldest first, until there is enough', async () => {
-    const scans = [await scanOf(1), await scanOf(2), await scanOf(3)];
-    const real = await workspace.freeBytes();
-    // A disk that has what it has now, 1500 bytes short of the cap.
-    workspace.freeBytes = async () => real;
-    const retention = { ...off, enabled: true, min_free_space: real + 1500 };
-    const dry = await collect({ dry_run: true }, retention);
-    expect(dry.deleted_scans.length).toBeGreaterThanOrEqual(1);
-    expect(dry.deleted_scans[0]).toBe(scans[2]);
-    expect(dry.deleted_count).toBeLessThan(3);
-    expect(await collect({}, { ...retention, min_free_space: real })).toMatchObject({ deleted_count: 0 });
+  describe('min_free_space', () => {
+    const hour = 3_600_000;
+    /** A disk that lacks so many bytes of the cap; what is deleted comes free. */
+    async function lacking(bytes: number, protect = 0): Promise<Retention> {
+      const at = await store.scans.totals();
+      workspace.freeBytes = async () => 10_000 + at.size_bytes - (await store.scans.totals()).size_bytes;
+      return { ...off, enabled: true, min_free_space: 10_000 + bytes, protect };
+    }
+
+    it('deletes the oldest scans until enough is free', async () => {
+      const [young, , old] = [await scanOf(1), await scanOf(2), await scanOf(3)];
+      const retention = await lacking(1500);
+      const dry = await run({ dry_run: true }, retention);
+      expect(dry).toMatchObject({ report: { deleted_count: 2 }, shortfall: null });
+      const { report, shortfall } = await run({}, retention);
+      expect([report.deleted_scans, shortfall]).toEqual([dry.report.deleted_scans, null]);
+      expect(report.deleted_scans[0]).toBe(old);
+      expect(await left()).toEqual([young]);
+    });
+
+    it('deletes nothing while enough is free', async () => {
+      await scanOf(1);
+      expect(await run({}, await lacking(0))).toMatchObject({
+        report: { deleted_count: 0 },
+        shortfall: null,
+      });
+    });
+
+    it('deletes nothing when all old scans together would not free enough', async () => {
+      const scans = [await scanOf(1), await scanOf(2)];
+      const { size_bytes } = await store.scans.totals();
+      const retention = await lacking(1_000_000);
+      for (const dry_run of [true, false])
+        expect(await run({ dry_run }, retention)).toMatchObject({
+          report: { deleted_scans: [], errors: [] },
+          shortfall: { min_free_space: 1_010_000, free: 10_000, clearable: size_bytes },
+        });
+      expect(await left()).toEqual(scans);
+    });
+
+    it('keeps the newest scans and those that ended less than an hour ago', async () => {
+      const scans = [await scanOf(1), await scanOf(2), await scanOf(3), await scanOf(4)];
+      const [, , third = '', fourth = ''] = scans;
+      await store.scans.update(fourth, { completed_at: new Date(Date.now() - hour / 2).toISOString() });
+      const { report } = await run({}, await lacking(1000, 2));
+      expect(report.deleted_scans).toEqual([third]);
+      const { shortfall } = await run({}, await lacking(1000, 2));
+      expect(shortfall).toMatchObject({ clearable: 0 });
+      expect(await left()).toEqual(scans.filter((scan) => scan !== third));
+    });
+
+    it('stops when deleting frees less than the sizes promised', async () => {
+      for (const days of [1, 2, 3]) await scanOf(days);
+      const retention = await lacking(1500);
+      workspace.freeBytes = async () => 10_000;
+      const { report, shortfall } = await run({}, { ...retention, min_free_space: 12_500 });
+      // Two scans should have freed 2500 bytes and freed nothing; the one that is left cannot free that much.
+      expect([report.deleted_count, shortfall?.free]).toEqual([2, 10_000]);
+    });
+
+    it('counts a scan once that another cap takes too', async () => {
+      const scans = [await scanOf(1), await scanOf(2), await scanOf(3)];
+      const retention = { ...(await lacking(1500)), max_age: 2.5 * day };
+      const { report } = await run({ dry_run: true }, retention);
+      expect(report.deleted_scans).toEqual([scans[2], scans[1]]);
+    });
   });
 });

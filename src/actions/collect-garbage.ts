@@ -1,15 +1,17 @@
-import { rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { formatDuration, parseDuration } from '../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
-import { isFinal } from '../domain/scan.ts';
+import type { Place } from '../store/cursor.ts';
 import type { Store } from '../store/open.ts';
-import type { DatedScan } from '../store/scans.ts';
-import { syncFolder } from '../workspace/atomic-file.ts';
-import type { ScanFolder } from '../workspace/scan-folder.ts';
-import type { Workspace } from '../workspace/workspace.ts';
-import type { ResultRemover } from './delete-scan.ts';
+import {
+  compareAge,
+  type FinishedScan,
+  newestOfAll,
+  type OlderThan,
+  positionOf,
+  type ScanAges,
+} from '../store/scan-ages.ts';
+import { RemovalBatch, type RemovalContext, type RemovalReport } from './removal-batch.ts';
 
 /** What a person asks for; a scan goes when it fails every criterion that is given. */
 export interface GarbageRequest {
@@ -23,15 +25,7 @@ export interface GarbageRequest {
 
 export type Retention = Config['workspace']['retention'];
 
-export interface GarbageReport {
-  dry_run: boolean;
-  deleted_count: number;
-  /** Oldest first. */
-  deleted_scans: string[];
-  /** Bytes of the files that were deleted. */
-  freed_bytes: number;
-  kept_count: number;
-  errors: { scan_id: string; message: string }[];
+export interface GarbageReport extends RemovalReport {
   policy: GarbagePolicy;
 }
 
@@ -42,58 +36,150 @@ export interface GarbagePolicy {
   retention?: { max_age: string | null; max_scans: number | null; min_free_space: number | null };
 }
 
-export interface GarbageContext {
-  store: Store;
-  workspace: Workspace;
+export interface GarbageContext extends RemovalContext {
   /** The configured retention, for a request without criteria. */
   retention: Retention;
-  /** Null without a result store. */
-  results: ResultRemover | null;
 }
 
-/** One scan by its age: place 0 is the newest of its tenant. */
-interface Candidate extends DatedScan {
-  place: number;
+/** `min_free_space` is out of reach: deleting every scan that it may take would not free enough. */
+export interface SpaceShortfall {
+  min_free_space: number;
+  /** Bytes that are free. */
+  free: number;
+  /** Bytes that deleting could free. */
+  clearable: number;
 }
 
-/** Whether a scan has to go, as things are now. */
-type Rule = (scan: Candidate, freeBytes: () => Promise<number>) => boolean | Promise<boolean>;
+export interface GarbageRun {
+  report: GarbageReport;
+  /** Null when `min_free_space` is not set, kept or was reached; undefined when nobody looked. */
+  shortfall: SpaceShortfall | null | undefined;
+}
+
+/** Scans deleted together, by one transaction of the store. */
+const scansAtOnce = 64;
+/** `min_free_space` takes no scan that ended less than this ago: a client may not have read it yet. Milliseconds. */
+const unreadMs = 3_600_000;
+
+/** Position up to which the scans of a tenant go; null when none does. */
+type Cut = (ages: ScanAges, tenant: string | null) => Promise<Place | null>;
+
+/** What has to go, as things are now. */
+interface Rules {
+  cut: Cut;
+  space: { minFree: number; protect: number } | null;
+}
 
 /**
  * Deletes finished scans that are not to be kept, oldest first; scans that wait or run are never touched. A request
  * without criteria applies the configured retention.
  *
+ * @param ignoreSpace applies all of the retention but `min_free_space`
  * @throws PortolanError `invalid_request` for a duration that is none
  */
 export async function collectGarbage(
   context: GarbageContext,
   request: GarbageRequest,
-): Promise<GarbageReport> {
+  { ignoreSpace = false }: { ignoreSpace?: boolean } = {},
+): Promise<GarbageRun> {
   const { store, workspace } = context;
-  const { rule, policy } = decide(context.retention, request);
-  const scans = await store.scans.byAge();
+  const { rules, policy } = decide(context.retention, request);
   const report: GarbageReport = {
     dry_run: request.dry_run ?? false,
     deleted_count: 0,
     deleted_scans: [],
     freed_bytes: 0,
-    kept_count: scans.length,
+    kept_count: await store.scanAges.count(),
     errors: [],
     policy,
   };
-  if (rule === null) return report;
-  // A dry run gains no room, so what it would gain is counted as free.
-  const freeBytes = async () => (await workspace.freeBytes()) + (report.dry_run ? report.freed_bytes : 0);
-  const batch = new Batch(context, report, dependsOnSpace(policy) ? 1 : scansAtOnce);
-  for (const scan of withPlaces(scans).reverse()) {
-    if (isFinal(scan.status) && (await rule(scan, freeBytes))) await batch.add(scan);
-  }
-  await batch.dispose();
+  if (rules === null) return { report, shortfall: null };
+  await deleteOlder(context, report, await cutsOf(store.scanAges, rules.cut));
+  const shortfall = ignoreSpace ? undefined : await clearSpace(context, report, rules.space);
   if (!report.dry_run && report.deleted_count > 0) {
     await releasePages(store);
     await workspace.keepReserve();
   }
-  return report;
+  return { report, shortfall };
+}
+
+async function deleteOlder(
+  context: GarbageContext,
+  report: GarbageReport,
+  olderThan: OlderThan,
+): Promise<void> {
+  const batch = new RemovalBatch(context, report, scansAtOnce);
+  for await (const scan of context.store.scanAges.finished(olderThan)) await batch.add(scan);
+  await batch.dispose();
+}
+
+/** No tenant loses a scan because another one has many. */
+async function cutsOf(ages: ScanAges, cut: Cut): Promise<OlderThan> {
+  const cuts = new Map<string | null, Place>();
+  for (const tenant of await ages.tenants()) {
+    const end = await cut(ages, tenant);
+    if (end !== null) cuts.set(tenant, end);
+  }
+  return cuts;
+}
+
+/**
+ * Deletes the oldest scans until enough of the disk is free, and nothing when all that may go would not be enough.
+ *
+ * @returns null when enough is free
+ */
+async function clearSpace(
+  context: GarbageContext,
+  report: GarbageReport,
+  space: Rules['space'],
+): Promise<SpaceShortfall | null> {
+  if (space === null) return null;
+  const { minFree, protect } = space;
+  const { store, workspace } = context;
+  // A dry run frees nothing, so what it would free is counted as free.
+  const freeBytes = async () => (await workspace.freeBytes()) + (report.dry_run ? report.freed_bytes : 0);
+  const batch = new RemovalBatch(context, report, 1);
+  const endedBefore = new Date(Date.now() - unreadMs).toISOString();
+  // What a dry run has counted, and what could not be deleted, is still stored.
+  const seen = new Set([...report.deleted_scans, ...report.errors.map(({ scan_id }) => scan_id)]);
+  let olderThan: OlderThan | null = null;
+  let after: Place | undefined;
+  for (;;) {
+    const free = await freeBytes();
+    if (free >= minFree) return null;
+    olderThan ??= await cutsOf(store.scanAges, keptBy(protect));
+    const readable = () =>
+      endedEarlier(store.scanAges.finished(olderThan ?? new Map(), after), endedBefore, seen);
+    const clearable = await bytesOf(readable(), minFree - free);
+    if (clearable < minFree - free) return { min_free_space: minFree, free, clearable };
+    let expected = 0;
+    for await (const scan of readable()) {
+      after = positionOf(scan);
+      expected += scan.size_bytes;
+      // What lies in the result store takes no room here.
+      if ((await batch.localBytes(scan)) > 0) await batch.add(scan);
+      // Less came free than was expected, or somebody else writes: whether it can be reached is asked anew.
+      if (expected >= minFree - free || (await freeBytes()) >= minFree) break;
+    }
+  }
+}
+
+async function* endedEarlier(
+  scans: AsyncIterable<FinishedScan>,
+  endedBefore: string,
+  seen: ReadonlySet<string>,
+): AsyncGenerator<FinishedScan> {
+  for await (const scan of scans) if (scan.ended_at < endedBefore && !seen.has(scan.scan_id)) yield scan;
+}
+
+/** Sum of the stored sizes; no further than `enough`. */
+async function bytesOf(scans: AsyncIterable<FinishedScan>, enough: number): Promise<number> {
+  let bytes = 0;
+  for await (const { size_bytes } of scans) {
+    bytes += size_bytes;
+    if (bytes >= enough) break;
+  }
+  return bytes;
 }
 
 /** What was asked for is done, whatever becomes of this. */
@@ -103,55 +189,68 @@ async function releasePages(store: Store): Promise<void> {
   });
 }
 
-/** Scans deleted together, by one transaction of the store. */
-const scansAtOnce = 64;
-/** Folders worked on side by side. */
-const foldersAtOnce = 16;
-
-/** Every deletion may be the one that makes enough room. */
-function dependsOnSpace({ retention }: GarbagePolicy): boolean {
-  return (retention?.min_free_space ?? null) !== null;
-}
-
-/** No tenant loses a scan because another one has many. @param scans the newest first */
-function withPlaces(scans: readonly DatedScan[]): Candidate[] {
-  const counts = new Map<string | null, number>();
-  return scans.map((scan) => {
-    const place = counts.get(scan.tenant) ?? 0;
-    counts.set(scan.tenant, place + 1);
-    return { ...scan, place };
-  });
-}
-
-function decide(retention: Retention, request: GarbageRequest): { rule: Rule | null; policy: GarbagePolicy } {
+function decide(
+  retention: Retention,
+  request: GarbageRequest,
+): { rules: Rules | null; policy: GarbagePolicy } {
   const { older_than, keep_last } = request;
   if (older_than !== undefined || keep_last !== undefined) {
+    const criteria = [
+      ...(older_than === undefined ? [] : [createdBefore(readAge(older_than))]),
+      ...(keep_last === undefined ? [] : [keptBy(keep_last)]),
+    ];
     return {
-      rule: criteriaRule(older_than, keep_last),
+      rules: { cut: oldest(criteria), space: null },
       policy: { older_than: older_than ?? null, keep_last: keep_last ?? null },
     };
   }
   const none = { older_than: null, keep_last: null };
-  if (!retention.enabled) return { rule: null, policy: none };
-  const { max_age, max_scans, min_free_space } = retention;
-  const caps = { max_age: max_age === null ? null : formatDuration(max_age), max_scans, min_free_space };
-  return { rule: retentionRule(retention), policy: { ...none, retention: caps } };
+  if (!retention.enabled) return { rules: null, policy: none };
+  const { max_age, max_scans, min_free_space, protect } = retention;
+  const caps = [
+    ...(max_age === null ? [] : [createdBefore(max_age)]),
+    ...(max_scans === null ? [] : [keptBy(max_scans)]),
+  ];
+  const shown = { max_age: max_age === null ? null : formatDuration(max_age), max_scans, min_free_space };
+  return {
+    rules: {
+      cut: newest(caps),
+      space: min_free_space === null ? null : { minFree: min_free_space, protect },
+    },
+    policy: { ...none, retention: shown },
+  };
 }
 
-/** Every criterion that is given has to be failed. */
-function criteriaRule(olderThan: string | undefined, keepLast: number | undefined): Rule {
-  const before = olderThan === undefined ? null : timeBefore(readAge(olderThan));
-  return ({ created_at, place }) =>
-    (before === null || created_at < before) && (keepLast === undefined || place >= keepLast);
+function createdBefore(ms: number): Cut {
+  // Stored times are ISO 8601 UTC texts, which order like the times.
+  const createdAt = new Date(Math.max(0, Date.now() - ms)).toISOString();
+  return async () => ({ createdAt, id: '' });
+}
+
+/** The newest so many scans of each tenant stay. */
+function keptBy(scans: number): Cut {
+  return async (ages, tenant) => (scans === 0 ? newestOfAll : await ages.nthNewest(tenant, scans));
+}
+
+/** Every criterion has to be failed. */
+function oldest(criteria: readonly Cut[]): Cut {
+  return async (ages, tenant) => {
+    const cuts = await Promise.all(criteria.map((cut) => cut(ages, tenant)));
+    const failed = cuts.filter((cut) => cut !== null);
+    return failed.length < cuts.length ? null : (failed.sort(compareAge)[0] ?? null);
+  };
 }
 
 /** Any cap that is broken is enough. */
-function retentionRule({ max_age, max_scans, min_free_space }: Retention): Rule {
-  const before = max_age === null ? null : timeBefore(max_age);
-  return async ({ created_at, place }, freeBytes) => {
-    if (before !== null && created_at < before) return true;
-    if (max_scans !== null && place >= max_scans) return true;
-    return min_free_space !== null && (await freeBytes()) < min_free_space;
+function newest(caps: readonly Cut[]): Cut {
+  return async (ages, tenant) => {
+    const cuts = await Promise.all(caps.map((cut) => cut(ages, tenant)));
+    return (
+      cuts
+        .filter((cut) => cut !== null)
+        .sort(compareAge)
+        .at(-1) ?? null
+    );
   };
 }
 
@@ -163,149 +262,4 @@ function readAge(text: string): number {
     ? 'has the unit m, which could be minutes or months; use h, d, w, mo (30 days) or y'
     : 'must be a duration with a unit, such as 30d, 6mo or 1y';
   throw invalidRequest(`older_than ${reason}`, [{ field: 'older_than', reason }]);
-}
-
-/** Stored times are ISO 8601 UTC texts, which order like the times. */
-function timeBefore(ms: number): string {
-  return new Date(Math.max(0, Date.now() - ms)).toISOString();
-}
-
-/** A scan that is to go, with its bytes. */
-interface Doomed {
-  scan_id: string;
-  tenant: string | null;
-  folder: ScanFolder;
-  bytes: number;
-}
-
-/** Collects scans and deletes them together. */
-class Batch {
-  readonly #context: GarbageContext;
-  readonly #report: GarbageReport;
-  readonly #size: number;
-  #scans: DatedScan[] = [];
-  /** The result store is away: what is in it stays, and its scans with it. */
-  #away: unknown = null;
-
-  constructor(context: GarbageContext, report: GarbageReport, size: number) {
-    this.#context = context;
-    this.#report = report;
-    this.#size = size;
-  }
-
-  async add(scan: DatedScan): Promise<void> {
-    this.#scans.push(scan);
-    if (this.#scans.length >= this.#size) await this.dispose();
-  }
-
-  /** The files first: what fails or breaks off then is still listed, and goes the next time. */
-  async dispose(): Promise<void> {
-    const doomed = await this.#each(this.#scans.splice(0), (scan) => this.#measure(scan));
-    const gone = this.#report.dry_run ? doomed : await this.#forget(await this.#remove(doomed));
-    for (const { scan_id, bytes } of gone) {
-      this.#report.deleted_scans.push(scan_id);
-      this.#report.deleted_count++;
-      this.#report.kept_count--;
-      this.#report.freed_bytes += bytes;
-    }
-  }
-
-  async #measure({ scan_id, tenant }: DatedScan): Promise<Doomed> {
-    const folder = this.#context.workspace.forTenant(tenant).scan(scan_id);
-    return { scan_id, tenant, folder, bytes: await folder.sizeBytes() };
-  }
-
-  async #remove(doomed: readonly Doomed[]): Promise<Doomed[]> {
-    const { results } = this.#context;
-    if (results === null) return await this.#removeFolders(doomed);
-    const unstored = await this.#each(doomed, async (scan) => {
-      await this.#removeStored(results, scan);
-      return scan;
-    });
-    return await this.#removeFolders(unstored);
-  }
-
-  /** Where one scan had to wait for the result store, the others need not do so too. */
-  async #removeStored(results: ResultRemover, { scan_id, tenant }: Doomed): Promise<void> {
-    if (this.#away !== null) throw this.#away;
-    try {
-      await results.remove({ scanId: scan_id, tenant });
-    } catch (error) {
-      if (error instanceof PortolanError && error.code === 'unavailable') this.#away = error;
-      throw error;
-    }
-  }
-
-  async #removeFolders(doomed: readonly Doomed[]): Promise<Doomed[]> {
-    const retired = await this.#each(doomed, async (scan) => ({
-      ...scan,
-      place: await scan.folder.retire(),
-    }));
-    const places = retired.flatMap(({ place }) => place ?? []);
-    for (const parent of new Set(places.map(dirname))) await syncFolder(parent);
-    return await this.#each(retired, async (scan) => {
-      if (scan.place !== null) await rm(scan.place, { recursive: true, force: true });
-      return scan;
-    });
-  }
-
-  async #forget(doomed: readonly Doomed[]): Promise<readonly Doomed[]> {
-    const { store } = this.#context;
-    const forget = () =>
-      store.transaction(async ({ scans }) => {
-        for (const { scan_id } of doomed) await scans.delete(scan_id);
-      });
-    try {
-      await this.#withRoom(forget);
-      return doomed;
-    } catch (error) {
-      for (const { scan_id } of doomed) this.#fail(scan_id, error);
-      return [];
-    }
-  }
-
-  /** Who collects on a full disk wants it to be so no longer, and the store needs room to forget. */
-  async #withRoom(change: () => Promise<void>): Promise<void> {
-    const { store, workspace } = this.#context;
-    try {
-      await change();
-    } catch (error) {
-      if (!isFull(error)) throw error;
-      await workspace.giveUpReserve();
-      await store.emptyLog();
-      await change();
-    }
-  }
-
-  /** Does the same for all, some at a time. @returns what succeeded, in order; the rest is reported */
-  async #each<S extends { scan_id: string }, T>(
-    scans: readonly S[],
-    work: (scan: S) => Promise<T>,
-  ): Promise<T[]> {
-    const done: T[] = [];
-    for (let start = 0; start < scans.length; start += foldersAtOnce) {
-      const some = scans.slice(start, start + foldersAtOnce);
-      const results = await Promise.allSettled(some.map(work));
-      for (const [index, result] of results.entries()) {
-        if (result.status === 'fulfilled') done.push(result.value);
-        else this.#fail((some[index] as S).scan_id, result.reason);
-      }
-    }
-    return done;
-  }
-
-  #fail(scanId: string, error: unknown): void {
-    this.#report.errors.push({ scan_id: scanId, message: failureText(error) });
-  }
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof PortolanError && error.code === 'insufficient_storage';
-}
-
-/** Texts of the system name paths, so only its code is told. */
-function failureText(error: unknown): string {
-  if (error instanceof PortolanError) return error.message;
-  const { code } = error as NodeJS.ErrnoException;
-  return `The scan could not be deleted${code ? ` (${code})` : ''}.`;
 }

@@ -56,7 +56,8 @@ async function placeOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collec
         const { openResultStore } = await import('../workspace/result-store/open-result-store.ts');
         const { retention } = config.workspace;
         const results = await openResultStore(config);
-        return await collectGarbage({ store, workspace, retention, results }, request);
+        const { report } = await collectGarbage({ store, workspace, retention, results }, request);
+        return report;
       });
   }
   return (request) => client.call<GarbageReport>('POST', '/api/v1/workspace/gc', request, deletionMs);

@@ -171,7 +171,17 @@ export const configKeys = [
     type: 'size',
     default: null,
     shipped: '20GB',
-    description: 'Free disk to keep; the oldest scans give way, and below it health is degraded.',
+    description:
+      'Free disk to keep; the oldest scans give way as long as that can reach it, and below it health is degraded.',
+  },
+  {
+    path: 'workspace.retention.protect',
+    type: 'int',
+    default: 10,
+    min: 0,
+    max: 10_000_000,
+    description:
+      'Newest scans of each tenant that workspace.retention.min_free_space never takes; nor does it take one that ended less than an hour ago.',
   },
   {
     path: 'workspace.scans.compress',

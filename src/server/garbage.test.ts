@@ -81,10 +81,10 @@ describe('POST /workspace/gc', () => {
     const service = await serviceWith({});
     const gate = Promise.withResolvers<void>();
     const space = { tenant: null, store: service.store.forTenant(null), workspace: service.workspace };
-    const byAge = space.store.scans.byAge.bind(space.store.scans);
-    space.store.scans.byAge = async () => {
+    const tenants = space.store.scanAges.tenants.bind(space.store.scanAges);
+    space.store.scanAges.tenants = async () => {
       await gate.promise;
-      return byAge();
+      return tenants();
     };
     const first = service.context.garbage.collect(space, { keep_last: 0 });
     const second = await gc(service, { keep_last: 0 });
@@ -130,6 +130,33 @@ describe('the configured retention', () => {
     await service.store.scans.update(scan, { created_at: '2020-01-01T00:00:00.000Z' });
     service.context.garbage.start();
     await expect.poll(() => service.store.scans.get(scan)).toBeNull();
+  });
+
+  it('keeps finished scans when min_free_space is out of reach, and says so', async () => {
+    const service = await serviceWith(
+      {
+        'workspace.retention.enabled': true,
+        'workspace.retention.min_free_space': '900TB',
+        'workspace.retention.protect': 0,
+      },
+      true,
+    );
+    const warnings: unknown[] = [];
+    service.context.log.warn = (...line: unknown[]) => void warnings.push(line);
+    service.context.garbage.start();
+    await expect.poll(() => service.context.garbage.shortfall).not.toBeNull();
+    const scan = await service.submit('rows 1');
+    await service.until(scan, ({ status }) => status === 'completed');
+    // After the run that the end of the scan began.
+    await expect.poll(async () => (await gc(service)).json().data?.deleted_scans).toEqual([]);
+    expect((await service.app.inject({ url: `/api/v1/scans/${scan}/results` })).statusCode).toBe(200);
+    const { checks } = (await service.app.inject({ url: '/api/v1/health' })).json().data;
+    expect(checks).toContainEqual(
+      expect.objectContaining({ name: 'retention', message: expect.stringMatching(/out of reach/) }),
+    );
+    expect(warnings).toEqual([
+      [expect.objectContaining({ clearable: 0 }), expect.stringMatching(/min_free_space is out of reach/)],
+    ]);
   });
 
   it('calls for free disk in the health answer', async () => {

@@ -3,12 +3,18 @@ import {
   type GarbageContext,
   type GarbageReport,
   type GarbageRequest,
+  type SpaceShortfall,
 } from '../actions/collect-garbage.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ServerLog } from './log.ts';
 
 /** The configured retention is applied this often, beside after each scan. */
 const sweepMs = 3_600_000;
+/**
+ * After a run that found `min_free_space` out of reach, the runs after scans leave it out for so long, milliseconds:
+ * each would add up the sizes of all scans again.
+ */
+const shortfallMs = 600_000;
 
 /** Whose scans a run may delete. */
 export type GarbageSpace = Pick<GarbageContext, 'store' | 'workspace'> & { tenant: string | null };
@@ -26,6 +32,8 @@ export class GarbageCollector {
   #timer: NodeJS.Timeout | null = null;
   #run: Run | null = null;
   #sweepAgain = false;
+  /** Why `min_free_space` is out of reach, and when that was found (performance.now). */
+  #shortfall: (SpaceShortfall & { foundAt: number }) | null = null;
   #closed = false;
 
   constructor(context: GarbageContext, log: ServerLog) {
@@ -33,9 +41,20 @@ export class GarbageCollector {
     this.#log = log;
   }
 
+  /** That `min_free_space` was out of reach when it was looked at last; null when it was not. */
+  get shortfall(): SpaceShortfall | null {
+    return this.#context.retention.enabled ? this.#shortfall : null;
+  }
+
   /** Applies the configured retention now and from now on. */
   start(): void {
-    this.#timer = setInterval(() => this.sweep(), sweepMs);
+    this.#timer = setInterval(() => this.#sweepAnew(), sweepMs);
+    this.#sweepAnew();
+  }
+
+  /** Looks at the free space too, whatever was found before, and warns again. */
+  #sweepAnew(): void {
+    this.#shortfall = null;
     this.sweep();
   }
 
@@ -49,7 +68,8 @@ export class GarbageCollector {
     }
     if (this.#run) throw new PortolanError('conflict', 'Another garbage collection is under way.');
     const space = { ...this.#context, store, workspace };
-    return await this.#alone(tenant, collectGarbage(space, request));
+    const { report } = await this.#alone(tenant, collectGarbage(space, request));
+    return report;
   }
 
   /** Applies the configured retention; during a run, after it. */
@@ -80,12 +100,33 @@ export class GarbageCollector {
   }
 
   async #sweep(): Promise<void> {
+    const foundAt = this.#shortfall?.foundAt ?? Number.NEGATIVE_INFINITY;
+    const ignoreSpace = performance.now() - foundAt < shortfallMs;
     try {
-      const { deleted_count, freed_bytes, errors } = await collectGarbage(this.#context, {});
+      const { report, shortfall } = await collectGarbage(this.#context, {}, { ignoreSpace });
+      const { deleted_count, freed_bytes, errors } = report;
       if (deleted_count > 0) this.#log.info({ deleted_count, freed_bytes }, 'old scans are deleted');
       for (const error of errors) this.#log.warn(error, 'an old scan could not be deleted');
+      if (shortfall !== undefined) this.#follow(shortfall);
     } catch (err) {
       this.#log.error({ err }, 'the configured retention could not be applied');
     }
   }
+
+  #follow(shortfall: SpaceShortfall | null): void {
+    if (shortfall && !this.#shortfall) this.#log.warn(shortfall, shortfallText(shortfall));
+    this.#shortfall = shortfall && { ...shortfall, foundAt: performance.now() };
+  }
+}
+
+/** For the log and the health response. */
+export function shortfallText({ min_free_space, free, clearable }: SpaceShortfall): string {
+  return (
+    `workspace.retention.min_free_space is out of reach: ${mebibytes(free)} are free, deleting old scans could free ` +
+    `${mebibytes(clearable)}, the cap is ${mebibytes(min_free_space)}; no scan is deleted for it`
+  );
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.floor(bytes / 1_048_576)} MiB`;
 }

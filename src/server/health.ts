@@ -5,6 +5,7 @@ import { vulndbFolder } from '../actions/vulndb-folder.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { RouteContext } from './context.ts';
+import { shortfallText } from './garbage.ts';
 import type { Space } from './tenants.ts';
 
 export interface HealthCheck {
@@ -101,7 +102,7 @@ async function queueHealth(
 }
 
 async function workspaceHealth(
-  { config }: RouteContext,
+  { config, garbage }: RouteContext,
   { store, workspace }: Space,
   checks: HealthCheck[],
 ): Promise<Health['workspace']> {
@@ -116,6 +117,9 @@ async function workspaceHealth(
       const message = `${Math.floor(free / mebibyte)} MiB of disk are left in the workspace, less than ${Math.floor(least / mebibyte)}`;
       checks.push({ name: 'disk_space', status: 'degraded', message });
     }
+    const { shortfall } = garbage;
+    if (shortfall && free < shortfall.min_free_space)
+      checks.push({ name: 'retention', status: 'degraded', message: shortfallText({ ...shortfall, free }) });
     return {
       scans: scan_count,
       size_mb: Math.floor(size_bytes / mebibyte),

@@ -8,6 +8,7 @@ import { JobTable } from './jobs.ts';
 import { migrate, type StoreVersion, storeVersion } from './migrations.ts';
 import { OutboxTable } from './outbox.ts';
 import { isPostgresUrl } from './postgres-url.ts';
+import { ScanAges } from './scan-ages.ts';
 import { ScanTable } from './scans.ts';
 import { ShardTable } from './shards.ts';
 import { openDatabase } from './sqlite-dialect.ts';
@@ -19,6 +20,7 @@ import { TokenTable } from './tokens.ts';
 /** What the service remembers beside the results themselves. Results are files, never rows. */
 export interface Store {
   readonly scans: ScanTable;
+  readonly scanAges: ScanAges;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
   readonly jobOrders: JobOrderTable;
@@ -127,6 +129,7 @@ export async function readStoreVersion(file: string): Promise<StoreVersion> {
 
 class KyselyStore implements Store {
   readonly scans: ScanTable;
+  readonly scanAges: ScanAges;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
   readonly jobOrders: JobOrderTable;
@@ -146,6 +149,7 @@ class KyselyStore implements Store {
     this.scans = new ScanTable(db, view, database.executor, (work) =>
       this.transaction((store) => work(store.scans)),
     );
+    this.scanAges = new ScanAges(db, view, database.executor);
     this.tokens = new TokenTable(db, view);
     this.jobs = new JobTable(db, view);
     this.jobOrders = new JobOrderTable(db, view);

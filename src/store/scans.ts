@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
 import { invalidRequest } from '../domain/errors.ts';
-import { commandLinesOf, serverOf } from '../domain/executor.ts';
+import { serverOf } from '../domain/executor.ts';
 import {
   firstNotifications,
   isFinal,
@@ -12,6 +12,7 @@ import {
 } from '../domain/scan.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { OutboxTable } from './outbox.ts';
+import { isHere } from './scan-ages.ts';
 import { listingOf } from './scan-listing.ts';
 import { newScanRow, pendingScan, searchableText, statesBefore, toRow } from './scan-row.ts';
 import { flag, type ScanTableRow, type Tables } from './tables.ts';
@@ -318,19 +319,12 @@ export class ScanTable {
       .selectFrom('scans')
       .select('scan_id')
       .where(inView(this.#view))
-      .where((e) => this.#isHere(e))
+      .where(isHere(this.#executor))
       .where('status', 'in', ['pending', 'running'])
       .orderBy('created_at')
       .orderBy('scan_id')
       .execute();
     return rows.map(({ scan_id }) => scan_id);
-  }
-
-  /** Other servers keep the folders of theirs. */
-  #isHere(e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> {
-    const home = serverOf(this.#executor);
-    if (home === null) return e.and([]);
-    return e.or([e('executor', '=', this.#executor), e('executor', 'like', commandLinesOf(home))]);
   }
 
   /** Every scan whose folder is here, newest first. */
@@ -339,7 +333,7 @@ export class ScanTable {
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
       .where(inView(this.#view))
-      .where((e) => this.#isHere(e))
+      .where(isHere(this.#executor))
       .orderBy('created_at', 'desc')
       .orderBy('scan_id', 'desc')
       .execute();
@@ -356,7 +350,7 @@ export class ScanTable {
       .selectFrom('scans')
       .select(['scan_id', 'tenant'])
       .where(inView(this.#view))
-      .where((e) => this.#isHere(e))
+      .where(isHere(this.#executor))
       .where('status', 'in', ['completed', 'failed'])
       .where('stored_at', 'is', null)
       .orderBy('created_at')

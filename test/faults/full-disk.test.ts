@@ -71,7 +71,14 @@ async function startServer(): Promise<void> {
     'unshare',
     ['--mount', 'sh', '-c', script, dir, ...args, '--workspace-dir', join(dir, 'ws')],
     {
-      env: { ...process.env, XDG_CONFIG_HOME: dir },
+      env: {
+        ...process.env,
+        XDG_CONFIG_HOME: dir,
+        // As shipped, on a disk that is smaller: no scan may go for it.
+        SERVICE_WORKSPACE__RETENTION__ENABLED: 'true',
+        SERVICE_WORKSPACE__RETENTION__MIN_FREE_SPACE: '20GB',
+        SERVICE_WORKSPACE__RETENTION__PROTECT: '0',
+      },
     },
   );
   log = '';
@@ -178,6 +185,7 @@ it.runIf(canMount())(
     expect((await call('POST', '/api/v1/workspace/gc', { keep_last: 1 })).status).toBe(200);
     expect((await call('GET', '/api/v1/scans')).body.data.total).toBe(1);
     expect(await ended((await submit()).body.data.scan_id)).toMatchObject({ status: 'completed' });
+    expect(log.match(/min_free_space is out of reach/g)).toHaveLength(1);
     expect(server.exitCode).toBeNull();
     expect(log).not.toContain('"level":60');
   },
