@@ -56,7 +56,7 @@ export async function removeFingerprints(workspaceDir: string, name: string): Pr
 export function nameOfFile(path: string): string {
   const plain = basename(path)
     .toLowerCase()
-    .replace(/(?:\.(?:ya?ml|json|xml|gz|tgz|tar))+$/, '');
+    .replace(/(?:\.(?:ya?ml|json|xml|gz|tgz|tar)){1,4}$/, '');
   return (
     plain
       .replace(/[^a-z0-9_-]+/g, '-')

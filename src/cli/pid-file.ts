@@ -62,7 +62,9 @@ export class PidFile {
 
 /** A number that was given to another program since is no server. */
 function isServer(pid: number): boolean {
-  return /(^|\0)server\0(.*\0)?start(\0|$)/s.test(commandLine(pid));
+  const words = commandLine(pid).split('\0');
+  const server = words.indexOf('server');
+  return server !== -1 && words.includes('start', server + 1);
 }
 
 function commandLine(pid: number): string {

@@ -24,7 +24,7 @@ const retentionUnits = new Map([
 ]);
 
 const wholeText = /^(?:\d{1,15}(?:\.\d{1,9})?[a-z]{1,2})+$/;
-const parts = /(\d+(?:\.\d+)?)([a-z]+)/g;
+const parts = /(\d{1,15}(?:\.\d{1,9})?)([a-z]{1,2})/g;
 
 /**
  * Reads `500ms`, `3s`, `5m`, `1h30m`, `1.5h`, `30d`, `2w`; with `retention` also `6mo` (30 days each) and `1y` (365

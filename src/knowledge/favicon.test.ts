@@ -99,6 +99,18 @@ describe('the prints of an icon', () => {
     expect(record && iconPrints(record)).toBeNull();
   });
 
+  it.each([
+    ['<svg>', true],
+    ['\n <?xml version="1.0"?><!DOCTYPE svg PUBLIC "x">\n<!-- a --><!-- b -->\n<svg width="1">', true],
+    ['<!---->'.repeat(4) + '<svg>', true],
+    ['<!---->'.repeat(5) + '<svg>', false],
+    [`<!--${'x'.repeat(501)}--><svg>`, false],
+    ['<!-- --> x <svg>', false],
+    ['<svgx>', false],
+  ])('%j is recognized as SVG: %s', (start, recognized) => {
+    expect(iconPrints(answer(Buffer.from(start, 'latin1'))) !== null).toBe(recognized);
+  });
+
   it('pictures of other forms have some', () => {
     const svg = '<?xml version="1.0"?>\n<!-- x -->\n<svg xmlns="http://www.w3.org/2000/svg"/>';
     for (const start of ['\0\0\x01\0', '\x89PNG\r\n', 'GIF89a', '\xff\xd8\xff\xe0', 'RIFFabcdWEBP', svg])

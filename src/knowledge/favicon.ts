@@ -10,6 +10,9 @@ export const faviconName = 'favicon';
 /** Bytes of an icon whose prints are taken. */
 const iconLimit = 64 * 1024;
 
+/** Bytes of an icon in which its format is recognized. */
+const pictureLimit = 2048;
+
 /** Characters of a page in which its icon is looked for, `link` elements looked at, characters of a path. */
 const pageLimit = 16 * 1024;
 const linkLimit = 50;
@@ -90,14 +93,32 @@ export function iconProbe(path: string): Probe {
   };
 }
 
-/** ICO, PNG, GIF, JPEG, BMP, WebP, SVG. */
-const pictures =
-  /^(?:\0\0[\x01\x02]\0|\x89PNG\r\n|GIF8|\xff\xd8\xff|BM|RIFF[^]{4}WEBP|\s*(?:<\?xml[^>]*>\s*|<!--[^]{0,500}?-->\s*|<!DOCTYPE svg[^>]*>\s*){0,4}<svg[\s>])/;
+/** ICO, PNG, GIF, JPEG, BMP, WebP. */
+const binaryPicture = /^(?:\0\0[\x01\x02]\0|\x89PNG\r\n|GIF8|\xff\xd8\xff|BM|RIFF[^]{4}WEBP)/;
+
+/** What may stand before the root of an SVG, and how many of them are skipped. */
+const svgPrologue = /\s*(?:<\?xml[^>]*>|<!--[^]{0,500}?-->|<!DOCTYPE svg[^>]*>)/y;
+const prologueLimit = 4;
+const svgRoot = /\s*<svg[\s>]/y;
+
+/** Piece by piece: one expression over the whole prologue would backtrack exponentially. */
+function isSvg(text: string): boolean {
+  let position = 0;
+  for (let count = 0; count <= prologueLimit; count++) {
+    svgRoot.lastIndex = position;
+    if (svgRoot.test(text)) return true;
+    svgPrologue.lastIndex = position;
+    if (!svgPrologue.test(text)) return false;
+    position = svgPrologue.lastIndex;
+  }
+  return false;
+}
 
 /** Takes the prints of an icon; null when the answer is none, or not whole. */
 export function iconPrints({ facts, body, truncated }: HttpRecord): IconPrints | null {
   if (facts.status !== 200 || truncated || body.length === 0 || body.length > iconLimit) return null;
-  if (!pictures.test(body.toString('latin1', 0, 2048))) return null;
+  const start = body.toString('latin1', 0, pictureLimit);
+  if (!binaryPicture.test(start) && !isSvg(start)) return null;
   const lines = body.toString('base64').replace(/.{1,76}/g, '$&\n');
   return {
     size: body.length,

@@ -99,7 +99,10 @@ export function readHostKey(payload: Buffer): SshHostKey | null {
   const type = name.toString('latin1');
   if (!/^[a-z0-9@._-]+$/.test(type)) return null;
   const bits = keyBits(type, key, 4 + name.length);
-  const sha256 = createHash('sha256').update(key).digest('base64').replace(/=+$/, '');
+  const sha256 = createHash('sha256')
+    .update(key)
+    .digest('base64')
+    .replace(/={1,2}$/, '');
   return { type, sha256, ...(bits === null ? {} : { bits }) };
 }
 

@@ -536,7 +536,7 @@ type RevisionRow = [pattern: RegExp, distribution: string, version: number | str
 const revisionRows: readonly RevisionRow[] = [
   // A backport carries the mark of the release that it was made from, too.
   [/~bpo(\d{1,2})\+/, 'debian', 1],
-  [/raspbian.*[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/i, 'raspbian', 1],
+  [/raspbian.{0,100}[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/i, 'raspbian', 1],
   [/[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/, 'debian', 1],
   [/ubuntu0\.(\d\d\.\d\d)/, 'ubuntu', 1],
   [/[~+.-]ubuntu(\d\d\.\d\d)(?:\.|$)/i, 'ubuntu', 1],

@@ -22,7 +22,8 @@ const defaultPages: readonly { server: string; mark: RegExp }[] = [
   { server: 'Tomcat', mark: /<title>Apache Tomcat(?:\/[\d.]{1,20})?<\/title>/i },
   {
     server: 'lighttpd',
-    mark: /<title>(?:Welcome page|Powered by lighttpd|Placeholder page)<\/title>[^]{0,4000}lighttpd/i,
+    // Up to the next title at most: a page full of titles costs no more.
+    mark: /<title>(?:Welcome page|Powered by lighttpd|Placeholder page)<\/title>(?:(?!<title>)[^]){0,4000}lighttpd/i,
   },
   { server: 'Caddy', mark: /<title>Caddy works!<\/title>/i },
   { server: 'Jetty', mark: /<title>(?:Welcome to )?Jetty(?: \d[\w.]{0,20})?[^<]{0,30}<\/title>/i },

@@ -444,7 +444,7 @@ const smtpHelp: Probe = {
   farewell: 'QUIT\r\n',
   after: {
     answer:
-      /^220[ -]\S{0,255}(?: E?SMTP){0,2}[ .!*]*(?:(?:server |service )?(?:is )?ready\b[^\r\n]*)?\r\n[^]*250[ -]/i,
+      /^220[ -]\S{0,255}(?: E?SMTP){0,2}[ .!*]{0,16}(?:(?:server |service )?(?:is )?ready\b[^\r\n]*)?\r\n[^]*250[ -]/i,
   },
 };
 
@@ -645,7 +645,7 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
     pattern: /^(?:VERSION \d|ERROR\r\n|CLIENT_ERROR unauthenticated\r\n|\x81\x0b\0\0\0\0[^]{18}\d)/,
   },
   // Protocol version 10 with a version text, or an error packet (host not allowed).
-  { service: 'mysql', pattern: /^[^]{3}[\0-\x02](?:\x0a[\d.]+[^\0]*\0|\xff[^]{2}(?:#|Host|Too many))/ },
+  { service: 'mysql', pattern: /^[^]{3}[\0-\x02](?:\x0a[\d.][^\0]*\0|\xff[^]{2}(?:#|Host|Too many))/ },
   { service: 'postgresql', pattern: /^(?:[SN]$|[SN]?E\0\0[^][^]S(?:FATAL|ERROR)|[SN]?R\0\0\0)/ },
   { service: 'domain', pattern: /^[^]{2}\x50\x4f[\x80-\xff]/ },
   { service: 'vnc', pattern: /^RFB \d{3}\.\d{3}\n/ },
@@ -693,8 +693,8 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'ldap', pattern: /^\x30(?:[^]|\x81[^]|\x82[^]{2}|\x84[^]{4})\x02\x01[^][\x61\x64\x65\x78]/ },
   { service: 'kerberos', pattern: /^\0\0[^]{2}[\x7e\x6b]/ },
   { service: 'msrpc', pattern: /^\x05\0[\x0c\x0d][\x03\x07]\x10\0\0\0/ },
-  { service: 'xmpp', pattern: /<stream:stream[^>]*jabber:client/ },
-  { service: 'xmpp-server', pattern: /<stream:stream[^>]*jabber:server/ },
+  { service: 'xmpp', pattern: /<stream:stream[^<>]*jabber:client/ },
+  { service: 'xmpp-server', pattern: /<stream:stream[^<>]*jabber:server/ },
   {
     service: 'irc',
     pattern: /^(?::[^ \r\n]{1,255} (?:NOTICE |00[1-5] |4[2-6]\d )|NOTICE (?:AUTH|\*) :|ERROR :)/,

@@ -97,7 +97,7 @@ const aria2Version: Probe = {
 const unknownPage = /^HTTP\/1\.[01] 404 /;
 const noRootOfGo = /^HTTP\/1\.[01] 404 [^]*\r\n\r\n404 page not found\n?$/;
 const noRoot = new RegExp(
-  String.raw`${noRootOfGo.source}|^HTTP\/1\.1 404 [^]*\r\nserver: Cowboy\r\n[^]*\{"error":"Object Not Found"`,
+  String.raw`${noRootOfGo.source}|^HTTP\/1\.1 404 (?=[^]*\r\nserver: Cowboy\r\n)[^]*\{"error":"Object Not Found"`,
 );
 
 /** Servers that do not name themselves in a header often do on a page that is not there. */
@@ -134,7 +134,7 @@ export const webProbes: readonly Probe[] = [
   page(
     'jupyter-version',
     '/api',
-    /<title>(?:Jupyter|JupyterLab|Home)|\r\nServer: TornadoServer\/[^]*\r\nLocation: \/(?:tree|lab|login)/i,
+    /<title>(?:Jupyter|JupyterLab|Home)|\r\nServer: TornadoServer\/[^]{0,600}\r\nLocation: \/(?:tree|lab|login)/i,
   ),
   page('portainer-status', '/api/status', /<title>Portainer</),
   page('netdata-information', '/api/v1/info', /\r\nServer: NetData|<title>netdata/i),
@@ -144,7 +144,7 @@ export const webProbes: readonly Probe[] = [
   page(
     'janus-information',
     '/janus/info',
-    /^HTTP\/1\.1 404 [^]*\r\nAccess-Control-Max-Age: 86400(?=\r\n)[^]*\r\nContent-Length: 0\r\n/i,
+    /^HTTP\/1\.1 404 (?=[^]*\r\nAccess-Control-Max-Age: 86400\r\n)[^]*\r\nContent-Length: 0\r\n/i,
   ),
   page('monero-information', '/get_info', /\r\nServer: Epee-based\r\n/i),
   // Where most servers of UPnP describe their device.

@@ -48,7 +48,7 @@ export function readStun(bytes: Buffer): BinaryService | null {
     if (bytes.readUInt16BE(at) === stunSoftware && at + 4 + size <= end) {
       const software = bytes
         .toString('latin1', at + 4, at + 4 + Math.min(size, valueLimit))
-        .replace(/\0+$/, '');
+        .replace(/(?<!\0)\0+$/, '');
       return { service: 'stun', evidence: [['stun.software', software]], proof: `SOFTWARE: ${software}` };
     }
     at += 4 + Math.ceil(size / 4) * 4;

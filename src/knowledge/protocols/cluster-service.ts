@@ -262,7 +262,7 @@ function readIperf(bytes: Buffer): BinaryService | null {
 function readOvsdb(bytes: Buffer): BinaryService | null {
   const text = bytes.toString('latin1', 0, 4096);
   if (!/^\s*\{/.test(text) || !/"id": ?"portolan"/.test(text)) return null;
-  const names = /"result": ?\[([^\]]*)\]/.exec(text)?.[1];
+  const names = /"result": ?\[([^[\]]*)\]/.exec(text)?.[1];
   if (names === undefined) return null;
   return { service: 'ovsdb', evidence: [['ovsdb.databases', plainText(names)]], proof: plainText(names) };
 }

@@ -89,7 +89,7 @@ export function parseX11(bytes: Buffer): X11Record | null {
     return { admitted: true, version, text: vendor, release: xorgRelease(vendor, bytes.readUInt32LE(8)) };
   }
   const length = status === 0 ? (bytes[1] as number) : size;
-  const reason = bytes.toString('latin1', 8, 8 + Math.min(length, textLimit)).replace(/\0+$/, '');
+  const reason = bytes.toString('latin1', 8, 8 + Math.min(length, textLimit)).replace(/(?<!\0)\0+$/, '');
   return { admitted: false, version, text: reason.trim(), release: null };
 }
 

@@ -24,6 +24,11 @@ export function parseRsync(bytes: Buffer): RsyncRecord | null {
     .slice(0, end)
     .filter((line) => /^[^\s\t][^\t]{0,255}\t/.test(line))
     .slice(0, moduleLimit)
-    .map((line) => line.slice(0, lineLimit).replace(/\s*\t/, ': ').trimEnd());
+    .map((line) =>
+      line
+        .slice(0, lineLimit)
+        .replace(/(?<!\s)\s*\t/, ': ')
+        .trimEnd(),
+    );
   return { version, modules };
 }

@@ -426,7 +426,7 @@ function compareToBound(version: string, bound: string, subject: Comparable): Or
   }
   // A bound of OpenSSH without a p-level means every p-level of that version.
   if (subject.scheme === 'openssh' && !/p\d/i.test(bound))
-    return orderOf(version.replace(/p\d.*$/i, ''), bound, subject);
+    return orderOf(version.replace(/p\d[^]*/i, ''), bound, subject);
   return orderOf(version, bound, subject);
 }
 

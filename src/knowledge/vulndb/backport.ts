@@ -317,5 +317,5 @@ function upstreamPart(version: string): string {
   return version
     .replace(/^\d+:/, '')
     .replace(/-[^-]*$/, '')
-    .replace(/[+~.](?:dfsg|ds|repack)[\w.~+]*$/, '');
+    .replace(/[+~.](?:dfsg|ds|repack)[\w.~+]{0,64}$/, '');
 }

@@ -49,7 +49,10 @@ export function readLink(index: number): Link {
 function linkOf(body: Buffer): Link | null {
   if (body.length < headerBytes) return null;
   const attributes = attributesOf(body, headerBytes);
-  const name = attributes.get(attribute.name)?.toString('latin1').replace(/\0+$/, '');
+  const name = attributes
+    .get(attribute.name)
+    ?.toString('latin1')
+    .replace(/(?<!\0)\0+$/, '');
   if (!name) return null;
   const flags = body.readUInt32LE(8);
   const hardware = attributes.get(attribute.hardwareAddress);

@@ -140,7 +140,7 @@ export class S3Store implements ObjectStore {
     const { endpoint, bucket, prefix } = this.#place;
     const parts = [bucket, ...(prefix === '' ? [] : prefix.split('/')), ...name.split('/')];
     const { origin, pathname } = new URL(endpoint);
-    return `${origin}${pathname.replace(/\/+$/, '')}/${parts.map(encodePart).join('/')}`;
+    return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}/${parts.map(encodePart).join('/')}`;
   }
 }
 
