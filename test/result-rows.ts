@@ -67,6 +67,7 @@ export function finding(
     detected: null,
     confidence: 0.5,
     backport_note: null,
+    class: 'likely',
     evidence: '',
     remediation: '',
     references: [],

@@ -89,6 +89,7 @@ function finding(address: string, number: number | null, id: string, severity: S
     detected: null,
     confidence: 1,
     backport_note: null,
+    class: 'likely',
     evidence: '',
     remediation: '',
     references: [],

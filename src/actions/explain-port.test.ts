@@ -41,6 +41,7 @@ const finding: Finding = {
   detected: '9.2p1',
   confidence: 0.735,
   backport_note: null,
+  class: 'likely',
   evidence: claim.evidence,
   remediation: 'Update.',
   references: [],

@@ -1,5 +1,5 @@
 import { PortolanError } from '../domain/errors.ts';
-import type { Finding } from '../domain/finding.ts';
+import { classOf, type Finding } from '../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow } from '../domain/result.ts';
 import type { Catalogue } from '../knowledge/catalogue.ts';
 import { parseCpe } from '../knowledge/cpe.ts';
@@ -213,7 +213,12 @@ function explainFinding(
   claims: readonly RecordedClaim[],
   context: Context,
 ): ExplainedFinding {
-  return { ...finding, rank: rankReason(finding), reasons: reasonsOf(finding, claims, context) };
+  return {
+    ...finding,
+    class: classOf(finding),
+    rank: rankReason(finding),
+    reasons: reasonsOf(finding, claims, context),
+  };
 }
 
 /** Judges the finding again with the data at hand. */

@@ -30,6 +30,7 @@ const finding: Finding = {
   detected: null,
   confidence: 0.9,
   backport_note: null,
+  class: 'likely',
   evidence: 'x',
   remediation: '',
   references: [],

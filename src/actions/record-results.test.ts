@@ -65,6 +65,22 @@ describe('ResultRecorder', () => {
     expect(recorder.severityCounts.high).toBe(2);
   });
 
+  it('gives a class to a finding of a module that names none', () => {
+    const { rows, recorder } = record();
+    void recorder.take('vulnerabilities', {
+      ...endpoint,
+      id: 'a',
+      severity: 'high',
+      cpe: null,
+      confidence: 1,
+    });
+    void recorder.take('vulnerabilities', { ...endpoint, id: 'b', severity: 'high', class: 'possible' });
+    const classes = merged(rows).flatMap((row) =>
+      row.type === 'vulnerability' ? row.vulnerability.class : [],
+    );
+    expect(classes).toEqual(['certain', 'possible']);
+  });
+
   it('keeps what frameworks were judged, and what parsers of one protocol add', async () => {
     const { rows, recorder } = record();
     const control = { framework: 'cis', control: '3.10', title: 't' };

@@ -1,7 +1,7 @@
 import type { ProfilePart } from '../domain/asset.ts';
 import type { Banner } from '../domain/banner.ts';
 import type { ComplianceControl, ComplianceViolation } from '../domain/compliance.ts';
-import { type HostFinding, noFindings, type SeverityCounts } from '../domain/finding.ts';
+import { classOf, type HostFinding, noFindings, type SeverityCounts } from '../domain/finding.ts';
 import type { Host, Port, PortCounts } from '../domain/host.ts';
 import {
   addCounts,
@@ -233,7 +233,8 @@ export class ResultRecorder {
   }
 
   #finding(item: HostFinding): Promise<void> | undefined {
-    const { host, port, protocol, ...vulnerability } = item;
+    const { host, port, protocol, ...finding } = item;
+    const vulnerability = { ...finding, class: classOf(finding) };
     const row = { type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability } as const;
     if (!this.#recalled.has(rowIdentity(row))) this.#countFinding(vulnerability);
     return this.#write(row);

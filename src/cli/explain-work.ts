@@ -111,7 +111,7 @@ function findingLines(finding: ExplainedFinding): string[] {
     `  ${id} ${severity}: ${title}`,
     `    ${rank}`,
     ...(affected === null ? [] : [`    affected: ${affected}; detected: ${detected ?? 'no version'}`]),
-    `    ${confidence} sure, by ${plugin}, from ${JSON.stringify(evidence)}`,
+    `    ${finding.class}, ${confidence} sure, by ${plugin}, from ${JSON.stringify(evidence)}`,
     ...(backport_note === null || finding.reasons.includes(backport_note) ? [] : [`    ${backport_note}`]),
     ...finding.reasons.map((reason) => `    - ${reason}`),
   ];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Finding } from '../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, SummaryRow } from '../domain/result.ts';
 import { columnsOf } from './printable.ts';
 import { renderTable, type TableStyle } from './result-table.ts';
@@ -52,6 +53,52 @@ const ssh = {
   cpe: null,
   confidence: 0.9,
 };
+
+function finding(id: string, more: Partial<Finding>): ResultRow {
+  const vulnerability = { id, title: `Title of ${id}`, severity: 'critical', ...more } as Finding;
+  return { type: 'vulnerability', timestamp, host: '192.0.2.10', port: 22, protocol: 'tcp', vulnerability };
+}
+
+const debianNote = 'Debian revision 2+deb12u2 seen: compare it before acting.';
+const findings = [
+  finding('CVE-1', { class: 'possible', confidence: 0.5, kev: true, backport_note: debianNote }),
+  finding('CVE-2', { class: 'likely', confidence: 0.75 }),
+  finding('telnet-open', { class: 'certain', confidence: 0.95, severity: 'high' }),
+  finding('CVE-3', { class: 'certain', confidence: 0.95 }),
+  finding('CVE-4', { severity: 'medium' }),
+];
+
+describe('findings in the table', () => {
+  it('stand with their class, confidence and backport note, the certain ones first', async () => {
+    const rows = [host(), port(22), ...findings, summary({ vulnerabilities: 5 })];
+    expect((await render(rows)).split('\n').slice(3, -1)).toEqual([
+      '  CRITICAL  ● certain    95 %  22/tcp  CVE-3  Title of CVE-3',
+      '  HIGH      ● certain    95 %  22/tcp  telnet-open  Title of telnet-open',
+      '  CRITICAL  ◐ likely     75 %  22/tcp  CVE-2  Title of CVE-2',
+      `  CRITICAL  ○ possible   50 %  22/tcp  CVE-1  Title of CVE-1  (${debianNote})`,
+      '  MEDIUM    ○ possible    0 %  22/tcp  CVE-4  Title of CVE-4',
+      '',
+      '1 host up, 2 open ports, 5 findings (2 certain, 1 likely, 2 possible); 1 address in 1.3 s',
+    ]);
+  });
+
+  it('are red or bold only where they are certain', async () => {
+    const text = await render([host(), port(22), ...findings], { columns: 120, color: true });
+    const colored = text.split('\n').filter((line) => /^ {2}.*\x1b/.test(line));
+    expect(colored.map((line) => line.replaceAll('\x1b', ''))).toEqual([
+      '  [1m[31mCRITICAL[39m[22m  ● certain    95 %  22/tcp  CVE-3  Title of CVE-3',
+      '  [31mHIGH[39m      ● certain    95 %  22/tcp  telnet-open  Title of telnet-open',
+    ]);
+  });
+
+  it('fit into a terminal; the backport note leaves a mark', async () => {
+    const long = finding('CVE-1', { title: 'x'.repeat(90), confidence: 0.5, backport_note: debianNote });
+    const lines = (await render([host(), port(22), long], { ...plain, terminal: true })).split('\n');
+    const line = lines.find((each) => each.includes('CVE-1')) ?? '';
+    expect(line).toMatch(/^ {2}CRITICAL {2}◐ likely {5}50 % {2}22\/tcp {2}CVE-1 {2}backport\? {2}x+…$/);
+    expect(columnsOf(line)).toBe(80);
+  });
+});
 
 describe('renderTable', () => {
   it('names the controls that are broken before the hosts, and counts the others', async () => {

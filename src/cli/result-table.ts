@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import { kindText } from '../domain/asset.ts';
-import type { HostFinding } from '../domain/finding.ts';
+import { classOf, type Finding, type FindingClass, findingClasses } from '../domain/finding.ts';
 import type {
   ComplianceRow,
   HostRow,
@@ -17,6 +17,8 @@ import { count } from './progress-bar.ts';
 export interface TableStyle {
   /** Columns of the terminal. */
   columns: number;
+  /** Whether somebody reads it on a terminal; elsewhere findings are not cut. */
+  terminal?: boolean;
   color: boolean;
 }
 
@@ -34,7 +36,8 @@ const minEvidenceColumns = 12;
 export function tableStyle(stream: { isTTY?: boolean; columns?: number }, noColor: boolean): TableStyle {
   const color =
     Boolean(stream.isTTY) && !noColor && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
-  return { columns: Math.max(40, (stream.isTTY && stream.columns) || 80), color };
+  const terminal = Boolean(stream.isTTY);
+  return { columns: Math.max(40, (terminal && stream.columns) || 80), terminal, color };
 }
 
 /**
@@ -47,6 +50,7 @@ export async function* renderTable(
   style: TableStyle,
 ): AsyncIterable<string> {
   const colors = pc.createColors(style.color);
+  const classes = { certain: 0, likely: 0, possible: 0 };
   let last = summary;
   let before: HostBlock | null = null;
   for await (const item of blocksOf(rows, style, colors)) {
@@ -61,9 +65,10 @@ export async function* renderTable(
     // Hosts of one line each stay together; everything else is set apart.
     if (before && !(before.isEmpty && item.isEmpty)) yield '\n';
     yield item.render();
+    for (const name of item.classes) classes[name] += 1;
     before = item;
   }
-  if (last) yield `${before ? '\n' : ''}${renderSummary(last, colors)}\n`;
+  if (last) yield `${before ? '\n' : ''}${renderSummary(last, classes, colors)}\n`;
 }
 
 async function* blocksOf(
@@ -152,6 +157,11 @@ class HostBlock {
     else this.#findings.push(row);
   }
 
+  /** The class of each finding. */
+  get classes(): FindingClass[] {
+    return this.#findings.map(({ vulnerability }) => classOf(vulnerability));
+  }
+
   get isEmpty(): boolean {
     return this.#ports.length === 0 && this.#findings.length === 0 && !this.#host.all_ports_open;
   }
@@ -216,8 +226,10 @@ class HostBlock {
         this.#colors.yellow('this host accepts nearly every port; open ports are no evidence of services'),
       );
     }
-    const findings = mostUrgentFirst(this.#findings, ({ vulnerability }) => vulnerability);
-    return [...notes, ...findings.map((row) => this.#findingLine(row))];
+    const ranked = mostUrgentFirst(this.#findings, ({ vulnerability }) => vulnerability);
+    const ofClass = (name: FindingClass) =>
+      ranked.filter(({ vulnerability }) => classOf(vulnerability) === name);
+    return [...notes, ...findingClasses.flatMap(ofClass).map((row) => this.#findingLine(row))];
   }
 
   /** `997 closed, 1 filtered` */
@@ -230,16 +242,41 @@ class HostBlock {
       .join(', ');
   }
 
+  /**
+   * `  HIGH      ● certain    95 %  80/tcp  CVE-2021-41773  Title`, and what a distribution may have fixed behind it.
+   * Where that does not fit a mark says so, and the title is cut.
+   */
   #findingLine({ vulnerability: finding, port, protocol }: VulnerabilityRow): string {
     const place = port === null ? 'host' : `${port}/${protocol}`;
-    const text = `  ${finding.severity.toUpperCase()}  ${place}  ${finding.id}  ${finding.title}`;
-    return severityColor(finding, this.#colors)(fit(printable(text), this.#style.columns));
+    const name = classOf(finding);
+    const severity = finding.severity.toUpperCase();
+    const sure = `${Math.round((finding.confidence ?? 0) * 100)} %`.padStart(5);
+    const facts = `${classMarks[name]} ${name.padEnd(longestClass)}  ${sure}  ${place}  ${finding.id}`;
+    const whole = (note: string, title: string) =>
+      `  ${severity.padEnd(longestSeverity)}  ${facts}  ${note}${title}`;
+    const note = finding.backport_note ?? '';
+    const text = printable(whole('', finding.title) + (note === '' ? '' : `  (${note})`));
+    const { columns, terminal } = this.#style;
+    const fits = !terminal || columnsOf(text) <= columns;
+    const shown = fits
+      ? text
+      : fit(printable(whole(note === '' ? '' : 'backport?  ', finding.title)), columns);
+    const head = 2 + severity.length;
+    return `  ${severityColor(finding, this.#colors)(shown.slice(2, head))}${shown.slice(head)}`;
   }
 }
 
-function severityColor(finding: Pick<HostFinding, 'severity'>, colors: Colors): (text: string) => string {
-  if (finding.severity === 'critical' || finding.severity === 'high') return colors.red;
-  return finding.severity === 'medium' ? colors.yellow : (text) => text;
+const classMarks: Record<FindingClass, string> = { certain: '●', likely: '◐', possible: '○' };
+const longestClass = 'possible'.length;
+const longestSeverity = 'CRITICAL'.length;
+
+/** Doubt is a word and has no color: only what is certain alarms. */
+function severityColor(finding: Finding, colors: Colors): (text: string) => string {
+  const plain = (text: string) => text;
+  if (classOf(finding) !== 'certain') return plain;
+  if (finding.severity === 'critical') return (text) => colors.bold(colors.red(text));
+  if (finding.severity === 'high') return colors.red;
+  return finding.severity === 'medium' ? colors.yellow : plain;
 }
 
 function cellsOf(port: PortRow): Cells {
@@ -272,14 +309,16 @@ function latencyText(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(0)} ms`;
 }
 
-function renderSummary(summary: SummaryRow, colors: Colors): string {
+function renderSummary(summary: SummaryRow, classes: Record<FindingClass, number>, colors: Colors): string {
   const seconds = `${summary.duration_seconds.toFixed(1)} s`;
   const checked = `${count(summary.addresses_scanned, 'address').replace(/addresss$/, 'addresses')} in ${seconds}`;
   if (summary.live_hosts === 0) return nothingFound(summary, checked);
   const parts = [`${count(summary.live_hosts, 'host')} up`, count(summary.open_ports, 'open port')];
   if (summary.vulnerabilities > 0) parts.push(count(summary.vulnerabilities, 'finding'));
+  const byClass = findingClasses.flatMap((name) => (classes[name] > 0 ? [`${classes[name]} ${name}`] : []));
+  const sure = byClass.length > 0 ? ` (${byClass.join(', ')})` : '';
   const partial = summary.partial ? ' (partial: the scan did not reach its end)' : '';
-  return `${colors.bold(parts.join(', '))}; ${checked}${partial}`;
+  return `${colors.bold(parts.join(', '))}${sure}; ${checked}${partial}`;
 }
 
 function nothingFound(summary: SummaryRow, checked: string): string {

@@ -6,6 +6,28 @@ export function noFindings(): SeverityCounts {
   return { critical: 0, high: 0, medium: 0, low: 0, info: 0 };
 }
 
+/**
+ * How sure a verdict is, the surest first. `certain`: the service itself shows it, or the exact version does and no
+ * distribution patches it; `possible`: it may well be fixed.
+ */
+export const findingClasses = ['certain', 'likely', 'possible'] as const;
+export type FindingClass = (typeof findingClasses)[number];
+
+/** Confidence from which a fact that the service itself shows is certain. */
+const certainFrom = 0.9;
+/** Confidence from which a verdict is likely. */
+const likelyFrom = 0.5;
+
+/** The class of a finding; for one without (older records, modules that name none) it follows from the confidence. */
+export function classOf(finding: Partial<Pick<Finding, 'class' | 'cpe' | 'confidence'>>): FindingClass {
+  const named = findingClasses.find((name) => name === finding.class);
+  if (named !== undefined) return named;
+  const { cpe = null, confidence = 0 } = finding;
+  // A product's version alone never shows that a flaw is there.
+  if (cpe === null && confidence >= certainFrom) return 'certain';
+  return confidence >= likelyFrom ? 'likely' : 'possible';
+}
+
 /** A flaw with what proves it (key `vulnerabilities`, identity: id, host, port). */
 export interface Finding {
   id: string;
@@ -20,6 +42,7 @@ export interface Finding {
   /** 0..1 */
   confidence: number;
   backport_note: string | null;
+  class: FindingClass;
   evidence: string;
   remediation: string;
   references: string[];

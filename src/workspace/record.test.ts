@@ -74,6 +74,7 @@ function findingRow(host: string, port: number | null, id: string, evidence = ''
       detected: null,
       confidence: 1,
       backport_note: null,
+      class: 'likely',
       evidence,
       remediation: '',
       references: [],

@@ -1,3 +1,4 @@
+import { classOf } from '../domain/finding.ts';
 import type {
   ComplianceRow,
   ErrorRow,
@@ -123,6 +124,7 @@ function completeVulnerability(row: VulnerabilityRow): VulnerabilityRow {
         detected: null,
         confidence: 0,
         backport_note: null,
+        class: classOf(finding),
         evidence: '',
         remediation: '',
         references: [],

@@ -122,6 +122,7 @@ function hostileRows(index: number): ResultRow[] {
     detected: evil,
     confidence: 1,
     backport_note: evil,
+    class: 'likely',
     evidence: evil,
     remediation: evil,
     references: [evil],

@@ -63,7 +63,7 @@ describe('scan of real listeners', () => {
     expect(code).toBe(0);
     const [head, row] = stdout.split('\r\n');
     expect(head).toBe(
-      'host,port,protocol,state,service,version,product,cpe,vulnerability_ids,max_severity,banner',
+      'host,port,protocol,state,service,version,product,cpe,vulnerability_ids,max_severity,banner,class,producers',
     );
     expect(row).toContain(`127.0.0.1,${ssh},tcp,open,ssh,9.2p1,OpenSSH,`);
   });

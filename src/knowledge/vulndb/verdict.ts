@@ -1,3 +1,4 @@
+import type { FindingClass } from '../../domain/finding.ts';
 import { parseCpe } from '../cpe.ts';
 import { aliasesOf } from '../cpe-aliases.ts';
 import { type Applicability, judge, type KnownSystem, type Outcome } from './applicability.ts';
@@ -28,7 +29,7 @@ export interface HostFacts {
 }
 
 /** How sure it is that a flaw is there; `none` is not reported. */
-export type VerdictClass = 'certain' | 'likely' | 'possible' | 'none';
+export type VerdictClass = FindingClass | 'none';
 
 export interface Verdict {
   class: VerdictClass;

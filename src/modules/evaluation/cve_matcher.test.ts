@@ -75,6 +75,7 @@ describe('cve_matcher', () => {
       cpe: 'cpe:2.3:a:apache:http_server:2.4.49:*:*:*:*:*:*:*',
       detected: '2.4.49',
       backport_note: null,
+      class: 'likely',
       evidence: 'what it said',
       plugin: 'cve_matcher',
     });
@@ -122,6 +123,7 @@ describe('cve_matcher', () => {
     );
     expect(debian?.confidence).toBeLessThan(own?.confidence ?? 0);
     expect(debian?.backport_note).toContain('2+deb12u2');
+    expect(debian?.class).toBe('possible');
     expect(debian?.remediation).toContain("distribution's security update");
   });
 

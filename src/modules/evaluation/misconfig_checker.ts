@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Banner } from '../../domain/banner.ts';
-import type { HostFinding } from '../../domain/finding.ts';
+import { classOf, type HostFinding } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
@@ -92,6 +92,7 @@ function findingOf(
     detected: null,
     confidence,
     backport_note: null,
+    class: classOf({ confidence }),
     evidence: evidence(proof),
     remediation,
     references: [...references],

@@ -95,6 +95,7 @@ describe('TLS', () => {
       cpe: null,
       affected: null,
       backport_note: null,
+      class: 'certain',
       plugin: 'weak_cipher_checker',
     });
   });

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { HostFinding } from '../../domain/finding.ts';
+import { classOf, type HostFinding } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
@@ -89,6 +89,7 @@ function findingOf({ host, port, protocol }: Endpoint, { references, ...weakness
     cpe: null,
     affected: null,
     backport_note: null,
+    class: classOf({ confidence: weakness.confidence }),
     references: [...references],
     plugin: 'weak_cipher_checker',
   };

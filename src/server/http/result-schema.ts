@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { findingClasses, severities } from '../../domain/finding.ts';
 import { scanStatuses } from '../../domain/scan.ts';
 import { enveloped } from './envelope.ts';
 import { count, nullableText, severityCounts, warningSchema } from './schemas.ts';
@@ -18,6 +19,32 @@ const claimMembers = {
   confidence,
 };
 
+const findingSchema = Type.Object(
+  {
+    id: Type.String(),
+    title: Type.String(),
+    severity: Type.Enum([...severities]),
+    cvss: orNull(Type.Object({ version: Type.String(), score: Type.Number(), vector: Type.String() })),
+    kev: Type.Boolean(),
+    epss: orNull(Type.Object({ score: Type.Number(), percentile: Type.Number() })),
+    cpe: nullableText,
+    affected: nullableText,
+    detected: nullableText,
+    confidence,
+    backport_note: nullableText,
+    class: Type.Enum([...findingClasses], {
+      description:
+        'how sure the verdict is: certain (shown by the service itself, or an exact version without distribution ' +
+        'patches), likely, possible',
+    }),
+    evidence: Type.String(),
+    remediation: Type.String(),
+    references: Type.Array(Type.String()),
+    plugin: Type.String(),
+  },
+  { additionalProperties: true },
+);
+
 const portSchema = Type.Object({
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   protocol: Type.Enum(['tcp', 'udp']),
@@ -32,7 +59,7 @@ const portSchema = Type.Object({
     Type.Object({ match: Type.String(), ...claimMembers, source: Type.String(), evidence: Type.String() }),
   ),
   attributes: openObject,
-  vulnerabilities: Type.Array(openObject),
+  vulnerabilities: Type.Array(findingSchema),
 });
 
 const portFigures = Type.Object({ open: count, closed: count, filtered: count, not_tried: count });
@@ -55,7 +82,7 @@ const hostSchema = Type.Object({
   udp_port_counts: Type.Optional(portFigures),
   all_ports_open: Type.Boolean(),
   ports: Type.Array(portSchema),
-  vulnerabilities: Type.Array(openObject),
+  vulnerabilities: Type.Array(findingSchema),
 });
 
 const complianceSchema = Type.Object({

@@ -1,4 +1,4 @@
-import { type Severity, severities } from '../../domain/finding.ts';
+import { classOf, type Severity, severities } from '../../domain/finding.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { inPieces } from './pieces.ts';
 
@@ -23,6 +23,8 @@ const csvColumns = [
   'vulnerability_ids',
   'max_severity',
   'banner',
+  'class',
+  'producers',
 ];
 
 async function* csvRecords(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
@@ -59,6 +61,9 @@ function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
     findings.map((finding) => finding.vulnerability.id).join(';'),
     worstSeverity(findings),
     (row.banner ?? '').trimEnd(),
+    findings.map((finding) => classOf(finding.vulnerability)).join(';'),
+    // Rows do not name what produced them.
+    '',
   ]);
 }
 

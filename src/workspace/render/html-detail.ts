@@ -1,5 +1,5 @@
 import { systemText } from '../../domain/asset.ts';
-import { type Finding, type Severity, severities } from '../../domain/finding.ts';
+import { classOf, type Finding, type FindingClass, type Severity, severities } from '../../domain/finding.ts';
 import type { HostRow, PortRow } from '../../domain/result.ts';
 import { htmlLines, htmlText, shortened } from './html-text.ts';
 
@@ -168,7 +168,7 @@ export function findingBlock(finding: Finding, place: string, anchor = ''): stri
   ];
   return (
     `<div class="finding ${severity}"${anchor === '' ? '' : ` id="${anchor}"`}>` +
-    `<h4><span class="badge ${severity}">${severity}</span>${htmlText(finding.id)} ${htmlText(shortened(finding.title, shownFactLength))}` +
+    `<h4><span class="badge ${severity}">${severity}</span>${classMark(classOf(finding))} ${htmlText(finding.id)} ${htmlText(shortened(finding.title, shownFactLength))}` +
     `${place === '' ? '' : ` <small>${htmlText(place)}</small>`}</h4>` +
     `<p class="metrics">${metrics(finding)}</p>` +
     `${finding.backport_note ? `<p>${htmlText(shortened(finding.backport_note, shownBannerLimit))}</p>` : ''}` +
@@ -176,6 +176,14 @@ export function findingBlock(finding: Finding, place: string, anchor = ''): stri
     `${finding.remediation ? `<p><b>What to do:</b> ${htmlText(shortened(finding.remediation, shownBannerLimit))}</p>` : ''}` +
     `${pairs(facts)}${referenceList(finding.references)}</div>\n`
   );
+}
+
+/** Shape and word of a class: full, half and hollow. */
+const classDots: Record<FindingClass, string> = { certain: '●', likely: '◐', possible: '○' };
+
+/** `● certain` */
+export function classMark(name: FindingClass): string {
+  return `<span class="class"><span aria-hidden="true">${classDots[name]}</span> ${name}</span>`;
 }
 
 function metrics({ cvss, kev, epss, confidence }: Finding): string {
@@ -194,7 +202,7 @@ export function shareText(share: number): string {
   return `${(Number(share) * 100).toFixed(1)} %`;
 }
 
-function confidenceText(confidence: number | undefined): string {
+export function confidenceText(confidence: number | undefined): string {
   return `${Math.round(Number(confidence ?? 0) * 100)} %`;
 }
 

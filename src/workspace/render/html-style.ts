@@ -79,6 +79,7 @@ white-space:pre-wrap;overflow-wrap:anywhere;max-height:16rem;overflow-y:auto}
 .finding{border:1px solid var(--line);border-left:5px solid currentColor;border-radius:10px;padding:.75rem 1rem;margin:.7rem 0}
 .finding>*{color:var(--ink)}
 .finding .badge{margin-right:.5em}
+.class{white-space:nowrap;font-weight:400}
 .finding .critical{color:var(--critical)}.finding .high{color:var(--high)}.finding .medium{color:var(--medium)}
 .finding .low{color:var(--low)}.finding .info{color:var(--info)}
 .finding .metrics{color:var(--soft)}

@@ -1,10 +1,18 @@
 import { kindText } from '../../domain/asset.ts';
-import { type Finding, type Severity, severities } from '../../domain/finding.ts';
+import { type Finding, findingClasses, type Severity, severities } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { completeRow } from '../row-line.ts';
 import { generator } from './generator.ts';
 import { ComplianceTable } from './html-compliance.ts';
-import { findingBlock, hostHeader, portRows, severityOf, shareText } from './html-detail.ts';
+import {
+  classMark,
+  confidenceText,
+  findingBlock,
+  hostHeader,
+  portRows,
+  severityOf,
+  shareText,
+} from './html-detail.ts';
 import { reportStyle } from './html-style.ts';
 import { htmlText, shortened } from './html-text.ts';
 import { inPieces } from './pieces.ts';
@@ -195,7 +203,7 @@ interface ListedFinding {
   host: string;
   port: number | null;
   protocol: string | null;
-  finding: Pick<Finding, 'id' | 'title' | 'severity' | 'cvss' | 'kev' | 'epss' | 'confidence'>;
+  finding: Pick<Finding, 'id' | 'title' | 'severity' | 'class' | 'cvss' | 'kev' | 'epss' | 'confidence'>;
 }
 
 interface ListedHost {
@@ -256,10 +264,11 @@ class Overview {
 
   #addFinding(row: VulnerabilityRow): void {
     const { host, port, protocol, vulnerability } = completeRow(row);
-    const { id, title, cvss, kev, epss, confidence } = vulnerability;
+    const { id, title, cvss, kev, epss, confidence, class: sureness } = vulnerability;
     const severity = severityOf(vulnerability);
     if (this.#host) this.#host.severities[severity] = (this.#host.severities[severity] ?? 0) + 1;
-    const finding = { id, title: shortened(title, cellLength), severity, cvss, kev, epss, confidence };
+    const shown = { id, title: shortened(title, cellLength), severity, class: sureness };
+    const finding = { ...shown, cvss, kev, epss, confidence };
     this.#findings.add({ host, port, protocol, finding });
   }
 
@@ -272,8 +281,8 @@ class Overview {
       return;
     }
     const cut = cutNote(listed.length, this.#findings.seen, 'findings', 'most urgent');
-    yield `<div class="card scroll"><table><caption>Worst first; known exploited ones before others of their severity.${cut}</caption>
-<thead><tr><th scope="col">Severity</th><th scope="col">Finding</th><th scope="col">Where</th><th scope="col" class="num">CVSS</th>
+    yield `<div class="card scroll"><table><caption>Worst first; known exploited ones before others of their severity, certain ones before likely and possible ones.${cut}</caption>
+<thead><tr><th scope="col">Severity</th><th scope="col">Class</th><th scope="col">Finding</th><th scope="col">Where</th><th scope="col" class="num">CVSS</th>
 <th scope="col" class="num">EPSS</th><th scope="col">KEV</th></tr></thead><tbody>
 `;
     for (const item of listed) yield findingLine(item);
@@ -306,6 +315,7 @@ function byUrgency({ finding: a }: ListedFinding, { finding: b }: ListedFinding)
   return (
     rank(a.severity) - rank(b.severity) ||
     Number(b.kev === true) - Number(a.kev === true) ||
+    findingClasses.indexOf(a.class) - findingClasses.indexOf(b.class) ||
     (b.cvss?.score ?? 0) - (a.cvss?.score ?? 0) ||
     (b.epss?.score ?? 0) - (a.epss?.score ?? 0)
   );
@@ -325,6 +335,7 @@ function findingLine({ host, port, protocol, finding }: ListedFinding): string {
   const where = port === null ? host : `${host} ${port}/${protocol}`;
   return (
     `<tr><td><span class="badge ${severity}">${severity}</span></td>` +
+    `<td>${classMark(finding.class)}<br><small>${htmlText(confidenceText(finding.confidence))}</small></td>` +
     `<td><b>${htmlText(id)}</b><br>${htmlText(title)}</td>` +
     `<td class="mono"><a href="#${anchorOf(host, port, protocol)}">${htmlText(where)}</a></td>` +
     `<td class="num">${cvss === null ? '' : htmlText(cvss.score)}</td>` +

@@ -93,6 +93,7 @@ describe('JSON', () => {
       {
         ...finding(22, 'X', 'low').vulnerability,
         title: 'X',
+        class: 'possible',
         confidence: 0,
         plugin: '',
       },

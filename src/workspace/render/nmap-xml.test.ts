@@ -65,7 +65,7 @@ describe('nmap XML', () => {
         '<script id="banner" output="SSH-2.0-x&#10;hello"/></port>\n' +
         '<port protocol="tcp" portid="443"><state state="open" reason="syn-ack" reason_ttl="0"/>' +
         '<service name="http" product="nginx" version="1.24.0" tunnel="ssl" method="probed" conf="10">' +
-        '<cpe>cpe:/a:f5:nginx:1.24.0</cpe></service><script id="CVE-1" output="HIGH: Title of CVE-1&#10;Evidence: nginx/1.24.0">',
+        '<cpe>cpe:/a:f5:nginx:1.24.0</cpe></service><script id="CVE-1" output="HIGH, likely: Title of CVE-1&#10;Evidence: nginx/1.24.0">',
     );
     expect(xml).toMatch(/<\/port><\/ports><hostscript><script id="host-check" .*<\/hostscript><\/host>/);
     expect(xml).toContain('<hosts up="1" down="253" total="254"/>');

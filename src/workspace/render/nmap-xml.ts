@@ -204,7 +204,8 @@ function service({ service: found, tls }: PortRow): string {
 function script(finding: Finding): string {
   const { id, title, severity, cvss, kev, epss, confidence, evidence, remediation } = finding;
   const output = [
-    `${severity.toUpperCase()}: ${title}`,
+    `${severity.toUpperCase()}, ${finding.class}: ${title}`,
+    finding.backport_note,
     evidence && `Evidence: ${evidence}`,
     remediation && `Remediation: ${remediation}`,
     ...finding.references,
@@ -220,6 +221,8 @@ function script(finding: Finding): string {
     affected: finding.affected,
     detected: finding.detected,
     confidence: String(confidence),
+    class: finding.class,
+    backport_note: finding.backport_note,
   };
   const elements = Object.entries(facts)
     .filter(([, value]) => value !== null && value !== undefined)

@@ -71,6 +71,10 @@ describe('SARIF', () => {
       ['host-check', 'warning'],
       ['open-recursion', 'note'],
     ]);
+    expect(run.results[0]).toMatchObject({
+      message: { text: 'Title of CVE-1 on 192.168.1.10:22/tcp (likely)' },
+      properties: { class: 'likely' },
+    });
     expect(run.results.map(({ locations }) => locations[0]?.physicalLocation.artifactLocation.uri)).toEqual([
       'tcp://192.168.1.10:22',
       'tcp://192.168.1.10:80',

@@ -116,7 +116,10 @@ function ruleOf({ id, title, severity, cvss, references, remediation }: Finding)
 function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): object {
   const { id, title, severity, evidence, remediation, ...facts } = vulnerability;
   const place = placeOf(host, port, protocol);
-  const text = [`${title} on ${place.name}`, evidence].filter(Boolean).join('\n');
+  const doubt = facts.class === 'certain' ? '' : ` (${facts.class})`;
+  const text = [`${title} on ${place.name}${doubt}`, facts.backport_note, evidence]
+    .filter(Boolean)
+    .join('\n');
   return {
     ruleId: id,
     level: levels[severity] ?? 'note',
