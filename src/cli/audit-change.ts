@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
-import type { AuditActor, AuditEvent } from '../workspace/audit-log.ts';
 import { AuditLogs } from '../workspace/audit-logs.ts';
+import type { AuditActor, AuditEvent } from '../workspace/audit-record.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { note } from './output.ts';
 
@@ -33,6 +33,7 @@ export async function recordChange<T>(
     settings: config.logging.audit,
     onFault: (message) => note(`warning: ${message}`),
     onRecovery: (message) => note(`warning: ${message}`),
+    onGap: (message) => note(`warning: ${message}`),
   });
   try {
     const result = await work();

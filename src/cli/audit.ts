@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
-import type { AuditPlace } from '../workspace/audit-chain.ts';
+import type { AuditPlace, SettledLog } from '../workspace/audit-chain.ts';
 import type { AuditReport } from '../workspace/audit-check.ts';
 import { guarded } from './failure.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
@@ -62,21 +62,18 @@ async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
 
 /** @returns null when there is no log at this place */
 async function checkPlace(place: AuditPlace): Promise<AuditReport | null> {
-  const { auditFiles, headOf, settledSizes } = await import('../workspace/audit-chain.ts');
-  const files = auditFiles(place);
-  if (files.length === 0) return null;
-  // A record that is being written at this moment is no broken one.
-  return await check(files, settledSizes(place, files), headOf(place));
+  const { settledLog } = await import('../workspace/audit-chain.ts');
+  const log = settledLog(place);
+  return log && (await check(log.files, log));
 }
 
 async function check(
   files: string[],
-  sizes: number[] | null = null,
-  head: string | null = null,
+  known: { sizes?: readonly number[]; end?: SettledLog['end'] } = {},
 ): Promise<AuditReport> {
   const { checkAuditLog } = await import('../workspace/audit-check.ts');
   try {
-    return await checkAuditLog(files, { sizes, head });
+    return await checkAuditLog(files, known);
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -91,10 +88,11 @@ function textOf({ tenants = {}, ...own }: WholeReport): string {
   return `${[...linesOf(own), ...lines].map(printable).join('\n')}\n`;
 }
 
-function linesOf({ files, records, complete, last_hash: last, problems }: AuditReport): string[] {
+function linesOf({ files, records, complete, last_hash: last, problems, gaps }: AuditReport): string[] {
   const broken = problems.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   const from = complete ? '' : ', continuing an older log';
   const word = problems.length > 0 ? 'BROKEN' : 'whole';
   const summary = `${word}: ${count(records, 'record')} in ${count(files, 'file')}${from}`;
-  return [...broken, summary, ...(last ? [`last hash ${last}`] : [])];
+  const lost = gaps.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
+  return [...broken, ...lost, summary, ...(last ? [`last hash ${last}`] : [])];
 }

@@ -3,7 +3,7 @@ import { type AddressSet, unicastAddresses } from '../domain/address-set.ts';
 import type { PortolanError } from '../domain/errors.ts';
 import { compileScope } from '../domain/scope.ts';
 import { countItems, parseTargets } from '../domain/target.ts';
-import type { AuditActor } from '../workspace/audit-log.ts';
+import type { AuditActor } from '../workspace/audit-record.ts';
 import { claimOf, type RequestHead } from './auth.ts';
 
 /** Fields of a refused request that are named. */

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { auditFiles } from '../workspace/audit-chain.ts';
 import { checkAuditLog } from '../workspace/audit-check.ts';
-import { type AuditEvent, AuditLog } from '../workspace/audit-log.ts';
+import { AuditLog } from '../workspace/audit-log.ts';
+import type { AuditEvent } from '../workspace/audit-record.ts';
 import { openService } from './fixtures/service.ts';
 
 let dir: string;
@@ -42,22 +43,24 @@ describe('scan events', () => {
   });
 });
 
+const event: AuditEvent = {
+  event: 'api_access',
+  outcome: 'allowed',
+  actor: { type: 'system', id: null, name: null },
+  tenant: null,
+  request: null,
+  resource: null,
+  details: {},
+};
+
 describe('audit log', () => {
-  const event: AuditEvent = {
-    event: 'api_access',
-    outcome: 'allowed',
-    actor: { type: 'system', id: null, name: null },
-    tenant: null,
-    request: null,
-    resource: null,
-    details: {},
-  };
   const open = (file: string, said: string[] = []) =>
     new AuditLog({
       folder: join(dir, 'audit'),
       settings: { enabled: true, file, events: ['api_access'] },
       onFault: (message) => said.push(message),
       onRecovery: (message) => said.push(message),
+      onGap: (message) => said.push(message),
     });
 
   it('keeps what it cannot write, says so once, and writes it when it can', async () => {
@@ -78,6 +81,43 @@ describe('audit log', () => {
     expect(recordsOf([file]).map(({ details }) => details['n'])).toEqual([0, 1, 2, 3]);
     expect(await checkAuditLog([file])).toMatchObject({ ok: true, complete: true });
     expect(said).toHaveLength(2);
+  });
+
+  it('leaves a gap record for records that waited when their process was killed', async () => {
+    const file = join(dir, 'audit.log');
+    // A folder takes the place of the file, so that three records wait, until the process is killed.
+    const doomed = `
+      import { mkdirSync, renameSync } from 'node:fs';
+      import { AuditLog } from ${module('../workspace/audit-log.ts')};
+      const file = ${JSON.stringify(file)};
+      const settings = { enabled: true, file, events: ['api_access'] };
+      const silent = () => undefined;
+      const folder = ${JSON.stringify(join(dir, 'audit'))};
+      const log = new AuditLog({ folder, settings, onFault: silent, onRecovery: silent, onGap: silent });
+      await log.record(${JSON.stringify(event)});
+      renameSync(file, file + '.aside');
+      mkdirSync(file);
+      for (let n = 0; n < 3; n++) await log.record(${JSON.stringify(event)});
+      process.kill(process.pid, 'SIGKILL');`;
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', doomed]).catch(() => undefined);
+    await rm(file, { recursive: true });
+    renameSync(`${file}.aside`, file);
+
+    const said: string[] = [];
+    const log = open(file, said);
+    await log.check();
+    expect(said).toEqual([expect.stringMatching(/^the audit log has a gap: 3 records .* lost, since 2/)]);
+    expect(log.gap).toBe(said[0]);
+    await log.record(event);
+    await log.close();
+    expect(recordsOf([file]).map(({ details }) => details)).toEqual([
+      {},
+      { operation: 'audit.gap', reason: 'not_written', records: 3, since: expect.any(String) },
+      {},
+    ]);
+    const report = await checkAuditLog([file]);
+    expect(report).toMatchObject({ ok: true, problems: [], gaps: [{ file, line: 2 }] });
+    expect(said).toHaveLength(1);
   });
 
   it('writes thousands of records of one moment in order, cuts one that is far too long', async () => {
@@ -137,10 +177,47 @@ describe('a full disk', () => {
     },
     60_000,
   );
+
+  it.runIf(canMount())('leaves a gap record for records that waited when the server was killed', async () => {
+    const script = `mount -t tmpfs -o size=128k tmpfs "$1"
+      "$2" --input-type=module -e "$3"
+      rm "$1/ballast"
+      "$2" --input-type=module -e "$4"`;
+    const opened = `
+      import { writeFileSync } from 'node:fs';
+      import { AuditLog } from ${module('../workspace/audit-log.ts')};
+      import { settledLog } from ${module('../workspace/audit-chain.ts')};
+      import { checkAuditLog } from ${module('../workspace/audit-check.ts')};
+      const folder = ${JSON.stringify(dir)};
+      const event = { ...${JSON.stringify(event)}, details: { text: 'x'.repeat(5000) } };
+      const settings = { enabled: true, file: '', events: ['api_access'] };
+      const silent = () => undefined;
+      const log = new AuditLog({ folder, settings, onFault: silent, onRecovery: silent, onGap: silent });
+      await log.check();`;
+    const doomed = `${opened}
+      await log.record(event);
+      try { writeFileSync(folder + '/ballast', Buffer.alloc(1_000_000)); } catch {}
+      for (let n = 0; n < 7; n++) await log.record(event);
+      process.kill(process.pid, log.fault === null ? 'SIGTERM' : 'SIGKILL');`;
+    const next = `${opened}
+      const { files, ...known } = settledLog({ folder, file: null });
+      console.log(JSON.stringify([log.gap, await checkAuditLog(files, known)]));
+      await log.close();`;
+    const args = ['--mount', 'sh', '-c', script, 'sh', dir, process.execPath, doomed, next];
+    const { stdout } = await promisify(execFile)('unshare', args, { timeout: 20_000 });
+    const [gap, report] = JSON.parse(stdout);
+    // How many fit before the disk was full depends on the file system.
+    expect(gap).toMatch(/the audit log has a gap: [4-7] records could not be written and were lost, since 2/);
+    expect(report).toMatchObject({ ok: true, gaps: [{ reason: expect.stringContaining('were lost') }] });
+  });
 });
 
+/** The address of a file of this project, as JSON text. */
+function module(name: string): string {
+  return JSON.stringify(new URL(name, import.meta.url).href);
+}
+
 function fullDiskTrial(): string {
-  const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   return `
     import { rmSync, writeFileSync } from 'node:fs';
     import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { Scan, ScanRequest } from '../domain/scan.ts';
-import type { AuditActor, AuditEvent } from '../workspace/audit-log.ts';
 import { AuditLogs } from '../workspace/audit-logs.ts';
+import type { AuditActor, AuditEvent } from '../workspace/audit-record.ts';
 import type { ServerLog } from './log.ts';
 
 const system: AuditActor = { type: 'system', id: null, name: null };
@@ -18,6 +18,7 @@ export function openAuditLogs(
     settings: logging.audit,
     onFault: (message, err) => log.error({ err }, message),
     onRecovery: (message) => log.warn(message),
+    onGap: (message) => log.error(message),
   });
 }
 

@@ -169,7 +169,7 @@ function vulndbHealth({ config }: RouteContext): HealthCheck[] {
 
 /** What is written beside the workspace. */
 function writingFaults({ audit, logOutput }: RouteContext): HealthCheck[] {
-  const faults = { audit: audit.fault, log: logOutput.fault };
+  const faults = { audit: audit.fault ?? audit.gap, log: logOutput.fault };
   return Object.entries(faults).flatMap(([name, message]) =>
     message === null ? [] : [{ name, status: 'degraded' as const, message }],
   );

@@ -131,6 +131,7 @@ async function assemble(
   undo.push(() => audit.close());
   const manager = openServiceNotifier(process.env, (message) => log.warn(message));
   await workspace.makeTenants(config.multi_tenant.enabled ? config.multi_tenant.tenants : []);
+  await audit.check();
   const results = await openResultStore(config);
   const { bind } = config.server;
   const { store, shards } = await openWhenReachable(() => openStores(config, workspace, log), {

@@ -14,14 +14,23 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { fileMode, folderMode, isMissing } from './atomic-file.ts';
+import {
+  type AuditHead,
+  AuditHeadFile,
+  type HeadReading,
+  readHead,
+  type WaitingRecords,
+} from './audit-head.ts';
+import { type AuditGap, gapRecord, maxAuditLine } from './audit-record.ts';
+import { isRunning, ownIdentity } from './process-identity.ts';
 
 /** Where the audit log of a workspace lies. */
 export interface AuditPlace {
-  /** `audit/` of the workspace: holds the lock, the end of the chain, and the files of the days. */
+  /** `audit/` of the workspace: holds the lock, the head of the chain, and the files of the days. */
   folder: string;
   /** One file instead of a file for each day; null for the days. */
   file: string | null;
@@ -30,20 +39,34 @@ export interface AuditPlace {
 /** `prev_hash` of the first record of all. */
 export const firstHash = '0'.repeat(64);
 
-/** Longest line of an audit log, bytes. What a record holds is cut to less. */
-export const maxAuditLine = 64 * 1024;
-
 const hashEnd = /,"hash":"([0-9a-f]{64})"\}$/;
 const dayFile = /^\d{4}-\d{2}-\d{2}\.jsonl$/;
 const sqliteBusy = 5;
+/** Bytes of a file that are read at a time when its records are counted. */
+const countedBytes = 1024 * 1024;
 
 interface OpenFile {
   path: string;
   fd: number;
   /** Device and inode: another file may have been put in its place. */
   identity: string;
-  /** Size after the last append of this process, bytes; -1 before the first. */
-  size: number;
+}
+
+/** Where the next record follows. */
+interface ChainEnd {
+  hash: string;
+  /** Records of the whole chain, and of the file that is appended to. */
+  records: number;
+  fileRecords: number;
+  /** Records that are missing. */
+  gaps: AuditGap[];
+}
+
+export interface AuditChainEvents {
+  /** Bytes of a torn record were removed from the end of a file. */
+  onRepair?: (path: string, bytes: number) => void;
+  /** Records are missing; a record in the log says so, too. */
+  onGap?: (gap: AuditGap) => void;
 }
 
 /**
@@ -52,50 +75,74 @@ interface OpenFile {
  *
  * - `.guard` in the folder is an empty SQLite file. An exclusive lock on it, held for the time of one append, makes
  *   processes take turns; the kernel drops it when its process ends, however that happens.
- * - `.head` holds the hash of the last record, so that a file that is taken away (rotated) does not end the chain.
+ * - `.head` says how far the log had come (`AuditHead`). What ends before was cut, or emptied: the next record follows
+ *   the last one that was written all the same, so that the chain shows the break, and a gap record says what is missing.
  * - A line that a crash or a full disk cut off is removed before the next one is written; one that only lacks its line
  *   feed is completed.
  */
 export class AuditChain {
   readonly #place: AuditPlace;
-  readonly #onRepair: (path: string, bytes: number) => void;
+  readonly #events: AuditChainEvents;
+  readonly #head: AuditHeadFile;
+  readonly #self = ownIdentity();
   #guard: DatabaseSync | null = null;
-  #head: number | null = null;
   #open: OpenFile | null = null;
-  #last = firstHash;
+  /** The head as this process wrote it last. */
+  #written: AuditHead | null = null;
 
-  /** @param onRepair told how many bytes of a torn record were removed */
-  constructor(place: AuditPlace, onRepair: (path: string, bytes: number) => void = () => undefined) {
+  constructor(place: AuditPlace, events: AuditChainEvents = {}) {
     this.#place = place;
-    this.#onRepair = onRepair;
+    this.#events = events;
+    this.#head = new AuditHeadFile(place.folder);
   }
 
   /**
-   * Appends records, JSON texts of objects, as one write.
+   * Appends records, JSON texts of objects, as one write; before them a gap record where the log lacks some.
    * @returns false when another process appends at this moment
    * @throws what the system says; nothing is appended then
    */
   append(records: readonly string[], now = new Date()): boolean {
-    if (!this.#lock()) return false;
-    try {
-      this.#write(records, this.#fileFor(now));
-      return true;
-    } finally {
-      this.#guard?.exec('rollback');
-    }
+    return this.#locked(() => this.#write(records, now));
+  }
+
+  /** Compares the log with its head, and records what is missing. @returns @throws as `append` */
+  check(now = new Date()): boolean {
+    return this.append([], now);
+  }
+
+  /**
+   * Notes in the head how many records wait in this process, so that its end leaves a trace of them.
+   * @returns false when another process appends at this moment @throws what the system says
+   */
+  noteWaiting(records: number, now = new Date()): boolean {
+    return this.#locked(() => {
+      const head = knownHead(this.#head.read());
+      if (head === null) return;
+      this.#head.write({ ...head, waiting: this.#waitingWith(head.waiting, records, now) });
+    });
   }
 
   /** Makes what was appended survive a power cut. */
   async sync(): Promise<void> {
     if (this.#open) await promisify(fdatasync)(this.#open.fd);
+    await this.#head.sync();
   }
 
   close(): void {
     this.#closeFile();
-    if (this.#head !== null) closeSync(this.#head);
-    this.#head = null;
+    this.#head.close();
     this.#guard?.close();
     this.#guard = null;
+  }
+
+  #locked(work: () => void): boolean {
+    if (!this.#lock()) return false;
+    try {
+      work();
+      return true;
+    } finally {
+      this.#guard?.exec('rollback');
+    }
   }
 
   #lock(): boolean {
@@ -117,28 +164,132 @@ export class AuditChain {
     return newest > path ? newest : path;
   }
 
-  #write(records: readonly string[], path: string): void {
+  #write(records: readonly string[], now: Date): void {
+    const path = this.#fileFor(now);
+    const reading = this.#head.read();
+    const end = this.#endOf(path, reading);
+    const waiting = knownHead(reading)?.waiting ?? [];
+    const gaps = [...end.gaps, ...gapsOf(waiting)];
+    // A log without a head was tampered with, so a new one begins with the head.
+    if (reading === 'missing' && gaps.length === 0) this.#head.write(newHead());
+    const texts = [...gaps.map((gap) => gapRecord(gap, now)), ...records];
+    if (texts.length === 0) return this.#followCopy(path, reading);
     const file = this.#file(path);
-    const found = fstatSync(file.fd).size;
-    if (found !== file.size) this.#last = this.#readEnd(file, found);
-    let last = this.#last;
-    const lines = records.map((record) => {
-      const { line, hash } = chained(record, last);
-      last = hash;
-      return line;
+    let hash = end.hash;
+    const lines = texts.map((text) => {
+      const next = chained(text, hash);
+      hash = next.hash;
+      return next.line;
     });
+    const stats = fstatSync(file.fd);
     const bytes = Buffer.from(lines.join(''));
-    const size = fstatSync(file.fd).size;
     try {
       writeAll(file.fd, bytes);
     } catch (error) {
       // Half a record would be worse than none.
-      ftruncateSync(file.fd, size);
+      ftruncateSync(file.fd, stats.size);
       throw error;
     }
-    file.size = size + bytes.length;
-    this.#last = last;
-    this.#writeHead(last);
+    this.#writeHead({
+      hash,
+      records: end.records + lines.length,
+      file: nameOf(this.#place, path),
+      inode: stats.ino,
+      size: stats.size + bytes.length,
+      file_records: end.fileRecords + lines.length,
+      waiting: this.#stillWaiting(waiting, records.length),
+    });
+    for (const gap of gaps) this.#events.onGap?.(gap);
+  }
+
+  /** Where the next record follows; removes a torn record. */
+  #endOf(path: string, reading: HeadReading): ChainEnd {
+    const head = knownHead(reading);
+    if (head !== null && head === this.#written && this.#isUntouched(path, head)) {
+      return { hash: head.hash, records: head.records, fileRecords: head.file_records, gaps: [] };
+    }
+    const size = this.#wholeSize(path);
+    if (head === null) return this.#endWithoutHead(path, size, reading);
+    const { hash, records } = head;
+    const place = placeOfHead(this.#place, head);
+    const gaps = gapBehind(place, head);
+    if (place !== path) {
+      // A new day, or a file that a reload names.
+      const fileRecords = size === 0 ? 0 : countLines(path, 0, size);
+      return { hash: (size > 0 && lastHash(path, size)) || hash, records, fileRecords, gaps };
+    }
+    if (size === 0) return { hash, records, fileRecords: 0, gaps };
+    if (gaps.length > 0) return { hash, records, fileRecords: countLines(path, 0, size), gaps };
+    // A kill between an append and its head leaves records behind the head.
+    const more = countLines(path, head.size, size);
+    const last = more === 0 ? hash : (lastHash(path, size) ?? hash);
+    return { hash: last, records: records + more, fileRecords: head.file_records + more, gaps };
+  }
+
+  /** The file of a workspace that was copied or restored is the one to compare with from now on. */
+  #followCopy(path: string, reading: HeadReading): void {
+    const head = knownHead(reading);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (!head || !stats || stats.size === 0 || placeOfHead(this.#place, head) !== path) return;
+    if (stats.ino !== head.inode) this.#writeHead({ ...head, inode: stats.ino });
+  }
+
+  /** Nobody else has written since this process did. */
+  #isUntouched(path: string, { size }: AuditHead): boolean {
+    const open = this.#open;
+    return open?.path === path && open.identity === identityOf(path) && fstatSync(open.fd).size === size;
+  }
+
+  #endWithoutHead(path: string, size: number, reading: HeadReading): ChainEnd {
+    const last = size > 0 ? lastHash(path, size) : endOfDays(this.#place.folder);
+    const fileRecords = countLines(path, 0, size);
+    const records = auditFiles(this.#place).reduce((sum, each) => sum + countLines(each, 0, sizeOf(each)), 0);
+    if (typeof reading === 'object') {
+      // As versions without a count wrote it.
+      const gaps: AuditGap[] =
+        last === null || last === reading.hash ? [] : [{ reason: 'removed', records: null }];
+      return { hash: reading.hash, records, fileRecords, gaps };
+    }
+    const gaps: AuditGap[] =
+      reading === 'damaged' || last !== null ? [{ reason: 'end_unknown', records: null }] : [];
+    return { hash: last ?? firstHash, records, fileRecords, gaps };
+  }
+
+  /** Bytes of whole records. */
+  #wholeSize(path: string): number {
+    const size = sizeOf(path);
+    if (size === 0) return 0;
+    const { fd } = this.#file(path);
+    const from = Math.max(0, size - 2 * maxAuditLine);
+    const text = readRange(fd, from, size);
+    const tail = text.slice(text.lastIndexOf('\n') + 1);
+    if (tail === '') return size;
+    if (hashOfLine(tail) !== null) {
+      writeAll(fd, Buffer.from('\n'));
+      return size + 1;
+    }
+    const kept = tail.length === text.length ? from : size - tail.length;
+    ftruncateSync(fd, kept);
+    this.#events.onRepair?.(path, size - kept);
+    return kept;
+  }
+
+  #stillWaiting(waiting: readonly WaitingRecords[], written: number): WaitingRecords[] {
+    return waiting.flatMap((each) => {
+      if (!this.#isOwn(each)) return isRunning(each.process) ? [each] : [];
+      return each.records > written ? [{ ...each, records: each.records - written }] : [];
+    });
+  }
+
+  #waitingWith(waiting: readonly WaitingRecords[], records: number, now: Date): WaitingRecords[] {
+    const own = waiting.find((each) => this.#isOwn(each));
+    const others = joinEnded(waiting.filter((each) => !this.#isOwn(each)));
+    if (records === 0) return others;
+    return [...others, { process: this.#self, records, since: own?.since ?? now.toISOString() }];
+  }
+
+  #isOwn({ process: { pid, start_ticks } }: WaitingRecords): boolean {
+    return pid === this.#self.pid && start_ticks === this.#self.start_ticks;
   }
 
   #file(path: string): OpenFile {
@@ -146,7 +297,7 @@ export class AuditChain {
     this.#closeFile();
     mkdirSync(dirname(path), { recursive: true, mode: folderMode });
     const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, fileMode);
-    this.#open = { path, fd, identity: '', size: -1 };
+    this.#open = { path, fd, identity: '' };
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error('the audit log is not a regular file');
     if ((stats.mode & 0o077) !== 0) fchmodSync(fd, fileMode);
@@ -159,36 +310,61 @@ export class AuditChain {
     this.#open = null;
   }
 
-  /** The hash that the next record follows; removes a torn record. */
-  #readEnd(file: OpenFile, size: number): string {
-    if (size === 0) return headOf(this.#place) ?? endOfDays(this.#place.folder) ?? firstHash;
-    const from = Math.max(0, size - 2 * maxAuditLine);
-    const text = readRange(file.fd, from, size);
-    const end = text.lastIndexOf('\n') + 1;
-    const tail = text.slice(end);
-    if (tail !== '') {
-      const whole = hashOfLine(tail);
-      if (whole !== null) {
-        writeAll(file.fd, Buffer.from('\n'));
-        return whole;
-      }
-      const kept = end === 0 ? from : size - Buffer.byteLength(tail, 'latin1');
-      ftruncateSync(file.fd, kept);
-      this.#onRepair(file.path, size - kept);
-      if (kept === 0) return this.#readEnd(file, 0);
-    }
-    const lines = text.slice(0, end).trimEnd().split('\n');
-    return hashOfLine(lines.at(-1) ?? '') ?? headOf(this.#place) ?? firstHash;
-  }
-
-  #writeHead(hash: string): void {
+  #writeHead(head: AuditHead): void {
     try {
-      this.#head ??= openSync(headFile(this.#place.folder), constants.O_WRONLY | constants.O_CREAT, fileMode);
-      writeSync(this.#head, `${hash}\n`, 0);
+      this.#head.write(head);
+      this.#written = head;
     } catch {
-      // It only matters when the file of the log is taken away.
+      // The records are in the log; the head stays behind, and is followed from there.
     }
   }
+}
+
+function newHead(): AuditHead {
+  return { hash: firstHash, records: 0, file: '', inode: 0, size: 0, file_records: 0, waiting: [] };
+}
+
+function knownHead(reading: HeadReading): AuditHead | null {
+  return typeof reading === 'object' && reading.file !== null ? reading : null;
+}
+
+/** Records that waited in processes which are gone. */
+function gapsOf(waiting: readonly WaitingRecords[]): AuditGap[] {
+  return waiting
+    .filter((each) => !isRunning(each.process))
+    .map(({ records, since }) => ({ reason: 'not_written', records, since }));
+}
+
+/** Those of processes which are gone become one, so that their list stays short. */
+function joinEnded(waiting: readonly WaitingRecords[]): WaitingRecords[] {
+  const running = waiting.filter((each) => isRunning(each.process));
+  const [first, ...ended] = waiting.filter((each) => !isRunning(each.process));
+  if (!first) return running;
+  const records = ended.reduce((sum, each) => sum + each.records, first.records);
+  return [...running, { ...first, records }];
+}
+
+/** What was cut off a file, compared with its head. Nothing where the whole file is gone: files may be archived. */
+function gapBehind(path: string, head: AuditHead): AuditGap[] {
+  const size = sizeOf(path);
+  if (head.size === 0 || !exists(path) || isRotated(path, head)) return [];
+  if (size >= head.size && lastHash(path, head.size) === head.hash) return [];
+  const missing = head.file_records - countLines(path, 0, size);
+  return [{ reason: 'removed', records: missing > 0 ? missing : null, file: path }];
+}
+
+/** An empty file in the place of the one that was written to. */
+function isRotated(path: string, { inode }: AuditHead): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && stats.size === 0 && stats.ino !== inode;
+}
+
+function nameOf({ folder }: AuditPlace, path: string): string {
+  return dirname(path) === folder ? basename(path) : path;
+}
+
+function placeOfHead({ folder }: AuditPlace, { file }: AuditHead): string {
+  return isAbsolute(file) ? file : join(folder, file);
 }
 
 /** The file that a record of this moment belongs to. */
@@ -202,24 +378,53 @@ export function auditFiles({ folder, file }: AuditPlace): string[] {
   return dayFiles(folder);
 }
 
-/** Sizes of files at a moment when nobody appends, bytes; null when the log cannot be locked. */
-export function settledSizes({ folder }: AuditPlace, files: readonly string[]): number[] | null {
+/** An audit log at a moment when nobody appends. */
+export interface SettledLog {
+  files: string[];
+  /** Bytes of each file. */
+  sizes: number[];
+  /** How far it had come; null when the log cannot be locked. */
+  end: { hash: string; records: number | null; file: string } | 'unknown' | null;
+}
+
+/** @returns null when there is no log at this place */
+export function settledLog(place: AuditPlace): SettledLog | null {
   let guard: DatabaseSync | null = null;
+  let locked = false;
   try {
-    guard = openGuard(folder, 2000);
+    if (!exists(place.folder)) return null;
+    guard = openGuard(place.folder, 2000);
     guard.exec('begin exclusive');
-    return files.map((path) => statSync(path).size);
+    locked = true;
   } catch {
-    return null;
+    // Somebody who may only read checks what is there.
+  }
+  try {
+    const files = auditFiles(place);
+    const reading = readHead(place.folder);
+    if (files.length === 0 && (reading === 'missing' || knownHead(reading)?.records === 0)) return null;
+    return { files, sizes: files.map(sizeOf), end: locked ? endOf(place, reading) : null };
   } finally {
     guard?.close();
   }
 }
 
-/** The hash of the last record that was written, or null. */
-export function headOf({ folder }: AuditPlace): string | null {
-  const text = readText(headFile(folder));
-  return /^[0-9a-f]{64}\n$/.test(text) ? text.trimEnd() : null;
+/** A file that was rotated a moment ago, and has its last record, counts as being there. */
+function endOf(place: AuditPlace, reading: HeadReading): SettledLog['end'] {
+  if (typeof reading === 'string') return 'unknown';
+  if (reading.file === null) return { hash: reading.hash, records: null, file: place.file ?? place.folder };
+  const path = placeOfHead(place, reading);
+  const { hash, records } = reading;
+  return records === 0 || isRotatedBeside(path, reading) ? null : { hash, records, file: path };
+}
+
+function isRotatedBeside(path: string, head: AuditHead): boolean {
+  if (sizeOf(path) > 0) return false;
+  return namesIn(dirname(path)).some((name) => {
+    const beside = join(dirname(path), name);
+    const stats = statSync(beside, { throwIfNoEntry: false });
+    return stats?.ino === head.inode && stats.size >= head.size && lastHash(beside, head.size) === head.hash;
+  });
 }
 
 /** A line of the log and its hash, which is that of the line without its member `hash`. */
@@ -260,10 +465,6 @@ function openGuard(folder: string, waitMs = 0): DatabaseSync {
   }
 }
 
-function headFile(folder: string): string {
-  return join(folder, '.head');
-}
-
 function dayFiles(folder: string): string[] {
   return namesIn(folder)
     .filter((name) => dayFile.test(name))
@@ -288,6 +489,45 @@ function endOfDays(folder: string): string | null {
     if (hash !== null) return hash;
   }
   return null;
+}
+
+/** The hash of the record that ends at this byte, or null. */
+function lastHash(path: string, end: number): string | null {
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    const text = readRange(fd, Math.max(0, end - 2 * maxAuditLine), end);
+    if (!text.endsWith('\n')) return null;
+    return hashOfLine(text.slice(text.lastIndexOf('\n', text.length - 2) + 1, -1));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function countLines(path: string, from: number, to: number): number {
+  if (to <= from) return 0;
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    const chunk = Buffer.alloc(Math.min(countedBytes, to - from));
+    let lines = 0;
+    for (let at = from; at < to; ) {
+      const read = readSync(fd, chunk, 0, Math.min(chunk.length, to - at), at);
+      if (read === 0) break;
+      const part = chunk.subarray(0, read);
+      for (let next = part.indexOf(10); next >= 0; next = part.indexOf(10, next + 1)) lines += 1;
+      at += read;
+    }
+    return lines;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Latin-1 keeps bytes and characters one to one; only ASCII is looked for. */

@@ -1,39 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { auditEvents, Config } from '../config/schema.ts';
-import { withoutTokens } from '../domain/secret-text.ts';
-import { AuditChain, type AuditPlace, maxAuditLine } from './audit-chain.ts';
-
-export type AuditEventName = (typeof auditEvents)[number];
-
-/** What happened; the log adds the time and the chain. */
-export interface AuditEvent {
-  event: AuditEventName;
-  /** `denied`: refused as it was asked for; `error`: the service could not do it. */
-  outcome: 'allowed' | 'denied' | 'error';
-  actor: AuditActor;
-  tenant: string | null;
-  /** Null for what no request of the API asked for. */
-  request: AuditRequest | null;
-  resource: { type: string; id: string | null } | null;
-  details: Record<string, unknown>;
-}
-
-export interface AuditActor {
-  /** `user`: somebody at the command line of this machine; `system`: the server itself. */
-  type: 'token' | 'anonymous' | 'user' | 'system';
-  id: string | null;
-  name: string | null;
-}
-
-export interface AuditRequest {
-  id: string;
-  method: string;
-  path: string;
-  status: number;
-  ip: string;
-  user_agent: string | null;
-  duration_ms: number;
-}
+import type { Config } from '../config/schema.ts';
+import { AuditChain, type AuditPlace } from './audit-chain.ts';
+import { type AuditEvent, type AuditGap, gapRecord, gapText, recordText } from './audit-record.ts';
 
 export interface AuditLogInput {
   /** `audit/` of the workspace. */
@@ -42,6 +10,8 @@ export interface AuditLogInput {
   settings: Config['logging']['audit'];
   onFault: (message: string, error: unknown) => void;
   onRecovery: (message: string) => void;
+  /** Records are missing: somebody removed them, or a process ended while they waited. */
+  onGap: (message: string) => void;
 }
 
 /** Records that wait while the log cannot be written; beyond, new ones are lost and counted. */
@@ -56,9 +26,6 @@ const retryMs = 1000;
 /** What was appended reaches the disk within this time, so that a power cut costs no more. */
 const syncMs = 1000;
 
-/** Raw control and format characters beyond ASCII, which JSON leaves as they are. */
-const unsafe = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
-
 /**
  * The audit log (JSON Lines). Recording never fails and never stops the work that is recorded: while the disk is full
  * records wait, `fault` says so, and the log is tried again every second.
@@ -70,6 +37,9 @@ export class AuditLog {
   #waiting: string[] = [];
   #lost = 0;
   #fault: string | null = null;
+  #gap: string | null = null;
+  /** Whether the log was compared with its head, as every append does. */
+  #checked = true;
   #flushing: Promise<void> | null = null;
   #retry: NodeJS.Timeout | null = null;
   #syncer: NodeJS.Timeout | null = null;
@@ -85,6 +55,18 @@ export class AuditLog {
     return this.#fault;
   }
 
+  /** What was found to be missing since this process began, or null. */
+  get gap(): string | null {
+    return this.#gap;
+  }
+
+  /** Compares the log with what was written to it; a gap record says what is missing. Never rejects. */
+  async check(): Promise<void> {
+    if (!this.#input.settings.enabled) return;
+    this.#checked = false;
+    await this.#flush();
+  }
+
   /** Resolves when the record is in the log, survives the end of the process, or has to wait. Never rejects. */
   async record(event: AuditEvent): Promise<void> {
     const { enabled, events } = this.#input.settings;
@@ -96,6 +78,7 @@ export class AuditLog {
     this.#waiting.push(recordText(event, new Date()));
     // While the log has a fault, the retry writes; nobody waits for it.
     if (this.#retry === null) await this.#flush();
+    else this.#noteWaiting();
   }
 
   /** Writes what waits and makes it survive a power cut. */
@@ -123,10 +106,12 @@ export class AuditLog {
     await new Promise(setImmediate);
     try {
       this.#follow();
-      while (this.#waiting.length > 0) {
+      while (this.#waiting.length > 0 || !this.#checked) {
         const batch = this.#waiting.slice(0, maxBatch);
         await this.#append(batch);
+        this.#checked = true;
         this.#waiting.splice(0, batch.length);
+        this.#recordLost();
       }
       this.#recovered();
       this.#syncer ??= setTimeout(() => this.#sync(), syncMs).unref();
@@ -152,6 +137,29 @@ export class AuditLog {
     }
   }
 
+  /** Those beyond what may wait. */
+  #recordLost(): void {
+    if (this.#lost === 0 || this.#waiting.length > 0) return;
+    const gap: AuditGap = { reason: 'not_written', records: this.#lost };
+    this.#lost = 0;
+    this.#waiting.push(gapRecord(gap, new Date()));
+    this.#found(gap);
+  }
+
+  #found(gap: AuditGap): void {
+    this.#gap = `the audit log has a gap: ${gapText(gap)}`;
+    this.#input.onGap(this.#gap);
+  }
+
+  /** The end of this process would leave no other trace of what waits. */
+  #noteWaiting(): void {
+    try {
+      this.#chain.noteWaiting(this.#waiting.length + this.#lost);
+    } catch {
+      // The disk does not even take what needs no new room.
+    }
+  }
+
   #sync(): void {
     this.#syncer = null;
     this.#chain.sync().catch((error: unknown) => this.#failed(error));
@@ -163,6 +171,7 @@ export class AuditLog {
       this.#fault = `the audit log cannot be written: ${code ?? message}`;
       this.#input.onFault(this.#fault, error);
     }
+    this.#noteWaiting();
     this.#retry ??= setTimeout(() => {
       this.#retry = null;
       void this.#flush();
@@ -172,46 +181,19 @@ export class AuditLog {
   #recovered(): void {
     if (this.#fault === null) return;
     this.#fault = null;
-    const lost = this.#lost > 0 ? `; ${this.#lost} records were lost` : '';
-    this.#lost = 0;
-    this.#input.onRecovery(`the audit log is written again${lost}`);
+    this.#noteWaiting();
+    this.#input.onRecovery('the audit log is written again');
   }
 
   #newChain(): AuditChain {
-    return new AuditChain(placeOf(this.#input.folder, this.#input.settings), (path, bytes) => {
-      this.#input.onRecovery(`${bytes} bytes of a torn record were removed from the end of ${path}`);
+    return new AuditChain(placeOf(this.#input.folder, this.#input.settings), {
+      onRepair: (path, bytes) =>
+        this.#input.onRecovery(`${bytes} bytes of a torn record were removed from the end of ${path}`),
+      onGap: (gap) => this.#found(gap),
     });
   }
 }
 
 export function placeOf(folder: string, { file }: { file: string }): AuditPlace {
   return { folder, file: file || null };
-}
-
-function recordText(event: AuditEvent, now: Date): string {
-  const { event: name, outcome, actor, tenant, request, resource, details } = event;
-  const whole = {
-    timestamp: now.toISOString(),
-    event: name,
-    outcome,
-    actor,
-    tenant,
-    request,
-    resource,
-    details,
-  };
-  const text = safeText(whole);
-  // Chain and line feed come on top.
-  return Buffer.byteLength(text) <= maxAuditLine - 1024
-    ? text
-    : safeText({ ...whole, details: { cut: true } });
-}
-
-function safeText(value: unknown): string {
-  return withoutTokens(JSON.stringify(value)).replace(unsafe, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-    ).join(''),
-  );
 }

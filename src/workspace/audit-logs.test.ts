@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { auditFiles } from './audit-chain.ts';
 import { checkAuditLog } from './audit-check.ts';
-import type { AuditEvent } from './audit-log.ts';
 import { AuditLogs, auditFolder, tenantsWithLog } from './audit-logs.ts';
+import type { AuditEvent } from './audit-record.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -27,7 +27,14 @@ const event = (tenant: string | null, n: number): AuditEvent => ({
 function open(settings: { enabled: boolean; file: string; events: ['api_access'] }, faults: string[] = []) {
   const onFault = (message: string) => faults.push(message);
   const tenants = ['acme', 'globex'];
-  return new AuditLogs({ workspaceDir: dir, tenants, settings, onFault, onRecovery: onFault });
+  return new AuditLogs({
+    workspaceDir: dir,
+    tenants,
+    settings,
+    onFault,
+    onRecovery: onFault,
+    onGap: onFault,
+  });
 }
 
 async function numbers(files: string[]): Promise<unknown[]> {

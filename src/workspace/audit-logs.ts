@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tenantPattern } from '../domain/tenant.ts';
 import { isMissing } from './atomic-file.ts';
-import { type AuditEvent, AuditLog, type AuditLogInput } from './audit-log.ts';
+import { AuditLog, type AuditLogInput } from './audit-log.ts';
+import type { AuditEvent } from './audit-record.ts';
 
 export interface AuditLogsInput extends Omit<AuditLogInput, 'folder'> {
   /** The workspace of the service, not that of a tenant. */
@@ -35,6 +37,7 @@ export class AuditLogs {
   readonly #service: AuditLog;
   /** Opened when the tenant has its first record. */
   readonly #tenants = new Map<string, AuditLog>();
+  #gapAtStart: string | null = null;
 
   constructor(input: AuditLogsInput) {
     this.#input = input;
@@ -45,6 +48,27 @@ export class AuditLogs {
   get fault(): string | null {
     for (const log of this.#logs()) if (log.fault !== null) return log.fault;
     return null;
+  }
+
+  /** What was found to be missing since this process began, or null. */
+  get gap(): string | null {
+    for (const log of this.#logs()) if (log.gap !== null) return log.gap;
+    return this.#gapAtStart;
+  }
+
+  /** Compares every log with what was written to it; gap records say what is missing. Never rejects. */
+  async check(): Promise<void> {
+    const { settings, tenants, workspaceDir } = this.#input;
+    await this.#service.check();
+    if (!settings.enabled || settings.file !== '') return;
+    for (const tenant of tenants) {
+      if (!existsSync(auditFolder(workspaceDir, tenant))) continue;
+      // Closed again: a service may have more tenants than a process may have files open.
+      const log = this.#open(tenant);
+      await log.check();
+      this.#gapAtStart ??= log.gap;
+      await log.close();
+    }
   }
 
   /** Resolves when the record is in its log, survives the end of the process, or has to wait. Never rejects. */

@@ -1,5 +1,13 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -287,6 +295,26 @@ describe('audit log', () => {
     ]);
     expect((await verify(file)).code).toBe(1);
     expect((await verify(home.file('none'))).code).toBe(1);
+
+    truncateSync(file);
+    const emptied = await verify();
+    expect([emptied.code, emptied.stdout]).toEqual([
+      1,
+      expect.stringMatching(/the end of the chain is missing: .* record 46[^]*BROKEN: 0 records/),
+    ]);
+    const again = await home.run(['server', 'start', '-d', '--bind', '127.0.0.1:0'], { env });
+    const health = (await (await fetch(`${again.stdout.trim()}/api/v1/health`)).json()) as {
+      checks: unknown[];
+    };
+    await home.run(['server', 'stop'], { env });
+    const check = {
+      name: 'audit',
+      status: 'degraded',
+      message: expect.stringContaining('46 records were removed'),
+    };
+    expect(health.checks).toContainEqual(check);
+    const after = await verify();
+    expect([after.code, after.stdout]).toEqual([1, expect.stringContaining('46 records were removed')]);
   });
 
   it('is one of its own for each tenant, and verify reads them all', async () => {

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ErrorCode, PortolanError } from '../../domain/errors.ts';
 import type { LicenceFeature } from '../../domain/licence.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import type { AuditEventName } from '../../workspace/audit-log.ts';
+import type { AuditEventName } from '../../workspace/audit-record.ts';
 import type { RouteAccess } from '../auth.ts';
 import type { Space } from '../tenants.ts';
 import type { Open } from './answer-deadline.ts';

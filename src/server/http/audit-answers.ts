@@ -5,7 +5,7 @@ import type { PortolanError } from '../../domain/errors.ts';
 import { jobIdPattern } from '../../domain/job.ts';
 import { scanIdPattern } from '../../domain/scan.ts';
 import { pathWithoutTokens } from '../../domain/secret-text.ts';
-import type { AuditEvent } from '../../workspace/audit-log.ts';
+import type { AuditEvent } from '../../workspace/audit-record.ts';
 import {
   actorOf,
   maxAgentLength,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { revokeToken } from '../../actions/revoke-token.ts';
 import { auditFiles } from '../../workspace/audit-chain.ts';
 import { checkAuditLog } from '../../workspace/audit-check.ts';
-import type { AuditEvent } from '../../workspace/audit-log.ts';
+import type { AuditEvent } from '../../workspace/audit-record.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let service: Service;
