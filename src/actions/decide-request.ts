@@ -9,6 +9,7 @@ import { parsePorts } from '../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
 import { compileScope, type Scope } from '../domain/scope.ts';
 import { countItems, parseTargets, type TargetList } from '../domain/target.ts';
+import { asksForVuln, type Graph } from '../engine/graph.ts';
 import type { GraphLibrary } from '../engine/graph-library.ts';
 import { portCatalogue } from '../knowledge/ports.ts';
 import type { Listener } from '../net/own-listeners.ts';
@@ -37,6 +38,8 @@ export interface ScanChoices {
   dags: readonly string[];
   /** What the names stand for. */
   installed?: GraphLibrary;
+  /** What a graph file that `dag` names holds (command line only). */
+  graph?: Graph;
   /** Where the server that asks takes connections. */
   listeners?: readonly Listener[];
 }
@@ -123,7 +126,7 @@ export function decideRequest(
     targets: submission.targets,
     exclude: submission.exclude ?? [],
     profile,
-    vuln: submission.vuln ?? profile === 'deep',
+    vuln: submission.vuln ?? evaluates(profile, submission.dag, choices),
     notifications: channelsOf(submission, config),
     name: submission.name ?? null,
     tags: [...new Set(submission.tags ?? [])],
@@ -135,6 +138,13 @@ export function decideRequest(
     options: { ...decideOptions(submission.options ?? {}, origin), ...probing },
     user: origin.user,
   };
+}
+
+/** Whether a scan that does not say so looks for vulnerabilities. */
+function evaluates(profile: string, dag: string | undefined, { installed, graph }: ScanChoices): boolean {
+  const entry = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
+  const chosen = entry?.graph ?? graph;
+  return profile === 'deep' || (chosen !== undefined && asksForVuln(chosen));
 }
 
 /** Builtin graphs change with the program only. */

@@ -8,7 +8,7 @@ import type { Config } from '../config/schema.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
 import { Registry, registerModules } from '../engine/registry.ts';
 import { decideRequest, type Submission } from './decide-request.ts';
-import { type Catalogue, planScan } from './plan-scan.ts';
+import { type Catalogue, planScan, unavailable } from './plan-scan.ts';
 
 let dir: string;
 let config: Config;
@@ -151,5 +151,38 @@ describe('a custom profile', () => {
     };
     expect(decide({ profile: 'standard', options }).options).toEqual({});
     expect(decide({ profile: 'standard' }).graph).toBeUndefined();
+  });
+});
+
+describe('a graph whose metadata says vuln: true', () => {
+  const warningsOf = async (submission: Partial<Submission>) => {
+    const request = decide({ profile: 'standard', ...submission });
+    const warnings = unavailable(await planScan(request, config, catalogue), request);
+    return [request.vuln, warnings.map(({ code }) => code)];
+  };
+
+  it.each(['vuln-scan', 'deep'])('turns vuln on where the submission is silent: %s', async (dag) => {
+    expect(await warningsOf({ dag })).toEqual([true, []]);
+    expect(await warningsOf({ dag, vuln: true })).toEqual([true, []]);
+    expect(await warningsOf({ dag, vuln: false })).toEqual([false, ['evaluation_off']]);
+  });
+
+  it('says nothing where something is evaluated all the same', async () => {
+    const options = { compliance: ['cis'] };
+    expect(await warningsOf({ dag: 'vuln-scan', vuln: false, options })).toEqual([false, []]);
+  });
+
+  it('may be that of the profile', async () => {
+    expect(await warningsOf({ profile: 'deep' })).toEqual([true, []]);
+    expect(await warningsOf({ profile: 'standard' })).toEqual([false, []]);
+  });
+
+  it('may be a file', () => {
+    const { graph } = catalogue.library.get('vuln-scan') ?? {};
+    const choices = { profiles: [{ name: 'standard', aliases: [] }], dags: [], ...(graph && { graph }) };
+    const origin = { scanId: 'x', createdAt: new Date(), user: 'cli', graphFiles: true };
+    const submission = { targets: ['192.0.2.1'], profile: 'standard', dag: '/some/graph.yaml' };
+    expect(decideRequest(submission, config, choices, origin).vuln).toBe(true);
+    expect(decideRequest({ ...submission, vuln: false }, config, choices, origin).vuln).toBe(false);
   });
 });

@@ -79,7 +79,13 @@ export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
     code,
     message: `no evaluation module of the graph ${plan.name} runs for that, so ${consequence}`,
   });
+  const off =
+    `the graph ${plan.name} looks for vulnerabilities, and vuln: false turns that off: ` +
+    'no vulnerabilities are looked for';
   return [
+    ...(plan.vuln && !request.vuln && !provided('vulnerabilities')
+      ? [{ code: 'evaluation_off', message: off }]
+      : []),
     ...(request.vuln && !provided('vulnerabilities')
       ? [lack('vuln_unavailable', 'no vulnerabilities are looked for')]
       : []),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { decideRequest, type Submission } from '../actions/decide-request.ts';
 import { checkModuleDefaults } from '../actions/module-defaults.ts';
-import { type Catalogue, planScan } from '../actions/plan-scan.ts';
+import { type Catalogue, planScan, readGraphFile } from '../actions/plan-scan.ts';
 import { prepareModules } from '../actions/prepare-modules.ts';
 import { runScan } from '../actions/run-scan.ts';
 import { ScanAbort } from '../actions/scan-failure.ts';
@@ -195,11 +195,11 @@ async function decide(
   checkModuleDefaults(settings, installed.registry);
   const { profile } = order.flags;
   if (profile === undefined || !isProfileFile(profile)) {
-    return { catalogue: installed, request: requestOf(order, settings.config, installed) };
+    return { catalogue: installed, request: await requestOf(order, settings.config, installed) };
   }
   const chosen = await withProfileFile(installed, profile);
   const submission = { ...order.submission, profile: chosen.profile };
-  const request = requestOf({ ...order, submission }, settings.config, chosen.catalogue);
+  const request = await requestOf({ ...order, submission }, settings.config, chosen.catalogue);
   return { catalogue: chosen.catalogue, request };
 }
 
@@ -211,10 +211,15 @@ function onlyProfile({ dag, flags, submission }: ScanOrder, { scanner }: Config)
 }
 
 /** @throws PortolanError `invalid_request` with every problem */
-function requestOf(order: ScanOrder, config: Config, { library }: Catalogue): ScanRequest {
+async function requestOf(
+  order: ScanOrder,
+  config: Config,
+  { library, registry }: Catalogue,
+): Promise<ScanRequest> {
   const { dag, flags } = order;
   const submission = { ...order.submission } as Submission;
-  if (dag !== undefined) submission.dag = library.get(dag) ? dag : resolve(dag);
+  const file = dag === undefined || library.get(dag) ? null : resolve(dag);
+  if (dag !== undefined) submission.dag = file ?? dag;
   if (flags.fingerprintRules !== undefined) {
     submission.options = { ...submission.options, fingerprint_rules: resolve(flags.fingerprintRules) };
   }
@@ -222,6 +227,7 @@ function requestOf(order: ScanOrder, config: Config, { library }: Catalogue): Sc
     profiles: library.profiles(),
     dags: library.list().map(({ name }) => name),
     installed: library,
+    ...(file !== null && { graph: await readGraphFile(file, registry) }),
   };
   const createdAt = new Date();
   const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: 'cli', graphFiles: true };

@@ -64,6 +64,14 @@ describe('graph files', () => {
     expect(problems('{"name":"x","nodes":[{"id":"a","module":"finder"}]}')).toEqual([]);
   });
 
+  it('warn of a metadata.vuln that is no boolean', () => {
+    const warnings = (vuln: string) => {
+      const text = `metadata: {vuln: ${vuln}}\nnodes: [{id: a, module: finder}]\n`;
+      return validateGraph(loadGraph(text, 'test').graph, registry).warnings.map(({ type }) => type);
+    };
+    expect([warnings('"true"'), warnings('true')]).toEqual([['no_reporter', 'metadata'], ['no_reporter']]);
+  });
+
   it.each([
     [
       'nodes:\n  - instance_id: a\n    module_type: findr\n',

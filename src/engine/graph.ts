@@ -41,6 +41,11 @@ export interface Graph {
   nodes: GraphNode[];
 }
 
+/** Whether a graph is for looking for vulnerabilities: `metadata: { vuln: true }`. */
+export function asksForVuln({ metadata }: Pick<Graph, 'metadata'>): boolean {
+  return metadata['vuln'] === true;
+}
+
 export interface LoadedGraph {
   graph: Graph;
   issues: GraphIssue[];

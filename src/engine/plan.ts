@@ -1,6 +1,6 @@
 import type { ConditionVariables } from './condition.ts';
 import { dataKeys } from './data-keys.ts';
-import type { Graph, GraphNode } from './graph.ts';
+import { asksForVuln, type Graph, type GraphNode } from './graph.ts';
 import type { ModuleDefinition } from './module.ts';
 import type { Registry } from './registry.ts';
 import { ancestorsOf, instanceKey } from './validate.ts';
@@ -30,6 +30,8 @@ export interface PlannedNode {
 
 export interface Plan {
   name: string;
+  /** Whether its graph is for looking for vulnerabilities. */
+  vuln?: boolean;
   nodes: PlannedNode[];
 }
 
@@ -64,6 +66,7 @@ export function planGraph(
   );
   return {
     name: graph.name,
+    vuln: asksForVuln(graph),
     nodes: nodes.map(({ node, definition, skipped }) => {
       const ancestors = [...ancestorsOf(node, graph)];
       const producersOf = (key: string) => producers(key, ancestors, running);

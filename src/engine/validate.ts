@@ -21,6 +21,7 @@ export function validateGraph(graph: Graph, registry: Registry): GraphCheck {
   checkDataFlow(graph, modules, check);
   checkWriters(graph, modules, check);
   warnWithoutReporter(modules, check);
+  warnOfMetadata(graph, check);
   return check;
 }
 
@@ -175,6 +176,12 @@ function checkWriters(graph: Graph, modules: Modules, check: GraphCheck): void {
       writers.set(key, node);
     }
   }
+}
+
+function warnOfMetadata({ metadata: { vuln } }: Graph, check: GraphCheck): void {
+  if (vuln === undefined || vuln === null || typeof vuln === 'boolean') return;
+  const message = 'metadata.vuln is neither true nor false: it turns nothing on';
+  check.warnings.push(issue('metadata', message, null, 'metadata.vuln', 'write vuln: true'));
 }
 
 function warnWithoutReporter(modules: Modules, check: GraphCheck): void {

@@ -213,6 +213,18 @@ describe('--dry-run', () => {
     expect(facts.packets_estimate).toBeGreaterThan(10);
     expect(connections).toBe(0);
   });
+
+  it('looks for vulnerabilities where a graph file is for that, unless --no-vuln says otherwise', async () => {
+    const file = home.file('own.yaml');
+    writeFileSync(file, 'metadata: { vuln: true }\nnodes:\n  - { id: sweep, module: connect_scanner }\n');
+    const planned = async (...flags: string[]) => {
+      const { stdout } = await scan('--dag', file, '--dry-run', '--format', 'json', ...flags);
+      const { vuln, warnings } = JSON.parse(stdout);
+      return [vuln, warnings.map(({ code }: { code: string }) => code)];
+    };
+    expect(await planned()).toEqual([true, ['vuln_unavailable']]);
+    expect(await planned('--no-vuln')).toEqual([false, ['evaluation_off']]);
+  });
 });
 
 describe('Ctrl-C', () => {

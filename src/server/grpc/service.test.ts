@@ -67,6 +67,17 @@ describe('scans over gRPC', () => {
     });
   });
 
+  it('look for vulnerabilities where the graph does and the call is silent', async () => {
+    const grpc = await start();
+    const submitted = async (more: object) => {
+      const { value } = await grpc
+        .scans()
+        .call<Accepted>('SubmitScan', { ...target, ...more, options: struct({ dag: 'vuln-scan' }) });
+      return (await grpc.service.workspace.scan(value?.scan_id ?? '').request()).vuln;
+    };
+    expect([await submitted({}), await submitted({ vuln: false })]).toEqual([true, false]);
+  });
+
   it('are listed, shown, paused, resumed, canceled and deleted', async () => {
     const grpc = await start();
     const scans = grpc.scans();

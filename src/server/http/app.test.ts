@@ -74,6 +74,8 @@ describe('submission', () => {
     expect(await request({ profile: 'quick_discovery' })).toMatchObject({ profile: 'quick', vuln: false });
     expect(await request({ profile: 'full_scan' })).toMatchObject({ profile: 'deep', vuln: true });
     expect(await request({ profile: 'deep', vuln: false })).toMatchObject({ vuln: false });
+    expect(await request({ dag: 'vuln-scan' })).toMatchObject({ profile: 'standard', vuln: true });
+    expect(await request({ dag: 'vuln-scan', vuln: false })).toMatchObject({ vuln: false });
   });
 
   it('names unknown parameters of a query and ignores them', async () => {

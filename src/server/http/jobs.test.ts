@@ -118,6 +118,16 @@ describe('POST /api/v1/jobs', () => {
     expect((await ask(service, 'GET', `/${data.job_id}`)).data).toEqual(ended);
   });
 
+  it('looks for vulnerabilities where the graph does and the job is silent', async () => {
+    const service = await start();
+    const ordered = async (more: object) => {
+      const params = { ...now.params, dag: 'vuln-scan', ...more };
+      const { data } = await submit(service, { ...now, params });
+      return (await service.workspace.scan(data.scan_id ?? '').request()).vuln;
+    };
+    expect([await ordered({}), await ordered({ vuln: false })]).toEqual([true, false]);
+  });
+
   it('T-041 refuses every bad schedule with the reason, and stores nothing', async () => {
     const service = await start();
     for (const schedule of [
