@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type Banner, describeBytes } from '../src/domain/banner.ts';
+import type { Coverage, PortCounts } from '../src/domain/host.ts';
 import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
@@ -17,6 +18,8 @@ export interface Trial {
   warnings: string[];
   /** How it said that it works. */
   methods: string[];
+  /** Pairs of host and port that are done. */
+  coverage: Coverage;
   gate: NetworkGate;
 }
 
@@ -33,7 +36,7 @@ export async function tryModule(
   definition: ModuleDefinition,
   options: {
     config?: Record<string, unknown>;
-    inputs?: Record<string, readonly unknown[]>;
+    inputs?: Inputs;
     results?: ResultSource;
     restored?: unknown;
     /** Gets what asks the module for its state, as soon as the module offers it. */
@@ -41,6 +44,10 @@ export async function tryModule(
     gate?: NetworkGate;
     published?: Map<string, unknown[]>;
     recorded?: ExecContext['recorded'];
+    /** How hosts ended in an earlier run, as the record has it. */
+    recordedCounts?: readonly PortCounts[];
+    /** Changed as the module covers pairs; begins as an earlier run left it. */
+    coverage?: Coverage;
     /** Options of the modules that ran before. */
     upstream?: Record<string, Record<string, unknown>>;
     targets?: string[];
@@ -50,7 +57,9 @@ export async function tryModule(
   },
 ): Promise<Trial> {
   const gate = options.gate ?? loopbackGate(options.targets ?? ['127.0.0.1'], options.maxConnections);
-  const trial: Trial = { published: options.published ?? new Map(), warnings: [], methods: [], gate };
+  const coverage = options.coverage ?? { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+  const published = options.published ?? new Map<string, unknown[]>();
+  const trial: Trial = { published, warnings: [], methods: [], coverage, gate };
   const module = definition.create();
   await module.initialize();
   await module.configure(options.config ?? {});
@@ -73,7 +82,16 @@ export async function tryModule(
     upstream: () => new Map(Object.entries(options.upstream ?? {})),
     progress: silent,
     method: (text: string) => trial.methods.push(text),
-    cover: silent,
+    recordedCounts: (protocol: string) =>
+      new Map(
+        (options.recordedCounts ?? []).flatMap((counts) =>
+          counts.protocol === protocol ? [[counts.host, counts]] : [],
+        ),
+      ),
+    cover: (counts: Coverage) => {
+      for (const name of Object.keys(coverage) as (keyof Coverage)[]) coverage[name] += counts[name];
+    },
+    recount: (counts: Coverage) => Object.assign(coverage, counts),
     warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
   } as unknown as ExecContext;
   await module.execute(ctx, dataOf(options.inputs ?? {}, trial.published));
@@ -81,7 +99,9 @@ export async function tryModule(
   return trial;
 }
 
-function dataOf(inputs: Record<string, readonly unknown[]>, published: Map<string, unknown[]>): DataContext {
+type Inputs = Readonly<Record<string, readonly unknown[] | AsyncIterable<unknown>>>;
+
+function dataOf(inputs: Inputs, published: Map<string, unknown[]>): DataContext {
   const data = {
     has: (key: string) => key in inputs,
     keys: () => Object.keys(inputs),
@@ -100,7 +120,7 @@ function dataOf(inputs: Record<string, readonly unknown[]>, published: Map<strin
 /** What a module that publishes one key makes of complete input streams. */
 export async function runModule<T>(
   definition: ModuleDefinition,
-  inputs: Record<string, readonly unknown[]>,
+  inputs: Inputs,
   config: Record<string, unknown> = {},
 ): Promise<T[]> {
   const { published } = await tryModule(definition, { inputs, config });

@@ -140,12 +140,14 @@ it('turns rows back into the items they were made from', async () => {
     { port: 22, service: 'tls', parser: 'tls_parser', attributes: { tls: { version: 'TLSv1.3' } } },
   ]);
 
-  expect(earlier.has('port_counts', { host: '127.0.0.2' })).toBe(true);
-  expect(earlier.has('port_counts', { host: '127.0.0.1' })).toBe(false);
-  const swept = (host: string, protocol: string) => earlier.has('port_counts', { host, protocol });
-  expect([swept('127.0.0.3', 'tcp'), swept('127.0.0.3', 'udp')]).toEqual([true, true]);
-  expect([swept('127.0.0.4', 'tcp'), swept('127.0.0.4', 'udp')]).toEqual([false, true]);
-  expect(swept('127.0.0.2', 'udp')).toBe(false);
+  expect(Object.fromEntries(earlier.counts('tcp'))).toEqual({
+    '127.0.0.2': { open: 0, closed: 3, filtered: 0, not_tried: 0 },
+    '127.0.0.3': { open: 0, closed: 3, filtered: 0, not_tried: 0 },
+  });
+  expect(Object.fromEntries(earlier.counts('udp'))).toEqual({
+    '127.0.0.3': { open: 1, closed: 2, filtered: 0, not_tried: 0 },
+    '127.0.0.4': { open: 0, closed: 2, filtered: 0, not_tried: 0 },
+  });
   const asked = [22, 23, 24, 25].filter((number) =>
     earlier.has('banners', { host: '127.0.0.1', port: number }),
   );

@@ -1,5 +1,5 @@
 import type { HostFinding } from '../domain/finding.ts';
-import type { Host, Port, PortCounts } from '../domain/host.ts';
+import type { Coverage, Host, Port, PortCounts } from '../domain/host.ts';
 import {
   countsByProtocol,
   type HostRow,
@@ -19,16 +19,17 @@ import type { ScanFolder } from '../workspace/scan-folder.ts';
  * they were made from. Null when nothing was recorded.
  */
 export async function recallResults(folder: ScanFolder): Promise<EarlierRun | null> {
-  const done = { port_counts: new Set<string>(), banners: new Set<string>() };
+  const counts = { tcp: new Map<string, Coverage>(), udp: new Map<string, Coverage>() };
+  const answered = new Set<string>();
   let rows = 0;
   for await (const row of mergedRows(folder)) {
     rows++;
     if (row.type === 'host') {
       const { tcp, udp } = countsByProtocol(row);
-      if (tcp) done.port_counts.add(`${row.host} tcp`);
-      if (udp) done.port_counts.add(`${row.host} udp`);
+      if (tcp) counts.tcp.set(row.host, tcp);
+      if (udp) counts.udp.set(row.host, udp);
     }
-    if (row.type === 'port' && isAnswered(row)) done.banners.add(`${row.host} ${row.port}`);
+    if (row.type === 'port' && isAnswered(row)) answered.add(`${row.host} ${row.port}`);
   }
   const states = await readCheckpoint<SavedState>(folder);
   if (rows === 0 && states.size === 0) return null;
@@ -36,10 +37,10 @@ export async function recallResults(folder: ScanFolder): Promise<EarlierRun | nu
     states,
     items: (key) => itemsOf(folder, key),
     has: (key, record) => {
-      const { host, port, protocol } = record as { host: string; port?: number; protocol?: string };
-      if (key === 'port_counts') return done.port_counts.has(`${host} ${protocol ?? 'tcp'}`);
-      return key === 'banners' && done.banners.has(`${host} ${port}`);
+      const { host, port } = record as { host: string; port?: number };
+      return key === 'banners' && answered.has(`${host} ${port}`);
     },
+    counts: (protocol) => counts[protocol],
   };
 }
 

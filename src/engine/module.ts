@@ -1,6 +1,6 @@
 import type { AddressSet } from '../domain/address-set.ts';
 import type { Banner } from '../domain/banner.ts';
-import type { Coverage, Host, Port } from '../domain/host.ts';
+import type { Coverage, Host, Port, Protocol } from '../domain/host.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { Target } from '../domain/target.ts';
@@ -65,6 +65,8 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   warn(code: string, message: string, target?: string): void;
   /** Adds pairs of host and port that are done: together they become the plan. Kept with the checkpoint. */
   cover(counts: Coverage): void;
+  /** Replaces what an earlier run of the node covered. */
+  recount(counts: Coverage): void;
   /** How packets leave, and why so, where there is more than one way; stands in the record of the scan. */
   method(text: string): void;
   /** What the scan has found so far, merged and in address order; for reporters. */
@@ -78,6 +80,8 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   checkpoint(state: () => unknown): void;
   /** True when the record already holds the outcome of this piece of work, from before an interruption. */
   recorded(key: string, record: object): boolean;
+  /** How the sweep of each host ended that the record held before an interruption; empty at the first start. */
+  recordedCounts(protocol: Protocol): ReadonlyMap<string, Coverage>;
 }
 
 export interface Logger {

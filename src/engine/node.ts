@@ -96,6 +96,10 @@ export class Node {
     this.stage.coverage = sum;
   }
 
+  recount(counts: Coverage): void {
+    this.stage.coverage = { ...counts };
+  }
+
   begin(): void {
     this.stage.status = 'running';
     this.stage.started_at = new Date().toISOString();

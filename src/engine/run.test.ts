@@ -432,6 +432,7 @@ describe('runGraph', () => {
         if (key === 'open_ports') yield portOf('127.0.0.0');
       },
       has: (key, record) => key === 'port_counts' && (record as { host: string }).host === '127.0.0.0',
+      counts: () => new Map(),
     };
     const { taps, states } = await trial({
       modules: [spared, going, reader, reporter([])],
@@ -461,6 +462,7 @@ describe('runGraph', () => {
         if (key === 'discovered_hosts') yield* hosts(1);
       },
       has: () => false,
+      counts: () => new Map(),
     };
     const plan = planOf({ modules: [spared, sweeper, reporter([])], graph: chain });
     const run = runGraph(plan, environmentOf({ earlier }));

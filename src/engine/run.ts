@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import type { Coverage, Protocol } from '../domain/host.ts';
 import type { StageRecord } from '../domain/scan.ts';
 import type { Target } from '../domain/target.ts';
 import type { Catalogue } from '../knowledge/catalogue.ts';
@@ -55,6 +56,8 @@ export interface EarlierRun {
   items(key: string): AsyncIterable<unknown>;
   /** True when the outcome of this piece of work is durable. */
   has(key: string, record: object): boolean;
+  /** How the sweep of each host ended whose outcome is durable. */
+  counts(protocol: Protocol): ReadonlyMap<string, Coverage>;
 }
 
 export interface GraphRun {
@@ -268,7 +271,9 @@ class Run {
         node.alive();
         onProgress(instanceId, done, total);
       },
+      recordedCounts: (protocol) => earlier?.counts(protocol) ?? new Map(),
       cover: (counts) => node.cover(counts),
+      recount: (counts) => node.recount(counts),
       method: (text) => {
         node.stage.method = text.slice(0, maxMethodLength);
       },

@@ -38,6 +38,18 @@ describe('AddressWalk', () => {
     fc.assert(property, { numRuns: 50 });
   });
 
+  it('gives no address that was settled before it was given again', () => {
+    const walk = new AddressWalk(network, null);
+    const taken = Array.from({ length: 100 }, () => walk.next().value as string);
+    const resumed = new AddressWalk(network, walk.state());
+    for (const address of taken.slice(0, 60)) resumed.settle(address);
+    expect(resumed.settled).toBe(60);
+    expect(new Set(resumed.state().open)).toEqual(new Set(taken.slice(60)));
+    const rest = [...resumed];
+    expect(rest).toHaveLength(195);
+    expect(rest.slice(0, 40).toSorted()).toEqual(taken.slice(60).toSorted());
+  });
+
   it('starts anew when other addresses are to be walked than before', () => {
     const walk = new AddressWalk(network, null);
     for (let i = 0; i < 200; i++) walk.settle(walk.next().value as string);

@@ -21,7 +21,11 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
   readonly #over: string;
   readonly #key: WalkKey;
   readonly #addresses: Iterator<string, void>;
-  readonly #again: string[];
+  /** Taken before an interruption, neither settled nor given since. */
+  readonly #again: Set<string>;
+  readonly #nextAgain: Iterator<string, void>;
+  /** Whether it goes on where an interrupted walk stood. */
+  readonly resumed: boolean;
   readonly #open = new Set<string>();
   #taken: number;
   #settled: number;
@@ -30,10 +34,12 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
   constructor(addresses: AddressSet, restored: unknown) {
     this.#over = fingerprint(addresses);
     const state = isWalkState(restored) && restored.over === this.#over ? restored : null;
+    this.resumed = state !== null;
     this.#key = state?.key ?? randomWalkKey();
     this.#taken = state?.taken ?? 0;
-    this.#again = [...(state?.open ?? [])];
-    this.#settled = this.#taken - this.#again.length;
+    this.#again = new Set(state?.open);
+    this.#nextAgain = this.#again.values();
+    this.#settled = this.#taken - this.#again.size;
     this.#addresses = shuffled(addresses.size, (index) => addresses.at(index), this.#key);
     for (let i = 0; i < this.#taken; i++) this.#addresses.next();
   }
@@ -43,8 +49,9 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
   }
 
   next(): IteratorResult<string, undefined> {
-    const address = this.#again.pop() ?? this.#fresh();
+    const address = this.#nextAgain.next().value ?? this.#fresh();
     if (address === undefined) return { done: true, value: undefined };
+    this.#again.delete(address);
     this.#open.add(address);
     return { done: false, value: address };
   }
@@ -61,8 +68,9 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
     return this.#open.has(address);
   }
 
+  /** Its outcome is known, also of one that was taken before an interruption and not since. */
   settle(address: string): void {
-    if (this.#open.delete(address)) this.#settled += 1;
+    if (this.#open.delete(address) || this.#again.delete(address)) this.#settled += 1;
   }
 
   /** Addresses whose outcome is known. */

@@ -6,6 +6,7 @@ import type { NetworkGate, PortObservation } from '../../net/gate.ts';
 import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
 import type { SweepJob } from '../../net/sweep-job.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
 import { plannedTcpPorts } from './port-plan.ts';
@@ -140,9 +141,14 @@ interface SweepState {
   hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & { again: number[] })[];
 }
 
+type SweepRecord = Pick<
+  ExecContext,
+  'signal' | 'progress' | 'restored' | 'recordedCounts' | 'cover' | 'recount'
+>;
+
 /** Sweeps hosts x ports with a window of hosts; memory does not grow with the number of hosts. */
 class Sweep {
-  #ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>;
+  #ctx: SweepRecord;
   #data: DataContext;
   #plan: SweepPlan;
   /** The planned ports in random order. */
@@ -150,6 +156,7 @@ class Sweep {
   #window: HostSweep[] = [];
   /** Hosts with a pair that is not done. */
   #unfinished = new Map<string, HostSweep>();
+  readonly #earlier: EarlierHosts;
   readonly #key: WalkKey;
   #turn = 0;
   #sourceEnded = false;
@@ -159,12 +166,7 @@ class Sweep {
   #idle: (() => void)[] = [];
   #pairsDone: number;
 
-  constructor(
-    ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>,
-    data: DataContext,
-    saved: SweepState | null,
-    plan: SweepPlan,
-  ) {
+  constructor(ctx: SweepRecord, data: DataContext, saved: SweepState | null, plan: SweepPlan) {
     this.#ctx = ctx;
     this.#data = data;
     this.#plan = plan;
@@ -175,6 +177,8 @@ class Sweep {
       walk(plan.ports.length, this.#key),
       (index) => plan.ports[index] as number,
     );
+    const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
+    this.#earlier = new EarlierHosts({ ctx, protocol: 'tcp', underWay, walk: plan.walk });
     for (const host of saved?.hosts ?? []) this.#enter({ ...host, pending: new Set() });
   }
 
@@ -315,9 +319,8 @@ class Sweep {
   }
 
   #admit(ip: string): void {
-    // An interrupted sweep goes on with this host already.
-    if (this.#unfinished.has(ip)) return;
-    if (this.#ctx.recorded('port_counts', { host: ip })) {
+    if (this.#earlier.isUnderWay(ip)) return;
+    if (this.#earlier.takeRecorded(ip)) {
       this.#advance(this.#order.length);
       return;
     }

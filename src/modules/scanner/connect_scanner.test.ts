@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { sweepWithKills } from '../../../test/interrupted-trial.ts';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
 import { compileScope } from '../../domain/scope.ts';
@@ -221,10 +222,12 @@ describe('a sweep by threads', () => {
       const before = new Map<string, unknown[]>();
       let ask: () => unknown = () => null;
       const abort = new AbortController();
+      const covered = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
       const running = tryModule(connect_scanner, {
         ...shared,
         gate: first,
         published: before,
+        coverage: covered,
         signal: abort.signal,
         checkpoint: (state) => {
           ask = state;
@@ -232,6 +235,7 @@ describe('a sweep by threads', () => {
       }).catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, 900));
       const restored = JSON.parse(JSON.stringify(ask()));
+      const coverage = { ...covered };
       const kept = [...((before.get('port_counts') ?? []) as PortCounts[])];
       abort.abort(new Error('killed'));
       await running;
@@ -240,14 +244,15 @@ describe('a sweep by threads', () => {
 
       const second = loopbackGate(shared.targets) as ScanGate;
       const after = new Map<string, unknown[]>();
-      const swept = new Set(kept.map(({ host }) => host));
-      await tryModule(connect_scanner, {
+      const trial = await tryModule(connect_scanner, {
         ...shared,
         gate: second,
         published: after,
         restored,
-        recorded: (key, record) => key === 'port_counts' && swept.has((record as { host: string }).host),
+        recordedCounts: kept,
+        coverage,
       });
+      expect(trial.coverage).toEqual({ open: 0, closed: 20_000, filtered: 0, not_tried: 0 });
       const all = [...kept, ...((after.get('port_counts') ?? []) as PortCounts[])];
       expect(all).toHaveLength(hosts.length);
       for (const each of all) expect(each).toMatchObject({ open: 0, closed: 100, filtered: 0, not_tried: 0 });
@@ -306,102 +311,44 @@ describe('a sweep by threads', () => {
 
 describe('an interrupted sweep', () => {
   it.each(['discovered_hosts', 'targets'])(
-    'goes on after a kill with exactly the pairs that were not done (from %s)',
+    'sweeps and counts each host once, however often it is killed (from %s)',
     async (source) => {
       const open = await listen(() => undefined);
-      const hosts = Array.from({ length: 100 }, (_, i) => `127.66.0.${i + 1}`);
+      const hosts = Array.from({ length: 150 }, (_, i) => `127.66.0.${i + 1}`);
       const planned = [open, ...Array.from({ length: 19 }, (_, i) => i + 1)];
-      const inputs = {
-        targets: [],
-        ...(source === 'targets' ? {} : { discovered_hosts: hosts.map((ip) => ({ ip, method: 'test' })) }),
-      };
-      const shared = {
-        config: { ports: planned.join(','), rate: 100_000, concurrency: 20 },
-        inputs,
-        targets: ['127.66.0.1-127.66.0.100'],
-      };
-      const killed = await runUntil(700, shared);
-      const swept = new Set(killed.counts.map(({ host }) => host));
-      const second = countingGate(shared.targets, () => undefined);
-      const published = new Map<string, unknown[]>();
-      await tryModule(connect_scanner, {
-        ...shared,
-        gate: second.gate,
-        published,
-        restored: killed.state,
-        recorded: (key, record) => key === 'port_counts' && swept.has((record as { host: string }).host),
+      const outcome = await sweepWithKills({
+        module: connect_scanner,
+        config: { ports: planned.join(','), rate: 100_000, concurrency: 60 },
+        targets: ['127.66.0.1-127.66.0.150'],
+        discovered: source === 'targets' ? null : hosts,
+        // The first comes when the window of hosts and, beyond it, those with their last pairs are under way.
+        checkpointsAt: [1270, 600, 300],
+        gate: (onPair) => countingGate(['127.66.0.1-127.66.0.150'], onPair),
+        openIn: (state) =>
+          (state as { pairs: { hosts: { ip: string; again: number[] }[] } }).pairs.hosts.flatMap(
+            ({ ip, again }) => again.map((port) => `${ip}:${port}`),
+          ),
       });
-
-      expect(second.pairs.filter((pair) => killed.done.has(pair))).toEqual([]);
-      expect(new Set([...killed.done, ...second.pairs]).size).toBe(hosts.length * planned.length);
-      const all = [...killed.counts, ...(published.get('port_counts') as PortCounts[])];
-      expect(new Set(all.map(({ host }) => host)).size).toBe(hosts.length);
-      expect(all.length).toBe(hosts.length);
-      for (const each of all)
-        expect(each).toMatchObject({ open: 0, closed: planned.length, filtered: 0, not_tried: 0 });
+      expect(outcome.repeated).toEqual([]);
+      expect(outcome.pairs.size).toBe(3000);
+      expect(outcome.coverage).toEqual({ open: 0, closed: 3000, filtered: 0, not_tried: 0 });
+      expect(outcome.counts.map(({ host }) => host).toSorted()).toEqual(hosts.toSorted());
+      for (const each of outcome.counts)
+        expect(each).toMatchObject({ open: 0, closed: 20, filtered: 0, not_tried: 0 });
     },
   );
 });
 
-/** A gate that notes every pair it is asked to probe. */
-function countingGate(targets: string[], onProbe: (count: number) => void) {
+/** A gate that tells of every pair it is asked to probe. */
+function countingGate(targets: string[], onPair: (pair: string) => void): NetworkGate {
   const real = loopbackGate(targets);
-  const pairs: string[] = [];
-  const gate: NetworkGate = {
-    throughPauses: (work) => work(),
-    synObstacle: (signal) => real.synObstacle(signal),
-    sweepSyn: (job) => real.sweepSyn(job),
+  const gate = Object.assign(Object.create(real) as NetworkGate, {
     connectObstacle: async () => 'every pair is counted',
-    sweepConnect: (job) => real.sweepConnect(job),
-    addresses: real.addresses,
-    packetsSent: 0,
-    unsent: new Map(),
-    probeTcp(host, port, options) {
-      pairs.push(`${host}:${port}`);
-      onProbe(pairs.length);
+    limitedTo: () => gate,
+    probeTcp(...[host, port, options]: Parameters<NetworkGate['probeTcp']>) {
+      onPair(`${host}:${port}`);
       return real.probeTcp(host, port, options);
     },
-    connect: (host, port, options) => real.connect(host, port, options),
-    ping: (addresses, options) => real.ping(addresses, options),
-    sweepUdp: (tasks, options) => real.sweepUdp(tasks, options),
-    askUdp: (host, port, question, options) => real.askUdp(host, port, question, options),
-    neighbourhood: (name) => real.neighbourhood(name),
-    sweepNeighbours: (hosts, options) => real.sweepNeighbours(hosts, options),
-    pingMethod: () => real.pingMethod(),
-    limitedTo: () => gate,
-  };
-  return { gate, pairs };
-}
-
-/** Runs the sweep up to a number of probes; what it had saved and published at that moment is what a kill leaves. */
-async function runUntil(probes: number, options: Parameters<typeof tryModule>[1] & { targets: string[] }) {
-  const abort = new AbortController();
-  const published = new Map<string, unknown[]>();
-  let ask: () => unknown = () => null;
-  let left: { state: unknown; counts: PortCounts[]; done: Set<string> } | null = null;
-  const counting = countingGate(options.targets, (count) => {
-    if (count !== probes) return;
-    const state = JSON.parse(JSON.stringify(ask())) as {
-      pairs: { hosts: { ip: string; again: number[] }[] };
-    };
-    const open = new Set(state.pairs.hosts.flatMap(({ ip, again }) => again.map((port) => `${ip}:${port}`)));
-    left = {
-      state,
-      counts: [...((published.get('port_counts') ?? []) as PortCounts[])],
-      done: new Set(counting.pairs.filter((pair) => !open.has(pair))),
-    };
-    abort.abort(new Error('killed'));
   });
-  const run = tryModule(connect_scanner, {
-    ...options,
-    gate: counting.gate,
-    published,
-    signal: abort.signal,
-    checkpoint: (state) => {
-      ask = state;
-    },
-  });
-  await run.catch(() => undefined);
-  if (!left) throw new Error('the sweep ended before it could be killed');
-  return left as { state: unknown; counts: PortCounts[]; done: Set<string> };
+  return gate;
 }

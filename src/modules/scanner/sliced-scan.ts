@@ -6,6 +6,7 @@ import type { WalkKey } from '../../net/packets/walk.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/sweep-job.ts';
 import type { WalkState } from '../address-walk.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
+import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
 
@@ -20,7 +21,10 @@ interface SweepOptions {
 }
 
 export interface SlicedScanInput {
-  ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'warn' | 'cover'> & { options: SweepOptions };
+  ctx: Pick<
+    ExecContext,
+    'signal' | 'progress' | 'restored' | 'recordedCounts' | 'warn' | 'cover' | 'recount'
+  > & { options: SweepOptions };
   data: DataContext;
   /** How the ports of some hosts are swept. @param side how many jobs may have the same hosts at the same time */
   sweep(job: SweepJob, side: number): Promise<SweepOutcome[]>;
@@ -62,6 +66,7 @@ export class SlicedScan {
   readonly #ports: Uint16Array;
   readonly #batches = new Set<Batch>();
   readonly #untried = new UntriedHosts();
+  readonly #earlier: EarlierHosts;
   #waiting = 0;
   #failure: unknown = null;
   #pairsDone = 0;
@@ -71,6 +76,8 @@ export class SlicedScan {
   constructor(input: SlicedScanInput) {
     this.#input = input;
     this.#ports = Uint16Array.from(input.ports);
+    const underWay = (input.before?.batches ?? []).flatMap(({ hosts }) => hosts.map(({ ip }) => ip));
+    this.#earlier = new EarlierHosts({ ctx: input.ctx, protocol: 'tcp', underWay, walk: input.hosts.walk });
   }
 
   state(): SlicedScanState {
@@ -85,13 +92,9 @@ export class SlicedScan {
   async run(): Promise<void> {
     if (this.#ports.length === 0) return;
     const { ctx, hosts, before } = this.#input;
-    const known = new Set<string>();
-    for (const saved of before?.batches ?? []) {
-      for (const { ip } of saved.hosts) known.add(ip);
-      await this.#begin(restoredBatch(saved));
-    }
+    for (const saved of before?.batches ?? []) await this.#begin(restoredBatch(saved));
     for await (const found of hosts) {
-      const fresh = found.filter(({ ip }) => !known.has(ip) && !this.#isRecorded(ip));
+      const fresh = found.filter(({ ip }) => !this.#earlier.isUnderWay(ip) && !this.#isRecorded(ip));
       if (fresh.length > 0) await this.#begin(this.#newBatch(fresh));
       if (ctx.signal.aborted || this.#failure) break;
     }
@@ -102,8 +105,7 @@ export class SlicedScan {
   }
 
   #isRecorded(ip: string): boolean {
-    if (!this.#input.ctx.recorded('port_counts', { host: ip })) return false;
-    this.#input.hosts.walk?.settle(ip);
+    if (!this.#earlier.takeRecorded(ip)) return false;
     this.#advance(this.#ports.length);
     return true;
   }

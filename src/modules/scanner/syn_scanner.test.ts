@@ -92,10 +92,12 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
       const before: Published = new Map();
       let ask: () => unknown = () => null;
       const abort = new AbortController();
+      const covered = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
       const running = tryModule(syn_scanner, {
         ...shared,
         gate: first,
         published: before,
+        coverage: covered,
         signal: abort.signal,
         checkpoint: (state) => {
           ask = state;
@@ -103,20 +105,22 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
       }).catch(() => undefined);
       await vi.waitFor(() => expect(counterOf(ask())).toBeGreaterThan(8000), waiting);
       const restored = JSON.parse(JSON.stringify(ask()));
+      const coverage = { ...covered };
       const kept = [...countsOf(before)];
       abort.abort(new Error('killed'));
       await running;
 
       const second = gateTo(shared.targets);
       const after: Published = new Map();
-      const swept = new Set(kept.map(({ host }) => host));
-      await tryModule(syn_scanner, {
+      const trial = await tryModule(syn_scanner, {
         ...shared,
         gate: second,
         published: after,
         restored,
-        recorded: (key, record) => key === 'port_counts' && swept.has((record as { host: string }).host),
+        recordedCounts: kept,
+        coverage,
       });
+      expect(trial.coverage).toEqual({ open: 0, closed: 20_000, filtered: 0, not_tried: 0 });
       const all = [...kept, ...countsOf(after)];
       expect(all).toHaveLength(hosts.length);
       for (const each of all) expect(each).toMatchObject({ open: 0, closed: 100, filtered: 0, not_tried: 0 });

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sweepWithKills } from '../../../test/interrupted-trial.ts';
 import { loopbackGate, type Trial, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
 import type { NetworkGate, UdpTask } from '../../net/gate.ts';
@@ -169,52 +170,45 @@ describe('udp_scanner', () => {
 
 describe('an interrupted UDP sweep', () => {
   it.each(['discovered_hosts', 'targets'])(
-    'goes on after a kill with exactly the pairs that were not done (from %s)',
+    'sweeps and counts each host once, however often it is killed (from %s)',
     async (source) => {
-      const hosts = Array.from({ length: 30 }, (_, i) => `${block}.${i + 1}`);
+      const hosts = Array.from({ length: 60 }, (_, i) => `${block}.${i + 1}`);
       const ports = Array.from({ length: 20 }, (_, i) => 41_000 + i);
       await serve(`${block}.7`, 41_005);
-      const shared = {
-        config: { ...fast, retries: 4, rate: 600, ports: ports.join(',') },
-        inputs: {
-          targets: [],
-          ...(source === 'targets' ? {} : { discovered_hosts: hosts.map((ip) => ({ ip })) }),
-        },
-        targets: [`${block}.1-30`],
-      };
-      const killed = await runUntil(250, shared);
-      const swept = new Set(killed.counts.map(({ host }) => host));
-      const second = notingGate(shared.targets, () => undefined);
-      const published = new Map<string, unknown[]>();
-      await tryModule(udp_scanner, {
-        ...shared,
-        gate: second.gate,
-        published,
-        restored: killed.state,
-        recorded: (key, record) => key === 'port_counts' && swept.has((record as { host: string }).host),
+      const outcome = await sweepWithKills({
+        module: udp_scanner,
+        config: { ...fast, retries: 4, rate: 2000, ports: ports.join(',') },
+        targets: [`${block}.1-60`],
+        discovered: source === 'targets' ? null : hosts,
+        checkpointsAt: [400, 200, 100],
+        gate: (onPair) => notingGate([`${block}.1-60`], onPair),
+        openIn: (state) =>
+          (state as { hosts: { ip: string; again: number[] }[] }).hosts.flatMap(({ ip, again }) =>
+            again.map((port) => `${ip}:${port}`),
+          ),
       });
-      expect(second.pairs.filter((pair) => killed.done.has(pair))).toEqual([]);
-      expect(new Set([...killed.done, ...second.pairs]).size).toBe(hosts.length * ports.length);
-      const every = [...killed.counts, ...counts({ published })];
-      expect(every.map(({ host }) => host).sort()).toEqual([...hosts].sort());
-      for (const { host, open, closed, filtered, not_tried } of every) {
-        expect([open, closed + filtered, not_tried]).toEqual(host === `${block}.7` ? [1, 19, 0] : [0, 20, 0]);
-      }
+      expect(outcome.repeated).toEqual([]);
+      expect(outcome.pairs.size).toBe(1200);
+      const { open, closed, filtered, not_tried } = outcome.coverage;
+      expect([open, closed + filtered, not_tried]).toEqual([1, 1199, 0]);
+      expect(outcome.counts.map(({ host }) => host).toSorted()).toEqual(hosts.toSorted());
+      for (const each of outcome.counts)
+        expect([each.open, each.closed + each.filtered]).toEqual(
+          each.host === `${block}.7` ? [1, 19] : [0, 20],
+        );
     },
     30_000,
   );
 });
 
-/** A gate that notes every pair that it is given to probe, and counts outcomes. */
-function notingGate(targets: string[], onOutcome: (count: number) => void) {
+/** A gate that tells of every pair that it is given to probe. */
+function notingGate(targets: string[], onPair: (pair: string) => void): NetworkGate {
   const real = loopbackGate(targets);
-  const pairs: string[] = [];
-  let outcomes = 0;
   const noting = <T extends UdpTask>(task: T): T => {
     const nextPort = task.nextPort.bind(task);
     task.nextPort = () => {
       const port = nextPort();
-      if (port !== null) pairs.push(`${task.host}:${port}`);
+      if (port !== null) onPair(`${task.host}:${port}`);
       return port;
     };
     return task;
@@ -228,43 +222,8 @@ function notingGate(targets: string[], onOutcome: (count: number) => void) {
       const noted = (async function* () {
         for await (const task of tasks) yield noting(task);
       })();
-      for await (const outcome of real.sweepUdp(noted, options)) {
-        yield outcome;
-        outcomes += 1;
-        onOutcome(outcomes);
-      }
+      yield* real.sweepUdp(noted, options);
     },
   });
-  return { gate, pairs };
-}
-
-/** Runs the sweep up to a number of outcomes; what it had saved and published then is what a kill leaves. */
-async function runUntil(wanted: number, options: Parameters<typeof tryModule>[1] & { targets: string[] }) {
-  const abort = new AbortController();
-  const published = new Map<string, unknown[]>();
-  let ask: () => unknown = () => null;
-  let left: { state: unknown; counts: PortCounts[]; done: Set<string> } | null = null;
-  const noting = notingGate(options.targets, (count) => {
-    if (count !== wanted) return;
-    const state = JSON.parse(JSON.stringify(ask())) as { hosts: { ip: string; again: number[] }[] };
-    const open = new Set(state.hosts.flatMap(({ ip, again }) => again.map((port) => `${ip}:${port}`)));
-    left = {
-      state,
-      counts: [...counts({ published })],
-      done: new Set(noting.pairs.filter((pair) => !open.has(pair))),
-    };
-    abort.abort(new Error('killed'));
-  });
-  const run = tryModule(udp_scanner, {
-    ...options,
-    gate: noting.gate,
-    published,
-    signal: abort.signal,
-    checkpoint: (state) => {
-      ask = state;
-    },
-  });
-  await run.catch(() => undefined);
-  if (!left) throw new Error('the sweep ended before it could be killed');
-  return left as { state: unknown; counts: PortCounts[]; done: Set<string> };
+  return gate;
 }

@@ -5,6 +5,7 @@ import { udpPayloads } from '../../knowledge/udp-payloads.ts';
 import type { UdpOutcome, UdpTask } from '../../net/gate.ts';
 import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { EarlierHosts } from './earlier-hosts.ts';
 import { answersEverything } from './liar.ts';
 import { plannedUdpPorts } from './port-plan.ts';
 import { scanOptions } from './scan-options.ts';
@@ -191,8 +192,13 @@ class HostSweep implements UdpTask {
   }
 }
 
+type SweepRecord = Pick<
+  ExecContext,
+  'signal' | 'progress' | 'restored' | 'recordedCounts' | 'cover' | 'recount'
+>;
+
 class UdpSweep {
-  #ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>;
+  #ctx: SweepRecord;
   #data: DataContext;
   #plan: SweepPlan;
   readonly #key: WalkKey;
@@ -200,15 +206,11 @@ class UdpSweep {
   /** Hosts with a port that has no outcome. */
   #unfinished = new Map<string, HostSweep>();
   #restored: HostSweep[];
+  readonly #earlier: EarlierHosts;
   #sourceError: unknown = null;
   #pairsDone: number;
 
-  constructor(
-    ctx: Pick<ExecContext, 'signal' | 'progress' | 'recorded' | 'cover'>,
-    data: DataContext,
-    saved: SweepState | null,
-    plan: SweepPlan,
-  ) {
+  constructor(ctx: SweepRecord, data: DataContext, saved: SweepState | null, plan: SweepPlan) {
     this.#ctx = ctx;
     this.#data = data;
     this.#plan = plan;
@@ -217,6 +219,8 @@ class UdpSweep {
     const before = saved?.hosts.reduce((sum, host) => sum + host.finished, 0) ?? 0;
     this.#pairsDone = before + (plan.walk?.settled ?? 0) * plan.ports.length;
     this.#restored = (saved?.hosts ?? []).map((host) => this.#enter(host));
+    const underWay = this.#restored.map(({ host }) => host);
+    this.#earlier = new EarlierHosts({ ctx, protocol: 'udp', underWay, walk: plan.walk });
   }
 
   state(): SweepState {
@@ -251,9 +255,8 @@ class UdpSweep {
   }
 
   #admit(ip: string): HostSweep | null {
-    // An interrupted sweep goes on with this host already.
-    if (this.#unfinished.has(ip)) return null;
-    if (this.#ctx.recorded('port_counts', { host: ip, protocol: 'udp' })) {
+    if (this.#earlier.isUnderWay(ip)) return null;
+    if (this.#earlier.takeRecorded(ip)) {
       this.#advance(this.#order.length);
       return null;
     }

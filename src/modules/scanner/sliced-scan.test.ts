@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest';
+import type { Coverage, PortCounts } from '../../domain/host.ts';
+import { parseTargets } from '../../domain/target.ts';
+import type { DataContext } from '../../engine/module.ts';
+import type { SweepJob, SweepOutcome } from '../../net/sweep-job.ts';
+import { HostBatches } from './host-batches.ts';
+import { SlicedScan, type SlicedScanInput, type SlicedScanState } from './sliced-scan.ts';
+
+const addresses = parseTargets(['10.9.0.0-10.9.0.255']).addresses;
+const ports = Array.from({ length: 12_288 }, (_, at) => at + 1);
+
+/** One run over all addresses; `sweep` is told which hosts and which first port each job has. */
+function runOf(
+  before: SlicedScanState | null,
+  coverage: Coverage,
+  sweep: (hosts: string[], firstPort: number) => Promise<void>,
+) {
+  const silent = () => undefined;
+  const counts: PortCounts[] = [];
+  const cover = (more: Coverage) => {
+    for (const name of Object.keys(coverage) as (keyof Coverage)[]) coverage[name] += more[name];
+  };
+  const ctx = {
+    signal: new AbortController().signal,
+    options: { retries: 1, timeout: 1000 },
+    restored: before,
+    recordedCounts: () => new Map(),
+    recount: (all: Coverage) => Object.assign(coverage, all),
+    cover,
+    progress: silent,
+    warn: silent,
+  } as unknown as SlicedScanInput['ctx'];
+  const data = {
+    append: async (_key: string, ...items: PortCounts[]) => void counts.push(...items),
+  } as unknown as DataContext;
+  const scan = new SlicedScan({
+    ctx,
+    data,
+    ports,
+    hosts: HostBatches.of(addresses, before?.walk ?? null, ports.length),
+    knownUp: false,
+    before,
+    sweep: async ({ hosts, ports: { length: planned, 0: first = 0 } }: SweepJob): Promise<SweepOutcome[]> => {
+      await sweep(
+        hosts.map(({ ip }) => ip),
+        first,
+      );
+      const counts = { open: 0, closed: 0, filtered: planned, not_tried: 0, problem: null };
+      return hosts.map(({ ip }) => ({ host: ip, ...counts }));
+    },
+  });
+  return { scan, ended: scan.run() };
+}
+
+it('sweeps and covers silent hosts once, although the scan is killed twice', async () => {
+  const coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+  const swept: string[] = [];
+  const note = (hosts: string[], first: number) => swept.push(...hosts.map((host) => `${host} ${first}`));
+  const never = new Promise<void>(() => undefined);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const saved = (scan: SlicedScan) => JSON.parse(JSON.stringify(scan.state())) as SlicedScanState;
+
+  // Four batches of hosts with three slices of ports each: more jobs than run side by side.
+  const first = runOf(null, coverage, () => never);
+  await turn();
+  const afterFirst = saved(first.scan);
+  expect(afterFirst.batches.length).toBeGreaterThan(1);
+
+  // The resumed sweep is done with a batch before the walk gives its hosts again; then all stands still.
+  let jobs = 0;
+  const second = runOf(afterFirst, coverage, async (hosts, port) => {
+    jobs += 1;
+    if (jobs > 3) return await never;
+    note(hosts, port);
+  });
+  for (let turns = 0; turns < 20; turns++) await turn();
+  const afterSecond = saved(second.scan);
+  expect(coverage.filtered).toBe(64 * ports.length);
+
+  await runOf(afterSecond, coverage, async (hosts, port) => void note(hosts, port)).ended;
+  expect(new Set(swept).size).toBe(256 * 3);
+  expect(swept).toHaveLength(256 * 3);
+  expect(coverage).toEqual({ open: 0, closed: 0, filtered: 256 * ports.length, not_tried: 0 });
+});
