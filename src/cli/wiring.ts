@@ -25,7 +25,7 @@ export interface WorkerSettings extends Pick<LoadedConfig, 'config' | 'warnings'
   homeUrl: string | null;
 }
 
-export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings' | 'origins'> {
+export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings' | 'origins' | 'alertFiles'> {
   /** Aborted when a start that waits for its store is to end. */
   stopping?: AbortSignal;
   /** Reads them anew from where they came, for a reload. @throws PortolanError `configuration` */

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
 import { type LoadInput, loadConfig } from './load.ts';
@@ -159,6 +159,15 @@ describe('precedence', () => {
     // An empty variable counts as not set.
     env['SERVICE_SCANNER__SCOPE__DENY'] = '';
     expect(load().config.scanner.scope.deny).toHaveLength(2);
+  });
+
+  it('looks for alert rules where alerts.file says, and beside every place of a configuration file', () => {
+    const path = file('with-alerts.yaml', '');
+    const { alertFiles, config } = load({ file: path });
+    expect(alertFiles[0]).toBe(join(dirname(path), 'alerts.yaml'));
+    expect(alertFiles).toContain(join(config.workspace.dir, 'config/alerts.yaml'));
+    env['SERVICE_ALERTS'] = '/srv/rules.yaml';
+    expect(load().alertFiles[0]).toBe('/srv/rules.yaml');
   });
 
   it('reads server.queue and a map under server.workers as the top-level keys', () => {

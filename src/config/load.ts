@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/nearest.ts';
@@ -35,6 +35,8 @@ export interface LoadedConfig {
   origins: Map<string, string>;
   /** The file of `--config` or SERVICE_CONFIG; null when neither is given. */
   file: string | null;
+  /** Where alert rules are looked for: `alerts.file`, and beside each place of a configuration file. */
+  alertFiles: string[];
 }
 
 /** What is found on the way; each text names a place and a key. */
@@ -55,7 +57,8 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   const report: Report = { problems: [], warnings: [], unknown: [] };
   const read = (file: string, required = false) => keepLayer(readConfigFile(file, required, env), report);
 
-  const system = read(input.systemFile ?? '/etc/portolan/config.yaml');
+  const systemFile = input.systemFile ?? '/etc/portolan/config.yaml';
+  const system = read(systemFile);
   const user = read(userFile(env));
   const named = input.file ?? (env['SERVICE_CONFIG'] || undefined);
   const file = named === undefined ? null : resolve(named);
@@ -66,7 +69,8 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   const standard = defaults();
   const outside = merge([standard, system, user, chosen, environment, flags]);
   const workspaceDir = placeWorkspace(outside, env);
-  const workspace = read(join(workspaceDir, 'config', 'portolan.yaml'));
+  const workspaceFile = join(workspaceDir, 'config', 'portolan.yaml');
+  const workspace = read(workspaceFile);
   if (workspace.delete('workspace.dir')) {
     report.warnings.push(
       `${workspaceDir}/config/portolan.yaml: workspace.dir has no effect in the workspace itself`,
@@ -81,7 +85,13 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   warnOfInert(settings, report.warnings);
   (input.strict ? report.problems : report.warnings).unshift(...report.unknown);
   if (report.problems.length > 0) throw refusal(report.problems);
-  return { config: nest(settings), warnings: report.warnings, origins: originsOf(settings), file };
+  const config = nest(settings);
+  const places = [...(file === null ? [] : [file]), workspaceFile, userFile(env), systemFile];
+  const alertFiles = [
+    ...(config.alerts.file === '' ? [] : [config.alerts.file]),
+    ...places.map((place) => join(dirname(place), 'alerts.yaml')),
+  ];
+  return { config, warnings: report.warnings, origins: originsOf(settings), file, alertFiles };
 }
 
 function keepLayer(layer: FileLayer | null, report: Report): SettingMap {

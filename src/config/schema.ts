@@ -960,7 +960,8 @@ export const configKeys = [
     default: '',
     env: ['SERVICE_ALERTS'],
     inert: true,
-    description: 'Alert rules; alerts.yaml beside the configuration file when not set.',
+    description:
+      'Alert rules; alerts.yaml beside the configuration file when not set. Where a file is found, health is degraded.',
   },
   {
     path: 'alerts.interval',

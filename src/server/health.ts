@@ -59,7 +59,12 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
   }
   const scanning = await readScanning();
   checks.push(...writingFaults(context), ...rawRights(scanning), ...licenceHealth(context));
-  checks.push(...notificationHealth(context), ...vulndbHealth(context), ...resultHealth(context));
+  checks.push(
+    ...notificationHealth(context),
+    ...vulndbHealth(context),
+    ...resultHealth(context),
+    ...alertHealth(context),
+  );
   return {
     status: worst(checks),
     uptime: Math.floor((performance.now() - context.startedAt) / 1000),
@@ -143,6 +148,14 @@ function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
   if (failing.length === 0) return [];
   const message = `the last message could not be delivered by ${failing.join(' and ')}`;
   return [{ name: 'notifications', status: 'degraded', message }];
+}
+
+/** Whoever wrote alert rules relies on them. */
+function alertHealth({ settings }: RouteContext): HealthCheck[] {
+  if (settings.ignoredAlertFiles.length === 0) return [];
+  // Where they lie concerns whoever reads the log.
+  const message = 'alert rules have no effect in this build; the log names their files';
+  return [{ name: 'alerts', status: 'degraded', message }];
 }
 
 /** What is over stays in the workspace meanwhile. */

@@ -18,8 +18,8 @@ const read = () => loadConfig({ file, env: { HOME: dir }, systemFile: join(dir, 
 
 function open(text: string) {
   writeFileSync(file, text);
-  const { config } = read();
-  return { config, settings: new Settings(config, async () => read(), log) };
+  const loaded = read();
+  return { config: loaded.config, settings: new Settings(loaded, async () => read(), log) };
 }
 
 beforeEach(() => {

@@ -3,6 +3,7 @@ import { type Config, isReloadable } from '../config/schema.ts';
 import { configPaths, setValueAt, valueAt } from '../config/tree.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ReloadReport } from '../workspace/reload-notice.ts';
+import { alertWarning, ignoredAlertFiles } from './alert-files.ts';
 import type { ServerLog } from './log.ts';
 
 /**
@@ -27,6 +28,7 @@ export interface ReloadObserver {
  */
 export class Settings {
   readonly #config: Config;
+  #alertFiles: string[];
   readonly #read: (() => Promise<LoadedConfig>) | null;
   readonly #log: ServerLog;
   readonly #steps = new Map<string, ReloadStep>();
@@ -35,14 +37,24 @@ export class Settings {
   #running: Promise<unknown> = Promise.resolve();
 
   /** @param read reads the settings anew from where they came; null when there is nothing to read */
-  constructor(config: Config, read: (() => Promise<LoadedConfig>) | null, log: ServerLog) {
+  constructor(
+    { config, alertFiles }: Pick<LoadedConfig, 'config' | 'alertFiles'>,
+    read: (() => Promise<LoadedConfig>) | null,
+    log: ServerLog,
+  ) {
     this.#config = config;
+    this.#alertFiles = alertFiles;
     this.#read = read;
     this.#log = log;
   }
 
   get config(): Config {
     return this.#config;
+  }
+
+  /** Files with alert rules, which have no effect in this build. */
+  get ignoredAlertFiles(): string[] {
+    return ignoredAlertFiles({ config: this.#config, alertFiles: this.#alertFiles });
   }
 
   /** @param name of the part, for the log */
@@ -71,7 +83,7 @@ export class Settings {
 
   async #tryReload(): Promise<ReloadReport> {
     if (!this.#read) return refused(['this server has no configuration that could be read again']);
-    const { config: read, warnings } = await this.#read();
+    const { config: read, warnings, alertFiles } = await this.#read();
     const different = configPaths(this.#config, read).filter(
       (path) => JSON.stringify(valueAt(this.#config, path)) !== JSON.stringify(valueAt(read, path)),
     );
@@ -81,8 +93,10 @@ export class Settings {
     const commits = await this.#prepare(next, new Set(changed));
     for (const path of changed) setValueAt(this.#config, path, valueAt(read, path));
     for (const commit of commits) commit();
+    this.#alertFiles = alertFiles;
     const waiting = different.filter((path) => !isReloadable(path));
-    return { ok: true, changed, needs_restart: waiting, warnings, problems: [] };
+    const remarks = [...warnings, ...this.ignoredAlertFiles.map(alertWarning)];
+    return { ok: true, changed, needs_restart: waiting, warnings: remarks, problems: [] };
   }
 
   /** Every step is asked, so that all problems are told at once. */

@@ -1,6 +1,7 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
@@ -8,6 +9,7 @@ import { PortolanError } from '../domain/errors.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
 import { Registry, registerModules } from '../engine/registry.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
+import type { Health } from './health.ts';
 import { startServer } from './start.ts';
 
 let dir: string;
@@ -24,9 +26,9 @@ beforeAll(async () => {
   library = await GraphLibrary.load(source('../../profiles'), 'builtin', registry);
 });
 
-function start(flags: Record<string, unknown> = {}) {
+function start(flags: Record<string, unknown> = {}, env: NodeJS.ProcessEnv = {}) {
   const settings = loadConfig({
-    env: { HOME: dir },
+    env: { HOME: dir, ...env },
     systemFile: join(dir, 'none.yaml'),
     flags: {
       'workspace.dir': join(dir, 'ws'),
@@ -53,6 +55,34 @@ describe('a server', () => {
     expect(await workspace.lockHolder()).toBeNull();
     const again = await start();
     await again.stop();
+  });
+
+  it('says at the start, at a reload and in its health that it ignores alert rules, also where the file is not there', async () => {
+    const log = join(dir, 'alerts.log');
+    const output = { 'logging.level': 'warn', 'logging.output': 'file', 'logging.file.path': log };
+    const named = join(dir, 'named-alerts.yaml');
+    const beside = join(dir, 'ws/config/alerts.yaml');
+    mkdirSync(dirname(beside), { recursive: true });
+    writeFileSync(beside, 'alerts: []\n');
+    const server = await start(output, { SERVICE_ALERTS: named });
+    const health = async () => {
+      const { checks } = (await (await fetch(`${server.url}/api/v1/health`)).json()) as Health;
+      return checks.find(({ name }) => name === 'alerts')?.status;
+    };
+    try {
+      expect(await health()).toBe('degraded');
+      await server.reload();
+    } finally {
+      await server.stop();
+      rmSync(beside);
+    }
+    const said = readFileSync(log, 'utf8');
+    for (const path of [named, beside])
+      expect(said.split(`${path}: alert rules have no effect in this build`)).toHaveLength(3);
+    const without = await start(output);
+    const { checks } = (await (await fetch(`${without.url}/api/v1/health`)).json()) as Health;
+    await without.stop();
+    expect(checks.map(({ name }) => name)).not.toContain('alerts');
   });
 
   it('refuses a workspace in use, and lets go of it when the address cannot be bound', async () => {

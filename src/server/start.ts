@@ -21,6 +21,7 @@ import { openResultStore } from '../workspace/result-store/open-result-store.ts'
 import { serverId } from '../workspace/server-id.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { Admission } from './admission.ts';
+import { alertWarning, ignoredAlertFiles } from './alert-files.ts';
 import { configChanged, openAuditLogs } from './audit.ts';
 import { demandsTokens, isProtected } from './auth.ts';
 import type { ServerContext } from './context.ts';
@@ -58,6 +59,7 @@ export interface StartInput {
   warnings: string[];
   /** Where each value comes from, by key. */
   origins: Map<string, string>;
+  alertFiles: string[];
   /** Reads the settings anew from where they came, for a reload. */
   readConfig: () => Promise<LoadedConfig>;
   version: string;
@@ -145,7 +147,7 @@ async function assemble(
     await shards?.close();
     await store.close();
   });
-  const settings = new Settings(config, input.readConfig, log);
+  const settings = new Settings(input, input.readConfig, log);
   const leaseMs = config.workers.lease;
   const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs });
   const fetched = results && new FetchedScans(results, workspace);
@@ -455,8 +457,9 @@ function urlForOthers(url: string, { server }: Config): string {
   return place.origin;
 }
 
-function announce(log: ServerLog, { config, warnings, version }: StartInput, url: string): void {
+function announce(log: ServerLog, { config, warnings, alertFiles, version }: StartInput, url: string): void {
   for (const warning of warnings) log.warn(warning);
+  for (const path of ignoredAlertFiles({ config, alertFiles })) log.warn(alertWarning(path));
   if (isProtected(config)) {
     log.warn(
       'PROTECTED MODE: bound to an outside address without tokens, so only clients on this machine are served. ' +
