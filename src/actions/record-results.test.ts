@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mergeRows, type PortRow, type ResultRow, rowIdentity } from '../domain/result.ts';
+import { completeRow } from '../workspace/row-line.ts';
 import { ResultRecorder } from './record-results.ts';
 
 const endpoint = { host: '127.0.0.1', port: 22, protocol: 'tcp' as const };
@@ -63,6 +64,40 @@ describe('ResultRecorder', () => {
     void recorder.take('vulnerabilities', { ...finding, id: 'vnc-no-auth' });
     expect(recorder.counts.vulnerabilities).toBe(2);
     expect(recorder.severityCounts.high).toBe(2);
+  });
+
+  it('knows a port by its banner where no module publishes open ports', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('banners', banner);
+    void recorder.take('banners', { ...banner, probe: 'http' });
+    void recorder.take('banners', { ...banner, port: 23, banner: '' });
+    expect(recorder.counts).toEqual({ live_hosts: 1, open_ports: 2, vulnerabilities: 0 });
+    await recorder.flush();
+    expect(merged(rows)).toMatchObject([
+      { type: 'host', host: '127.0.0.1', state: 'up', hostnames: ['a.example'] },
+      { type: 'port', port: 22, state: 'open', reason: 'syn-ack', banner: 'SSH-2.0-x\r\n' },
+      { type: 'port', port: 23, state: 'open', reason: 'syn-ack', banner: '' },
+    ]);
+  });
+
+  it('leaves the state of a port to the module that publishes open ports', async () => {
+    const { rows, recorder } = record();
+    const dns = { host: '127.0.0.1', port: 53, protocol: 'udp' } as const;
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    void recorder.take('service_fingerprints', { ...claim, ...dns });
+    await recorder.flush();
+    expect(merged(rows).at(-1)).not.toHaveProperty('state');
+    expect(completeRow(merged(rows).at(-1) as PortRow)).toMatchObject({
+      state: 'open',
+      reason: 'udp-response',
+    });
+  });
+
+  it('shows the host of a finding that nothing else found', () => {
+    const { rows, recorder } = record();
+    void recorder.take('vulnerabilities', { ...endpoint, id: 'a', severity: 'high' });
+    expect(rows.map(({ type }) => type)).toEqual(['host', 'vulnerability']);
+    expect(recorder.counts.live_hosts).toBe(1);
   });
 
   it('gives a class to a finding of a module that names none', () => {

@@ -2,7 +2,7 @@ import type { ProfilePart } from '../domain/asset.ts';
 import type { Banner } from '../domain/banner.ts';
 import type { ComplianceControl, ComplianceViolation } from '../domain/compliance.ts';
 import { classOf, type HostFinding, noFindings, type SeverityCounts } from '../domain/finding.ts';
-import type { Host, Port, PortCounts } from '../domain/host.ts';
+import type { Endpoint, Host, Port, PortCounts } from '../domain/host.ts';
 import {
   addCounts,
   type CountsByProtocol,
@@ -10,6 +10,7 @@ import {
   type HostRow,
   type PortRow,
   type ResultRow,
+  respondingPort,
   rowIdentity,
 } from '../domain/result.ts';
 import type { ScanCounts } from '../domain/scan.ts';
@@ -40,6 +41,8 @@ export class ResultRecorder {
   readonly #dirty = new Set<string>();
   /** Findings of an interrupted run: told again, they are counted already. */
   readonly #recalled = new Set<string>();
+  /** Some module publishes open ports: a port that is only enriched may be one of them. */
+  #portsPublished = false;
   #timer: NodeJS.Timeout | null = null;
   readonly #onFailure: (error: unknown) => void;
   #failure: unknown = null;
@@ -166,13 +169,16 @@ export class ResultRecorder {
   #port(port: Port): Promise<void> | undefined {
     const { host, port: number, protocol, state, reason } = port;
     const row: PortRow = { type: 'port', timestamp: now(), host, port: number, protocol, state, reason };
-    if (!this.#hosts.has(host)) void this.#write(this.#hostRow(host));
+    this.#portsPublished = true;
+    this.#showHost(host);
     this.#countPort(row);
     this.#keep(row);
     return this.#write(row);
   }
 
   #banner(banner: Banner): Promise<void> | undefined {
+    // Without a scanner the banner is what shows that the port is open.
+    if (!this.#portsPublished) this.#countPort(blankPort(banner));
     return this.#enrich(banner, (row) => {
       const known = row.banner ?? '';
       const better = banner.banner !== '' && (known === '' || (banner.tls && !row.tls));
@@ -235,6 +241,7 @@ export class ResultRecorder {
   #finding(item: HostFinding): Promise<void> | undefined {
     const { host, port, protocol, ...finding } = item;
     const vulnerability = { ...finding, class: classOf(finding) };
+    this.#showHost(host);
     const row = { type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability } as const;
     if (!this.#recalled.has(rowIdentity(row))) this.#countFinding(vulnerability);
     return this.#write(row);
@@ -250,17 +257,22 @@ export class ResultRecorder {
     return this.#write({ ...judged, ...control, description: reason, finding_ids: [] });
   }
 
+  /** A host that nothing found before its ports or findings has a row all the same. */
+  #showHost(host: string): void {
+    if (!this.#hosts.has(host)) void this.#write(this.#hostRow(host));
+  }
+
   #hostRow(host: string): HostRow {
     this.#countHost(host);
     const hostnames = this.#hostnames.get(host);
     return { type: 'host', timestamp: now(), host, state: 'up', ...(hostnames ? { hostnames } : {}) };
   }
 
-  #enrich(
-    { host, port, protocol }: { host: string; port: number; protocol: 'tcp' | 'udp' },
-    change: (row: PortRow) => void,
-  ): Promise<void> | undefined {
-    const blank = { type: 'port', timestamp: now(), host, port, protocol } as PortRow;
+  #enrich(endpoint: Endpoint, change: (row: PortRow) => void): Promise<void> | undefined {
+    this.#showHost(endpoint.host);
+    const blank = blankPort(endpoint);
+    // Otherwise the state may be in an earlier row, which readers merge with this one.
+    if (!this.#portsPublished) Object.assign(blank, respondingPort(endpoint));
     const identity = rowIdentity(blank);
     const row = this.#ports.get(identity) ?? blank;
     change(row);
@@ -309,6 +321,11 @@ export class ResultRecorder {
     this.#failure = error;
     this.#onFailure(error);
   }
+}
+
+/** A row without state and reason. */
+function blankPort({ host, port, protocol }: Endpoint): PortRow {
+  return { type: 'port', timestamp: now(), host, port, protocol } as PortRow;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

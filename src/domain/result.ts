@@ -146,6 +146,11 @@ export interface SummaryRow extends RowBase {
   coverage?: (Coverage & { planned: number }) | undefined;
 }
 
+/** What a port that only its responses show counts as: it accepted a connection, or sent a datagram. */
+export function respondingPort({ protocol }: Pick<PortRow, 'protocol'>): Pick<PortRow, 'state' | 'reason'> {
+  return { state: 'open', reason: protocol === 'udp' ? 'udp-response' : 'syn-ack' };
+}
+
 /** Text that is equal for two rows exactly when they speak of the same thing. */
 export function rowIdentity(row: ResultRow): string {
   switch (row.type) {

@@ -1,11 +1,12 @@
 import { classOf } from '../domain/finding.ts';
-import type {
-  ComplianceRow,
-  ErrorRow,
-  HostRow,
-  PortRow,
-  ResultRow,
-  VulnerabilityRow,
+import {
+  type ComplianceRow,
+  type ErrorRow,
+  type HostRow,
+  type PortRow,
+  type ResultRow,
+  respondingPort,
+  type VulnerabilityRow,
 } from '../domain/result.ts';
 
 /**
@@ -82,14 +83,15 @@ function completeHost(row: HostRow): HostRow {
 
 function completePort(row: PortRow): PortRow {
   const { type, timestamp, host, port, protocol, state, reason, ...others } = row;
+  const responding = respondingPort(row);
   return {
     type,
     timestamp,
     host,
     port,
     protocol,
-    state,
-    reason,
+    state: state ?? responding.state,
+    reason: reason ?? responding.reason,
     ...withDefaults(others, {
       service: null,
       banner: null,

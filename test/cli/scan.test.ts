@@ -48,6 +48,20 @@ describe('scan of real listeners', () => {
     ]);
   });
 
+  it('lists hosts and ports whole where only banner_grabber looks for them', async () => {
+    const file = home.file('banners.yaml');
+    writeFileSync(
+      file,
+      `nodes:\n  - { id: grab, module: banner_grabber, config: { ports: "${ssh},${closed}" } }\n`,
+    );
+    const { stdout } = await scan('--dag', file, '--format', 'json');
+    const { summary, results } = JSON.parse(stdout);
+    expect(summary).toMatchObject({ live_hosts: 1, open_ports: 1 });
+    expect(results).toMatchObject([
+      { host: '127.0.0.1', state: 'up', ports: [{ port: ssh, state: 'open', reason: 'syn-ack' }] },
+    ]);
+  });
+
   it('prints one record per line as JSONL, the summary last', async () => {
     const { code, stdout } = await scan('--ports', String(ssh), '-o', 'jsonl');
     expect(code).toBe(0);
