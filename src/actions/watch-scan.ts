@@ -1,5 +1,4 @@
 import { isFinal, type Scan } from '../domain/scan.ts';
-import { tailRecord } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { outsideWindow } from './hold-scan.ts';
 
@@ -19,12 +18,14 @@ export interface ScanSource {
   scan(): Promise<Scan | null>;
   /** Resolves when something may have changed, or after a while, or on abort. */
   changed(signal: AbortSignal): Promise<void>;
+  /** Every sealed row after a number, as it stands. */
+  rowsAfter(row: number): AsyncIterable<ScanEvent>;
 }
 
 /** Least time between two `progress` events, milliseconds. */
 const progressMs = 500;
 
-const eventOfRow: Record<string, ScanEventName> = {
+const eventsOfRows: Record<string, ScanEventName> = {
   host: 'host',
   port: 'port',
   vulnerability: 'finding',
@@ -47,9 +48,10 @@ export async function* watchScan(
     const scan = await source.scan();
     if (scan === null) return;
     yield* news.statusOf(scan);
-    for await (const event of rowsAfter(source.folder, row, signal)) {
+    for await (const event of source.rowsAfter(row)) {
       row = event.id ?? row;
       yield event;
+      if (signal.aborted) return;
     }
     yield* news.warningsOf(scan);
     if (isFinal(scan.status)) {
@@ -61,21 +63,9 @@ export async function* watchScan(
   }
 }
 
-/** Every sealed row after a number, as it stands. */
-async function* rowsAfter(
-  folder: ScanFolder,
-  afterRow: number,
-  signal: AbortSignal,
-): AsyncGenerator<ScanEvent> {
-  for (let row = afterRow; !signal.aborted; ) {
-    const { rows } = await tailRecord(folder, row);
-    if (rows.length === 0) return;
-    for (const { sequence, line } of rows) {
-      row = sequence;
-      const event = eventOfRow[rowType(line)];
-      if (event) yield { event, id: sequence, data: line };
-    }
-  }
+/** The event of a row; undefined for one that is no event. */
+export function eventOfRow(line: string): ScanEventName | undefined {
+  return eventsOfRows[rowType(line)];
 }
 
 function rowType(line: string): string {

@@ -339,6 +339,23 @@ export const configKeys = [
       'Where clients reach this server, for example behind a reverse proxy: used in links of messages, Location, Link and the OpenAPI description. Its host counts as allowed, and its origin as the own one.',
   },
   {
+    path: 'server.streams.per_token',
+    type: 'int',
+    default: 20,
+    min: 1,
+    max: 100_000,
+    description:
+      'Open event streams of one token (of one client address where no tokens are demanded), REST and gRPC together; more are answered with 429.',
+  },
+  {
+    path: 'server.streams.total',
+    type: 'int',
+    default: 100,
+    min: 1,
+    max: 100_000,
+    description: 'Open event streams of all clients together; more are answered with 429.',
+  },
+  {
     path: 'server.trusted_proxies',
     type: 'cidr[]',
     default: [],

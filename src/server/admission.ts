@@ -6,6 +6,7 @@ import type { Store } from '../store/open.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 import { Authenticator, checkScopes, maxFailedAttempts, type RequestHead, type RouteAccess } from './auth.ts';
 import type { ServerLog } from './log.ts';
+import { OpenStreams } from './open-streams.ts';
 import { RateLimiter, rateHeaders } from './rate-limit.ts';
 import type { Choice, Space, Tenants } from './tenants.ts';
 
@@ -27,6 +28,9 @@ export interface Entry {
   token: TokenRecord | null;
 }
 
+/** A client that has too many event streams open may come again after this, seconds: some may have ended. */
+const streamRetrySeconds = '5';
+
 /** Takes headers of an answer. */
 export type Tell = (headers: Record<string, string>) => void;
 
@@ -35,10 +39,12 @@ export class Admission {
   readonly #input: AdmissionInput;
   readonly #authenticator: Authenticator;
   readonly #failures = new RateLimiter('failed-authentication', maxFailedAttempts);
+  readonly #streams: OpenStreams;
   #limiter: RateLimiter | null = null;
 
   constructor(input: AdmissionInput) {
     this.#input = input;
+    this.#streams = new OpenStreams(input.config.server.streams);
     this.#authenticator = new Authenticator(input.store, (err) =>
       input.log.warn({ err }, 'last use of a token was not stored'),
     );
@@ -93,6 +99,20 @@ export class Admission {
     if (token && access !== 'any') checkScopes(token, access);
     if (feature) this.#input.licence.demand(feature);
     return choice.space;
+  }
+
+  /**
+   * Counts an event stream.
+   * @returns to be called when the stream ends
+   * @throws PortolanError `rate_limited`
+   */
+  openStream({ client, token }: Omit<Entry, 'head'>, tell: Tell): () => void {
+    try {
+      return this.#streams.open(token?.id ?? client);
+    } catch (error) {
+      tell({ 'retry-after': streamRetrySeconds });
+      throw error;
+    }
   }
 
   /**

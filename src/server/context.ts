@@ -12,6 +12,7 @@ import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notifier } from './notifier.ts';
 import type { ResultMover } from './results/result-mover.ts';
+import type { ScanFeeds } from './scan-feeds.ts';
 import type { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
 import type { Tenants } from './tenants.ts';
@@ -47,6 +48,8 @@ export interface ServerContext {
   garbage: GarbageCollector;
   notifier: Notifier;
   installed: Installed;
+  /** What happens in the scans that clients follow. */
+  feeds: ScanFeeds;
   version: VersionInfo;
   log: PinoLogger;
   logOutput: LogOutput;

@@ -41,6 +41,7 @@ import { Metrics } from './metrics.ts';
 import { Notifier } from './notifier.ts';
 import { ResultMover } from './results/result-mover.ts';
 import { ScanFolders } from './results/scan-folders.ts';
+import { ScanFeeds } from './scan-feeds.ts';
 import { ScanWindows } from './scan-windows.ts';
 import { openServiceNotifier } from './service-notify.ts';
 import { Settings } from './settings.ts';
@@ -211,6 +212,7 @@ async function assemble(
     garbage,
     notifier,
     installed,
+    feeds: new ScanFeeds(workers),
     version: { version: input.version, commit: null, built_at: null },
     log,
     logOutput: output,

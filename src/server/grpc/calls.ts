@@ -177,6 +177,7 @@ export class Calls {
     if (phase === 'draining' && rule.changes) {
       throw new PortolanError('unavailable', 'The server is shutting down.');
     }
+    if (rule.eventStream) whenAborted(call.signal, admission.openStream(call, tell));
   }
 
   /** Where no tokens are demanded, a page in a browser of this network must not drive the service. */
@@ -242,6 +243,11 @@ export class Calls {
       'request',
     );
   }
+}
+
+function whenAborted(signal: AbortSignal, work: () => void): void {
+  if (signal.aborted) work();
+  else signal.addEventListener('abort', work, { once: true });
 }
 
 /** @throws PortolanError `headers_too_large` */

@@ -8,6 +8,8 @@ export interface MethodRule {
   changes?: boolean;
   /** It may take longer than the usual limit. */
   streams?: boolean;
+  /** The answer is a stream of events, of which a client may have so many open. */
+  eventStream?: boolean;
   /** It speaks of the service as a whole, so a call needs to name no tenant. */
   wholeService?: boolean;
   /** Kind of what it is about, for the audit log. */
@@ -35,7 +37,7 @@ export const methodRules: Readonly<Record<string, MethodRule>> = {
   '/service.api.v1.ScanService/PauseScan': runScans,
   '/service.api.v1.ScanService/ResumeScan': runScans,
   '/service.api.v1.ScanService/GetResults': { ...readScans, streams: true },
-  '/service.api.v1.ScanService/WatchScan': { ...readScans, streams: true },
+  '/service.api.v1.ScanService/WatchScan': { ...readScans, streams: true, eventStream: true },
   '/service.api.v1.JobService/SubmitJob': writeJobs,
   '/service.api.v1.JobService/ListJobs': readJobs,
   '/service.api.v1.JobService/GetJob': readJobs,

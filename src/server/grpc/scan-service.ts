@@ -12,7 +12,7 @@ import { type ScanEvent as SourceEvent, watchScan } from '../../actions/watch-sc
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { type Scan as ScanDetail, scanIdPattern } from '../../domain/scan.ts';
 import type { RouteContext } from '../context.ts';
-import { sourceOf, tokenLookMs } from '../http/events.ts';
+import { tokenLookMs } from '../http/events.ts';
 import { resultFormatOf } from '../http/results.ts';
 import { scanListQuery } from '../http/scans.ts';
 import { submissionSchema } from '../http/schemas.ts';
@@ -142,12 +142,10 @@ async function* watch(
   const tokenLook = setInterval(() => {
     if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
   }, tokenLookMs);
+  const source = held && context.feeds.follow(space.store, scan_id, held.folder);
   let sequence = afterRow;
   try {
-    const own = { workers: context.workers, ...space };
-    const events = held
-      ? watchScan(sourceOf(own, scan_id, held.folder), afterRow, signal)
-      : answerEvents(elsewhere);
+    const events = source ? watchScan(source, afterRow, signal) : answerEvents(elsewhere);
     for await (const event of events) {
       sequence = event.id ?? sequence;
       yield eventMessage(event, sequence);
@@ -156,6 +154,7 @@ async function* watch(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
+    source?.close();
     held?.release();
     clearInterval(tokenLook);
   }

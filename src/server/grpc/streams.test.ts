@@ -138,6 +138,58 @@ describe('WatchScan', () => {
   });
 });
 
+describe('server.streams', () => {
+  /** Opens a stream of events by REST. */
+  const events = async (base: string, scan_id: string, token: string) => {
+    const leave = new AbortController();
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${base}/api/v1/scans/${scan_id}/events`, { headers, signal: leave.signal });
+    return { response, leave: () => leave.abort() };
+  };
+
+  it('limits the open event streams of a token and of all, REST and gRPC together', async () => {
+    const limits = { 'server.streams.per_token': 2, 'server.streams.total': 3 };
+    const grpc = await start({ 'server.api.auth': true, ...limits }, { working: true });
+    const [first, second] = [await grpc.service.token('admin'), await grpc.service.token('admin')];
+    const sent = { targets: ['127.0.0.1'], options: struct({ name: 'hang' }) };
+    const { scan_id } = await grpc.scans(first).get<{ scan_id: string }>('SubmitScan', sent);
+    const base = await grpc.service.listen();
+
+    const watched = grpc.scans(first).stream('WatchScan', { scan_id });
+    watched.on('error', () => undefined);
+    await message(watched, () => true);
+    const followed = await events(base, scan_id, first);
+    expect(followed.response.status).toBe(200);
+
+    const third = await events(base, scan_id, first);
+    expect([third.response.status, third.response.headers.get('retry-after')]).toEqual([429, '5']);
+    expect(await third.response.json()).toMatchObject({ error: { code: 'rate_limited' } });
+    const refused = await grpc.scans(first).all('WatchScan', { scan_id });
+    expect([refused.error?.code, codeOf(refused)]).toEqual([status.RESOURCE_EXHAUSTED, 'rate_limited']);
+    expect(refused.error?.metadata.get('retry-after')).toEqual(['5']);
+
+    // Another token has places of its own, as long as the server has some.
+    const other = await events(base, scan_id, second);
+    expect(other.response.status).toBe(200);
+    expect((await events(base, scan_id, second)).response.status).toBe(429);
+
+    // A request of the headers alone takes no place, and a stream that ended leaves its own.
+    const headers = { authorization: `Bearer ${first}` };
+    const head = await fetch(`${base}/api/v1/scans/${scan_id}/events`, { method: 'HEAD', headers });
+    expect(head.status).toBe(200);
+    watched.cancel();
+    other.leave();
+    const again = async () => {
+      const { response, leave } = await events(base, scan_id, first);
+      leave();
+      return response.status;
+    };
+    await expect.poll(again).toBe(200);
+    followed.leave();
+    await expect.poll(() => grpc.service.context.feeds.size).toBe(0);
+  });
+});
+
 describe('GetResults and ExportScan', () => {
   it('send the files of the REST API', async () => {
     const grpc = await start({}, { working: true });

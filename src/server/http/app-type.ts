@@ -43,6 +43,8 @@ declare module 'fastify' {
     feature?: LicenceFeature;
     /** The answer may take longer than the usual limit. */
     streams?: boolean;
+    /** The answer is a stream of events, of which a client may have so many open. */
+    eventStream?: boolean;
     /** The handler minds `request.signal`, which is aborted when the answer is late or the client is gone. */
     abortable?: boolean;
     /** A page for browsers: served under the allowed host names only. */

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { showScan } from '../../actions/show-scan.ts';
-import { type ScanEvent, type ScanSource, watchScan } from '../../actions/watch-scan.ts';
+import { type ScanEvent, watchScan } from '../../actions/watch-scan.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { RouteContext } from '../context.ts';
@@ -13,8 +13,6 @@ import { heldFolder } from './held-folder.ts';
 import { scanIdParams } from './schemas.ts';
 
 const heartbeatMs = 15_000;
-/** A scan that another process runs tells nobody; it is looked at this often. */
-const lookMs = 1000;
 
 /** The token of a stream is looked at this often. */
 export const tokenLookMs = 1000;
@@ -27,7 +25,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/events',
-    config: { access: ['scan:read'], streams: true, atHome: true },
+    config: { access: ['scan:read'], streams: true, eventStream: true, atHome: true },
     schema: {
       summary: 'Follow a scan as server-sent events',
       description:
@@ -45,8 +43,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
       openStream(reply);
       if (request.method !== 'HEAD') {
         const holds = request.tokenHolds;
-        const source = sourceOf({ ...context, ...space }, scan.scan_id, folder);
-        await follow(context, source, afterRow, reply.raw, holds);
+        await follow(context, { space, scanId: scan.scan_id, folder, afterRow }, reply.raw, holds);
       }
       reply.raw.end();
       return reply;
@@ -72,10 +69,16 @@ function openStream(reply: FastifyReply): void {
   reply.raw.flushHeaders();
 }
 
+interface Followed {
+  space: Space;
+  scanId: string;
+  folder: ScanFolder;
+  afterRow: number;
+}
+
 async function follow(
   context: RouteContext,
-  source: ScanSource,
-  afterRow: number,
+  { space, scanId, folder, afterRow }: Followed,
   response: ServerResponse,
   tokenHolds: (() => Promise<boolean>) | null,
 ): Promise<void> {
@@ -90,34 +93,19 @@ async function follow(
   const tokenLook = setInterval(() => {
     void tokenHolds?.().then((holds) => holds || gone.abort());
   }, tokenLookMs);
+  const source = context.feeds.follow(space.store, scanId, folder);
   try {
     for await (const event of watchScan(source, afterRow, signal)) {
       if (!response.write(eventText(event))) await drained(response, signal);
       if (signal.aborted) return;
     }
   } catch (err) {
-    if (!signal.aborted) context.log.error({ err, scan_id: source.scanId }, 'the event stream broke');
+    if (!signal.aborted) context.log.error({ err, scan_id: scanId }, 'the event stream broke');
   } finally {
+    source.close();
     clearInterval(heartbeat);
     clearInterval(tokenLook);
   }
-}
-
-/** Where the events of a scan come from. */
-export function sourceOf(
-  { store, workers }: Pick<RouteContext, 'workers'> & Pick<Space, 'store'>,
-  scanId: string,
-  folder: ScanFolder,
-): ScanSource {
-  return {
-    scanId,
-    folder,
-    scan: async () => {
-      const scan = await store.scans.get(scanId);
-      return scan && workers.freshen(scan);
-    },
-    changed: (signal) => workers.changed(scanId, signal, lookMs),
-  };
 }
 
 function eventText({ event, id, data }: ScanEvent): string {

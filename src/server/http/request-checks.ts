@@ -48,16 +48,19 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
       wholeService = false,
       unmetered = false,
       streams = false,
+      eventStream = false,
       feature,
     } = routeOf(request).config ?? {};
     if (token && streams) request.tokenHolds = () => admission.holds(request.raw);
     const entry = { head: request.raw, client: request.clientAddress, token };
-    const choice = admission.meter(entry, { wholeService, unmetered }, (headers) => reply.headers(headers));
+    const tell = (headers: Record<string, string>) => void reply.headers(headers);
+    const choice = admission.meter(entry, { wholeService, unmetered }, tell);
     if (request.is404) refuseUnknown(paths, request, reply);
     // Also of a request that is refused: its record in the audit log names the tenant.
     if ('space' in choice) request.space = choice.space;
     admission.enter(choice, token, access, feature);
     checkPhase(context, request);
+    if (eventStream && request.method !== 'HEAD') whenClosed(reply, admission.openStream(entry, tell));
   };
 
   const admitWithToken = async (
@@ -106,6 +109,11 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     if (outcome === true) done();
     else if (outcome !== false) void settle(outcome, done);
   };
+}
+
+function whenClosed({ raw }: FastifyReply, work: () => void): void {
+  if (raw.destroyed) work();
+  else raw.once('close', work);
 }
 
 async function settle(work: Promise<void>, done: (refusal?: Error) => void): Promise<void> {
