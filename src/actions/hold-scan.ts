@@ -2,7 +2,12 @@ import type { Scan, ScanWarning } from '../domain/scan.ts';
 import type { Closure } from '../domain/scan-calendar.ts';
 
 /** Code of the warning that a scan has while no scan may send; it goes with the reason. */
-export const outsideWindow = 'outside_window';
+const outsideWindow = 'outside_window';
+/** Codes of the warnings that a scan has as long as it waits for a server or a worker that is not present. */
+export const ownerAway = 'owner_away';
+export const poolWithoutWorkers = 'pool_without_workers';
+/** Codes of warnings that go again, with what held the scan up. */
+export const passingWarnings: ReadonlySet<string> = new Set([outsideWindow, ownerAway, poolWithoutWorkers]);
 
 /** What a scan that is held says of itself. */
 export function heldScan<S extends Scan>(scan: S, closure: Closure): S {

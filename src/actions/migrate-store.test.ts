@@ -256,12 +256,7 @@ describe.skipIf(obstacle !== null)('a store', () => {
   it('is not moved while a scan is divided among workers', async () => {
     await toPostgres();
     const store = await openStore(url);
-    await store.shards.insert(
-      idOf(0),
-      'default',
-      { addresses: ['192.0.2.1'], hostnames: {}, started_at: '' },
-      1,
-    );
+    await store.shards.insert(idOf(0), 'default', { addresses: ['192.0.2.1'], hostnames: {} }, 1);
     await expect(toFile()).rejects.toThrow('divided among workers');
     await store.shards.endWaiting(idOf(0), Date.now());
     const report = await toFile();

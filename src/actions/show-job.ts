@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { CronSchedule } from '../domain/cron.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { type Job, type JobRun, jobIdPattern } from '../domain/job.ts';
-import { isFinal } from '../domain/scan.ts';
+import { isFinal, type Scan, type ScanWarning } from '../domain/scan.ts';
 import type { Closure } from '../domain/scan-calendar.ts';
 import type { LiveRun, StoredJob } from '../store/job-orders.ts';
 import type { Store } from '../store/open.ts';
@@ -14,6 +14,8 @@ export interface JobView {
   config: Pick<Config, 'queue'>;
   /** Why no scan may send now; null while they may. */
   closure?: Closure | null;
+  /** What a scan waits for that is not present. */
+  waitsFor?: (scan: Pick<Scan, 'scan_id' | 'pool' | 'status'>) => ScanWarning[];
 }
 
 /** Times to come that are shown of a schedule. */
@@ -51,7 +53,7 @@ export async function settleBeforeReading(store: Store): Promise<void> {
 
 /** Stored jobs with their runs, the progress of those under way, and the times to come. */
 export async function viewJobs(
-  { store, config, closure = null }: JobView,
+  { store, config, closure = null, waitsFor = () => [] }: JobView,
   jobs: readonly StoredJob[],
 ): Promise<Job[]> {
   // The scan of a job that was just canceled may not have ended yet.
@@ -69,9 +71,13 @@ export async function viewJobs(
       run && one.scan_id === job.scan_id ? asItStands(one, run) : one,
     );
     const live = job.status === 'running' ? run : undefined;
-    const held = closure !== null && live !== undefined && !isFinal(live.status);
     const shown = jobOf(job, known, live, timezone);
-    return held ? { ...shown, warnings: [holdWarning(closure)] } : shown;
+    if (live === undefined || isFinal(live.status)) return shown;
+    const warnings = [
+      ...waitsFor({ scan_id: job.scan_id ?? '', pool: job.pool, status: live.status }),
+      ...(closure === null ? [] : [holdWarning(closure)]),
+    ];
+    return warnings.length > 0 ? { ...shown, warnings } : shown;
   });
 }
 

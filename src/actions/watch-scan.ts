@@ -1,6 +1,6 @@
 import { isFinal, type Scan } from '../domain/scan.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import { outsideWindow } from './hold-scan.ts';
+import { passingWarnings } from './hold-scan.ts';
 
 export type ScanEventName = 'status' | 'progress' | 'host' | 'port' | 'finding' | 'warning' | 'end';
 
@@ -78,7 +78,7 @@ class ScanNews {
   #progress = '';
   #progressAt = Number.NEGATIVE_INFINITY;
   #warnings = 0;
-  #passing = '';
+  #passing: ReadonlySet<string> = new Set();
 
   *statusOf({ scan_id, status, started_at, completed_at, progress, error }: Scan): Generator<ScanEvent> {
     const { paused } = progress;
@@ -89,16 +89,17 @@ class ScanNews {
     yield { event: 'status', data: JSON.stringify(data) };
   }
 
-  /** All come to stay but the one that goes when scans may send again. */
+  /** All come to stay but those that go with what held the scan up. */
   *warningsOf({ warnings }: Scan): Generator<ScanEvent> {
-    const staying = warnings.filter(({ code }) => code !== outsideWindow);
+    const staying = warnings.filter(({ code }) => !passingWarnings.has(code));
     for (const warning of staying.slice(this.#warnings))
       yield { event: 'warning', data: JSON.stringify(warning) };
     this.#warnings = Math.max(this.#warnings, staying.length);
-    const passing = warnings.find(({ code }) => code === outsideWindow);
-    const data = passing ? JSON.stringify(passing) : '';
-    if (data !== '' && data !== this.#passing) yield { event: 'warning', data };
-    this.#passing = data;
+    const passing = warnings
+      .filter(({ code }) => passingWarnings.has(code))
+      .map((one) => JSON.stringify(one));
+    for (const data of passing) if (!this.#passing.has(data)) yield { event: 'warning', data };
+    this.#passing = new Set(passing);
   }
 
   *progressOf({ progress, results, severity_counts }: Scan): Generator<ScanEvent> {

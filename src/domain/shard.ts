@@ -4,8 +4,6 @@ export interface Division {
   addresses: string[];
   /** Names that were asked for, by address. */
   hostnames: Record<string, string[]>;
-  /** When the scan was first started, ISO 8601 UTC. */
-  started_at: string;
 }
 
 /**

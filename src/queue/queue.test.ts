@@ -185,7 +185,10 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
     for (const id of ['c', 'b', 'a']) await submit(id);
     const claims = await Promise.all(Array.from({ length: 4 }, (_, worker) => queue.claim(`w${worker}`)));
     expect(claims.map((claim) => claim?.scanId ?? '').sort()).toEqual(['', 'a', 'b', 'c']);
-    expect(await queue.counts()).toEqual({ pending: 0, running: 3, failed: 0 });
+    // A scan that a server has taken waits until somebody runs it.
+    expect(await queue.counts()).toEqual({ pending: 3, running: 0, failed: 0 });
+    for (const id of ['a', 'b']) await store.scans.update(id, { status: 'running' });
+    expect(await queue.counts()).toEqual({ pending: 1, running: 2, failed: 0 });
   });
 
   it('gives a pool its jobs only', async () => {

@@ -68,6 +68,22 @@ export class ShardLine {
     });
   }
 
+  /**
+   * A worker begins with a shard: its scan runs from the first such moment on.
+   * @returns when that was, by the clock of this machine, ISO 8601 UTC; null for a scan that is not divided
+   */
+  async begin(scanId: string): Promise<string | null> {
+    const now = await this.now();
+    const begun = await this.#store.transaction(async (store) => {
+      const division = await store.shards.begin(scanId, now);
+      if (division?.first) await store.jobs.restartPauses(scanId, Date.now());
+      return division;
+    });
+    if (begun === null) return null;
+    const agoMs = Math.max(0, (await this.now()) - Date.parse(begun.startedAt));
+    return new Date(Date.now() - agoMs).toISOString();
+  }
+
   /** Tells all shards of a scan that are not over what is wanted. */
   async command(scanId: string, command: ShardCommand): Promise<void> {
     await this.#store.shards.command(scanId, command);

@@ -64,6 +64,7 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
     ...vulndbHealth(context),
     ...resultHealth(context),
     ...alertHealth(context),
+    ...presenceHealth(context),
   );
   return {
     status: worst(checks),
@@ -162,6 +163,22 @@ function alertHealth({ settings }: RouteContext): HealthCheck[] {
 function resultHealth({ results }: RouteContext): HealthCheck[] {
   const message = results?.fault ?? null;
   return message === null ? [] : [{ name: 'result_store', status: 'degraded', message }];
+}
+
+/** Scans that wait for a worker or a server that is not present. */
+function presenceHealth({ shards }: RouteContext): HealthCheck[] {
+  if (!shards) return [];
+  const { unservedPools, awayOwners } = shards.presence;
+  const pools = unservedPools.map(({ pool, scans }) => `${pool} (${scans})`).join(', ');
+  const owners = awayOwners.map(({ server_id, last_seen, scans }) => {
+    const since = last_seen === null ? 'for a day' : `since ${new Date(last_seen).toISOString()}`;
+    return `${server_id} (${scans}), not seen ${since}`;
+  });
+  const degraded = (name: string, message: string): HealthCheck => ({ name, status: 'degraded', message });
+  return [
+    ...(pools === '' ? [] : [degraded('pools', `scans wait in pools that no worker serves: ${pools}`)]),
+    ...(owners.length === 0 ? [] : [degraded('owners', `scans wait for their server: ${owners.join('; ')}`)]),
+  ];
 }
 
 /** Concerns whoever has imported data or wants it to be refreshed; the builtin catalogue has no age. */

@@ -46,6 +46,7 @@ import { ScanWindows } from './scan-windows.ts';
 import { openServiceNotifier } from './service-notify.ts';
 import { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
+import { ownPools } from './shards/presence.ts';
 import { openWhenReachable } from './store-wait.ts';
 import { Tenants } from './tenants.ts';
 import { keepTickShapes } from './tick-shape.ts';
@@ -291,7 +292,6 @@ function ownWorkers({ home }: Distribution): string {
   return `${home}:`;
 }
 
-/** The server's own workers take shards of the default pool; other pools are for workers that name them. */
 function ownWorker(
   { config, version, entryFile }: StartInput,
   { store, workspace, workers, logOutput, log }: ServerContext,
@@ -303,7 +303,7 @@ function ownWorker(
     config,
     workspaceDir: workspace.dir,
     idPrefix: ownWorkers(shards),
-    pools: ['default'],
+    pools: [...ownPools],
     tags: [],
     concurrency: config.workers.auto_scale ? config.workers.max : config.server.workers,
     // A process exists only while it runs a shard; the places, as the health endpoint counts them, follow the work too.

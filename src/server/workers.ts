@@ -7,7 +7,14 @@ import { interruptScan, isDeadCommandLine } from '../actions/interrupt-scan.ts';
 import type { PauseSwitch } from '../actions/pause-scan.ts';
 import type { ScanOutcome } from '../actions/scan-messages.ts';
 import type { Config } from '../config/schema.ts';
-import { type FailureCode, isFinal, type Scan, type ScanProgress, type ScanRequest } from '../domain/scan.ts';
+import {
+  type FailureCode,
+  isFinal,
+  type Scan,
+  type ScanProgress,
+  type ScanRequest,
+  type ScanWarning,
+} from '../domain/scan.ts';
 import type { Closure } from '../domain/scan-calendar.ts';
 import type { Listener } from '../net/own-listeners.ts';
 import { Slots } from '../net/slots.ts';
@@ -34,7 +41,7 @@ import { nextResumeMark, readResumeMark, removeResumeMark, writeResumeMark } fro
 import type { ScanGate } from './scan-windows.ts';
 import type { Distribution } from './shards/distribution.ts';
 import { removeShards } from './shards/shard-intake.ts';
-import { ShardedScan } from './shards/sharded-scan.ts';
+import { ShardedScan, type ShardedScanInput } from './shards/sharded-scan.ts';
 import { WorkerScale } from './worker-scale.ts';
 
 export interface WorkerPoolInput {
@@ -84,7 +91,7 @@ const wishesMs = 1000;
 /** Pause before a scan whose process died is started again; doubled with every further death. */
 const backoffMs = 250;
 
-/** Scans at a time whose work is done by workers elsewhere. */
+/** Scans of one pool at a time that are divided among workers. */
 const mostDivided = 64;
 
 const canceledError = { code: 'canceled' as const, message: 'The scan was canceled.' };
@@ -138,18 +145,14 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
 
   counts(): { active: number; idle: number; total: number } {
     const { shards } = this.#input;
-    const active = shards ? shards.workers.active : this.#taken;
-    const total = shards ? shards.workers.total : Math.max(this.#scale.size, active);
+    const active = shards ? shards.presence.workers.active : this.#taken;
+    const total = shards ? shards.presence.workers.total : Math.max(this.#scale.size, active);
     return { active, idle: Math.max(0, total - active), total };
   }
 
-  /**
-   * Places that are taken. A paused scan gives its place to another one, but no more of them than there are places, so
-   * that pausing does not let processes grow without limit.
-   */
+  /** Places that are taken. */
   get #taken(): number {
-    const paused = [...this.#slots.values()].filter((slot) => slot.paused).length;
-    return this.#slots.size - Math.min(paused, this.#scale.most);
+    return placesOf([...this.#slots.values()], this.#scale.most);
   }
 
   /** Puts the scans of a server that died back in line, then begins to work. */
@@ -162,6 +165,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     this.#timers.push(setInterval(() => void this.#heartbeat(), heartbeat));
     this.#timers.push(setInterval(() => void this.#storeLive(), storeMs));
     if (this.#input.shards) this.#wishes.start();
+    this.#input.shards?.presence.onServed(() => this.wake());
     this.wake();
   }
 
@@ -232,9 +236,15 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     await slot.settled;
   }
 
+  /** What a scan waits for that is not present: its server, or a worker of its pool. */
+  readonly waitsFor = (scan: Pick<Scan, 'scan_id' | 'pool' | 'status'>): ScanWarning[] =>
+    this.#input.shards?.presence.warningsOf(scan) ?? [];
+
   /** The scan with the newest figures of its process. */
   freshen<S extends Scan>(scan: S): S {
-    const shown = this.#fresh(scan);
+    const fresh = this.#fresh(scan);
+    const waits = this.waitsFor(scan);
+    const shown = waits.length > 0 ? { ...fresh, warnings: [...fresh.warnings, ...waits] } : fresh;
     const held = this.#closure !== null && (this.#slots.has(scan.scan_id) || this.#held.has(scan.scan_id));
     return held && !isFinal(shown.status) ? heldScan(shown, this.#closure as Closure) : shown;
   }
@@ -311,9 +321,25 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     );
   }
 
+  /**
+   * Pools from which a scan may be divided; undefined where nothing is divided. What waits in a pool that nobody serves
+   * takes no place, and what waits in one pool takes none of another.
+   */
+  #poolsWithPlace(): string[] | undefined {
+    const pools = this.#input.shards?.presence.servedPools;
+    const slots = [...this.#slots.values()];
+    const taken = (pool: string) =>
+      placesOf(
+        slots.filter((slot) => slot.pool === pool),
+        mostDivided,
+      );
+    return pools && [...pools].filter((pool) => taken(pool) < mostDivided);
+  }
+
   #claim(): Promise<Claim | null> {
     const running = this.#runningByTenant();
-    const claim = this.#input.queue.claim(`server:${process.pid}`, undefined, running, this.#fullPools());
+    const pools = this.#poolsWithPlace();
+    const claim = this.#input.queue.claim(`server:${process.pid}`, pools, running, this.#fullPools());
     this.#underClaim = claim.catch(() => null);
     return claim;
   }
@@ -324,7 +350,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       while (this.#fillAgain && this.alive) {
         this.#fillAgain = false;
         await this.#keepHolds();
-        while (this.alive && this.#closure === null && this.#taken < this.#places) {
+        while (this.alive && this.#closure === null && this.#hasPlace) {
           const claim = await this.#claim();
           if (claim === null) break;
           this.#begin(claim);
@@ -438,25 +464,29 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   async #run(slot: Slot, scan: Scan, request: ScanRequest): Promise<void> {
     const { store, config, workspace, entryFile, log } = this.#input;
     const resumes = scan.started_at === null ? 0 : scan.progress.resumes + 1;
+    // A scan that is divided begins when a worker has a shard of it.
+    const waits = this.#input.shards !== null && scan.started_at === null;
     const startedAt = scan.started_at ?? new Date().toISOString();
-    const begun = await store.scans.update(scan.scan_id, {
-      status: 'running',
-      started_at: startedAt,
-      progress: { ...scan.progress, phase: 'starting', resumes },
-    });
-    if (!begun) {
+    const known = await (waits
+      ? store.scans.update(scan.scan_id, { status: 'pending' })
+      : this.#storeBegin(slot, scan, startedAt, resumes));
+    if (!known) {
       // It ended or was deleted a moment ago, and whoever did that has told so.
       slot.lost = true;
       await this.#input.queue.complete(scan.scan_id, slot.attempt);
       return;
     }
-    this.#news.emit(scan.scan_id);
     // Asked after the scan has its place here: a pause that came before is seen, a later one finds the place.
     const { paused, pausedMs } = await store.jobs.pauseOf(scan.scan_id, Date.now());
     slot.paused = paused;
     slot.asked = request.rate;
     if (this.#draining || slot.canceled) return;
-    slot.process = this.#launch(slot, {
+    const begin = {
+      startedAt: scan.started_at,
+      storeBegin: async (at: string) => void (await this.#storeBegin(slot, scan, at, resumes)),
+      onBegin: () => this.#tellBegin(slot, request, resumes),
+    };
+    const input: ScanProcessInput = {
       entryFile,
       start: {
         type: 'start',
@@ -482,14 +512,40 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       onPackets: (count) => this.#input.metrics.packetsSent(count),
       onFault: (message) =>
         log.error({ scan_id: scan.scan_id, fault: message }, 'the process of a scan reports a fault'),
-    });
-    log.info({ scan_id: scan.scan_id, pid: slot.process.pid, resumes }, 'scan started');
-    void this.#input.audit.record(scanStarted(request, slot.tenant, resumes));
-    this.#shareRate();
+    };
+    slot.process = this.#launch(slot, input, begin);
+    if (!waits) this.#tellBegin(slot, request, resumes);
     await slot.process.gone;
   }
 
-  #launch(slot: Slot, process: ScanProcessInput): RunningScan {
+  /** @returns false when the scan is over or deleted */
+  async #storeBegin(
+    slot: Slot,
+    { scan_id, progress }: Scan,
+    startedAt: string,
+    resumes: number,
+  ): Promise<boolean> {
+    const begun = await this.#input.store.scans.update(scan_id, {
+      status: 'running',
+      started_at: startedAt,
+      progress: { ...progress, ...standing(slot), phase: 'starting', resumes },
+    });
+    if (begun) this.#news.emit(scan_id);
+    return begun;
+  }
+
+  #tellBegin({ scanId, process, tenant }: Slot, request: ScanRequest, resumes: number): void {
+    const { log, audit } = this.#input;
+    log.info({ scan_id: scanId, pid: process?.pid, resumes }, 'scan started');
+    void audit.record(scanStarted(request, tenant, resumes));
+    this.#shareRate();
+  }
+
+  #launch(
+    slot: Slot,
+    process: ScanProcessInput,
+    begin: Pick<ShardedScanInput, 'startedAt' | 'storeBegin' | 'onBegin'>,
+  ): RunningScan {
     const { shards, installed, store, log } = this.#input;
     if (shards === null) return new ScanProcess(process);
     const folder = this.#homeOf(slot).scan(slot.scanId);
@@ -500,6 +556,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       folder,
       lastSteps: this.#lastSteps,
       process,
+      ...begin,
       catalogue: installed.of(slot.tenant),
       onWarning: (err, message) => log.warn({ ...logReason(err), scan_id: slot.scanId }, message),
     });
@@ -606,9 +663,10 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   }
 
   /** As many scans at a time as there are workers, and never so many that one would get no packet a second. */
-  get #places(): number {
-    const places = this.#input.shards ? mostDivided : this.#scale.most;
-    return Math.min(places, this.#input.config.scanner.max_rate);
+  get #hasPlace(): boolean {
+    const { max_rate } = this.#input.config.scanner;
+    // Those that are divided have places in their pools.
+    return this.#taken < (this.#input.shards ? max_rate : Math.min(this.#scale.most, max_rate));
   }
 
   /**
@@ -623,7 +681,9 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
 
   async #applyShares(): Promise<void> {
     const running = [...this.#slots.values()].filter(({ process }) => process && !process.outcome);
-    const sending = running.filter(({ paused }) => !paused && this.#closure === null);
+    const sending = running.filter(
+      ({ paused, process }) => !paused && this.#closure === null && process?.startedAt,
+    );
     const asked = new Map(sending.map((slot) => [slot.scanId, slot.asked]));
     const shares = rateShares(asked, this.#input.config.scanner.max_rate);
     const shareOf = ({ scanId }: Slot) => shares.get(scanId) ?? 0;
@@ -661,7 +721,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   async #storeFigures(slot: Slot): Promise<void> {
     const { store, log } = this.#input;
     const live = slot.process?.live;
-    if (!live || live === slot.stored || slot.process?.outcome) return;
+    if (!live || live === slot.stored || slot.process?.outcome || !slot.process?.startedAt) return;
     slot.stored = live;
     await store.scans
       .update(slot.scanId, {
@@ -709,6 +769,15 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
 function cancelSlot(slot: Slot): void {
   slot.canceled = true;
   slot.process?.cancel();
+}
+
+/**
+ * Places that scans take. A paused scan gives its place to another one, but no more of them than there are places, so
+ * that pausing does not let processes grow without limit.
+ */
+function placesOf(slots: readonly Pick<Slot, 'paused'>[], places: number): number {
+  const paused = slots.filter((slot) => slot.paused).length;
+  return slots.length - Math.min(paused, places);
 }
 
 /** What a pause shows of the progress. */

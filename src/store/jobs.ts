@@ -278,6 +278,32 @@ export class JobTable {
     return row !== undefined;
   }
 
+  /** How many scans are not over, by their owner and pool. */
+  async unfinishedByPlace(): Promise<{ home: string | null; pool: string; scans: number }[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select((e) => ['home', 'pool', e.fn.countAll().as('scans')])
+      .where('state', 'in', ['waiting', 'running'])
+      .where(inView(this.#view))
+      .groupBy(['home', 'pool'])
+      .execute();
+    return rows.map(({ home, pool, scans }) => ({ home, pool, scans: Number(scans) }));
+  }
+
+  /** Scans of some servers that are not over, the longest waiting ones first. */
+  async unfinishedOf(homes: readonly string[], limit: number): Promise<{ scanId: string; home: string }[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select(['scan_id', 'home'])
+      .where('state', 'in', ['waiting', 'running'])
+      .where('home', 'in', homes)
+      .where(inView(this.#view))
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+    return rows.map(({ scan_id, home }) => ({ scanId: scan_id, home: home ?? '' }));
+  }
+
   async isRunning(scanId: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('jobs')
@@ -317,6 +343,21 @@ export class JobTable {
     return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
   }
 
+  /** The scan begins now: what it was paused before takes nothing from the time that it may run. */
+  async restartPauses(scanId: string, now: number): Promise<void> {
+    const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'jobs'>) =>
+      e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
+    await this.#db
+      .updateTable('jobs')
+      .set((e) => ({
+        paused_ms: 0,
+        paused_since: from('paused_since')(e),
+        held_since: from('held_since')(e),
+      }))
+      .where('scan_id', '=', scanId)
+      .execute();
+  }
+
   /** Scans that somebody paused and that are not over. */
   async pausedScans(): Promise<string[]> {
     const rows = await this.#db
@@ -329,11 +370,14 @@ export class JobTable {
     return rows.map((row) => row.scan_id);
   }
 
-  /** @param failedSince ISO 8601; failures before it do not count */
+  /**
+   * A scan that was taken by its server and still waits for a worker is pending.
+   * @param failedSince ISO 8601; failures before it do not count
+   */
   async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
     const rows = await this.#db
       .selectFrom('jobs')
-      .select((e) => ['state', e.fn.countAll().as('jobs')])
+      .select((e) => ['state', e.fn.countAll().as('jobs'), e.fn.sum<number>(waitsForWorker(e)).as('unbegun')])
       .where(inView(this.#view))
       .where((e) =>
         e.or([
@@ -344,7 +388,12 @@ export class JobTable {
       .groupBy('state')
       .execute();
     const count = (state: string) => Number(rows.find((row) => row.state === state)?.jobs ?? 0);
-    return { pending: count('waiting'), running: count('running'), failed: count('failed') };
+    const unbegun = Number(rows.find(({ state }) => state === 'running')?.unbegun ?? 0);
+    return {
+      pending: count('waiting') + unbegun,
+      running: count('running') - unbegun,
+      failed: count('failed'),
+    };
   }
 
   /** Voids every lease. @param home of jobs of this server only @returns the number of jobs that wait again */
@@ -395,6 +444,17 @@ function pausedMsAt(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
     .when(e.and([e(since, '<', now), e('attempt', '>', 0)]))
     .then(sql<number>`paused_ms + ${now} - ${since}`)
     .else(e.ref('paused_ms'))
+    .end();
+}
+
+/** 1 for a job that a server has taken and whose scan is pending, else 0. Asked by the key of the scan. */
+function waitsForWorker(e: ExpressionBuilder<Tables, 'jobs'>) {
+  const status = e.selectFrom('scans').select('scans.status').whereRef('scans.scan_id', '=', 'jobs.scan_id');
+  return e
+    .case()
+    .when(e.and([e('state', '=', 'running'), e(e.fn.coalesce(status, e.val('')), '=', 'pending')]))
+    .then(1)
+    .else(0)
     .end();
 }
 

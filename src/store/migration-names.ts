@@ -11,4 +11,5 @@ export const migrationNames = [
   '0009-held-jobs',
   '0010-stored-results',
   '0011-divisions',
+  '0013-begun-divisions',
 ] as const;

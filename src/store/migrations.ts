@@ -18,6 +18,7 @@ const migrations: Record<(typeof migrationNames)[number], Migration> = {
   '0009-held-jobs': { up: addHolds },
   '0010-stored-results': { up: addStoredResults },
   '0011-divisions': { up: createDivisions },
+  '0013-begun-divisions': { up: addBegun },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -341,6 +342,14 @@ async function createDivisions(db: Kysely<unknown>): Promise<void> {
     .execute();
   await sql`delete from shards`.execute(db);
   await db.schema.alterTable('shards').dropColumn('spec').execute();
+}
+
+/** Until now a scan was started when it was divided. */
+async function addBegun(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('divisions')
+    .addColumn('begun', 'integer', (column) => column.notNull().defaultTo(1))
+    .execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { Division, ShardCommand } from '../domain/shard.ts';
-import type { ShardTableRow, Tables } from './tables.ts';
+import { flag, type ShardTableRow, type Tables } from './tables.ts';
 
 /** A claimed shard. `attempt` proves the claim: writes with an older one are refused. */
 export interface ShardClaim {
@@ -73,12 +73,13 @@ export class ShardTable {
 
   /** Divides a scan. `store` is that of a transaction, where the shards are also announced. */
   async insert(scanId: string, pool: string, division: Division, of: number): Promise<void> {
-    const { addresses, hostnames, started_at } = division;
+    const { addresses, hostnames } = division;
     await this.#db
       .insertInto('divisions')
       .values({
         scan_id: scanId,
-        started_at,
+        started_at: new Date().toISOString(),
+        begun: flag.toRow(false),
         addresses: JSON.stringify(addresses),
         hostnames: JSON.stringify(hostnames),
       })
@@ -145,6 +146,25 @@ export class ShardTable {
     const division = row ? await this.division(scanId) : null;
     if (!row || !division) return null;
     return { scanId, shard, ...row, rows: Number(row.rows), division };
+  }
+
+  /**
+   * The scan begins, unless it has before. @param now epoch milliseconds of the database
+   * @returns when it began, ISO 8601 UTC, and whether that was this call; null for a scan that is not divided
+   */
+  async begin(scanId: string, now: number): Promise<{ startedAt: string; first: boolean } | null> {
+    const begun = await this.#db
+      .updateTable('divisions')
+      .set({ started_at: new Date(now).toISOString(), begun: flag.toRow(true) })
+      .where('scan_id', '=', scanId)
+      .where('begun', '=', flag.toRow(false))
+      .executeTakeFirst();
+    const row = await this.#db
+      .selectFrom('divisions')
+      .select('started_at')
+      .where('scan_id', '=', scanId)
+      .executeTakeFirst();
+    return row ? { startedAt: row.started_at, first: begun.numUpdatedRows > 0n } : null;
   }
 
   /** Prolongs the lease and tells how the work stands. Null: the shard is somebody else's or over. */
@@ -256,13 +276,13 @@ export class ShardTable {
   async division(scanId: string): Promise<Division | null> {
     const row = await this.#db
       .selectFrom('divisions')
-      .select(['addresses', 'hostnames', 'started_at'])
+      .select(['addresses', 'hostnames'])
       .where('scan_id', '=', scanId)
       .executeTakeFirst();
     if (!row) return null;
     const addresses = JSON.parse(row.addresses) as Division['addresses'];
     const hostnames = JSON.parse(row.hostnames) as Division['hostnames'];
-    return { addresses, hostnames, started_at: row.started_at };
+    return { addresses, hostnames };
   }
 
   /** Tells all shards of a scan that are not over what is wanted; what was canceled stays so. */

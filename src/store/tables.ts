@@ -172,8 +172,10 @@ export interface OutboxTableRow {
 /** What a scan divides among its shards, see Division. */
 export interface DivisionTableRow {
   scan_id: string;
-  /** ISO 8601 UTC. */
+  /** When the first worker began with a shard, by the clock of the database; before that, when it was made. ISO 8601 UTC. */
   started_at: string;
+  /** A worker has begun with a shard. */
+  begun: number;
   /** JSON. */
   addresses: string;
   /** JSON. */

@@ -4,6 +4,8 @@ import type { FailureCode } from '../domain/scan.ts';
 
 /** A scan under way, wherever its packets leave. */
 export interface RunningScan {
+  /** When it began to run, ISO 8601 UTC; null while it waits for a worker. */
+  readonly startedAt: string | null;
   /** The newest report. */
   readonly live: LiveScan | null;
   /** How the scan ended; null when whoever ran it died before it said so. */

@@ -35,6 +35,7 @@ const deafMs = 1500;
 
 /** The process that runs one scan. */
 export class ScanProcess implements RunningScan {
+  readonly startedAt: string;
   /** The newest report. */
   live: LiveScan | null = null;
   /** How the scan ended; null when the process died before it said so. */
@@ -57,6 +58,7 @@ export class ScanProcess implements RunningScan {
 
   constructor(input: ScanProcessInput) {
     this.#input = input;
+    this.startedAt = input.start.startedAt;
     this.#child = fork(input.entryFile, ['scan-process'], {
       serialization: 'json',
       execArgv: smallHeapFlags,

@@ -34,6 +34,8 @@ const mostMarginMs = 1000;
 export interface ShardRunInput {
   shard: OwnShard;
   request: ScanRequest;
+  /** When the scan began, ISO 8601 UTC by the clock of this machine. */
+  startedAt: string;
   /** Time that the scan was paused so far, milliseconds. */
   pausedMs: number;
   config: Config;
@@ -230,7 +232,7 @@ export class ShardRun {
         config,
         workspaceDir: dir,
         tenant: null,
-        startedAt: shard.division.started_at,
+        startedAt: this.#input.startedAt,
         resumes: rows > 0 ? 1 : 0,
         paused: this.#obeyed === 'pause',
         pausedMs,

@@ -150,12 +150,15 @@ export class ShardWorker {
     try {
       const request = await store.scans.request(shard.scanId);
       if (request === null) throw new PortolanError('not_found', 'the scan is not there any more');
-      const { pausedMs } = await store.jobs.pauseOf(shard.scanId, Date.now());
       const home = await this.#homeOf(shard);
+      const startedAt = await line.begin(shard.scanId);
+      if (startedAt === null) throw new PortolanError('not_found', 'the scan is not there any more');
+      const { pausedMs } = await store.jobs.pauseOf(shard.scanId, Date.now());
       const id = `${shard.scanId}-${shard.shard}-${shard.attempt}`;
       const input = {
         shard,
         request,
+        startedAt,
         pausedMs,
         config,
         line,

@@ -18,7 +18,12 @@ const lists = new RequestBody(jobListQuery, 'query');
 
 export function addJobs(router: ConnectRouter, context: RouteContext): void {
   const { config, workers } = context;
-  const view = ({ space: { store } }: AdmittedCall) => ({ config, closure: workers.closure, store });
+  const view = ({ space: { store } }: AdmittedCall) => ({
+    config,
+    closure: workers.closure,
+    waitsFor: workers.waitsFor,
+    store,
+  });
 
   router.service(JobService, {
     submitJob: unary(async ({ type, params, schedule, pool, name, idempotencyKey }, call) => {

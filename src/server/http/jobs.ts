@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { cancelJob } from '../../actions/cancel-job.ts';
 import { maxNameLength } from '../../actions/decide-request.ts';
@@ -85,6 +86,12 @@ const listSchema = Type.Object({
 export function jobRoutes(app: App, context: RouteContext): void {
   const { config, workers } = context;
   const { server } = config;
+  const viewOf = ({ space: { store } }: FastifyRequest) => ({
+    config,
+    closure: workers.closure,
+    waitsFor: workers.waitsFor,
+    store,
+  });
 
   app.route({
     method: 'POST',
@@ -121,10 +128,7 @@ export function jobRoutes(app: App, context: RouteContext): void {
       response: { 200: enveloped(listSchema) },
     },
     handler: async (request, reply) => {
-      const list = await listJobs(
-        { config, closure: workers.closure, store: request.space.store },
-        request.query,
-      );
+      const list = await listJobs(viewOf(request), request.query);
       reply.header('link', linkHeader(publicAddress(server, '/api/v1/jobs'), request.query, list));
       return envelope(request, list);
     },
@@ -135,14 +139,7 @@ export function jobRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/jobs/:job_id',
     config: { access: ['job:read', 'scan:read'], feature: 'jobs' },
     schema: { summary: 'Show a job', params: jobIdParams, response: { 200: enveloped(jobSchema) } },
-    handler: async (request) =>
-      envelope(
-        request,
-        await showJob(
-          { config, closure: workers.closure, store: request.space.store },
-          request.params.job_id,
-        ),
-      ),
+    handler: async (request) => envelope(request, await showJob(viewOf(request), request.params.job_id)),
   });
 
   app.route({

@@ -27,7 +27,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-shard-rows-'));
   store = await openStore(join(dir, 'service.db'));
   await store.execute(`pragma foreign_keys = off`, []);
-  const division = { addresses: ['10.0.0.1'], hostnames: {}, started_at: '2026-10-06T14:30:22.101Z' };
+  const division = { addresses: ['10.0.0.1'], hostnames: {} };
   await store.shards.insert(scanId, 'lab', division, 1);
   const worker = { id: 'w', keyDigest: keyDigestOf('right') };
   await store.shards.claim({ scanId, shard: 0 }, worker, 0, 30_000);

@@ -10,16 +10,13 @@ import type { ServerLog } from '../log.ts';
 import { RegularLooks } from '../regular-looks.ts';
 import { HomeServers } from './home-servers.ts';
 import { LocalHome } from './local-home.ts';
+import { Presence } from './presence.ts';
 import { ScansElsewhere } from './scans-elsewhere.ts';
 import type { ShardIntake } from './shard-intake.ts';
 import { StoreWatch } from './store-watch.ts';
 
 /** The server says this often that it is there, milliseconds. */
 const signMs = 5000;
-/** Servers and workers that have not been seen for so long are forgotten, milliseconds. */
-const forgottenMs = 24 * 3_600_000;
-/** Workers that gave a sign of life since are counted, milliseconds. */
-const presentMs = 15_000;
 
 /** What a server has that shares its database with others: it divides its scans among workers. */
 export interface Distribution {
@@ -30,8 +27,8 @@ export interface Distribution {
   readonly intakes: Map<string, ShardIntake>;
   readonly elsewhere: ScansElsewhere;
   readonly homes: HomeServers;
-  /** Workers of all hosts, those of all servers included. */
-  readonly workers: { active: number; total: number };
+  /** Which workers and servers are present. */
+  readonly presence: Presence;
   /** Whether the database answers. */
   readonly reachable: boolean;
   /** The way to this server for its own workers; null for a scan that lies elsewhere. */
@@ -62,17 +59,11 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
   const wakeUps = new WakeUps(url);
   const line = new ShardLine(store, dispatcher, { leaseMs, wakeUps });
-  const elsewhere = new ScansElsewhere(store, line, home);
   const intakes = new Map<string, ShardIntake>();
-  const workers = { active: 0, total: 0 };
+  const presence = new Presence(store, () => line.now(), home, log);
+  const elsewhere = new ScansElsewhere(store, line, home, presence);
   let signs: RegularLooks | null = null;
-  const count = async () => {
-    const present = await store.hosts.workers((await line.now()) - presentMs);
-    const sum = (of: 'active' | 'capacity') => present.reduce((total, worker) => total + worker[of], 0);
-    workers.active = sum('active');
-    workers.total = Math.max(sum('capacity'), workers.active);
-  };
-  const watch = new StoreWatch(count, log);
+  const watch = new StoreWatch(() => presence.lookForWorkers(), log);
   return {
     home,
     queue,
@@ -80,18 +71,17 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     intakes,
     elsewhere,
     homes: new HomeServers(store, elsewhere, input.storesResults),
-    workers,
+    presence,
     get reachable() {
       return watch.reachable;
     },
     ownHome: (homeId, shard) => (homeId === home ? new LocalHome(intakes, shard) : null),
     async announce(ownUrl, version) {
+      await presence.sign(ownUrl, version);
       const sign = async () => {
-        const now = await line.now();
-        await store.hosts.seeServer({ server_id: home, url: ownUrl, version, last_seen: now });
-        await store.hosts.forgetBefore(now - forgottenMs);
+        await presence.sign(ownUrl, version);
+        await presence.lookForScans();
       };
-      await sign();
       signs = new RegularLooks(toldOnce(sign, log), { firstMs: signMs, betweenMs: signMs });
       signs.start();
       watch.start();

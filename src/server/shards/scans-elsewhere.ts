@@ -2,13 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ShardLine } from '../../queue/shard-line.ts';
 import type { Store } from '../../store/open.ts';
+import type { Presence } from './presence.ts';
 
-/** The server that runs a scan ends it by then, or is away, milliseconds. */
-const endMs = 8000;
+/** How long the end of a canceled scan is awaited, milliseconds. */
+export interface CancelTimes {
+  /** Of an owner without a heartbeat. */
+  absent: number;
+  /** Of one with a heartbeat, which may be busy; the client has its response by then. */
+  present: number;
+}
+const cancelTimes: CancelTimes = { absent: 8000, present: 60_000 };
 /** Workers that do not keep to a pause by then are as good as gone; their leases end by themselves. */
 const pauseMs = 1800;
-/** The store is looked at this often meanwhile, milliseconds. */
+/** The store is looked at this often meanwhile, milliseconds; the heartbeat of the owner less often. */
 const lookMs = 100;
+const presenceMs = 1000;
 
 /**
  * Scans that another server runs. What is wanted of them stands in the store already; here the workers of their shards
@@ -18,12 +26,22 @@ export class ScansElsewhere {
   readonly #store: Store;
   readonly #line: ShardLine;
   readonly #home: string;
+  readonly #presence: Pick<Presence, 'isPresent'>;
+  readonly #times: CancelTimes;
 
   /** @param home id of this server */
-  constructor(store: Store, line: ShardLine, home: string) {
+  constructor(
+    store: Store,
+    line: ShardLine,
+    home: string,
+    presence: Pick<Presence, 'isPresent'>,
+    times = cancelTimes,
+  ) {
     this.#store = store;
     this.#line = line;
     this.#home = home;
+    this.#presence = presence;
+    this.#times = times;
   }
 
   /** Id of the other server in whose workspace a scan lies; null for one of this server, and for one that nobody has. */
@@ -37,9 +55,14 @@ export class ScansElsewhere {
    * @throws PortolanError `unavailable` when the server that has to store it is away
    */
   async cancel(scanId: string): Promise<void> {
-    if ((await this.homeOf(scanId)) === null) return;
+    const owner = await this.homeOf(scanId);
+    if (owner === null) return;
     await this.#line.command(scanId, 'cancel');
-    if (await inTime(async () => !(await this.#store.jobs.isRunning(scanId)), endMs)) return;
+    const isOver = async () => !(await this.#store.jobs.isRunning(scanId));
+    if (await inTime(isOver, this.#times.absent)) return;
+    const deadline = performance.now() + this.#times.present;
+    while (performance.now() < deadline && (await this.#presence.isPresent(owner)))
+      if (await inTime(isOver, presenceMs)) return;
     const message =
       'The server that runs the scan gives no answer. Its workers were told to stop; it ends the scan when it is back.';
     throw new PortolanError('unavailable', message);

@@ -22,11 +22,7 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-intake-'));
   store = await openStore(join(dir, 'service.db'));
   await store.execute(`pragma foreign_keys = off`, []);
-  const division = {
-    addresses: ['10.0.0.1-10.0.0.9'],
-    hostnames: {},
-    started_at: '2026-10-06T14:30:22.101Z',
-  };
+  const division = { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} };
   await store.shards.insert(scanId, 'lab', division, 1);
   rows = [];
   intake = begin();

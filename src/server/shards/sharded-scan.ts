@@ -48,6 +48,12 @@ export interface ShardedScanInput {
   process: ScanProcessInput;
   /** What the scan is planned with. */
   catalogue: Catalogue;
+  /** When the scan began to run; null when it has not. */
+  startedAt: string | null;
+  /** Stores that a worker began with the first shard; called again when it fails. */
+  storeBegin: (startedAt: string) => Promise<void>;
+  /** Called after that. */
+  onBegin: () => void;
   onWarning: (error: unknown, message: string) => void;
 }
 
@@ -56,6 +62,7 @@ export interface ShardedScanInput {
  * done, runs the process of the scan over the record, as after an interruption in which nothing was left to send.
  */
 export class ShardedScan implements RunningScan {
+  startedAt: string | null;
   outcome: ScanOutcome | null = null;
   failure: { code: FailureCode; message: string } | null = null;
   readonly gone: Promise<void>;
@@ -82,6 +89,7 @@ export class ShardedScan implements RunningScan {
 
   constructor(input: ShardedScanInput) {
     this.#input = input;
+    this.startedAt = input.startedAt;
     this.#rate = input.process.start.rate;
     this.#paused = input.process.start.paused;
     this.#command = this.#paused ? 'pause' : 'run';
@@ -195,6 +203,8 @@ export class ShardedScan implements RunningScan {
       await record.close();
     }
     if (this.#left) return;
+    // Whoever canceled it ends it, without a process.
+    if (this.#canceledAt !== null && this.#isUntouched) return;
     this.failure = this.#failureOf();
     if (this.failure === null) await this.#conclude();
   }
@@ -202,7 +212,7 @@ export class ShardedScan implements RunningScan {
   /** Divides the addresses, unless that was done before. @returns whether it was */
   async #layOut(): Promise<boolean> {
     await this.#look();
-    const { request, config, startedAt } = this.#input.process.start;
+    const { request, config } = this.#input.process.start;
     if (this.#shards.length > 0) {
       // The configuration may be another one than that which the scan was divided by.
       this.#rules ??= rulesOf(config);
@@ -220,7 +230,6 @@ export class ShardedScan implements RunningScan {
     const division = {
       addresses: asTargets(addresses),
       hostnames: Object.fromEntries([...hostnames].filter(([ip]) => addresses.has(ip))),
-      started_at: startedAt,
     };
     // Of a division that is not in force any more.
     await removeShards(this.#input.folder);
@@ -273,6 +282,7 @@ export class ShardedScan implements RunningScan {
     await this.#tell();
     if (this.#canceledAt !== null) await this.#store.shards.endWaiting(this.#scanId, Date.now());
     await this.#look();
+    if (this.#shards.some(isBegun)) await this.#begin();
     const now = await line.now();
     const silent = this.#running.some(({ lease_until }) => (lease_until ?? now) < now);
     if (silent && performance.now() > this.#lapsesFrom) {
@@ -281,6 +291,24 @@ export class ShardedScan implements RunningScan {
     }
     // Whoever took a shard just before the cancel has no rate yet, and gets none.
     if (this.#canceledAt === null) await line.grant(this.#scanId, nextGrants(this.#shards, this.#rate));
+  }
+
+  /** The scan runs from the moment on at which the first worker began. */
+  async #begin(): Promise<void> {
+    if (this.startedAt !== null) return;
+    const startedAt = (await this.#input.line.begin(this.#scanId)) ?? new Date().toISOString();
+    await this.#input.storeBegin(startedAt);
+    this.startedAt = startedAt;
+    this.#input.onBegin();
+  }
+
+  /** No worker has sent a packet or found anything: there is nothing to make a whole of. */
+  get #isUntouched(): boolean {
+    return this.#shards.every(
+      (shard) =>
+        shard.rows === 0 &&
+        (shard.attempt === 0 || (shard.outcome !== null && this.#reports.newest(shard)?.packets_sent === 0)),
+    );
   }
 
   get #isLongCanceled(): boolean {
@@ -360,6 +388,8 @@ export class ShardedScan implements RunningScan {
     const { lastSteps } = this.#input;
     if (!(await lastSteps.acquire(this.#letGo.signal))) return;
     try {
+      // Nothing was left to scan, or no worker lived long enough to say so.
+      await this.#begin();
       await this.#runLastStep();
     } finally {
       lastSteps.release();
@@ -379,6 +409,7 @@ export class ShardedScan implements RunningScan {
       ...process,
       start: {
         ...process.start,
+        startedAt: this.startedAt ?? process.start.startedAt,
         paused: this.#paused,
         rate: this.#rate,
         names: addressesByName(division?.hostnames ?? {}),
@@ -419,6 +450,11 @@ export class ShardedScan implements RunningScan {
 function rulesOf({ scanner }: Config): ScopeRules {
   const { allow, deny } = scanner.scope;
   return { allow, deny, blocklist: scanner.blocklist };
+}
+
+/** Its worker has given a heartbeat, this one or one before. */
+function isBegun({ obeyed, outcome }: ShardState): boolean {
+  return obeyed !== null || outcome !== null;
 }
 
 function isOver({ state }: ShardState): boolean {

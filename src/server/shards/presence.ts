@@ -1,0 +1,184 @@
+import { ownerAway, poolWithoutWorkers } from '../../actions/hold-scan.ts';
+import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
+import type { Store } from '../../store/open.ts';
+import type { ServerLog } from '../log.ts';
+
+/** A server or worker is present if its last heartbeat is younger than this, milliseconds. */
+const presentMs = 15_000;
+/** Servers and workers whose last heartbeat is older are deleted, milliseconds. */
+const forgottenMs = 24 * 3_600_000;
+/** A job goes on without its last run once the owner of that has been away for so long, milliseconds. */
+const abandonedMs = 60_000;
+/** Scans of owners that are away, at most so many of which say so. */
+const maxAwayScans = 10_000;
+
+/** Pools that the workers of the server itself serve; other pools are for workers that name them. */
+export const ownPools = ['default'] as const;
+
+/** A pool that no worker serves, while scans wait in it. */
+export interface UnservedPool {
+  pool: string;
+  scans: number;
+}
+
+/** A server that is away and owns scans that are not over. */
+export interface AwayOwner {
+  server_id: string;
+  /** Epoch milliseconds; null when it has not been seen for a day. */
+  last_seen: number | null;
+  scans: number;
+}
+
+/** Which workers and servers on the database are present, and what waits for those that are not. */
+export class Presence {
+  /** Workers of all hosts, those of all servers included. */
+  readonly workers = { active: 0, total: 0 };
+  #servedPools: ReadonlySet<string> = new Set(ownPools);
+  #unserved: readonly UnservedPool[] = [];
+  #away: readonly AwayOwner[] = [];
+  /** By scan: when its owner was seen last, epoch milliseconds. */
+  #awayScans: ReadonlyMap<string, number | null> = new Map();
+  /** Before the first look nothing is known to be absent. */
+  #known = false;
+  #onServed: () => void = () => undefined;
+  readonly #store: Store;
+  readonly #now: () => Promise<number>;
+  readonly #own: string;
+  readonly #log: Pick<ServerLog, 'info' | 'warn'>;
+
+  /**
+   * @param store of all tenants
+   * @param now the clock of the database
+   * @param own id of this server
+   */
+  constructor(store: Store, now: () => Promise<number>, own: string, log: Pick<ServerLog, 'info' | 'warn'>) {
+    this.#store = store;
+    this.#now = now;
+    this.#own = own;
+    this.#log = log;
+  }
+
+  get servedPools(): ReadonlySet<string> {
+    return this.#servedPools;
+  }
+
+  get unservedPools(): readonly UnservedPool[] {
+    return this.#unserved;
+  }
+
+  get awayOwners(): readonly AwayOwner[] {
+    return this.#away;
+  }
+
+  /** @param notify called when a pool gets its first worker */
+  onServed(notify: () => void): void {
+    this.#onServed = notify;
+  }
+
+  async lookForWorkers(): Promise<void> {
+    const present = await this.#store.hosts.workers((await this.#now()) - presentMs);
+    const sum = (of: 'active' | 'capacity') => present.reduce((total, worker) => total + worker[of], 0);
+    this.workers.active = sum('active');
+    this.workers.total = Math.max(sum('capacity'), this.workers.active);
+    const served = new Set([...ownPools, ...present.flatMap(({ pools }) => pools)]);
+    const more = [...served].some((pool) => !this.#servedPools.has(pool));
+    this.#servedPools = served;
+    this.#known = true;
+    if (more) this.#onServed();
+  }
+
+  /** Looks for scans that wait for somebody who is not present; workers are to be known already. */
+  async lookForScans(): Promise<void> {
+    const now = await this.#now();
+    const unfinished = await this.#store.jobs.unfinishedByPlace();
+    const present = new Set((await this.#store.hosts.servers(now - presentMs)).map((one) => one.server_id));
+    present.add(this.#own);
+    this.#setUnserved(totals(unfinished, ({ pool }) => pool));
+    const owners = totals(unfinished, ({ home }) => home).filter(([id]) => !present.has(id));
+    await this.#setAway(owners);
+  }
+
+  #setUnserved(pools: readonly [string, number][]): void {
+    const before = new Set(this.#unserved.map(({ pool }) => pool));
+    this.#unserved = pools.flatMap(([pool, scans]) =>
+      this.#known && !this.#servedPools.has(pool) ? [{ pool, scans }] : [],
+    );
+    for (const { pool, scans } of this.#unserved)
+      if (!before.has(pool)) this.#log.warn({ pool, scans }, 'pool without workers');
+  }
+
+  async #setAway(owners: readonly [string, number][]): Promise<void> {
+    const away: AwayOwner[] = [];
+    for (const [server_id, scans] of owners) {
+      const last_seen = (await this.#store.hosts.server(server_id))?.last_seen ?? null;
+      away.push({ server_id, last_seen, scans });
+    }
+    const seen = new Map(away.map(({ server_id, last_seen }) => [server_id, last_seen]));
+    const scans = seen.size === 0 ? [] : await this.#store.jobs.unfinishedOf([...seen.keys()], maxAwayScans);
+    this.#awayScans = new Map(scans.map(({ scanId, home }) => [scanId, seen.get(home) ?? null]));
+    for (const owner of away)
+      if (!this.#away.some(({ server_id }) => server_id === owner.server_id))
+        this.#log.warn({ ...owner, last_seen: timeOf(owner.last_seen) }, 'owner of scans is away');
+    for (const { server_id } of this.#away)
+      if (!seen.has(server_id)) this.#log.info({ server_id }, 'owner of scans is back');
+    this.#away = away;
+  }
+
+  /** What a scan that is not over waits for. */
+  warningsOf({ scan_id, pool, status }: Pick<Scan, 'scan_id' | 'pool' | 'status'>): ScanWarning[] {
+    if (isFinal(status)) return [];
+    const lastSeen = this.#awayScans.get(scan_id);
+    return [
+      ...(lastSeen === undefined ? [] : [{ code: ownerAway, message: awayText(lastSeen) }]),
+      ...(this.#known && !this.#servedPools.has(pool)
+        ? [{ code: poolWithoutWorkers, message: `No worker serves the pool ${pool}; the scan waits.` }]
+        : []),
+    ];
+  }
+
+  /** Whether the owner of a scan is another server, which has been away for more than a minute. */
+  async isAbandoned(scanId: string): Promise<boolean> {
+    const owner = await this.#store.scans.homeOf(scanId);
+    if (owner === null || owner === this.#own) return false;
+    return !(await this.#isSeen(owner, abandonedMs));
+  }
+
+  /** Whether another server gave a heartbeat just now. */
+  async isPresent(serverId: string): Promise<boolean> {
+    return await this.#isSeen(serverId, presentMs);
+  }
+
+  async #isSeen(serverId: string, withinMs: number): Promise<boolean> {
+    const server = await this.#store.hosts.server(serverId);
+    return server !== null && (await this.#now()) - server.last_seen <= withinMs;
+  }
+
+  /** Writes the heartbeat of this server and deletes whoever was not seen for a day. */
+  async sign(url: string, version: string): Promise<void> {
+    const now = await this.#now();
+    await this.#store.hosts.seeServer({ server_id: this.#own, url, version, last_seen: now });
+    await this.#store.hosts.forgetBefore(now - forgottenMs);
+  }
+}
+
+function awayText(lastSeen: number | null): string {
+  const since = lastSeen === null ? 'for a day' : `since ${timeOf(lastSeen)}`;
+  return `The server that runs the scan has not been seen ${since}; the scan goes on when that server is back.`;
+}
+
+function timeOf(lastSeen: number | null): string | null {
+  return lastSeen === null ? null : new Date(lastSeen).toISOString();
+}
+
+/** Scans by one of the things that they are counted by. */
+function totals<T extends { scans: number }>(
+  rows: readonly T[],
+  of: (row: T) => string | null,
+): [string, number][] {
+  const sums = new Map<string, number>();
+  for (const row of rows) {
+    const key = of(row);
+    if (key !== null) sums.set(key, (sums.get(key) ?? 0) + row.scans);
+  }
+  return [...sums];
+}

@@ -1,0 +1,226 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import type { Scan, ScanRequest } from '../../domain/scan.ts';
+import type { OwnShard, ShardLine } from '../../queue/shard-line.ts';
+import { openService, type Service } from '../fixtures/service.ts';
+
+const skip = postgresObstacle();
+/** Scans of one pool at a time whose shards are laid out. */
+const mostOfPool = 64;
+
+describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})` : ''}`, () => {
+  let dir: string;
+  let postgres: TestPostgres;
+  let database: string;
+  let service: Service;
+  let line: ShardLine;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'portolan-waiting-'));
+    postgres = await startPostgres({ fsync: 'off' });
+  });
+  afterAll(async () => {
+    await postgres.remove();
+    await rm(dir, { recursive: true });
+  });
+  beforeEach(async () => {
+    database = await postgres.database();
+    service = await openService({}, { working: true, database });
+    line = shardsOf(service).line;
+  });
+  afterEach(() => service.close());
+
+  const presence = () => shardsOf(service).presence;
+
+  /** A worker of a pool, as far as the database knows. */
+  async function see(pool: string): Promise<void> {
+    await service.store.hosts.seeWorker({
+      worker_id: `w-${pool}`,
+      host: 'h',
+      pools: [pool],
+      tags: [],
+      version: '0.0.0',
+      capacity: 8,
+      active: 0,
+      started_at: new Date().toISOString(),
+      last_seen: await line.now(),
+    });
+    await presence().lookForWorkers();
+  }
+
+  async function claim(pool: string): Promise<OwnShard> {
+    const claimed = { shard: null as OwnShard | null };
+    await expect
+      .poll(async () => (claimed.shard = await line.claim('w', [pool])), { timeout: 10_000 })
+      .not.toBeNull();
+    return claimed.shard as OwnShard;
+  }
+
+  /** Begins with a shard as a worker does: at the latest its first heartbeat says so. */
+  async function begin(shard: OwnShard): Promise<void> {
+    await line.begin(shard.scanId);
+    await line.beat(shard, { obeyed: 'run', rateKept: 0 });
+  }
+
+  async function claimed(scanId: string, pool: string): Promise<void> {
+    expect((await claim(pool)).scanId).toBe(scanId);
+  }
+
+  const laidOut = (scanId: string) =>
+    expect
+      .poll(async () => (await service.store.shards.ofScan(scanId)).length, { timeout: 10_000 })
+      .toBeGreaterThan(0);
+  const detail = async (scanId: string): Promise<Scan> =>
+    (await service.app.inject(`/api/v1/scans/${scanId}`)).json().data;
+  const codes = ({ warnings }: Pick<Scan, 'warnings'>) => warnings.map(({ code }) => code);
+  const checks = async (): Promise<string[]> => {
+    const { checks: found } = (await service.app.inject('/api/v1/health')).json();
+    return found.map(({ name }: { name: string }) => name);
+  };
+
+  it('in a pool that nobody serves say so, and take no place', async () => {
+    const scanId = await service.submit('waits', { pool: 'nowhere' });
+    await see('lab');
+    await claimed(await service.submit('rows 1', { pool: 'lab' }), 'lab');
+    // Nobody would take a shard of it, so there is none.
+    expect(await service.store.shards.ofScan(scanId)).toEqual([]);
+    await presence().lookForScans();
+    const shown = await detail(scanId);
+    expect([shown.status, ...codes(shown)]).toEqual(['pending', 'pool_without_workers']);
+    expect(await checks()).toContain('pools');
+
+    await see('nowhere');
+    await claimed(scanId, 'nowhere');
+    await presence().lookForScans();
+    expect(codes(await detail(scanId))).toEqual([]);
+    expect(await checks()).not.toContain('pools');
+  });
+
+  it('leave places to those of another pool, however many they are', async () => {
+    await see('slow');
+    const first = await service.submit('waits', { pool: 'slow' });
+    const request = await service.store.scans.request(first);
+    for (let number = 0; number < mostOfPool; number++) {
+      const scanId = `20261006-143022-slow${number}`;
+      const one = { ...request, scan_id: scanId } as ScanRequest;
+      await service.workspace.scan(scanId).create(one);
+      await service.store.scans.insert(one);
+      await service.queue.enqueue(service.store, scanId, 'slow');
+    }
+    await see('lab');
+    const other = await service.submit('rows 1', { pool: 'lab' });
+    await claimed(other, 'lab');
+    const waiting = async () =>
+      (await service.store.execute(`select 1 from portolan.jobs where state = 'waiting'`, [])).rows.length;
+    // Those that came before it have their turn first, as far as there are places.
+    expect(await waiting()).toBe(1);
+  });
+
+  it('is pending, has not started and counts as waiting until a worker begins with a shard', async () => {
+    await see('lab');
+    const scanId = await service.submit('rows 1', { pool: 'lab' });
+    await laidOut(scanId);
+    expect(await detail(scanId)).toMatchObject({ status: 'pending', started_at: null });
+    expect(await service.queue.counts()).toMatchObject({ pending: 1, running: 0 });
+
+    const shard = await claim('lab');
+    // Taken by a worker that may give it back, such as one of another major version.
+    expect((await detail(scanId)).status).toBe('pending');
+    await line.release(shard, 'lab');
+    const before = Date.now();
+    await begin(await claim('lab'));
+    const running = await service.until(scanId, ({ status }) => status === 'running');
+    expect(Date.parse(running.started_at ?? '')).toBeGreaterThanOrEqual(before - 100);
+    expect(await service.queue.counts()).toMatchObject({ pending: 0, running: 1 });
+    // The next worker, and the server after a restart, have the same moment.
+    const again = Date.parse((await line.begin(scanId)) ?? '');
+    expect(Math.abs(again - Date.parse(running.started_at ?? ''))).toBeLessThan(100);
+  });
+
+  it('was paused for nothing before it began', async () => {
+    await see('lab');
+    const scanId = await service.submit('rows 1', { pool: 'lab' });
+    await laidOut(scanId);
+    await service.store.jobs.pause(scanId, Date.now() - 60_000);
+    await begin(await claim('lab'));
+    const { pausedMs } = await service.store.jobs.pauseOf(scanId, Date.now());
+    expect(pausedMs).toBeLessThan(30_000);
+  });
+
+  it('shares no rate before it begins', async () => {
+    await see('lab');
+    service.context.config.scanner.max_rate = 1000;
+    for (let number = 0; number < 3; number++) await service.submit('waits', { pool: 'lab', rate: 1000 });
+    await begin(await claim('lab'));
+    const rates = async () => {
+      const { rows } = await service.store.execute('select rate from portolan.shards where rate > 0', []);
+      return rows.map((row) => Number((row as { rate: unknown }).rate));
+    };
+    await expect.poll(rates, { timeout: 10_000 }).toEqual([1000]);
+  });
+
+  it('ends at a cancel without a process, whether a worker has a shard or none', async () => {
+    await service.close();
+    const entryFile = join(dir, 'mark.mjs');
+    const mark = join(dir, 'started');
+    await writeFile(entryFile, `import { writeFileSync } from 'node:fs'; writeFileSync('${mark}', '');`);
+    service = await openService({}, { working: true, database, entryFile });
+    line = shardsOf(service).line;
+    await see('lab');
+    const scans: string[] = [];
+    for (let number = 0; number < 6; number++) scans.push(await service.submit('waits', { pool: 'lab' }));
+    for (const scanId of scans) await laidOut(scanId);
+    const shard = await claim('lab');
+    await begin(shard);
+    await service.until(shard.scanId, ({ status }) => status === 'running');
+    const idle = scans.filter((scanId) => scanId !== shard.scanId);
+    const cancel = (scanId: string) =>
+      service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    const responses = await Promise.all(idle.map(cancel));
+    for (const response of responses) {
+      expect(response.statusCode).toBe(200);
+      expect(response.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    }
+    const canceling = cancel(shard.scanId);
+    await expect
+      .poll(async () => (await line.beat(shard, { obeyed: 'run', rateKept: 0 }))?.command)
+      .toBe('cancel');
+    await line.finish(shard, JSON.stringify(silentOutcome()));
+    expect((await canceling).json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    expect(existsSync(mark)).toBe(false);
+  });
+});
+
+function silentOutcome() {
+  return {
+    status: 'failed',
+    error: { code: 'canceled', message: 'The scan was canceled.' },
+    completed_at: new Date().toISOString(),
+    results: { live_hosts: 0, open_ports: 0, vulnerabilities: 0 },
+    severity_counts: { critical: 0, high: 0, medium: 0, low: 0, info: 0 },
+    progress: {
+      percent: 0,
+      phase: 'done',
+      hosts_done: 0,
+      hosts_total: 1,
+      paused: false,
+      rate: 0,
+      eta_seconds: null,
+      resumes: 0,
+      shards: { total: 1, done: 0, running: 0 },
+    },
+    warnings: [],
+    stages: [],
+    packets_sent: 0,
+    evaluated: null,
+  };
+}
+
+function shardsOf({ context }: Service) {
+  if (context.shards === null) throw new Error('the service shares no database');
+  return context.shards;
+}
