@@ -5,12 +5,12 @@ import type { Protocol } from '../domain/host.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../domain/result.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
-import { mergedRows } from '../workspace/record-reader.ts';
 import { jsonText } from '../workspace/row-line.ts';
 import { compareRows } from '../workspace/row-order.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type MovedHost, MovedHosts } from './moved-hosts.ts';
+import { openResults, type RecordObserver, storeObserver } from './open-results.ts';
 import type { Catalogue } from './plan-scan.ts';
 import { type Blindness, Coverage } from './scan-coverage.ts';
 import { showScan } from './show-scan.ts';
@@ -22,6 +22,7 @@ export interface CompareContext {
   catalogue: Catalogue;
   /** Where the files of a scan that is over can be read, when they need not be in the workspace. */
   folderOf?: (scan: Scan) => Promise<ScanFolder>;
+  observer?: RecordObserver;
 }
 
 /** What is compared of a port. */
@@ -153,18 +154,35 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
   }
   const folder =
     (await context.folderOf?.(scan)) ?? workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
-  const coverage = await Coverage.of({ scan, request, folder, config, catalogue });
-  return { coverage, rows: () => rowsOf(folder) };
+  const observer = context.observer ?? storeObserver(store);
+  const results = await openResults(scan, folder, observer);
+  await results.close();
+  const damaged = results.damage !== null;
+  const coverage = await Coverage.of({ scan, request, folder, config, catalogue, damaged });
+  return { coverage, rows: () => rowsOf(scan, folder, observer, damaged) };
 }
 
-/** A scan that is deleted meanwhile has no rows any more, which must not look like rows that went. */
-async function* rowsOf(folder: ScanFolder): AsyncGenerator<ResultRow> {
-  let isEmpty = true;
-  for await (const row of mergedRows(folder)) {
-    isEmpty = false;
-    yield row;
+/**
+ * Only rows that are known to be what was recorded.
+ * @param damaged whether the record was damaged at the beginning
+ * @throws PortolanError for what became of the record since: lost rows must not look like rows that went
+ */
+async function* rowsOf(
+  scan: Scan,
+  folder: ScanFolder,
+  observer: RecordObserver,
+  damaged: boolean,
+): AsyncGenerator<ResultRow> {
+  const results = await openResults(scan, folder, observer);
+  try {
+    if (results.damage && !damaged) {
+      if (!(await folder.exists())) throw new PortolanError('not_found', 'There is no such scan.');
+      throw new PortolanError('internal_error', results.damage.message);
+    }
+    yield* results.view.rows('none');
+  } finally {
+    await results.close();
   }
-  if (isEmpty && !(await folder.exists())) throw new PortolanError('not_found', 'There is no such scan.');
 }
 
 /** Goes through both records side by side; memory does not grow with them. */

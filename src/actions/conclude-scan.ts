@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FailureCode, failureCodes, type Scan } from '../domain/scan.ts';
+import { readPlainText } from '../workspace/plain-file.ts';
 import { recordSummary } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { type EndContext, interruptScan } from './interrupt-scan.ts';
@@ -40,7 +40,7 @@ export async function concludeScan({ store, workspace, config }: EndContext, sca
 async function failureOf(folder: ScanFolder): Promise<NonNullable<Scan['error']>> {
   const message = 'The scan ended while its server died; its results are complete up to then.';
   try {
-    const { errors } = JSON.parse(await readFile(join(folder.path, 'status.json'), 'utf8')) as {
+    const { errors } = JSON.parse(await readPlainText(join(folder.path, 'status.json'))) as {
       errors?: { code: FailureCode; message: string }[];
     };
     const error = errors?.[0];

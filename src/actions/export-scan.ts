@@ -1,10 +1,10 @@
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
 import type { Scan } from '../domain/scan.ts';
-import { mergedRows } from '../workspace/record-reader.ts';
 import { resultHead } from '../workspace/render/result-head.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { type OpenResults, openResults, type RecordObserver } from './open-results.ts';
 import { looksForVulnerabilities } from './plan-scan.ts';
-import { streamResults, summaryOf } from './stream-results.ts';
+import { streamResults } from './stream-results.ts';
 
 /** The formats of an export: media type and extension of its file. */
 export const exportFormats = {
@@ -38,44 +38,92 @@ export function exportFormatOf(text: string): ExportFormat {
 }
 
 /**
- * A scan as the bytes or text of one file, read while it is written out, whatever its size. An unfinished scan gives
- * what is there; a scan that is deleted meanwhile what was read. `json` is the object that the API sends as `data`.
+ * A scan as the bytes or text of one file, read while it is written out, whatever its size. An unfinished scan and a
+ * damaged record give what is there, marked as partial; a scan that is deleted meanwhile what was read. `json` is the
+ * object that the API sends as `data`.
  *
  * @param signal ends the reading with its reason, also while there is nothing to hand on for long
+ * @throws PortolanError `not_found` for a scan that is deleted meanwhile, `internal_error` for a damaged record as CSV
  */
 export async function exportScan(
   scan: Scan,
   folder: ScanFolder,
   format: ExportFormat,
+  observer: RecordObserver,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
-  const rows = () => abortable(mergedRows(folder), signal);
-  switch (format) {
-    case 'tar.gz': {
-      const { archiveScan } = await import('../workspace/render/archive.ts');
-      return archiveScan(folder);
-    }
-    case 'html': {
-      const { renderHtml } = await import('../workspace/render/html.ts');
-      return renderHtml(await reportHead(scan, folder), rows);
-    }
-    case 'nmap': {
-      const { renderNmapXml } = await import('../workspace/render/nmap-xml.ts');
-      return renderNmapXml(await reportHead(scan, folder), rows());
-    }
-    case 'sarif': {
-      const { renderSarif } = await import('../workspace/render/sarif.ts');
-      return renderSarif(await reportHead(scan, folder), rows());
-    }
-    default:
-      return await streamResults(scan, folder, format);
+  const results = await openResults(scan, folder, observer);
+  try {
+    const content = await contentOf(results, folder, format, signal);
+    return closedAtEnd(content as AsyncIterable<string>, results, signal);
+  } catch (error) {
+    await results.close();
+    throw error;
   }
 }
 
-async function reportHead(scan: Scan, folder: ScanFolder) {
-  const head = resultHead(await summaryOf(scan, folder), scan);
+async function contentOf(
+  results: OpenResults,
+  folder: ScanFolder,
+  format: ExportFormat,
+  signal: AbortSignal,
+): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
+  const rows = () => abortable(results.rows(), signal);
+  switch (format) {
+    case 'tar.gz': {
+      const { archiveScan } = await import('../workspace/render/archive.ts');
+      return archiveScan(folder, damageNote(results));
+    }
+    case 'html': {
+      const { renderHtml } = await import('../workspace/render/html.ts');
+      return renderHtml(reportHead(results), rows);
+    }
+    case 'nmap': {
+      const { renderNmapXml } = await import('../workspace/render/nmap-xml.ts');
+      return renderNmapXml(reportHead(results), rows());
+    }
+    case 'sarif': {
+      const { renderSarif } = await import('../workspace/render/sarif.ts');
+      return renderSarif(reportHead(results), rows());
+    }
+    default:
+      return streamResults(results, format);
+  }
+}
+
+function reportHead({ scan, summary }: OpenResults) {
+  const head = resultHead(summary, scan);
   const evaluated = looksForVulnerabilities(scan.vuln, scan.warnings);
   return { ...head, title: scan.name, failure: scan.error?.message ?? null, evaluated };
+}
+
+/** What an archive says beside the files as they are; null for a whole record. */
+function damageNote({ scan, damage }: OpenResults): string | null {
+  if (damage === null) return null;
+  return `${JSON.stringify({ scan_id: scan.scan_id, partial: true, warnings: [damage] }, null, 2)}\n`;
+}
+
+/** Lets go of the results when the content has ended, or when nobody ever began to read it. */
+function closedAtEnd<T>(
+  content: AsyncIterable<T>,
+  results: OpenResults,
+  signal: AbortSignal,
+): AsyncIterable<T> {
+  let begun = false;
+  const abandoned = () => {
+    if (!begun) void results.close();
+  };
+  if (signal.aborted) abandoned();
+  else signal.addEventListener('abort', abandoned, { once: true });
+  async function* items(): AsyncGenerator<T> {
+    begun = true;
+    try {
+      yield* content;
+    } finally {
+      await results.close();
+    }
+  }
+  return items();
 }
 
 /**

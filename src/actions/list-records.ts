@@ -1,30 +1,45 @@
 import { type FieldProblem, invalidRequest } from '../domain/errors.ts';
 import type { ResultRow } from '../domain/result.ts';
+import type { Scan, ScanWarning } from '../domain/scan.ts';
 import { recordPage } from '../workspace/record-page.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { type ListPage, type PageQuery, readPage, refuseProblems } from './list-page.ts';
+import { openResults, type RecordObserver } from './open-results.ts';
 
 export interface RecordList extends ListPage {
   records: ResultRow[];
+  /** The scan is not finished or did not reach everything, or its record is damaged. */
+  partial: boolean;
+  /** That of a damaged record. */
+  warnings: ScanWarning[];
 }
 
 /**
  * A page of the records of a scan: errors, then hosts by address, each followed by its ports and their findings.
  * @param signal nobody wants the page any more; what comes then is not all of it
- * @throws PortolanError `invalid_request`
+ * @throws PortolanError `invalid_request`, `not_found` for a scan that is deleted meanwhile
  */
 export async function listRecords(
+  scan: Scan,
   folder: ScanFolder,
   query: PageQuery,
+  observer: RecordObserver,
   signal?: AbortSignal,
 ): Promise<RecordList> {
   const problems: FieldProblem[] = [];
   const { limit, offset: first, cursor } = readPage(query, problems);
   refuseProblems(problems);
   const offset = cursor === undefined ? first : decode(cursor);
-  const { rows, total } = await recordPage(folder, offset, limit, signal);
-  const next = offset + limit;
-  return { records: rows, total, limit, offset, next_cursor: next < total ? encode(next) : null };
+  const results = await openResults(scan, folder, observer);
+  try {
+    const { rows, total } = await recordPage(results.view, offset, limit, signal);
+    const next = offset + limit;
+    const next_cursor = next < total ? encode(next) : null;
+    const warnings = results.damage ? [results.damage] : [];
+    return { records: rows, total, limit, offset, next_cursor, partial: results.summary.partial, warnings };
+  } finally {
+    await results.close();
+  }
 }
 
 /** The records of a finished scan do not change, so a place is its number. */

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseChannel } from '../domain/channel.ts';
@@ -7,6 +6,7 @@ import { deliver, type NotificationSettings, type Tried } from '../notify/delive
 import { scanNews } from '../notify/message.ts';
 import type { Store } from '../store/open.ts';
 import type { OwedMessage } from '../store/outbox.ts';
+import { readPlainText } from '../workspace/plain-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 /** Pauses between the tries, milliseconds: there is one try more than pauses. */
@@ -160,7 +160,7 @@ async function noteInStatus(
 ): Promise<void> {
   const folder = workspace.scan(scanId);
   try {
-    const status = JSON.parse(await readFile(join(folder.path, 'status.json'), 'utf8')) as object;
+    const status = JSON.parse(await readPlainText(join(folder.path, 'status.json'))) as object;
     await folder.writeStatus({ ...status, notifications });
   } catch {
     // The scan may be deleted meanwhile, or the disk full.

@@ -12,7 +12,7 @@ import { type Catalogue, planScan } from './plan-scan.ts';
 import { type PlannedPorts, plannedPorts } from './planned-ports.ts';
 
 /** Why the silence of a scan about something says nothing. */
-export type Blindness = 'out_of_scope' | 'partial' | 'port_not_planned' | 'not_evaluated';
+export type Blindness = 'out_of_scope' | 'partial' | 'port_not_planned' | 'not_evaluated' | 'record_damaged';
 
 /** What a scan would have found if it had been there: only then is its silence a result. */
 export class Coverage {
@@ -24,6 +24,8 @@ export class Coverage {
   /** Every host was asked: the scan ended as completed and no stage that probes failed. */
   readonly #complete: boolean;
   readonly #evaluated: boolean;
+  /** Rows of it are lost: whatever it lacks may have been among them. */
+  readonly #damaged: boolean;
   readonly #minSeverity: string | undefined;
 
   private constructor(input: CoverageInput, ports: PlannedPorts | null, names: TargetNames) {
@@ -39,6 +41,7 @@ export class Coverage {
     this.#evaluated = scan.stages.some(
       ({ module_type, status }) => status === 'completed' && typeOf(input, module_type) === 'evaluation',
     );
+    this.#damaged = input.damaged;
     this.#minSeverity = request.options.min_severity;
   }
 
@@ -50,12 +53,14 @@ export class Coverage {
   blindToHost(found: HostRow | null, host: string): Blindness | null {
     const named = this.#names.cover(host, found?.hostnames ?? []) && !this.#excluded.has(host);
     if (!named && !this.#addresses.has(host)) return 'out_of_scope';
+    if (this.#damaged) return 'record_damaged';
     return this.#complete ? null : 'partial';
   }
 
   /** The same for an open port. @param own what this scan has of the host */
   blindToPort(own: HostRow | null, port: number, protocol: Protocol): Blindness | null {
     if (this.#ports && !this.#ports[protocol].has(port)) return 'port_not_planned';
+    if (this.#damaged) return 'record_damaged';
     const { port_counts: counts } = own ?? {};
     const swept = counts ? counts.not_tried === 0 : this.#complete;
     return swept ? null : 'partial';
@@ -63,6 +68,7 @@ export class Coverage {
 
   /** The same for a finding. */
   blindToFinding(severity: Severity): Blindness | null {
+    if (this.#damaged) return 'record_damaged';
     const least = severities.indexOf(this.#minSeverity as Severity);
     const judged = least < 0 || severities.indexOf(severity) <= least;
     return this.#evaluated && judged ? null : 'not_evaluated';
@@ -75,6 +81,8 @@ export interface CoverageInput {
   folder: ScanFolder;
   config: Config;
   catalogue: Catalogue;
+  /** Its record is missing or damaged. */
+  damaged: boolean;
 }
 
 function failedProbing(input: CoverageInput): boolean {

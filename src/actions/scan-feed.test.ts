@@ -57,6 +57,7 @@ class Script {
         this.looks += 1;
         return this.#scan;
       },
+      damageOf: async () => null,
       changed: async (signal) => {
         const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
         await Promise.race([this.#changed.promise, aborted]);
@@ -171,7 +172,7 @@ describe('the feed of a scan', () => {
     ]);
     const fault = new Error('the store is away');
     const feed = new ScanFeed(
-      { scan: async () => Promise.reject(fault), changed: async () => undefined },
+      { scan: async () => Promise.reject(fault), damageOf: async () => null, changed: async () => undefined },
       () => undefined,
     );
     const source = feed.subscribe(scanId, folder);

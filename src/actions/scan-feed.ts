@@ -1,7 +1,7 @@
 import { isFinal, type Scan } from '../domain/scan.ts';
 import { type NumberedLine, tailRecord } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import { eventOfRow, type ScanEvent, type ScanSource } from './watch-scan.ts';
+import { type EventDamage, eventOfRow, type ScanEvent, type ScanSource } from './watch-scan.ts';
 
 /** Bytes of rows that one batch holds at most, and all batches together that a feed keeps for those who come next. */
 const maxBatchBytes = 1024 * 1024;
@@ -14,6 +14,7 @@ export interface FeedInput {
   scan(): Promise<Scan | null>;
   /** Resolves when something may have changed, or after a while, or on abort. */
   changed(signal: AbortSignal): Promise<void>;
+  damageOf(scan: Scan, folder: ScanFolder): Promise<EventDamage>;
 }
 
 /** The rows with a number above `after` up to `to`, as events. */
@@ -40,6 +41,7 @@ export class ScanFeed {
   /** The newest last. */
   #kept: EventBatch[] = [];
   #current: Current | null = null;
+  #damage: Promise<EventDamage> | null = null;
   /** Counts the looks at the scan. */
   #version = 0;
   /** Behind this row there was nothing when the scan was looked at last. */
@@ -73,6 +75,10 @@ export class ScanFeed {
       },
       changed: async (signal) => await this.#next(seen, signal),
       rowsAfter: (row) => this.#rowsAfter(folder, row),
+      damageOf: (scan) => {
+        this.#damage ??= this.#input.damageOf(scan, folder);
+        return this.#damage;
+      },
       close: () => {
         if (open) this.#leave();
         open = false;

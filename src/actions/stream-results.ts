@@ -1,37 +1,30 @@
+import { PortolanError } from '../domain/errors.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
-import { isFinal, type Scan } from '../domain/scan.ts';
+import type { Scan } from '../domain/scan.ts';
 import { catalogueVersion } from '../knowledge/catalogue-version.ts';
-import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { renderCsv } from '../workspace/render/csv.ts';
 import { renderJson } from '../workspace/render/json.ts';
 import { renderJsonl } from '../workspace/render/jsonl.ts';
 import { resultHead } from '../workspace/render/result-head.ts';
-import type { ScanFolder } from '../workspace/scan-folder.ts';
+import type { OpenResults } from './open-results.ts';
 
 export const resultFormats = ['json', 'jsonl', 'csv'] as const;
 export type ResultFormat = (typeof resultFormats)[number];
 
 /**
  * The results of a scan as text, read while it is written out, whatever their size. An unfinished scan gives what is
- * there, marked as partial. `json` is the object that the API sends as `data`.
+ * there, marked as partial; so does a damaged record. `json` is the object that the API sends as `data`.
+ * @throws PortolanError `internal_error` for a damaged record as CSV, which has no place to say so
  */
-export async function streamResults(
-  scan: Scan,
-  folder: ScanFolder,
-  format: ResultFormat,
-): Promise<AsyncIterable<string>> {
-  const rows = mergedRows(folder);
-  if (format === 'csv') return renderCsv(rows);
-  const summary = await summaryOf(scan, folder);
-  return format === 'jsonl' ? renderJsonl(rows, summary) : renderJson(resultHead(summary, scan), rows);
-}
-
-/**
- * The summary of a scan as it is now. A record may be finished a moment before the scan counts as ended; the answer
- * is of one piece.
- */
-export async function summaryOf(scan: Scan, folder: ScanFolder): Promise<SummaryRow> {
-  return (isFinal(scan.status) ? await recordSummary(folder) : null) ?? provisionalSummary(scan);
+export function streamResults(results: OpenResults, format: ResultFormat): AsyncIterable<string> {
+  const { scan, summary, damage } = results;
+  if (format === 'csv') {
+    if (damage)
+      throw new PortolanError('internal_error', `${damage.message} JSON gives what is left of them.`);
+    return renderCsv(results.rows());
+  }
+  if (format === 'jsonl') return renderJsonl(results.rowsWithDamage(), summary);
+  return renderJson(resultHead(summary, scan), results.rows());
 }
 
 /** What is known of a scan whose record has no summary yet. */

@@ -1,6 +1,9 @@
-import { isFinal, type Scan } from '../domain/scan.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { isFinal, type Scan, type ScanWarning } from '../domain/scan.ts';
+import { parseRow } from '../workspace/row-line.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { passingWarnings } from './hold-scan.ts';
+import { openResults, type RecordObserver, recordDamaged } from './open-results.ts';
 
 export type ScanEventName = 'status' | 'progress' | 'host' | 'port' | 'finding' | 'warning' | 'end';
 
@@ -20,7 +23,12 @@ export interface ScanSource {
   changed(signal: AbortSignal): Promise<void>;
   /** Every sealed row after a number, as it stands. */
   rowsAfter(row: number): AsyncIterable<ScanEvent>;
+  /** How the events of a scan that is over are. */
+  damageOf(scan: Scan): Promise<EventDamage>;
 }
+
+/** Why the events of a scan are not all that it recorded; null when they are. */
+export type EventDamage = ScanWarning | 'deleted' | null;
 
 /** Least time between two `progress` events, milliseconds. */
 const progressMs = 500;
@@ -55,7 +63,10 @@ export async function* watchScan(
     }
     yield* news.warningsOf(scan);
     if (isFinal(scan.status)) {
-      yield news.end(scan);
+      const damage = await source.damageOf(scan);
+      if (damage === 'deleted') return;
+      if (damage) yield { event: 'warning', data: JSON.stringify(damage) };
+      yield news.end(scan, damage !== null);
       return;
     }
     yield* news.progressOf(scan);
@@ -63,13 +74,33 @@ export async function* watchScan(
   }
 }
 
-/** The event of a row; undefined for one that is no event. */
-export function eventOfRow(line: string): ScanEventName | undefined {
-  return eventsOfRows[rowType(line)];
+/** Verifies the record of a scan that is over, for those who followed its events. */
+export async function eventDamage(
+  scan: Scan,
+  folder: ScanFolder,
+  observer: RecordObserver,
+): Promise<EventDamage> {
+  const results = await openResults(scan, folder, observer).catch((error: unknown) => {
+    if (error instanceof PortolanError && error.code === 'not_found') return null;
+    throw error;
+  });
+  if (results === null) return 'deleted';
+  try {
+    if (results.damage || (await results.view.hasWholeSequence())) return results.damage;
+    return { code: recordDamaged, message: sequenceLost };
+  } finally {
+    await results.close();
+  }
 }
 
-function rowType(line: string): string {
-  return /^\{"type":"(\w+)"/.exec(line)?.[1] ?? (JSON.parse(line) as { type: string }).type;
+const sequenceLost =
+  'Events are missing: the order in which the results came is lost. The results themselves are whole.';
+
+/** The event of a row; undefined for one that is no event, and for what a damaged record gives in its place. */
+export function eventOfRow(line: string): ScanEventName | undefined {
+  if (line.includes('\n')) return undefined;
+  const type = /^\{"type":"(\w+)".*\}$/.exec(line)?.[1] ?? parseRow(line)?.type ?? '';
+  return eventsOfRows[type];
 }
 
 /** Tells what changed since the last look. */
@@ -111,12 +142,12 @@ class ScanNews {
     yield { event: 'progress', data };
   }
 
-  end(scan: Scan): ScanEvent {
+  end(scan: Scan, damaged: boolean): ScanEvent {
     const { scan_id, status, completed_at, results, severity_counts, error } = scan;
     const data = {
       scan_id,
       status,
-      partial: status !== 'completed',
+      partial: damaged || status !== 'completed',
       completed_at,
       results,
       severity_counts,

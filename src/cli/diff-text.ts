@@ -12,6 +12,7 @@ const reasons: Record<NotComparable['reason'], string> = {
   partial: 'not reached by it',
   port_not_planned: 'not among its ports',
   not_evaluated: 'not evaluated by it',
+  record_damaged: 'its record is damaged',
 };
 
 /** A comparison for a person: `+` is new, `-` is gone, `~` changed, `?` cannot be compared. */

@@ -7,10 +7,11 @@ import type {
 } from '../actions/explain-port.ts';
 import { explainPlace } from '../actions/explain-port.ts';
 import { loadFingerprints } from '../actions/load-fingerprints.ts';
+import { openResults } from '../actions/open-results.ts';
 import { ScanVulnerabilities } from '../actions/scan-vulnerabilities.ts';
 import { showScan } from '../actions/show-scan.ts';
 import type { Config } from '../config/schema.ts';
-import { mergedRows } from '../workspace/record-reader.ts';
+import { damageNote } from './damage-note.ts';
 import type { ExplainFlags } from './explain.ts';
 import type { GlobalFlags } from './globals.ts';
 import { note, print } from './output.ts';
@@ -43,9 +44,14 @@ async function explained(
     return withAtHand(config, (atHand) => explainPlace(scanId, rows, place, atHand));
   }
   return withStore(global, async ({ store, workspace, config }) => {
-    const { scan_id } = await showScan(store, scanId);
-    const folder = workspace.forTenant(await store.scans.tenantOf(scan_id)).scan(scan_id);
-    return withAtHand(config, (atHand) => explainPlace(scan_id, mergedRows(folder), place, atHand));
+    const scan = await showScan(store, scanId);
+    const folder = workspace.forTenant(await store.scans.tenantOf(scan.scan_id)).scan(scan.scan_id);
+    const results = await openResults(scan, folder, damageNote(store));
+    try {
+      return await withAtHand(config, (atHand) => explainPlace(scan.scan_id, results.rows(), place, atHand));
+    } finally {
+      await results.close();
+    }
   });
 }
 

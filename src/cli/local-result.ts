@@ -1,6 +1,5 @@
-import { summaryOf } from '../actions/stream-results.ts';
+import { openResults, type RecordObserver } from '../actions/open-results.ts';
 import type { Scan } from '../domain/scan.ts';
-import { mergedRows } from '../workspace/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ResultFormat } from './output.ts';
 import { jsonSafe, linesSafe } from './printable.ts';
@@ -12,13 +11,19 @@ export async function* renderResult(
   folder: ScanFolder,
   scan: Scan,
   style: TableStyle,
+  observer: RecordObserver,
 ): AsyncIterable<string> {
   if (format === 'text') {
     const { renderTable } = await import('./result-table.ts');
-    yield* renderTable(mergedRows(folder), await summaryOf(scan, folder), style);
+    const results = await openResults(scan, folder, observer);
+    try {
+      yield* renderTable(results.rowsWithDamage(), results.summary, style);
+    } finally {
+      await results.close();
+    }
   } else {
     const { exportScan } = await import('../actions/export-scan.ts');
-    const text = await exportScan(scan, folder, format === 'yaml' ? 'json' : format);
+    const text = await exportScan(scan, folder, format === 'yaml' ? 'json' : format, observer);
     yield* makeSafe(format, text as AsyncIterable<string>);
   }
 }

@@ -12,6 +12,7 @@ import type { Config } from '../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../domain/scan.ts';
 import type { ScanRows } from '../store/scan-rows.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { damageNote } from './damage-note.ts';
 import { usage } from './failure.ts';
 import { onInterrupt } from './interrupt.ts';
 import { renderResult } from './local-result.ts';
@@ -169,7 +170,7 @@ class LocalScan {
   async #writeResult(folder: ScanFolder, scan: Scan): Promise<void> {
     const { file, format } = this.#order.output;
     const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
-    await writeResult(file, renderResult(format, folder, scan, style));
+    await writeResult(file, renderResult(format, folder, scan, style, damageNote(null)));
     if (!this.#order.flags.quiet) noteResult(scan, file, this.#place.store !== null);
   }
 }

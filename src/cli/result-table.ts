@@ -317,12 +317,19 @@ function renderSummary(summary: SummaryRow, classes: Record<FindingClass, number
   if (summary.vulnerabilities > 0) parts.push(count(summary.vulnerabilities, 'finding'));
   const byClass = findingClasses.flatMap((name) => (classes[name] > 0 ? [`${classes[name]} ${name}`] : []));
   const sure = byClass.length > 0 ? ` (${byClass.join(', ')})` : '';
-  const partial = summary.partial ? ' (partial: the scan did not reach its end)' : '';
+  const partial = partialText(summary);
   return `${colors.bold(parts.join(', '))}${sure}; ${checked}${partial}`;
 }
 
+/** Of a completed scan the warnings say what is missing. */
+function partialText({ partial, status }: SummaryRow): string {
+  if (!partial) return '';
+  return status === 'completed' ? ' (partial)' : ' (partial: the scan did not reach its end)';
+}
+
 function nothingFound(summary: SummaryRow, checked: string): string {
-  if (summary.partial) return `No host answered before the scan ended; ${checked}.`;
+  if (summary.partial && summary.status !== 'completed')
+    return `No host answered before the scan ended; ${checked}.`;
   return (
     `No host answered; ${checked}.\n` +
     'Hosts that ignore pings and common ports stay unseen: --no-discover scans the ports of every address.'

@@ -1,5 +1,6 @@
 import { type Comparison, compareScans, renderComparison } from '../actions/compare-scans.ts';
 import type { Client } from './client.ts';
+import { damageNote } from './damage-note.ts';
 import { diffText } from './diff-text.ts';
 import { unwrapData } from './envelope.ts';
 import type { GlobalFlags } from './globals.ts';
@@ -30,7 +31,11 @@ export async function diffScans(
   }
   await withStore(global, async ({ store, workspace, config }) => {
     const catalogue = await loadCatalogue(wiring, config);
-    const comparison = await compareScans({ store, workspace, config, catalogue }, pair.id, pair.baseline);
+    const comparison = await compareScans(
+      { store, workspace, config, catalogue, observer: damageNote(store) },
+      pair.id,
+      pair.baseline,
+    );
     await writeResult(null, renderDiff(comparison, flags.format));
   });
   return 0;

@@ -1,4 +1,5 @@
 import { deleteScan } from '../actions/delete-scan.ts';
+import { exportScan as exportFile } from '../actions/export-scan.ts';
 import { liveCommandLine } from '../actions/interrupt-scan.ts';
 import { showScan } from '../actions/show-scan.ts';
 import { PortolanError } from '../domain/errors.ts';
@@ -6,10 +7,10 @@ import { serverOf } from '../domain/executor.ts';
 import { isFinal, type Scan } from '../domain/scan.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
 import type { ListedScan } from '../store/scans.ts';
-import { archiveScan } from '../workspace/render/archive.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Client } from './client.ts';
 import { renderColumns, renderRows } from './columns.ts';
+import { damageNote } from './damage-note.ts';
 import { usage } from './failure.ts';
 import type { GlobalFlags } from './globals.ts';
 import { renderResult } from './local-result.ts';
@@ -107,7 +108,10 @@ export async function show(id: string, flags: ShowFlags, global: GlobalFlags): P
     if (flags.format === 'text') print('\n');
     const style = tableStyle(process.stdout, !global.color);
     const format = flags.format === 'json' ? 'json' : 'text';
-    await writeResult(null, renderResult(format, await folderOf(session, id), scan, style));
+    await writeResult(
+      null,
+      renderResult(format, await folderOf(session, id), scan, style, damageNote(session.store)),
+    );
   });
   return 0;
 }
@@ -162,9 +166,12 @@ export async function exportScan(id: string, flags: ExportFlags, global: GlobalF
   await withStore(global, async (session) => {
     const scan = await showScan(session.store, id);
     const folder = await folderOf(session, id);
+    const observer = damageNote(session.store);
     await writeResult(
       file,
-      format === 'tar.gz' ? archiveScan(folder) : renderResult(format, folder, scan, style),
+      format === 'tar.gz'
+        ? await exportFile(scan, folder, 'tar.gz', observer)
+        : renderResult(format, folder, scan, style, observer),
     );
   });
   return 0;

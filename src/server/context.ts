@@ -11,6 +11,7 @@ import type { Installed } from './installed.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notifier } from './notifier.ts';
+import type { DamagedRecords } from './results/damaged-records.ts';
 import type { ResultMover } from './results/result-mover.ts';
 import type { ScanFeeds } from './scan-feeds.ts';
 import type { Settings } from './settings.ts';
@@ -45,6 +46,7 @@ export interface ServerContext {
   shards: Distribution | null;
   /** Null without a result store. */
   results: ResultMover | null;
+  damaged: DamagedRecords;
   garbage: GarbageCollector;
   notifier: Notifier;
   installed: Installed;

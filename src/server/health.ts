@@ -33,6 +33,8 @@ export interface Health {
 const mebibyte = 1_048_576;
 /** Below this much free disk, scans may soon fail. */
 const lowSpaceBytes = 512 * mebibyte;
+/** Scans with damaged results that a check names. */
+const maxNamedScans = 10;
 const queueAlmostFull = 0.9;
 /** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
 const rawCapability = 1n << 13n;
@@ -65,6 +67,7 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
     ...resultHealth(context),
     ...alertHealth(context),
     ...presenceHealth(context),
+    ...(await recordHealth(context, space)),
   );
   return {
     status: worst(checks),
@@ -179,6 +182,15 @@ function presenceHealth({ shards }: RouteContext): HealthCheck[] {
     ...(pools === '' ? [] : [degraded('pools', `scans wait in pools that no worker serves: ${pools}`)]),
     ...(owners.length === 0 ? [] : [degraded('owners', `scans wait for their server: ${owners.join('; ')}`)]),
   ];
+}
+
+async function recordHealth({ damaged }: RouteContext, { store }: Space): Promise<HealthCheck[]> {
+  const scans = await damaged.listedIn(store).catch(() => []);
+  if (scans.length === 0) return [];
+  const named = scans.slice(0, maxNamedScans).join(', ');
+  const more = scans.length > maxNamedScans ? ` and ${scans.length - maxNamedScans} more` : '';
+  const message = `results are missing or damaged: ${named}${more}; see portolan workspace check`;
+  return [{ name: 'records', status: 'degraded', message }];
 }
 
 /** Concerns whoever has imported data or wants it to be refreshed; the builtin catalogue has no age. */

@@ -1,6 +1,7 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../workspace/atomic-file.ts';
+import { readPlainText } from '../workspace/plain-file.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /** `checkpoint.resumes.json`: how a scan fared when it was taken up again. */
@@ -17,7 +18,7 @@ const noMark: ResumeMark = { reached: 0, stalled: 0, orderly: false };
 
 export async function readResumeMark(folder: ScanFolder): Promise<ResumeMark> {
   try {
-    return { ...noMark, ...(JSON.parse(await readFile(markFile(folder), 'utf8')) as Partial<ResumeMark>) };
+    return { ...noMark, ...(JSON.parse(await readPlainText(markFile(folder))) as Partial<ResumeMark>) };
   } catch {
     // Missing at the first start. A damaged one counts as missing: at worst the scan gets further tries.
     return noMark;

@@ -1,7 +1,8 @@
 import { ScanFeed } from '../actions/scan-feed.ts';
-import type { ScanSource } from '../actions/watch-scan.ts';
-import type { Store } from '../store/open.ts';
+import { eventDamage, type ScanSource } from '../actions/watch-scan.ts';
+import type { Scan } from '../domain/scan.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import type { Space } from './tenants.ts';
 import type { WorkerPool } from './workers.ts';
 
 /** A scan that another process runs sends no news; it is looked at this often, milliseconds. */
@@ -23,19 +24,22 @@ export class ScanFeeds {
 
   /**
    * Follows a scan; what comes back has to be closed.
-   * @param store of the tenant
    * @param folder stays readable until then
    */
-  follow(store: Store, scanId: string, folder: ScanFolder): ScanSource & { close(): void } {
+  follow(
+    space: Pick<Space, 'store' | 'observer'>,
+    scanId: string,
+    folder: ScanFolder,
+  ): ScanSource & { close(): void } {
     let feed = this.#feeds.get(scanId);
     if (!feed) {
-      feed = this.#feedOf(store, scanId);
+      feed = this.#feedOf(space, scanId);
       this.#feeds.set(scanId, feed);
     }
     return feed.subscribe(scanId, folder);
   }
 
-  #feedOf(store: Store, scanId: string): ScanFeed {
+  #feedOf({ store, observer }: Pick<Space, 'store' | 'observer'>, scanId: string): ScanFeed {
     const workers = this.#workers;
     const input = {
       scan: async () => {
@@ -43,6 +47,7 @@ export class ScanFeeds {
         return scan && workers.freshen(scan);
       },
       changed: (signal: AbortSignal) => workers.changed(scanId, signal, lookMs),
+      damageOf: (scan: Scan, folder: ScanFolder) => eventDamage(scan, folder, observer),
     };
     return new ScanFeed(input, () => this.#feeds.delete(scanId));
   }

@@ -39,6 +39,7 @@ import { watchLicence } from './licence.ts';
 import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { Notifier } from './notifier.ts';
+import { DamagedRecords } from './results/damaged-records.ts';
 import { ResultMover } from './results/result-mover.ts';
 import { ScanFolders } from './results/scan-folders.ts';
 import { ScanFeeds } from './scan-feeds.ts';
@@ -197,7 +198,8 @@ async function assemble(
   undo.push(() => workers.close(config.server.shutdown_timeout));
 
   const closing = new AbortController();
-  const tenants = new Tenants({ config, store, workspace, folders, installed });
+  const damaged = new DamagedRecords(log);
+  const tenants = new Tenants({ config, store, workspace, folders, damaged, installed });
   const context: ServerContext = {
     config,
     settings,
@@ -210,6 +212,7 @@ async function assemble(
     workers,
     shards,
     results: mover,
+    damaged,
     garbage,
     notifier,
     installed,

@@ -1,3 +1,4 @@
+import type { RecordObserver } from '../actions/open-results.ts';
 import type { Catalogue } from '../actions/plan-scan.ts';
 import type { Config } from '../config/schema.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
@@ -9,6 +10,7 @@ import type { HeldFolder, ScanPart } from '../workspace/result-store/fetched-sca
 import type { Workspace } from '../workspace/workspace.ts';
 import type { RequestHead } from './auth.ts';
 import type { Installed } from './installed.ts';
+import type { DamagedRecords } from './results/damaged-records.ts';
 import type { ScanFolders } from './results/scan-folders.ts';
 
 /** What a request may see and change: store, workspace and what scans are planned with, as its tenant has them. */
@@ -19,6 +21,8 @@ export interface Space {
   workspace: Workspace;
   /** Where the files of a scan can be read, see `ScanFolders`. */
   holdFolder(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanPart): Promise<HeldFolder>;
+  /** Of the records that are read for the request. */
+  observer: RecordObserver;
   /** As it is now: a reload may bring others. */
   readonly installed: Catalogue;
 }
@@ -30,6 +34,7 @@ export interface TenantsInput {
   /** Of all tenants. */
   workspace: Workspace;
   folders: ScanFolders;
+  damaged: DamagedRecords;
   installed: Installed;
 }
 
@@ -47,13 +52,14 @@ export class Tenants {
   readonly #withoutTenants: Space;
   readonly #wholeService: Space;
 
-  constructor({ config, store, workspace, folders, installed }: TenantsInput) {
+  constructor({ config, store, workspace, folders, damaged, installed }: TenantsInput) {
     const settings = config.multi_tenant;
     const spaceOf = (tenant: string | null): Space => ({
       tenant,
       store: store.forTenant(tenant),
       workspace: workspace.forTenant(tenant),
       holdFolder: (scan, part) => folders.hold(scan, tenant, part),
+      observer: damaged.observer(store.forTenant(tenant)),
       get installed() {
         return installed.of(tenant);
       },

@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../domain/errors.ts';
 import { readCheckpointBytes } from '../workspace/checkpoint.ts';
+import { openPlain } from '../workspace/plain-file.ts';
 import { type Block, blockLastRow, readBlock, readIndex, recordFiles } from '../workspace/record-files.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ShardHome } from './shard-home.ts';
@@ -106,7 +106,7 @@ export class ShardMirror {
   }
 
   async #sendBlocks(file: string, blocks: readonly Block[]): Promise<void> {
-    const data = await open(file, 'r');
+    const data = await openPlain(file);
     try {
       for (const batch of batchesOf(blocks)) {
         const parts: Buffer[] = [];

@@ -1,6 +1,7 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing, writeFileAtomic } from './atomic-file.ts';
+import { isNoPlainFile, openIfThere, readPlainText } from './plain-file.ts';
 import type { ScanFolder } from './scan-folder.ts';
 
 /** A node's part; what more stands in it is the engine's affair. */
@@ -11,11 +12,12 @@ interface NodeCheckpoint {
 /** Saved states of an interrupted scan by instance id; empty without a checkpoint, or with a damaged one. */
 export async function readCheckpoint<T extends NodeCheckpoint>(folder: ScanFolder): Promise<Map<string, T>> {
   try {
-    const { nodes } = JSON.parse(await readFile(fileOf(folder), 'utf8')) as { nodes: Record<string, T> };
+    const { nodes } = JSON.parse(await readPlainText(fileOf(folder))) as { nodes: Record<string, T> };
     return new Map(Object.entries(nodes));
   } catch (error) {
     // A scan without a usable checkpoint starts its sweep again: slower, and nothing is wrong.
-    if (isMissing(error) || error instanceof SyntaxError || error instanceof TypeError) return new Map();
+    if (isMissing(error) || isNoPlainFile(error)) return new Map();
+    if (error instanceof SyntaxError || error instanceof TypeError) return new Map();
     throw error;
   }
 }
@@ -36,10 +38,13 @@ export async function writeCheckpoint(
 
 /** The file as it is, for another machine; null when there is none. */
 export async function readCheckpointBytes(folder: ScanFolder): Promise<Buffer | null> {
-  return await readFile(fileOf(folder)).catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
+  const file = await openIfThere(fileOf(folder));
+  if (file === null) return null;
+  try {
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Replaces the checkpoint by one of another machine. */

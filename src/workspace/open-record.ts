@@ -1,5 +1,6 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
-import { isMissing } from './atomic-file.ts';
+import { type FileHandle, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isNoPlainFile, isPlainFolder, openIfThere } from './plain-file.ts';
 import { type RecordFiles, readSummaryLine, wholeLines } from './record-files.ts';
 import { lastLine, type Member, readMembers, unpackedPieces } from './record-members.ts';
 
@@ -17,14 +18,15 @@ export function isFinished({ summaryLine, members }: OpenRecord): boolean {
   return summaryLine !== null || members !== null;
 }
 
-/** Null when nothing was recorded yet. */
+/** Null when nothing was recorded yet, or a link or anything else that is no file is in its place. */
 export async function openRecordFile(files: RecordFiles): Promise<OpenRecord | null> {
+  if (!(await isPlainFolder(dirname(files.data)))) return null;
   // Compressing puts the new file in place before the plain one goes, so one of them is found.
-  return (await openPlain(files)) ?? (await openCompressed(files));
+  return (await openUncompressed(files)) ?? (await openCompressed(files));
 }
 
-async function openPlain(files: RecordFiles): Promise<OpenRecord | null> {
-  const file = await openIfThere(files.data);
+async function openUncompressed(files: RecordFiles): Promise<OpenRecord | null> {
+  const file = await openOrNull(files.data);
   return (
     file &&
     (await orClosed(file, async () => ({ file, summaryLine: await readSummaryLine(file), members: null })))
@@ -32,7 +34,7 @@ async function openPlain(files: RecordFiles): Promise<OpenRecord | null> {
 }
 
 async function openCompressed(files: RecordFiles): Promise<OpenRecord | null> {
-  const file = await openIfThere(files.compressed);
+  const file = await openOrNull(files.compressed);
   return file && (await orClosed(file, () => describeCompressed(files, file)));
 }
 
@@ -42,11 +44,11 @@ async function describeCompressed(files: RecordFiles, file: FileHandle): Promise
   return { file, summaryLine: line?.startsWith('{"type":"summary",') ? line : null, members };
 }
 
-async function openIfThere(path: string): Promise<FileHandle | null> {
+async function openOrNull(path: string): Promise<FileHandle | null> {
   try {
-    return await open(path, 'r');
+    return await openIfThere(path);
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isNoPlainFile(error)) return null;
     throw error;
   }
 }

@@ -1,9 +1,11 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32, gzip } from 'node:zlib';
 import { diskError, fileMode, syncFolder, writeFully } from './atomic-file.ts';
 import { openRecordFile, recordPieces } from './open-record.ts';
+import { openPlain } from './plain-file.ts';
 import {
   type Block,
   blockEnd,
@@ -30,7 +32,7 @@ const pack = promisify(gzip);
  */
 export async function compressRecord(folder: ScanFolder): Promise<void> {
   const files = recordFiles(folder.path);
-  const data = await open(files.data, 'r').catch(() => null);
+  const data = await openPlain(files.data).catch(() => null);
   if (data === null) return;
   try {
     if ((await readSummaryLine(data)) === null) return;
@@ -52,10 +54,10 @@ export async function compressRecord(folder: ScanFolder): Promise<void> {
  */
 export async function resolveBoth(folder: ScanFolder): Promise<boolean> {
   const files = recordFiles(folder.path);
-  const data = await open(files.data, 'r').catch(() => null);
+  const data = await openPlain(files.data).catch(() => null);
   if (data === null) return false;
   try {
-    const compressed = await open(files.compressed, 'r').catch(() => null);
+    const compressed = await openPlain(files.compressed).catch(() => null);
     if (compressed === null) return false;
     await compressed.close();
     const whole = await isCompressed(files, data);
@@ -96,8 +98,13 @@ export async function unpackRecord(folder: ScanFolder): Promise<boolean> {
   }
 }
 
+async function openNew(path: string): Promise<FileHandle> {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  return await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, fileMode);
+}
+
 async function writePieces(path: string, pieces: AsyncIterable<Buffer>): Promise<void> {
-  const file = await open(path, 'w', fileMode);
+  const file = await openNew(path);
   try {
     for await (const piece of pieces) await file.writeFile(piece);
     await file.sync();
@@ -108,7 +115,7 @@ async function writePieces(path: string, pieces: AsyncIterable<Buffer>): Promise
 
 /** Whether the compressed file is there with all bytes of the plain one. */
 async function isCompressed(files: RecordFiles, data: FileHandle): Promise<boolean> {
-  const file = await open(files.compressed, 'r').catch(() => null);
+  const file = await openPlain(files.compressed).catch(() => null);
   if (file === null) return false;
   try {
     const members = await readMembers(files.members, file);
@@ -126,9 +133,9 @@ async function matches(members: readonly Member[], data: FileHandle): Promise<bo
 
 async function writeCompressed(files: RecordFiles, data: FileHandle): Promise<void> {
   const blocks = await finishedIndex(files, data);
-  const packed = await open(files.newCompressed, 'w', fileMode);
+  const packed = await openNew(files.newCompressed);
   try {
-    const index = await open(files.newMembers, 'w', fileMode);
+    const index = await openNew(files.newMembers);
     try {
       await writeMembers(packed, index, data, blocks);
     } finally {

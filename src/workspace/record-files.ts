@@ -1,7 +1,8 @@
-import { type FileHandle, readFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { isMissing } from './atomic-file.ts';
+import { isNoPlainFile, readPlainText } from './plain-file.ts';
 
 /**
  * The files of a record.
@@ -98,9 +99,9 @@ export async function readIndex(path: string): Promise<Block[]> {
 
 async function readIfThere(path: string): Promise<string | null> {
   try {
-    return await readFile(path, 'utf8');
+    return await readPlainText(path);
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isMissing(error) || isNoPlainFile(error)) return null;
     throw error;
   }
 }

@@ -6,8 +6,9 @@ import { port, summary } from '../../test/result-rows.ts';
 import type { ResultRow } from '../domain/result.ts';
 import { compressRecord } from './record-compress.ts';
 import { recordFiles } from './record-files.ts';
-import { recordPage } from './record-page.ts';
+import { recordPage as pageOf } from './record-page.ts';
 import { mergedRows } from './record-reader.ts';
+import { RecordView } from './record-view.ts';
 import { openRecord } from './record-writer.ts';
 import { completeRow } from './row-line.ts';
 import { ScanFolder } from './scan-folder.ts';
@@ -20,6 +21,16 @@ beforeEach(async () => {
   folder = new ScanFolder(await mkdtemp(join(tmpdir(), 'portolan-page-')));
 });
 afterEach(() => rm(folder.path, { recursive: true, force: true }));
+
+async function recordPage(place: ScanFolder, offset: number, limit: number, signal?: AbortSignal) {
+  const view = await RecordView.open(place);
+  view.tolerateDamage();
+  try {
+    return await pageOf(view, offset, limit, signal);
+  } finally {
+    await view.close();
+  }
+}
 
 async function record({ finished = true } = {}): Promise<ResultRow[]> {
   const writer = await openRecord(folder);

@@ -1,6 +1,6 @@
-import { open } from 'node:fs/promises';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
-import { isCurrent, isFinished, type OpenRecord, openRecordFile, recordPieces } from './open-record.ts';
+import { isCurrent, isFinished, type OpenRecord, openRecordFile } from './open-record.ts';
+import { openPlain } from './plain-file.ts';
 import {
   type Block,
   blockLastRow,
@@ -9,47 +9,33 @@ import {
   type RecordFiles,
   readBlock,
   readBytes,
-  readIndex,
   recordFiles,
 } from './record-files.ts';
 import { linesAt, type Member } from './record-members.ts';
-import { mergeRecord, RowReader } from './record-merge.ts';
+import { RowReader } from './record-merge.ts';
 import { readSequence, type SequenceEntry } from './record-sequence.ts';
-import { parseRow } from './row-line.ts';
+import { RecordView } from './record-view.ts';
 import type { ScanFolder } from './scan-folder.ts';
 
 /**
- * The rows of a record, each identity once: errors; then hosts by address, each followed by its ports ascending, each
- * port by its findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
- * Nothing is written. A record that is deleted meanwhile is still read to its end.
+ * The rows of a record as `RecordView.rows` gives them; what is damaged is left out. Nothing is written. A record that
+ * is deleted meanwhile is still read to its end.
  */
 export async function* mergedRows(folder: ScanFolder): AsyncGenerator<ResultRow> {
-  const opened = await openWithIndex(recordFiles(folder.path));
-  if (opened === null) return;
-  const { record, blocks } = opened;
+  const view = await RecordView.open(folder);
   try {
-    if (isFinished(record)) yield* finishedRows(record);
-    else for await (const { row } of mergeRecord(record.file, blocks)) yield row;
+    view.tolerateDamage();
+    yield* view.rows();
   } finally {
-    await record.file.close();
-  }
-}
-
-async function* finishedRows(record: OpenRecord): AsyncGenerator<ResultRow> {
-  for await (const bytes of recordPieces(record)) {
-    for (const { start, end } of linesOf(bytes)) {
-      const row = parseRow(bytes.toString('utf8', start, end));
-      if (row !== null && row.type !== 'summary') yield row;
-    }
+    await view.close();
   }
 }
 
 /** The last line of a finished record; null while the scan runs. */
 export async function recordSummary(folder: ScanFolder): Promise<SummaryRow | null> {
-  const record = await openRecordFile(recordFiles(folder.path));
-  if (record === null) return null;
-  await record.file.close();
-  return record.summaryLine === null ? null : (parseRow(record.summaryLine) as SummaryRow | null);
+  const view = await RecordView.open(folder);
+  await view.close();
+  return view.summary;
 }
 
 /** A row of the growing record and its number, or the row of the finished record that says the same and more. */
@@ -158,22 +144,12 @@ function upToBytes(entries: SequenceEntry[], bytes: number): SequenceEntry[] {
   return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-async function openWithIndex(files: RecordFiles): Promise<{ record: OpenRecord; blocks: Block[] } | null> {
-  for (;;) {
-    const record = await openRecordFile(files);
-    if (record === null || isFinished(record)) return record && { record, blocks: [] };
-    const blocks = await readIndex(files.index);
-    if (await isCurrent(files, record)) return { record, blocks };
-    await record.file.close();
-  }
-}
-
 /** Bytes of the index read at first: some 700 blocks, far more than a follower is behind. */
 const indexWindow = 64 * 1024;
 
 /** The blocks from the one that holds the row behind `fromRow` on, reading the index from its end. */
 async function readIndexAfter(path: string, fromRow: number): Promise<Block[]> {
-  const file = await open(path, 'r').catch(() => null);
+  const file = await openPlain(path).catch(() => null);
   if (file === null) return [];
   try {
     const { size } = await file.stat();

@@ -36,7 +36,8 @@ export async function finishedIndex(files: RecordFiles, data: FileHandle): Promi
   return renewed;
 }
 
-async function describeLines(data: FileHandle): Promise<Block[]> {
+/** Blocks for the whole lines of a file whose index is lost. */
+export async function describeLines(data: FileHandle): Promise<Block[]> {
   const blocks: Block[] = [];
   for await (const bytes of wholeLines(data)) {
     const last = blocks.at(-1);

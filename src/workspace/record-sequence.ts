@@ -1,5 +1,5 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { isMissing } from './atomic-file.ts';
+import type { FileHandle } from 'node:fs/promises';
+import { isNoPlainFile, openIfThere } from './plain-file.ts';
 import { readBytes } from './record-files.ts';
 
 /**
@@ -57,16 +57,24 @@ export async function readSequence(
   after: number,
   limit: number,
 ): Promise<{ entries: SequenceEntry[]; more: boolean } | null> {
-  const file = await open(path, 'r').catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
+  const file = await openIfThere(path).catch(nullIfNoFile);
   if (file === null) return null;
   try {
     const total = Math.floor((await file.stat()).size / entryBytes);
     const first = await firstAbove(file, total, after);
     const bytes = await readBytes(file, first * entryBytes, Math.min(limit, total - first) * entryBytes);
     return { entries: parseEntries(bytes), more: first + limit < total };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Entries of the file; 0 without it. */
+export async function sequenceLength(path: string): Promise<number> {
+  const file = await openIfThere(path).catch(nullIfNoFile);
+  if (file === null) return 0;
+  try {
+    return Math.floor((await file.stat()).size / entryBytes);
   } finally {
     await file.close();
   }
@@ -95,4 +103,9 @@ function parseEntries(bytes: Buffer): SequenceEntry[] {
     });
   }
   return entries;
+}
+
+function nullIfNoFile(error: unknown): null {
+  if (isNoPlainFile(error)) return null;
+  throw error;
 }

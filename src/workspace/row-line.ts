@@ -42,6 +42,19 @@ export function parseRow(line: string): ResultRow | null {
   }
 }
 
+const rowTypes = new Set<unknown>(['host', 'port', 'vulnerability', 'compliance', 'error', 'summary']);
+
+/** Whether a row from damaged bytes has at least the shape that its readers rely on. */
+export function isPlausibleRow(row: ResultRow): boolean {
+  if (typeof row !== 'object' || row === null || !rowTypes.has(row.type)) return false;
+  if (typeof row.timestamp !== 'string') return false;
+  if (row.type === 'host') return typeof row.host === 'string';
+  if (row.type === 'port') return typeof row.host === 'string' && Number.isInteger(row.port);
+  if (row.type === 'vulnerability')
+    return typeof row.host === 'string' && typeof row.vulnerability?.id === 'string';
+  return true;
+}
+
 /** The row with every field that its kind has in the answer of the API; absent ones as null, false or empty. */
 export function completeRow<R extends ResultRow>(row: R): R;
 export function completeRow(row: ResultRow): ResultRow {

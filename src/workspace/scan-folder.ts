@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
 import { diskError, folderMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
+import { isNoPlainFile, isPlainFolder, readPlainText } from './plain-file.ts';
 
 /** Folders under this prefix are being deleted; a crash may leave one behind. */
 export const deletedPrefix = '.deleted-';
@@ -67,7 +67,7 @@ export class ScanFolder {
 
   async #requestText(): Promise<string> {
     try {
-      return await readFile(this.#file('request.json'), 'utf8');
+      return await readPlainText(this.#file('request.json'));
     } catch (error) {
       if (isMissing(error)) throw new PortolanError('not_found', 'There is no such scan.', {}, error);
       throw error;
@@ -82,10 +82,10 @@ export class ScanFolder {
   /** Whether there is a `status.json` that can be read. */
   async hasStatus(): Promise<boolean> {
     try {
-      const status: unknown = JSON.parse(await readFile(this.#file('status.json'), 'utf8'));
+      const status: unknown = JSON.parse(await readPlainText(this.#file('status.json')));
       return typeof status === 'object' && status !== null;
     } catch (error) {
-      if (isMissing(error) || error instanceof SyntaxError) return false;
+      if (isMissing(error) || isNoPlainFile(error) || error instanceof SyntaxError) return false;
       throw error;
     }
   }
@@ -102,8 +102,7 @@ export class ScanFolder {
   }
 
   async exists(): Promise<boolean> {
-    const entry = await lstat(this.path).catch(nullIfMissing);
-    return entry?.isDirectory() ?? false;
+    return await isPlainFolder(this.path);
   }
 
   /** Deletes the folder with everything in it. Gone at once for everybody; a missing one is no error. */
@@ -123,17 +122,26 @@ export class ScanFolder {
    * @returns where it is now, or null when there is none
    */
   async retire(): Promise<string | null> {
-    const doomed = join(
-      dirname(this.path),
-      `${deletedPrefix}${basename(this.path)}-${randomBytes(4).toString('hex')}`,
-    );
+    const doomed = this.#retiredPath;
     try {
       await rename(this.path, doomed);
       return doomed;
     } catch (error) {
       if (isMissing(error)) return null;
-      throw error;
+      // What an earlier deletion of the same scan left.
+      if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      await rm(doomed, { recursive: true, force: true });
+      return await this.retire();
     }
+  }
+
+  /** Whether a deletion is under way, or was broken off. */
+  async isRetired(): Promise<boolean> {
+    return (await lstat(this.#retiredPath).catch(nullIfMissing)) !== null;
+  }
+
+  get #retiredPath(): string {
+    return join(dirname(this.path), `${deletedPrefix}${basename(this.path)}`);
   }
 
   /** Bytes of all files; 0 for a missing folder. */

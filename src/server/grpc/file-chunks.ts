@@ -4,7 +4,7 @@ import type { Scan } from '../../domain/scan.ts';
 import type { ScanPart } from '../../workspace/result-store/fetched-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { withEnvelope } from '../http/results.ts';
-import type { AdmittedCall, Call } from './call.ts';
+import type { AdmittedCall } from './call.ts';
 import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
 
 /** Bytes of one message. */
@@ -30,7 +30,7 @@ async function* fileChunks(
   scan: Scan,
   folder: ScanFolder,
   format: ExportFormat,
-  call: Call,
+  call: AdmittedCall,
 ): AsyncGenerator<Chunk> {
   const { mediaType, extension } = exportFormats[format];
   let facts: Partial<Pick<Chunk, 'contentType' | 'filename' | 'scanStatus'>> = {
@@ -38,7 +38,7 @@ async function* fileChunks(
     filename: `${scan.scan_id}.${extension}`,
     scanStatus: scan.status,
   };
-  const content = await exportScan(scan, folder, format, call.signal);
+  const content = await exportScan(scan, folder, format, call.space.observer, call.signal);
   const meta = { timestamp: new Date().toISOString(), request_id: call.id };
   const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, meta) : content;
   for await (const data of chunkPieces(body)) {

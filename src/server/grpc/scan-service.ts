@@ -142,7 +142,7 @@ async function* watch(
   const tokenLook = setInterval(() => {
     if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
   }, tokenLookMs);
-  const source = held && context.feeds.follow(space.store, scan_id, held.folder);
+  const source = held && context.feeds.follow(space, scan_id, held.folder);
   let sequence = afterRow;
   try {
     const events = source ? watchScan(source, afterRow, signal) : answerEvents(elsewhere);

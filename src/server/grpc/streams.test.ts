@@ -1,4 +1,6 @@
+import { rm } from 'node:fs/promises';
 import { connect } from 'node:http2';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type ClientReadableStream, status } from '@grpc/grpc-js';
@@ -397,3 +399,24 @@ function framesOf(bytes: Buffer): Buffer[] {
   }
   return frames;
 }
+
+describe('a scan whose record is gone', () => {
+  it('is partial in GetResults, ExportScan and WatchScan, and an error as CSV', async () => {
+    const grpc = await start({}, { working: true });
+    const scan_id = await ended(grpc, 'rows 3');
+    await rm(join(grpc.service.workspace.scan(scan_id).path, 'results.jsonl'));
+    const results = await grpc.scans().all<Piece>('GetResults', { scan_id });
+    expect(JSON.parse(textOf(results.messages)).data).toMatchObject({
+      partial: true,
+      warnings: [{ code: 'record_damaged' }],
+    });
+    const exported = await grpc.workspace().all<Piece>('ExportScan', { scan_id, format: 'jsonl' });
+    expect(textOf(exported.messages)).toContain('"partial":true');
+    const watched = await grpc.scans().all<Event>('WatchScan', { scan_id });
+    const warning = watched.messages.find(({ type }) => type === 'warning');
+    expect(warning?.data.fields['code']).toMatchObject({ stringValue: 'record_damaged' });
+    expect(watched.messages.at(-1)?.data.fields['partial']).toMatchObject({ boolValue: true });
+    const csv = await grpc.scans().all<Piece>('GetResults', { scan_id, format: 'csv' });
+    expect(codeOf(csv)).toBe('internal_error');
+  });
+});

@@ -70,7 +70,7 @@ const diffSchema = Type.Object({
       host,
       port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
       protocol: nullableText,
-      reason: Type.Enum(['out_of_scope', 'partial', 'port_not_planned', 'not_evaluated']),
+      reason: Type.Enum(['out_of_scope', 'partial', 'port_not_planned', 'not_evaluated', 'record_damaged']),
       missing_in: Type.String({ description: 'the scan that could not have found it' }),
     }),
     { description: 'what one scan has and the other could not have found; without a port, a whole host' },
@@ -87,21 +87,21 @@ export function diffRoutes(app: App, context: RouteContext): void {
       description:
         'What appeared, went and changed since the baseline. A scan that waits or runs is a conflict. What a scan ' +
         'could not have found is not comparable: outside its targets or ports, not evaluated, or not reached by a ' +
-        'scan that failed.',
+        'scan that failed; nor is what a scan lacks whose record is damaged.',
       params: scanIdParams,
       querystring: diffQuery,
       // Streamed: nothing is serialized by this schema.
       response: { 200: { content: { 'application/json': { schema: enveloped(diffSchema) } } } },
     },
     handler: async (request, reply) => {
-      const { store, workspace, installed } = request.space;
+      const { store, workspace, installed, observer } = request.space;
       const { against } = request.query;
       if (context.shards) {
         await showScan(store, against);
         await context.shards.homes.demandHere(against);
       }
       const folderOf = (scan: Scan) => heldFolder(request, reply, scan);
-      const order = { store, workspace, config: context.config, catalogue: installed, folderOf };
+      const order = { store, workspace, config: context.config, catalogue: installed, folderOf, observer };
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
       const { signal } = gone;

@@ -93,7 +93,7 @@ async function follow(
   const tokenLook = setInterval(() => {
     void tokenHolds?.().then((holds) => holds || gone.abort());
   }, tokenLookMs);
-  const source = context.feeds.follow(space.store, scanId, folder);
+  const source = context.feeds.follow(space, scanId, folder);
   try {
     for await (const event of watchScan(source, afterRow, signal)) {
       if (!response.write(eventText(event))) await drained(response, signal);

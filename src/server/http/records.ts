@@ -17,6 +17,10 @@ const recordMembers = Type.Object({
     ),
   ),
   ...pageMembers,
+  partial: Type.Boolean({ description: 'not everything that the scan was to find is in the records' }),
+  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    description: '`record_damaged`: rows are lost',
+  }),
 });
 
 export function recordRoutes(app: App, { config }: RouteContext): void {
@@ -37,7 +41,7 @@ export function recordRoutes(app: App, { config }: RouteContext): void {
       const scan = await showScan(request.space.store, request.params.scan_id);
       const { scan_id } = scan;
       const folder = await heldFolder(request, reply, scan);
-      const list = await listRecords(folder, request.query, request.signal);
+      const list = await listRecords(scan, folder, request.query, request.space.observer, request.signal);
       const address = publicAddress(config.server, `/api/v1/scans/${scan_id}/records`);
       reply.header('link', linkHeader(address, request.query, list));
       return sendData(request, reply, JSON.stringify(list));

@@ -81,7 +81,7 @@ export async function sendScanFile(
   if (request.method === 'HEAD') return reply.send(Readable.from([]));
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const content = await exportScan(scan, folder, format, gone.signal);
+  const content = await exportScan(scan, folder, format, request.space.observer, gone.signal);
   const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, metaOf(request)) : content;
   return reply.send(Readable.from(body, { objectMode: false }));
 }

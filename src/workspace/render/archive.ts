@@ -6,6 +6,7 @@ import { createGzip } from 'node:zlib';
 import { createTarPacker, type TarHeader, type TarPackController } from 'modern-tar';
 import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
 import { openRecordFile } from '../open-record.ts';
+import { isPlainFolder } from '../plain-file.ts';
 import { blockEnd, readIndex, recordFiles } from '../record-files.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 
@@ -16,17 +17,19 @@ const draft = /^results\.[\w.]+\.new$|\.[0-9a-f]{12}\.tmp$|\.part$/;
  * The whole folder of a scan as tar.gz, every name below `<scan_id>/`. Links and special files are left out. Of a
  * running scan a file is what it was when its turn came, and the record ends with its last sealed row. What is deleted
  * meanwhile is missing; the archive is whole all the same.
+ *
+ * @param damage text of `damage.json`, for results that are not complete
  */
-export function archiveScan(folder: ScanFolder): Readable {
+export function archiveScan(folder: ScanFolder, damage: string | null = null): Readable {
   const gzip = createGzip();
   // An error or an early end reaches both sides; whoever reads gets it from the stream.
-  pipeline(Readable.from(tarBytes(folder)), gzip, () => undefined);
+  pipeline(Readable.from(tarBytes(folder, damage)), gzip, () => undefined);
   return gzip;
 }
 
-async function* tarBytes(folder: ScanFolder): AsyncGenerator<Uint8Array> {
+async function* tarBytes(folder: ScanFolder, damage: string | null): AsyncGenerator<Uint8Array> {
   const { readable, controller } = createTarPacker();
-  const packing = packFolder(controller, folder.path, basename(folder.path)).then(
+  const packing = packScan(controller, folder, damage).then(
     () => controller.finalize(),
     (error: unknown) => controller.error(error),
   );
@@ -37,7 +40,27 @@ async function* tarBytes(folder: ScanFolder): AsyncGenerator<Uint8Array> {
   }
 }
 
+async function packScan(
+  controller: TarPackController,
+  { path }: ScanFolder,
+  damage: string | null,
+): Promise<void> {
+  const name = basename(path);
+  if (damage !== null) await packText(controller, `${name}/damage.json`, damage);
+  await packFolder(controller, path, name);
+}
+
+async function packText(controller: TarPackController, name: string, text: string): Promise<void> {
+  const bytes = Buffer.from(text);
+  const header = { name, type: 'file', size: bytes.length, mode: fileMode, mtime: new Date() } as const;
+  const writer = controller.add(header).getWriter();
+  await writer.write(bytes);
+  await writer.close();
+}
+
 async function packFolder(controller: TarPackController, path: string, name: string): Promise<void> {
+  // A link could lead out of the workspace.
+  if (!(await isPlainFolder(path))) return;
   const entries = await entriesOf(path);
   if (entries === null) return;
   const { mtime } = await stat(path).catch(() => ({ mtime: new Date() }));

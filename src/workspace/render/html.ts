@@ -160,7 +160,9 @@ ${judged ? `<div class="card">${severityBar(severity_counts)}</div>\n` : ''}</se
 
 function partialNotice({ partial, status, failure, warnings }: ReportHead): string {
   const lines: string[] = [];
-  if (partial && (status === 'completed' || status === 'failed')) {
+  if (warnings.some(({ code }) => code === 'record_damaged')) {
+    lines.push('<strong>Recorded results are lost.</strong> What is missing here is not known to be absent.');
+  } else if (partial && (status === 'completed' || status === 'failed')) {
     lines.push(
       '<strong>This scan did not reach its end.</strong> What is missing here is not known to be absent.',
     );

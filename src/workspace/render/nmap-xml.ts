@@ -64,7 +64,8 @@ function shownTargets(targets: string[]): string {
   return `${targets.slice(0, namedTargets).join(' ')}${more > 0 ? ` (and ${more} more)` : ''}`;
 }
 
-function closing({ timestamp, status, partial, summary }: ResultHead): string {
+function closing({ timestamp, status, partial, summary, warnings }: ResultHead): string {
+  const damage = warnings.find(({ code }) => code === 'record_damaged');
   const { live_hosts, open_ports, addresses_scanned, duration_seconds } = summary;
   const time = Math.floor(secondsOf(timestamp));
   const total = Math.max(addresses_scanned, live_hosts);
@@ -74,7 +75,9 @@ function closing({ timestamp, status, partial, summary }: ResultHead): string {
     elapsed: duration_seconds.toFixed(2),
     summary: `${generator.name}: ${total} addresses (${live_hosts} up, ${open_ports} open ports) in ${duration_seconds.toFixed(2)} s; ${status}${partial ? ', partial' : ''}`,
     exit: partial ? 'error' : 'success',
-    ...(partial ? { errormsg: `the scan is ${status}; this is what it has found so far` } : {}),
+    ...(partial
+      ? { errormsg: damage?.message ?? `the scan is ${status}; this is what it has found so far` }
+      : {}),
   };
   const hosts = { up: String(live_hosts), down: String(total - live_hosts), total: String(total) };
   return `<runstats><finished${attributes(finished)}/><hosts${attributes(hosts)}/></runstats>\n</nmaprun>\n`;

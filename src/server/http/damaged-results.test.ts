@@ -1,0 +1,249 @@
+import { appendFile, open, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { unpackTar } from 'modern-tar';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { host, port, summary } from '../../../test/result-rows.ts';
+import { compressRecord } from '../../workspace/record-compress.ts';
+import { openRecord } from '../../workspace/record-writer.ts';
+import { openService, type Service } from '../fixtures/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service.close());
+
+const ports = 4;
+
+/** A completed scan of one host with four open ports. */
+async function completedScan(): Promise<string> {
+  const scanId = await service.submit('done', { targets: [host.host] });
+  const record = await openRecord(service.workspace.scan(scanId));
+  await record.append(host);
+  for (let number = 1; number <= ports; number++) await record.append(port(number));
+  await record.finish({ ...summary, scan_id: scanId, live_hosts: 1, open_ports: ports, vulnerabilities: 0 });
+  await service.store.scans.update(scanId, { status: 'running' });
+  await service.store.scans.update(scanId, {
+    status: 'completed',
+    started_at: summary.timestamp,
+    completed_at: summary.timestamp,
+    results: { live_hosts: 1, open_ports: ports, vulnerabilities: 0 },
+  });
+  return scanId;
+}
+
+type Damage = (folder: string) => Promise<void>;
+
+async function flip(path: string, from: string, to: string): Promise<void> {
+  const at = (await readFile(path)).indexOf(from);
+  const file = await open(path, 'r+');
+  await file.write(Buffer.from(to), 0, to.length, at);
+  await file.close();
+}
+
+const damages: [string, Damage][] = [
+  ['gone', (folder) => rm(join(folder, 'results.jsonl'))],
+  ['empty', (folder) => truncate(join(folder, 'results.jsonl'))],
+  [
+    'cut at a row',
+    async (folder) => {
+      const text = await readFile(join(folder, 'results.jsonl'), 'utf8');
+      await truncate(join(folder, 'results.jsonl'), text.indexOf('\n') + 1);
+    },
+  ],
+  ['cut within a row', (folder) => truncate(join(folder, 'results.jsonl'), 100)],
+  [
+    'cut with its index lost',
+    async (folder) => {
+      await rm(join(folder, 'results.index'));
+      await truncate(join(folder, 'results.jsonl'), 700);
+    },
+  ],
+  [
+    'without its first row and its index',
+    async (folder) => {
+      const text = await readFile(join(folder, 'results.jsonl'), 'utf8');
+      await writeFile(join(folder, 'results.jsonl'), text.slice(text.indexOf('\n') + 1));
+      await rm(join(folder, 'results.index'));
+    },
+  ],
+  ['flipped into other JSON', (folder) => flip(join(folder, 'results.jsonl'), '"port":2', '"port":7')],
+  ['flipped into no JSON', (folder) => flip(join(folder, 'results.jsonl'), '"port":2', '"port"}2')],
+  ['with a row too many', (folder) => appendFile(join(folder, 'results.jsonl'), '{"type":"port"}\n')],
+  ['gone with its folder', (folder) => rm(folder, { recursive: true })],
+  [
+    'a link to another file',
+    async (folder) => {
+      await rename(join(folder, 'results.jsonl'), join(folder, 'elsewhere'));
+      await symlink('elsewhere', join(folder, 'results.jsonl'));
+    },
+  ],
+  [
+    'in a folder that is a link',
+    async (folder) => {
+      await rename(folder, `${folder}.elsewhere`);
+      await symlink(`${folder}.elsewhere`, folder);
+    },
+  ],
+  [
+    'compressed and gone',
+    async (folder) => {
+      await compressRecord({ path: folder } as Parameters<typeof compressRecord>[0]);
+      await rm(join(folder, 'results.jsonl.gz'));
+    },
+  ],
+  [
+    'compressed and flipped',
+    async (folder) => {
+      await compressRecord({ path: folder } as Parameters<typeof compressRecord>[0]);
+      const file = await open(join(folder, 'results.jsonl.gz'), 'r+');
+      await file.write(Buffer.alloc(4, 0x55), 0, 4, 30);
+      await file.close();
+    },
+  ],
+];
+
+const get = (url: string) => service.app.inject({ url });
+const resultsUrl = (scanId: string, format: string) => `/api/v1/scans/${scanId}/results?format=${format}`;
+const exportUrl = (scanId: string, format: string) =>
+  `/api/v1/workspace/scans/${scanId}/export?format=${format}`;
+
+describe.each(damages)('a record that is %s', (name, damage) => {
+  let scanId = '';
+  beforeAll(async () => {
+    scanId = await completedScan();
+    await damage(service.workspace.scan(scanId).path);
+  });
+
+  it('is partial, with a warning, as JSON', async () => {
+    const { data } = (await get(resultsUrl(scanId, 'json'))).json();
+    expect(data).toMatchObject({ partial: true, warnings: [{ code: 'record_damaged' }] });
+  });
+
+  it('is partial, with an error row, as JSON Lines', async () => {
+    const rows = (await get(resultsUrl(scanId, 'jsonl'))).body.trim().split('\n');
+    const parsed = rows.map((row) => JSON.parse(row));
+    expect(parsed[0]).toMatchObject({ type: 'error', code: 'record_damaged' });
+    expect(parsed.at(-1)).toMatchObject({ type: 'summary', partial: true });
+  });
+
+  it('is an error as CSV, which has no place for a warning', async () => {
+    const answer = await get(resultsUrl(scanId, 'csv'));
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json().error).toMatchObject({ code: 'internal_error' });
+  });
+
+  it('says so in every export', async () => {
+    expect((await get(exportUrl(scanId, 'html'))).body).toContain('Recorded results are lost.');
+    expect((await get(exportUrl(scanId, 'nmap'))).body).toContain('exit="error"');
+    const sarif = (await get(exportUrl(scanId, 'sarif'))).json();
+    expect(sarif.runs[0].invocations[0]).toMatchObject({ executionSuccessful: false });
+    const archive = await unpackTar(gunzipSync((await get(exportUrl(scanId, 'tar.gz'))).rawPayload));
+    const note = archive.find(({ header }) => header.name === `${scanId}/damage.json`);
+    expect(JSON.parse(Buffer.from(note?.data ?? []).toString())).toMatchObject({ partial: true });
+  });
+
+  it('is partial, with a warning, in the pages of its records', async () => {
+    const { data } = (await get(`/api/v1/scans/${scanId}/records`)).json();
+    expect(data).toMatchObject({ partial: true, warnings: [{ code: 'record_damaged' }] });
+  });
+
+  it('ends its events with a warning, as partial', async () => {
+    const { body } = await get(`/api/v1/scans/${scanId}/events`);
+    expect(body).toMatch(/event: warning\ndata: \{"code":"record_damaged"/);
+    expect(body).toMatch(/event: end\ndata: .*"partial":true/);
+  });
+
+  it('is named by the health endpoint', async () => {
+    const { checks } = (await get('/api/v1/health')).json();
+    const check = checks.find(({ name }: { name: string }) => name === 'records');
+    expect(check).toMatchObject({ status: 'degraded' });
+    expect(await service.context.damaged.listedIn(service.store)).toContain(scanId);
+  });
+
+  it('makes nothing look removed in a comparison', async () => {
+    const whole = await completedScan();
+    const { data } = (await get(`/api/v1/scans/${scanId}/diff?against=${whole}`)).json();
+    expect([data.ports.removed, data.ports.changed, data.hosts.removed]).toEqual([[], [], []]);
+    const { data: back } = (await get(`/api/v1/scans/${whole}/diff?against=${scanId}`)).json();
+    expect([back.ports.added, back.ports.changed]).toEqual([[], []]);
+    for (const entry of data.not_comparable)
+      expect(entry).toMatchObject({ reason: 'record_damaged', missing_in: scanId });
+    if (name !== 'with a row too many') expect(data.not_comparable.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a record that is whole', () => {
+  it('has no warning, compressed or not, also when its index is lost', async () => {
+    const scanId = await completedScan();
+    const folder = service.workspace.scan(scanId);
+    const expected = { partial: false, warnings: [] };
+    await rm(join(folder.path, 'results.index'));
+    expect((await get(resultsUrl(scanId, 'json'))).json().data).toMatchObject(expected);
+    await compressRecord(folder);
+    expect((await get(resultsUrl(scanId, 'json'))).json().data).toMatchObject(expected);
+    expect((await get(`/api/v1/scans/${scanId}/records`)).json().data).toMatchObject(expected);
+    expect(await service.context.damaged.listedIn(service.store)).not.toContain(scanId);
+  });
+
+  it('is not damaged for a scan that failed before it recorded anything', async () => {
+    const scanId = await service.submit('failed');
+    await service.store.scans.update(scanId, { status: 'failed', completed_at: summary.timestamp });
+    const { data } = (await get(resultsUrl(scanId, 'json'))).json();
+    expect(data).toMatchObject({ partial: true, warnings: [] });
+  });
+
+  it('is forgotten by the health endpoint once it is back', async () => {
+    const scanId = await completedScan();
+    const { path } = service.workspace.scan(scanId);
+    await rename(path, `${path}.away`);
+    await get(resultsUrl(scanId, 'json'));
+    expect(await service.context.damaged.listedIn(service.store)).toContain(scanId);
+    await rename(`${path}.away`, path);
+    await get(resultsUrl(scanId, 'json'));
+    expect(await service.context.damaged.listedIn(service.store)).not.toContain(scanId);
+  });
+});
+
+describe('events without the order of the rows', () => {
+  it('end as partial with a warning', async () => {
+    const scanId = await completedScan();
+    await truncate(join(service.workspace.scan(scanId).path, 'results.sequence'), 16);
+    const { body } = await get(`/api/v1/scans/${scanId}/events`);
+    expect(body).toContain('"code":"record_damaged"');
+    expect(body).toMatch(/event: end\ndata: .*"partial":true/);
+  });
+});
+
+describe('a scan that is being deleted', () => {
+  it.each(['json', 'jsonl', 'csv'])(
+    'is not found as %s between the steps of the deletion',
+    async (format) => {
+      const scanId = await completedScan();
+      await service.workspace.scan(scanId).retire();
+      expect((await get(resultsUrl(scanId, format))).statusCode).toBe(404);
+      expect((await get(exportUrl(scanId, 'tar.gz'))).statusCode).toBe(404);
+      expect((await get(`/api/v1/scans/${scanId}/records`)).statusCode).toBe(404);
+      const whole = await completedScan();
+      expect((await get(`/api/v1/scans/${scanId}/diff?against=${whole}`)).statusCode).toBe(404);
+    },
+  );
+
+  it('answers every reader with all its rows or 404, never with fewer', async () => {
+    const scanIds = await Promise.all(Array.from({ length: 20 }, completedScan));
+    const answers = scanIds.flatMap((scanId) => {
+      const reads = ['json', 'jsonl', 'csv'].map((format) => get(resultsUrl(scanId, format)));
+      const gone = service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
+      const late = ['json', 'jsonl'].map((format) => get(resultsUrl(scanId, format)));
+      return [...reads, ...late, gone.then(() => get(resultsUrl(scanId, 'json')))];
+    });
+    for (const { statusCode, body } of await Promise.all(answers)) {
+      if (statusCode === 404) continue;
+      expect(statusCode).toBe(200);
+      expect(body).not.toContain('record_damaged');
+      for (let number = 1; number <= ports; number++)
+        expect(body).toMatch(new RegExp(`"port":${number}\\b|,${number},tcp`));
+    }
+  });
+});

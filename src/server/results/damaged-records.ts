@@ -1,0 +1,36 @@
+import type { RecordObserver } from '../../actions/open-results.ts';
+import type { Store } from '../../store/open.ts';
+import type { ServerLog } from '../log.ts';
+
+/** Damaged records that are remembered for the health check; the log has each. */
+const maxDamagedRecords = 1000;
+
+/** Which records turned out to be damaged or missing when somebody read them: one log line each, and a health check. */
+export class DamagedRecords {
+  readonly #log: ServerLog;
+  readonly #scans = new Set<string>();
+
+  constructor(log: ServerLog) {
+    this.#log = log;
+  }
+
+  observer({ scans }: Pick<Store, 'scans'>): RecordObserver {
+    return {
+      isListed: async (scanId) => (await scans.get(scanId)) !== null,
+      observed: (scan_id, warning) => {
+        if (warning === null) this.#scans.delete(scan_id);
+        else if (!this.#scans.has(scan_id)) {
+          if (this.#scans.size < maxDamagedRecords) this.#scans.add(scan_id);
+          this.#log.warn({ scan_id, reason: warning.message }, 'scan record damaged');
+        }
+      },
+    };
+  }
+
+  /** Ids of the scans with damaged records that the store lists. */
+  async listedIn({ scans }: Pick<Store, 'scans'>): Promise<string[]> {
+    const listed: string[] = [];
+    for (const scanId of this.#scans) if ((await scans.get(scanId)) !== null) listed.push(scanId);
+    return listed;
+  }
+}

@@ -1,0 +1,250 @@
+import { PortolanError } from '../domain/errors.ts';
+import type { ResultRow, SummaryRow } from '../domain/result.ts';
+import { isCurrent, isFinished, type OpenRecord, openRecordFile, recordPieces } from './open-record.ts';
+import {
+  type Block,
+  blockEnd,
+  blockLastRow,
+  linesOf,
+  readBlock,
+  readIndex,
+  recordFiles,
+} from './record-files.ts';
+import { type Member, readMember, unpackedStream } from './record-members.ts';
+import { mergeRecord } from './record-merge.ts';
+import { describeLines } from './record-recovery.ts';
+import { sequenceLength } from './record-sequence.ts';
+import { isPlausibleRow, parseRow } from './row-line.ts';
+import { compareRows } from './row-order.ts';
+import type { ScanFolder } from './scan-folder.ts';
+
+/**
+ * What a record lacks: `missing`, there is none or it is empty; `unfinished`, it has no summary, yet every row that was sealed is
+ * there; `damaged`, rows are lost or changed.
+ */
+export type RecordFault = 'missing' | 'unfinished' | 'damaged';
+
+/** Records whose bytes were verified and have not changed since. */
+const verified = new Set<string>();
+const maxVerifiedRecords = 1000;
+
+/**
+ * A record opened for one response: whatever becomes of its folder meanwhile, summary and rows are of one piece and
+ * can be read again. To be closed.
+ */
+export class RecordView {
+  readonly summary: SummaryRow | null;
+  readonly #folder: string;
+  readonly #record: OpenRecord | null;
+  /** Sealed blocks of a growing record, blocks or members of a finished one; none when their index is lost. */
+  readonly #blocks: readonly Block[];
+  #fault: RecordFault | null = null;
+  #tolerant = false;
+
+  private constructor(folder: string, record: OpenRecord | null, blocks: readonly Block[]) {
+    this.#folder = folder;
+    this.#record = record;
+    this.#blocks = blocks;
+    const line = record?.summaryLine ?? null;
+    this.summary = line === null ? null : (parseRow(line) as SummaryRow | null);
+  }
+
+  static async open(folder: ScanFolder): Promise<RecordView> {
+    const files = recordFiles(folder.path);
+    for (;;) {
+      const record = await openRecordFile(files);
+      if (record === null) return new RecordView(folder.path, null, []);
+      try {
+        if (record.members !== null) return new RecordView(folder.path, record, record.members);
+        const blocks = await readIndex(files.index);
+        if (isFinished(record)) return new RecordView(folder.path, record, await fitting(blocks, record));
+        if (await isCurrent(files, record)) return new RecordView(folder.path, record, blocks);
+      } catch (error) {
+        await record.file.close();
+        throw error;
+      }
+      // Finished or deleted between the two reads: look again.
+      await record.file.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#record?.file.close();
+  }
+
+  /** Rows of a finished record without its summary, by its index; null when that is not known. */
+  get total(): number | null {
+    if (this.#record === null || !isFinished(this.#record) || this.#blocks.length === 0) return null;
+    return blockLastRow(this.#blocks.at(-1)) - (this.summary === null ? 0 : 1);
+  }
+
+  /** Reading leaves out damage from now on, without a look at everything before. */
+  tolerateDamage(): void {
+    this.#tolerant = true;
+  }
+
+  /**
+   * Looks at every byte of a record that is to be whole. Reading leaves out the damage that it reports, and throws at
+   * any other.
+   */
+  async verify(): Promise<RecordFault | null> {
+    this.#fault = this.#record === null ? 'missing' : await this.#verifyOnce(this.#record);
+    return this.#fault;
+  }
+
+  async #verifyOnce(record: OpenRecord): Promise<RecordFault | null> {
+    const { dev, ino, size, mtimeMs, ctimeMs } = await record.file.stat();
+    const key = [dev, ino, size, mtimeMs, ctimeMs].join(' ');
+    if (verified.has(key)) return null;
+    const fault = await this.#verifyBytes(record, size);
+    if (fault === null) {
+      if (verified.size >= maxVerifiedRecords) verified.clear();
+      verified.add(key);
+    }
+    return fault;
+  }
+
+  async #verifyBytes(record: OpenRecord, size: number): Promise<RecordFault | null> {
+    if (record.members === null && blockEnd(this.#blocks.at(-1)) > size) return 'damaged';
+    for (const block of this.#blocks) {
+      if (!(await this.#bytesOf(record, block)).sound) return 'damaged';
+    }
+    if (record.summaryLine === null) {
+      if (this.#blocks.length > 0 && record.members === null) return 'unfinished';
+      return size > 0 ? 'damaged' : 'missing';
+    }
+    return this.#blocks.length > 0 || (await this.#hasAllRows(record)) ? null : 'damaged';
+  }
+
+  /** Without an index: every line can be read, and there are as many as the summary says. */
+  async #hasAllRows(record: OpenRecord): Promise<boolean> {
+    const counts = { host: 0, port: 0, vulnerability: 0 };
+    const pieces = record.members === null ? recordPieces(record) : unpackedStream(record.file, true);
+    try {
+      for await (const bytes of pieces) {
+        for (const { start, end } of linesOf(bytes)) {
+          const row = parseRow(bytes.toString('utf8', start, end));
+          if (row === null) return false;
+          if (row.type in counts) counts[row.type as keyof typeof counts] += 1;
+        }
+      }
+    } catch {
+      return false;
+    }
+    const { live_hosts = 0, open_ports = 0, vulnerabilities = 0 } = this.summary ?? {};
+    return counts.host >= live_hosts && counts.port >= open_ports && counts.vulnerability >= vulnerabilities;
+  }
+
+  /** Whether readers of events find every row of the finished record. */
+  async hasWholeSequence(): Promise<boolean> {
+    const { total } = this;
+    return total === null || (await sequenceLength(recordFiles(this.#folder).sequence)) === total;
+  }
+
+  /**
+   * The rows, each identity once: errors; then hosts by address, each followed by its ports ascending, each port by its
+   * findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
+   * @param damaged what becomes of rows in a damaged block: those that can be read are given, or none of them is
+   * @throws PortolanError `internal_error` for damage that `verify` has not reported before
+   */
+  async *rows(damaged: 'readable' | 'none' = 'readable'): AsyncGenerator<ResultRow> {
+    const record = this.#record;
+    if (record === null) return;
+    const soundOnly = damaged === 'none';
+    if (!isFinished(record)) yield* this.#mergedRows(record, soundOnly);
+    else if (this.#blocks.length > 0) yield* this.#blockRows(record, soundOnly);
+    else yield* this.#allRows(record);
+  }
+
+  async *#mergedRows(record: OpenRecord, soundOnly: boolean): AsyncGenerator<ResultRow> {
+    const { file } = record;
+    let blocks = this.#blocks;
+    if (soundOnly) blocks = await this.#soundBlocks(record);
+    // Nothing more comes and the index is lost: then whole lines are what there is.
+    else if (this.#fault === 'damaged' && blocks.length === 0) blocks = await describeLines(file);
+    for await (const { row } of mergeRecord(file, blocks)) if (row.type !== 'summary') yield row;
+  }
+
+  async #soundBlocks(record: OpenRecord): Promise<Block[]> {
+    const sound: Block[] = [];
+    for (const block of this.#blocks) if ((await this.#bytesOf(record, block)).sound) sound.push(block);
+    return sound;
+  }
+
+  async *#blockRows(record: OpenRecord, soundOnly: boolean): AsyncGenerator<ResultRow> {
+    let last: ResultRow | null = null;
+    for (const block of this.#blocks) {
+      const { bytes, sound } = await this.#trustedBytes(record, block);
+      if (soundOnly && !sound) continue;
+      for (const { row } of rowsOf(bytes)) {
+        if (row === null || row.type === 'summary') continue;
+        // A changed byte may have made a row of another kind, which renderers would not expect in its place.
+        if (!sound && (!isPlausibleRow(row) || (last !== null && compareRows(last, row) >= 0))) continue;
+        last = row;
+        yield row;
+      }
+    }
+  }
+
+  async *#allRows(record: OpenRecord): AsyncGenerator<ResultRow> {
+    for await (const bytes of recordPieces(record)) {
+      for (const { row } of rowsOf(bytes)) if (row !== null && row.type !== 'summary') yield row;
+    }
+  }
+
+  /** Rows of a finished record with a number above `after` up to `last`; null when they are to be found by reading all. */
+  async page(after: number, last: number): Promise<ResultRow[] | null> {
+    const record = this.#record;
+    if (record === null || this.total === null) return null;
+    const rows: ResultRow[] = [];
+    for (let at = blockOf(this.#blocks, after + 1); at < this.#blocks.length; at++) {
+      const block = this.#blocks[at] as Block;
+      if (block.first_row > last) break;
+      const { bytes, sound } = await this.#trustedBytes(record, block);
+      for (const { row, index } of rowsOf(bytes)) {
+        const number = block.first_row + index;
+        if (number > last) break;
+        if (number > after && row !== null && (sound || isPlausibleRow(row))) rows.push(row);
+      }
+    }
+    return rows;
+  }
+
+  /** @throws PortolanError `internal_error` for damage that was not known before */
+  async #trustedBytes(record: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
+    const read = await this.#bytesOf(record, block);
+    if (read.sound || this.#fault !== null || this.#tolerant) return read;
+    throw new PortolanError('internal_error', 'The results of the scan are damaged.');
+  }
+
+  /** Of a damaged member nothing can be read. */
+  async #bytesOf({ file, members }: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
+    if (members === null) return await readBlock(file, block);
+    const bytes = await readMember(file, block as Member);
+    return { bytes: bytes ?? Buffer.alloc(0), sound: bytes !== null };
+  }
+}
+
+/** None when the index does not describe the file: it may be stale after a crash. */
+async function fitting(blocks: readonly Block[], { file }: OpenRecord): Promise<readonly Block[]> {
+  return blockEnd(blocks.at(-1)) === (await file.stat()).size ? blocks : [];
+}
+
+/** The lines of a block; null for one that cannot be read. */
+function* rowsOf(bytes: Buffer): Generator<{ row: ResultRow | null; index: number }> {
+  let index = 0;
+  for (const { start, end } of linesOf(bytes))
+    yield { row: parseRow(bytes.toString('utf8', start, end)), index: index++ };
+}
+
+/** Binary search: index of the block that holds a row. */
+function blockOf(blocks: readonly Block[], row: number): number {
+  let low = 0;
+  let high = blocks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (blockLastRow(blocks[middle]) >= row) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
