@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Catalogue } from './actions/plan-scan.ts';
 import type { CliWiring } from './cli/wiring.ts';
+import type { Config } from './config/schema.ts';
 
 // This file runs from src/ and, compiled, from dist/: both lie one level below the package root.
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -11,9 +12,10 @@ const profilesDir = join(root, 'profiles');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
 /** For one command, which uses some of the modules. */
-async function loadRegistry() {
+async function loadRegistry({ scanner }: Pick<Config, 'scanner'>) {
   const { Registry, announceModules } = await import('./engine/registry.ts');
   const registry = new Registry();
+  registry.maxRate = () => scanner.max_rate;
   await announceModules(registry, join(here, 'modules'));
   return registry;
 }
@@ -47,7 +49,14 @@ const wiring: CliWiring = {
 async function runScanProcess(): Promise<void> {
   const { runScanProcess: run } = await import('./actions/run-scan-process.ts');
   const { createLogger } = await import('./server/log.ts');
-  await run(loadCatalogue, createLogger());
+  const { highestRate } = await import('./config/schema.ts');
+  const accepted = async () => {
+    const catalogue = await loadCatalogue();
+    // The server has judged the graph by its own bound; the rate of the scan holds in any case.
+    catalogue.registry.maxRate = () => highestRate;
+    return catalogue;
+  };
+  await run(accepted, createLogger());
 }
 
 async function runCommandLine(): Promise<void> {

@@ -71,7 +71,7 @@ async function validate(strict: boolean, global: GlobalFlags, wiring: CliWiring)
   for (const warning of loaded.warnings) note(`warning: ${printableLines(warning)}`);
   if (Object.keys(loaded.config.modules).length > 0) {
     const { checkModuleDefaults } = await import('../actions/module-defaults.ts');
-    checkModuleDefaults(loaded, await wiring.loadRegistry());
+    checkModuleDefaults(loaded, await wiring.loadRegistry(loaded.config));
   }
   print('the configuration is valid\n');
   return 0;

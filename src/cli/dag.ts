@@ -64,12 +64,13 @@ interface CheckedFile {
 }
 
 /** @throws PortolanError when the file cannot be read */
-async function checkFile(file: string, wiring: CliWiring): Promise<CheckedFile> {
+async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): Promise<CheckedFile> {
+  const { config } = await readConfigQuietly(global);
   const [text, { loadGraph }, { validateGraph }, registry] = await Promise.all([
     readGraphText(file),
     import('../engine/graph.ts'),
     import('../engine/validate.ts'),
-    wiring.loadRegistry(),
+    wiring.loadRegistry(config),
   ]);
   const { graph, issues } = loadGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''));
   // What refers to other nodes cannot be judged while the form is broken.
@@ -110,7 +111,7 @@ async function validate(
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
-  const { graph, errors, warnings } = await checkFile(file, wiring);
+  const { graph, errors, warnings } = await checkFile(file, global, wiring);
   const valid = errors.length === 0;
   if (valid) await checkLicence(graph, global);
   if (flags.json) print(jsonText({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
@@ -164,7 +165,7 @@ async function findGraph(file: string, global: GlobalFlags, wiring: CliWiring): 
     const installed = library.get(file);
     if (installed) return { graph: installed.graph, errors: [], warnings: [] };
   }
-  return checkFile(file, wiring);
+  return checkFile(file, global, wiring);
 }
 
 /** An installed graph as a file, to be changed and used with `scan --dag`. */

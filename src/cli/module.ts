@@ -3,9 +3,11 @@ import { PortolanError } from '../domain/errors.ts';
 import type { ModuleDefinition } from '../engine/module.ts';
 import { renderColumns } from './columns.ts';
 import { guarded } from './failure.ts';
+import { type GlobalFlags, globalFlags } from './globals.ts';
 import { print } from './output.ts';
 import { formatOption } from './output-options.ts';
 import { jsonText, printable } from './printable.ts';
+import { readConfigQuietly } from './session.ts';
 import type { CliWiring } from './wiring.ts';
 
 export function addModuleCommand(program: Command, wiring: CliWiring): void {
@@ -14,17 +16,26 @@ export function addModuleCommand(program: Command, wiring: CliWiring): void {
     .command('list')
     .description('list every module')
     .addOption(formatOption())
-    .action(guarded(({ format }: { format: string }) => list(format, wiring)));
+    .action(
+      guarded(({ format }: { format: string }, command: Command) =>
+        list(format, globalFlags(command), wiring),
+      ),
+    );
   module
     .command('show')
     .description('show what a module reads, writes and can be told')
     .argument('<name>', 'name of a module')
     .addOption(formatOption())
-    .action(guarded((name: string, { format }: { format: string }) => show(name, format, wiring)));
+    .action(
+      guarded((name: string, { format }: { format: string }, command: Command) =>
+        show(name, format, globalFlags(command), wiring),
+      ),
+    );
 }
 
-async function list(format: string, wiring: CliWiring): Promise<number> {
-  const modules = (await wiring.loadRegistry()).list();
+async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { config } = await readConfigQuietly(global);
+  const modules = (await wiring.loadRegistry(config)).list();
   if (format === 'json') print(jsonText({ modules: modules.map(moduleOut) }));
   else {
     const rows = modules.map(({ name, type, version, description }) => [name, type, version, description]);
@@ -33,8 +44,9 @@ async function list(format: string, wiring: CliWiring): Promise<number> {
   return 0;
 }
 
-async function show(name: string, format: string, wiring: CliWiring): Promise<number> {
-  const modules = (await wiring.loadRegistry()).list();
+async function show(name: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { config } = await readConfigQuietly(global);
+  const modules = (await wiring.loadRegistry(config)).list();
   const module = modules.find((candidate) => candidate.name === name);
   if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);
   print(format === 'json' ? jsonText(moduleOut(module)) : moduleText(module));

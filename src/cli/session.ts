@@ -89,7 +89,7 @@ async function installedCatalogue(
   const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, registry] = await Promise.all([
     import('../engine/graph-library.ts'),
     import('../engine/installed-files.ts'),
-    wiring.loadRegistry(),
+    wiring.loadRegistry(config),
   ]);
   const one = profile && (await GraphLibrary.loadProfile(wiring.profilesDir, 'builtin', registry, profile));
   const dir = config.workspace.enabled ? config.workspace.dir : null;

@@ -1,4 +1,5 @@
 import type { LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import type { Registry } from '../engine/registry.ts';
 
 /** What the command line needs from parts of the program that it may not import; main.ts provides it. */
@@ -8,8 +9,8 @@ export interface CliWiring {
   version: string;
   /** Folder of the builtin profiles. */
   profilesDir: string;
-  /** The installed modules, each one loaded when it is first asked for. */
-  loadRegistry(): Promise<Registry>;
+  /** The installed modules with the bounds that the configuration sets, each loaded when it is first asked for. */
+  loadRegistry(config: Pick<Config, 'scanner'>): Promise<Registry>;
   /** Opens the workspace, takes its lock and listens. @throws PortolanError */
   startServer(input: ServerSettings): Promise<RunningServer>;
   /** Takes shards of scans until the signal comes. @throws PortolanError */

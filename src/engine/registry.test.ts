@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest';
 import { defineModule } from './module.ts';
+import type { OptionDefs } from './options.ts';
 import { Registry } from './registry.ts';
 
-const named = (name: string) =>
+const named = (name: string, options: OptionDefs = {}) =>
   defineModule({
     name,
     type: 'scanner',
     version: '1.0.0',
     description: '',
-    options: {},
+    options,
     requires: [],
     provides: [],
     execute: async () => undefined,
@@ -43,4 +44,22 @@ it('knows each name once', () => {
   expect(() => registry.announce('first_one', () => named('first_one'), 'other')).toThrow(
     'already registered',
   );
+});
+
+it('bounds the option `rate` by 100,000, or by the highest rate that is set now', () => {
+  const registry = new Registry();
+  const rate = { Type: 'int', Description: '', Default: 1000, Min: 1, Max: 10_000_000 } as const;
+  registry.register(named('first_one', { rate }), 'builtin');
+  const bounds = () => {
+    const [listed] = registry.list();
+    expect(listed?.options).toEqual(registry.get('first_one')?.options);
+    const { Min, Max, Default } = listed?.options['rate'] ?? {};
+    return [Min, Max, Default];
+  };
+  expect(bounds()).toEqual([1, 100_000, 1000]);
+  let maxRate = 2_000_000;
+  registry.maxRate = () => maxRate;
+  expect(bounds()).toEqual([1, 2_000_000, 1000]);
+  maxRate = 500;
+  expect(bounds()).toEqual([1, 500, 500]);
 });

@@ -3,11 +3,17 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ModuleDefinition } from './module.ts';
+import type { OptionDef } from './options.ts';
 
 const namePattern = /^[a-z][a-z0-9_]{1,63}$/;
 
+/** Bound of the option `rate` where `scanner.max_rate` sets no other one, packets per second. */
+const usualMaxRate = 100_000;
+
 /** The module types that graphs may name. */
 export class Registry {
+  /** Most packets per second that the option `rate` of a module accepts; asked for at every reading. */
+  maxRate: () => number = () => usualMaxRate;
   readonly #definitions = new Map<string, ModuleDefinition & { source: string }>();
   /** What loads a definition that nobody has asked for so far. */
   readonly #announced = new Map<string, () => void>();
@@ -35,7 +41,8 @@ export class Registry {
     const load = this.#announced.get(name);
     this.#announced.delete(name);
     load?.();
-    return this.#definitions.get(name);
+    const definition = this.#definitions.get(name);
+    return definition && this.#bounded(definition);
   }
 
   names(): string[] {
@@ -44,8 +51,20 @@ export class Registry {
 
   list(): (ModuleDefinition & { source: string })[] {
     for (const name of this.#announced.keys()) this.get(name);
-    return [...this.#definitions.values()].sort((a, b) => a.name.localeCompare(b.name));
+    const definitions = [...this.#definitions.values()].map((definition) => this.#bounded(definition));
+    return definitions.sort((a, b) => a.name.localeCompare(b.name));
   }
+
+  #bounded<D extends ModuleDefinition>(definition: D): D {
+    const { rate } = definition.options;
+    if (!rate) return definition;
+    return { ...definition, options: { ...definition.options, rate: boundedRate(rate, this.maxRate()) } };
+  }
+}
+
+function boundedRate(rate: OptionDef, max: number): OptionDef {
+  const { Default } = rate;
+  return { ...rate, Max: max, ...(typeof Default === 'number' && { Default: Math.min(Default, max) }) };
 }
 
 /**

@@ -31,7 +31,6 @@ export interface Libraries {
  */
 export class Installed {
   readonly registry: Registry;
-  readonly modules: ModuleInfo[];
   readonly #licence: Licence;
   libraries: Libraries;
 
@@ -39,7 +38,11 @@ export class Installed {
     this.registry = registry;
     this.libraries = libraries;
     this.#licence = licence;
-    this.modules = modulesOf(registry);
+  }
+
+  /** With the bounds that hold now. */
+  get modules(): ModuleInfo[] {
+    return modulesOf(this.registry);
   }
 
   /** @param tenant null without tenants, and for the service as a whole */

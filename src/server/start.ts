@@ -115,6 +115,7 @@ async function assemble(
   unwind: () => Promise<void>,
 ): Promise<RunningServer> {
   const { config } = input;
+  input.registry.maxRate = () => config.scanner.max_rate;
   const libraries = await readLibraries(input.library, input.registry, config, null);
   checkDefaultProfile(input, libraries.service);
   checkModuleDefaults(input, input.registry);

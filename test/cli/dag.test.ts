@@ -59,6 +59,14 @@ const nonsense: [what: string, nodes: string[], type: string, node: string, fiel
     /concurency/,
   ],
   [
+    'a rate above scanner.max_rate',
+    ['{instance_id: sweep, module_type: connect_scanner, config: {rate: 100001}}'],
+    'option',
+    'sweep',
+    'config.rate',
+    /at most 100000/,
+  ],
+  [
     'a missing dependency',
     [scanner, '{instance_id: grab, module_type: banner_grabber, depends_on: [sweeep]}'],
     'dependency',
@@ -168,6 +176,23 @@ describe('T-033 DAG nonsense', () => {
       await server.dispose();
     }
     expect(connections).toBe(0);
+  });
+
+  it('the bound of the option rate follows scanner.max_rate', async () => {
+    const file = fileOf('fast', ['{instance_id: sweep, module_type: syn_scanner, config: {rate: 200000}}']);
+    const env = { SERVICE_SCANNER__MAX_RATE: '200000' };
+    const [valid, shown, usual] = await Promise.all([
+      home.run(['dag', 'validate', file], { env }),
+      home.run(['module', 'show', 'syn_scanner', '--format', 'json'], { env }),
+      home.run(['module', 'show', 'icmp_discovery', '--format', 'json']),
+    ]);
+    expect(valid).toMatchObject({ code: 0 });
+    expect(JSON.parse(shown.stdout).config_schema.rate).toMatchObject({
+      Min: 1,
+      Max: 200_000,
+      Default: 1000,
+    });
+    expect(JSON.parse(usual.stdout).config_schema.rate).toMatchObject({ Max: 100_000 });
   });
 
   it('the same port is reached with a graph that is good', async () => {

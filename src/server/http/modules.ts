@@ -14,7 +14,7 @@ const moduleSchema = Type.Object({
   config_schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the options' }),
 });
 
-export function moduleRoutes(app: App, { modules }: Pick<Installed, 'modules'>): void {
+export function moduleRoutes(app: App, installed: Pick<Installed, 'modules'>): void {
   app.route({
     method: 'GET',
     url: '/api/v1/modules',
@@ -23,6 +23,6 @@ export function moduleRoutes(app: App, { modules }: Pick<Installed, 'modules'>):
       summary: 'Installed scan modules',
       response: { 200: enveloped(Type.Object({ modules: Type.Array(moduleSchema) })) },
     },
-    handler: async (request) => envelope(request, { modules }),
+    handler: async (request) => envelope(request, { modules: installed.modules }),
   });
 }
