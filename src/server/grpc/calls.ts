@@ -41,6 +41,12 @@ const timeoutUnits: Record<string, number> = {
 export const maxHeaderBytes = 16 * 1024;
 export const maxHeaderFields = 100;
 
+/**
+ * What the checks made of a call: `admitted` with a valid token, or where none is demanded; `rejected` for its token, or
+ * canceled by a client that had not been admitted. Calls that end otherwise have no outcome.
+ */
+type Checked = 'admitted' | 'rejected';
+
 /** Timers take no longer times. */
 const maxTimerMs = 2_147_483_647;
 
@@ -65,8 +71,16 @@ export class Calls {
     this.#protectedMode = isProtected(context);
   }
 
-  /** A listener for the streams of a server of HTTP/2. */
-  answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: string[]): void {
+  /**
+   * A listener for the streams of a server of HTTP/2.
+   * @param onChecked called once, see `Checked`
+   */
+  answer(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: string[],
+    onChecked: (outcome: Checked) => void,
+  ): void {
     // Whatever breaks a stream is seen where it is read and written.
     stream.on('error', () => undefined);
     const socket = stream.session?.socket;
@@ -78,26 +92,35 @@ export class Calls {
       url: headers[':path'] ?? '',
       socket: socket as RequestHead['socket'],
     };
-    void this.#serve(stream, head).catch((err: unknown) => {
+    void this.#serve(stream, head, onChecked).catch((err: unknown) => {
       this.#context.log.error({ err }, 'a call of gRPC broke');
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     });
   }
 
-  async #serve(stream: ServerHttp2Stream, head: RequestHead): Promise<void> {
+  async #serve(
+    stream: ServerHttp2Stream,
+    head: RequestHead,
+    onChecked: (outcome: Checked) => void,
+  ): Promise<void> {
     const gone = new AbortController();
     stream.once('close', () => gone.abort());
     const call = this.#begin(head, gone.signal);
     const answer = new CallAnswer(stream, call.headers);
     const stopDeadline = this.#startDeadline(call, answer, gone);
+    let outcome: Checked = 'rejected';
     try {
       await this.#admit(call);
+      // An open method shows no token: nothing is known of a client that cancels it at once.
+      if (call.rule?.access !== 'open') outcome = 'admitted';
+      if (outcome === 'admitted') onChecked(outcome);
       await this.#run(call, answer, stream);
     } catch (cause) {
       call.refusal ??= refusalOf(cause);
       answer.refuse(call.refusal);
     }
     stopDeadline();
+    if (outcome === 'rejected' && (isUntrusted(call) || gone.signal.aborted)) onChecked(outcome);
     gone.abort();
     this.#tell(call);
     await call.record();
@@ -243,6 +266,11 @@ export class Calls {
       'request',
     );
   }
+}
+
+/** Rejected for its token, or for too many wrong ones. */
+function isUntrusted({ token, refusal }: Call): boolean {
+  return token === null && (refusal?.code === 'unauthorized' || refusal?.code === 'rate_limited');
 }
 
 function whenAborted(signal: AbortSignal, work: () => void): void {

@@ -1,5 +1,10 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { connect as connectSession } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  connect as connectSession,
+  constants,
+  type IncomingHttpHeaders,
+} from 'node:http2';
 import { type AddressInfo, connect as connectTcp, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -167,6 +172,98 @@ describe('connections', () => {
       socket.on('error', () => undefined);
       await new Promise((resolve) => socket.once('close', resolve).resume());
       expect(performance.now() - began).toBeGreaterThan(250);
+    } finally {
+      await grpc.close();
+    }
+  });
+
+  /** Makes so many calls without a token, one after the other, and counts those that were answered. */
+  const reject = async (session: ClientHttp2Session, calls: number): Promise<number> => {
+    let answered = 0;
+    for (let n = 0; n < calls && !session.closed && !session.destroyed; n++) {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/service.api.v1.ScanService/ListScans',
+        'content-type': 'application/grpc',
+      });
+      stream.on('response', () => (answered += 1)).on('error', () => undefined);
+      stream.end();
+      await new Promise((resolve) => stream.resume().once('close', resolve));
+    }
+    return answered;
+  };
+
+  it('that make too many calls without a token are closed', async () => {
+    const grpc = await openGrpcService({ 'server.api.auth': true });
+    try {
+      const session = connectSession(`http://${grpc.address}`);
+      const goodbye = new Promise((resolve) => session.once('goaway', resolve));
+      const closed = new Promise((resolve) => session.once('close', resolve));
+      session.on('error', () => undefined);
+      expect(await reject(session, 100)).toBe(20);
+      expect(await goodbye).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      await closed;
+      // A client comes again, and with a token it is served.
+      const { error } = await grpc.scans(await grpc.service.token('admin')).call('ListScans');
+      expect(error).toBeNull();
+    } finally {
+      await grpc.close();
+    }
+  });
+
+  it('that reset their calls at once are closed after few of them', async () => {
+    const grpc = await openGrpcService({ 'server.api.auth': true });
+    try {
+      const session = connectSession(`http://${grpc.address}`);
+      const closed = new Promise((resolve) => session.once('close', resolve));
+      session.on('error', () => undefined);
+      const admission = grpc.service.context.admission;
+      const { authenticate } = admission;
+      let looks = 0;
+      admission.authenticate = (...input) => {
+        looks += 1;
+        return authenticate.apply(admission, input);
+      };
+      for (let n = 0; n < 2000 && !session.destroyed && !session.closed; n++) {
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': '/service.api.v1.ScanService/ListScans',
+        });
+        stream.on('error', () => undefined);
+        stream.close(constants.NGHTTP2_CANCEL);
+        if (n % 50 === 0) await sleep(1);
+      }
+      await closed;
+      expect(looks).toBeLessThanOrEqual(200);
+    } finally {
+      await grpc.close();
+    }
+  });
+
+  it('that calls with and without a token share keep what was admitted', async () => {
+    const grpc = await openGrpcService({ 'server.api.auth': true }, { working: true });
+    try {
+      const token = await grpc.service.token('admin');
+      const message = { targets: ['127.0.0.1'], options: struct({ name: 'hang' }) };
+      const { scan_id } = await grpc.scans(token).get<{ scan_id: string }>('SubmitScan', message);
+      const session = connectSession(`http://${grpc.address}`);
+      session.on('error', () => undefined);
+      const watch = session.request({
+        ':method': 'POST',
+        ':path': '/service.api.v1.ScanService/WatchScan',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        authorization: `Bearer ${token}`,
+      });
+      const text = Buffer.from(scan_id);
+      watch.end(Buffer.from([0, 0, 0, 0, text.length + 2, 0x0a, text.length, ...text]));
+      const trailers = new Promise<IncomingHttpHeaders>((resolve) => watch.once('trailers', resolve));
+      await new Promise((resolve) => watch.once('data', resolve));
+      expect(await reject(session, 100)).toBe(20);
+      // Longer than a connection without an admitted call would have stayed.
+      await sleep(700);
+      await grpc.scans(token).get('CancelScan', { scan_id });
+      expect((await trailers)['grpc-status']).toBe('0');
     } finally {
       await grpc.close();
     }

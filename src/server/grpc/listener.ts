@@ -1,4 +1,5 @@
 import {
+  constants,
   createSecureServer,
   createServer,
   type Http2SecureServer,
@@ -27,6 +28,17 @@ const usualCare: Care = { lookMs: 10_000, idleMs: 75_000, pingTimeoutMs: 20_000 
 
 /** Calls that one connection may have under way. */
 const maxStreams = 100;
+/**
+ * Resets of calls that one connection may send at once, and then in a second: a client may cancel all that it has under
+ * way. Beyond, the HTTP/2 library closes the connection.
+ */
+const maxResetBurst = 200;
+const maxResetsPerSecond = 20;
+/** Calls without a valid token, or canceled before one was shown, that one connection may make in a minute. */
+const maxRejectedCalls = 20;
+const rejectionWindowMs = 60_000;
+/** A client that has never shown a valid token may read its last responses for so long, milliseconds. */
+const rejectedLingerMs = 500;
 /** Megabytes that one connection may hold in memory. */
 const maxSessionMegabytes = 10;
 
@@ -36,6 +48,13 @@ interface Session {
   quietSince: number;
   /** When the ping was sent that is not answered. */
   pingedAt: number | null;
+  /** A call of it was admitted. */
+  trusted: boolean;
+  /** Since `rejectedSince`, monotonic milliseconds. */
+  rejectedCalls: number;
+  rejectedSince: number;
+  /** It made too many such calls: nothing further of it is served. */
+  rejected: boolean;
 }
 
 /** The listener of the gRPC API: HTTP/2 with the certificate of the REST API, or in the clear where that has none. */
@@ -58,8 +77,12 @@ export class GrpcListener {
     const server = this.#server as Http2Server;
     server.on('session', (session) => this.#follow(session));
     server.on('stream', (stream, headers, _flags, rawHeaders) => {
-      this.#count(stream);
-      calls.answer(stream, headers, rawHeaders);
+      const state = this.#count(stream);
+      if (!state || state.rejected) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      calls.answer(stream, headers, rawHeaders, (outcome) => {
+        if (outcome === 'admitted') state.trusted = true;
+        else this.#countRejected(stream.session as ServerHttp2Session | undefined, state);
+      });
     });
     // A client that breaks the protocol ends its own connection only.
     this.#server.on('sessionError', () => undefined);
@@ -118,7 +141,15 @@ export class GrpcListener {
   }
 
   #follow(session: ServerHttp2Session): void {
-    this.#sessions.set(session, { calls: 0, quietSince: performance.now(), pingedAt: null });
+    this.#sessions.set(session, {
+      calls: 0,
+      quietSince: performance.now(),
+      pingedAt: null,
+      trusted: false,
+      rejectedCalls: 0,
+      rejectedSince: Number.NEGATIVE_INFINITY,
+      rejected: false,
+    });
     session.on('error', () => undefined);
     session.once('close', () => {
       this.#sessions.delete(session);
@@ -126,14 +157,34 @@ export class GrpcListener {
     });
   }
 
-  #count(stream: ServerHttp2Stream): void {
+  #count(stream: ServerHttp2Stream): Session | null {
     const state = this.#sessions.get(stream.session as ServerHttp2Session);
-    if (!state) return;
+    if (!state) return null;
     state.calls++;
     stream.once('close', () => {
       state.calls--;
       state.quietSince = performance.now();
     });
+    return state;
+  }
+
+  /**
+   * Each such call costs the server more than its client. A proxy may carry calls of others on the same connection:
+   * what was admitted there goes on to its end.
+   */
+  #countRejected(session: ServerHttp2Session | undefined, state: Session): void {
+    const now = performance.now();
+    if (now - state.rejectedSince > rejectionWindowMs) {
+      state.rejectedSince = now;
+      state.rejectedCalls = 0;
+    }
+    state.rejectedCalls += 1;
+    if (state.rejectedCalls < maxRejectedCalls || state.rejected || !session || session.destroyed) return;
+    state.rejected = true;
+    // Many clients end every call of a connection whose GOAWAY has an error code.
+    if (!state.trusted) session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.close();
+    if (!state.trusted) setTimeout(() => session.destroy(), rejectedLingerMs).unref();
   }
 
   /** Ends connections that nobody uses, and those whose client does not answer any more. */
@@ -181,6 +232,8 @@ export function http2Server(tls: TlsMaterial | null): Http2Server | Http2SecureS
     maxSessionMemory: maxSessionMegabytes,
     // What is a little too much gets an answer; of more, the library ends the stream.
     maxHeaderListPairs: 2 * maxHeaderFields,
+    streamResetBurst: maxResetBurst,
+    streamResetRate: maxResetsPerSecond,
     settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: 2 * maxHeaderBytes },
   };
   if (!tls) return createServer(options);
