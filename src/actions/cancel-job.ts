@@ -14,23 +14,34 @@ export type CancelJobContext = CancelContext & { config: Config };
 export async function cancelJob(context: CancelJobContext, jobId: string): Promise<Job> {
   const { store } = context;
   await settleJobs(store);
-  const { status, scan_id: scanId } = await store.transaction(async (inside) => {
+  const { job, detached } = await store.transaction(async (inside) => {
     const now = new Date();
     await inside.jobOrders.cancel(jobId, now.toISOString());
-    const job = await findJob(inside, jobId);
-    // In one with the job, so that the next server ends the scan if this one dies here.
-    if (job.status === 'canceled' && job.scan_id !== null)
-      await inside.jobs.cancel(job.scan_id, now.getTime());
-    return job;
+    const found = await findJob(inside, jobId);
+    if (found.status !== 'canceled') return { job: found, detached: [] };
+    const runs = (await inside.jobOrders.detachedRuns(jobId)).filter((run) => run.scan_id !== found.scan_id);
+    // In one with the job, so that the next server ends the scans if this one dies here.
+    for (const { scan_id } of [found, ...runs])
+      if (scan_id !== null) await inside.jobs.cancel(scan_id, now.getTime());
+    return { job: found, detached: runs };
   });
+  const { status, scan_id: scanId } = job;
   if (status !== 'canceled') throw new PortolanError('conflict', `The job is over: ${status}.`, { status });
-  if (scanId !== null) await stopScan(context, jobId, scanId);
+  await Promise.all([
+    ...(scanId === null ? [] : [stopScan(context, jobId, scanId)]),
+    // Their server is away; it ends them when it is back.
+    ...detached.map(({ scan_id }) => cancelScan(context, scan_id).catch(ignoreAway)),
+  ]);
   return await showJob(context, jobId);
 }
 
 async function stopScan(context: CancelJobContext, jobId: string, scanId: string): Promise<void> {
   await cancelScan(context, scanId).catch(ignoreEnd);
   await settleCanceled(context.store, { job_id: jobId, scan_id: scanId });
+}
+
+function ignoreAway(error: unknown): void {
+  if (!(error instanceof PortolanError && error.code === 'unavailable')) ignoreEnd(error);
 }
 
 /** It may have ended, or been deleted, just before. */

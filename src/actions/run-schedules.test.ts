@@ -17,6 +17,7 @@ import { forgetJobs } from './forget-jobs.ts';
 import { listJobs } from './list-jobs.ts';
 import { Licence } from './read-licence.ts';
 import { bringSchedulesBack, moveSchedules, runSchedules, type TurnReport } from './run-schedules.ts';
+import { settleDetachedRuns } from './settle-jobs.ts';
 import { showJob } from './show-job.ts';
 import { submitJob } from './submit-job.ts';
 
@@ -226,6 +227,45 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect(third.run_count).toBe(1);
       expect(await runSchedules(context, afterNext(third, 0))).toMatchObject([{ outcome: 'started' }]);
       expect(await scans()).toBe(2);
+    });
+
+    it('go on without a run whose server is away; how it ended is told when that is back', async () => {
+      const isAbandoned = async (scanId: string) => scanId === away;
+      let away = '';
+      const context = { ...(await contextOf()), isAbandoned };
+      const job = await submit(context, { schedule: '* * * * *' });
+      const [first] = await runSchedules(context, afterNext(job, 0));
+      const second = await showJob(context, job.job_id);
+      expect(await runSchedules(context, afterNext(second, 0))).toMatchObject([{ outcome: 'skipped' }]);
+      away = first?.scan_id ?? '';
+      const third = await showJob(context, job.job_id);
+      const reports = await runSchedules(context, afterNext(third, 0));
+      expect(reports).toMatchObject([{ outcome: 'detached', scan_id: away }, { outcome: 'started' }]);
+      const newest = reports[1]?.scan_id ?? '';
+      expect(await scans()).toBe(2);
+      await store.scans.update(away, { status: 'running', started_at: '2026-10-06T14:30:22.101Z' });
+      const runsOf = async () => (await showJob(context, job.job_id)).runs;
+      expect(await runsOf()).toMatchObject([
+        { scan_id: newest, status: 'pending' },
+        { scan_id: away, status: 'running', completed_at: null },
+      ]);
+
+      await end(away);
+      await settleDetachedRuns(store);
+      expect(await showJob(context, job.job_id)).toMatchObject({ scan_id: newest, run_count: 2 });
+      expect((await runsOf())[1]).toMatchObject({ scan_id: away, status: 'completed' });
+      expect((await runsOf())[1]?.completed_at).not.toBeNull();
+    });
+
+    it('and runs that they went on without are canceled with their job', async () => {
+      const context = { ...(await contextOf()), isAbandoned: async () => true };
+      const job = await submit(context, { schedule: '* * * * *' });
+      const [first] = await runSchedules(context, afterNext(job, 0));
+      const [, second] = await runSchedules(context, afterNext(await showJob(context, job.job_id), 0));
+      const canceled = await cancelJob({ ...context, workers: { stop: async () => undefined } }, job.job_id);
+      expect(canceled.status).toBe('canceled');
+      for (const run of [first, second])
+        expect(await store.jobs.isCancelRequested(run?.scan_id ?? '')).toBe(true);
     });
 
     it('are not lost for years to a clock that was ahead by years', async () => {

@@ -15,6 +15,8 @@ export interface ScheduleContext extends Omit<SubmitContext, 'companion' | keyof
   plannedWith: (tenant: string | null) => PlannedWith;
   /** Tenants that the service serves; null when it knows none. */
   tenants: readonly string[] | null;
+  /** Whether the server that owns a scan has been away for long; absent where there is one server only. */
+  isAbandoned?: (scanId: string) => Promise<boolean>;
 }
 
 /** What became of a time that had come. */
@@ -25,9 +27,9 @@ export interface TurnReport {
   fire_at: string;
   /**
    * `late`: a later time has come as well, and both are this one run. `crowded`: there is no room now, `broken`: it
-   * could not be stored or looked at; both stay due.
+   * could not be stored or looked at; both stay due. `detached`: the run before is left to its server, which is away.
    */
-  outcome: 'started' | 'late' | 'skipped' | 'refused' | 'crowded' | 'broken';
+  outcome: 'detached' | 'started' | 'late' | 'skipped' | 'refused' | 'crowded' | 'broken';
   scan_id?: string;
   reason?: string;
 }
@@ -48,6 +50,10 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   const at = now.toISOString();
   const reports: TurnReport[] = [];
   for (const turn of await store.jobOrders.turns('running', at, tenants, maxTurns)) {
+    if (await isDetached(context, turn)) {
+      reports.push(report(turn, 'detached', { scan_id: turn.scan_id ?? '', reason: 'its server is away' }));
+      continue;
+    }
     const skipped = await store.jobOrders.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));
     if (skipped) reports.push(report(turn, 'skipped', { reason: 'the run before still goes on' }));
   }
@@ -60,6 +66,13 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
     if (done?.outcome === 'crowded') crowded.add(turn.tenant);
   }
   return reports;
+}
+
+/** Lets a job go on without its last run, which can only end when its server is back. */
+async function isDetached({ store, isAbandoned }: ScheduleContext, turn: Turn): Promise<boolean> {
+  const { job_id, scan_id } = turn;
+  if (!isAbandoned || !scan_id || !(await isAbandoned(scan_id))) return false;
+  return await store.jobOrders.detach(job_id, scan_id);
 }
 
 /** Another time zone than the one that times to come were worked out in holds from now on. */

@@ -1,4 +1,4 @@
-import type { Scan } from '../domain/scan.ts';
+import { isFinal, type Scan } from '../domain/scan.ts';
 import type { EndedRun, RunOutcome } from '../store/job-orders.ts';
 import type { Store } from '../store/open.ts';
 
@@ -30,6 +30,14 @@ export async function settleCanceledJobs(store: Store): Promise<void> {
     const ended = await store.jobOrders.endedCanceledRuns(batchSize);
     for (const run of ended) await settleCanceled(store, run);
     if (ended.length < batchSize) return;
+  }
+}
+
+/** Tells jobs how runs ended that they went on without. */
+export async function settleDetachedRuns(store: Store): Promise<void> {
+  for (const run of await store.jobOrders.detachedRuns()) {
+    const scan = await store.scans.get(run.scan_id);
+    if (scan === null || isFinal(scan.status)) await store.jobOrders.settleDetached(run, outcomeOf(scan));
   }
 }
 

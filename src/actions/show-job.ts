@@ -56,20 +56,18 @@ export async function viewJobs(
   { store, config, closure = null, waitsFor = () => [] }: JobView,
   jobs: readonly StoredJob[],
 ): Promise<Job[]> {
-  // The scan of a job that was just canceled may not have ended yet.
-  const underWay = jobs.flatMap(({ status, scan_id }) =>
-    (status === 'running' || status === 'canceled') && scan_id !== null ? [scan_id] : [],
+  const runs = await store.jobOrders.runs(jobs.map(({ job_id }) => job_id));
+  // Also the scan of a job that was just canceled, and those of runs that a job went on without.
+  const underWay = [...runs.values()].flatMap((known) =>
+    known.flatMap(({ scan_id, completed_at }) =>
+      completed_at === null && scan_id !== null ? [scan_id] : [],
+    ),
   );
-  const [runs, standing] = await Promise.all([
-    store.jobOrders.runs(jobs.map(({ job_id }) => job_id)),
-    store.jobOrders.liveRuns(underWay),
-  ]);
+  const standing = await store.jobOrders.liveRuns(underWay);
   const { timezone } = config.queue;
   return jobs.map((job) => {
     const run = standing.get(job.scan_id ?? '');
-    const known = (runs.get(job.job_id) ?? []).map((one) =>
-      run && one.scan_id === job.scan_id ? asItStands(one, run) : one,
-    );
+    const known = (runs.get(job.job_id) ?? []).map((one) => asItStands(one, standing.get(one.scan_id ?? '')));
     const live = job.status === 'running' ? run : undefined;
     const shown = jobOf(job, known, live, timezone);
     if (live === undefined || isFinal(live.status)) return shown;
@@ -112,8 +110,9 @@ function jobOf(
   };
 }
 
-function asItStands(run: JobRun, { status, started_at }: LiveRun): JobRun {
-  return run.completed_at === null ? { ...run, status, started_at } : run;
+function asItStands(run: JobRun, live: LiveRun | undefined): JobRun {
+  if (run.completed_at !== null || !live) return run;
+  return { ...run, status: live.status, started_at: live.started_at };
 }
 
 /** The next time, even when it is past because the queue is full, and those after it. */

@@ -5,7 +5,7 @@ import {
   runSchedules,
   type TurnReport,
 } from '../actions/run-schedules.ts';
-import { settleCanceledJobs } from '../actions/settle-jobs.ts';
+import { settleCanceledJobs, settleDetachedRuns } from '../actions/settle-jobs.ts';
 import type { ServerContext } from './context.ts';
 import { choicesOf } from './installed.ts';
 
@@ -76,7 +76,7 @@ export class JobClock {
     // At the start nobody knows what it said before.
     if (now.getTime() < this.#said - setBackMs) await bringSchedulesBack(context, now);
     this.#said = now.getTime();
-    const { config, workers, installed } = context;
+    const { config, workers, installed, shards } = context;
     const reports = await runSchedules(
       {
         ...context,
@@ -86,6 +86,7 @@ export class JobClock {
         },
         wake: () => workers.wake(),
         tenants: config.multi_tenant.enabled ? config.multi_tenant.tenants : null,
+        ...(shards && { isAbandoned: (scanId: string) => shards.presence.isAbandoned(scanId) }),
       },
       now,
     );
@@ -98,7 +99,8 @@ export class JobClock {
   #tell(report: TurnReport): void {
     const { log } = this.#context;
     const { outcome, ...facts } = report;
-    if (outcome === 'started') log.info(facts, 'a job runs');
+    if (outcome === 'detached') log.warn(facts, 'job goes on without its last run');
+    else if (outcome === 'started') log.info(facts, 'a job runs');
     else if (outcome === 'late') log.warn(facts, 'a job runs once for all the times that were missed');
     else if (outcome === 'skipped') log.warn(facts, 'a run of a job is left out');
     else if (outcome === 'refused') log.warn(facts, 'a run of a job is refused');
@@ -110,6 +112,7 @@ export class JobClock {
   async #tidy(): Promise<void> {
     this.#tidiedAt = performance.now();
     await settleCanceledJobs(this.#context.store);
+    if (this.#context.shards) await settleDetachedRuns(this.#context.store);
     const jobs = await forgetJobs(this.#context, await this.#now());
     if (jobs > 0) this.#context.log.info({ jobs }, 'records of old jobs are deleted');
   }

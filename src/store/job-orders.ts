@@ -51,6 +51,8 @@ export interface Turn {
   schedule: string;
   /** ISO 8601. */
   fire_at: string;
+  /** Of its newest run. */
+  scan_id?: string | null;
 }
 
 /** How a run stands while its scan is there. */
@@ -238,7 +240,7 @@ export class JobOrderTable {
   ): Promise<Turn[]> {
     const rows = await this.#db
       .selectFrom('job_orders')
-      .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
+      .select(['job_id', 'tenant', 'schedule', 'next_run_at', 'scan_id'])
       .where('status', '=', status)
       .where('next_run_at', '<=', now)
       .where((e) => (tenants === null ? e('tenant', 'is', null) : e('tenant', 'in', tenants)))
@@ -247,8 +249,10 @@ export class JobOrderTable {
       .orderBy('job_id')
       .limit(limit)
       .execute();
-    return rows.flatMap(({ job_id, tenant, schedule, next_run_at }) =>
-      schedule === null || next_run_at === null ? [] : [{ job_id, tenant, schedule, fire_at: next_run_at }],
+    return rows.flatMap(({ job_id, tenant, schedule, next_run_at, scan_id }) =>
+      schedule === null || next_run_at === null
+        ? []
+        : [{ job_id, tenant, schedule, fire_at: next_run_at, scan_id }],
     );
   }
 
@@ -334,6 +338,51 @@ export class JobOrderTable {
           .orderBy('fire_at', 'desc')
           .limit(maxRuns),
       )
+      .execute();
+  }
+
+  /**
+   * The job waits for its next time although its run is not over: that stays with its server.
+   * @returns false when the job does something else by now
+   */
+  async detach(jobId: string, scanId: string): Promise<boolean> {
+    const result = await this.#update(jobId)
+      .set({ status: 'pending' })
+      .where('scan_id', '=', scanId)
+      .where('status', '=', 'running')
+      .where('next_run_at', 'is not', null)
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Runs that their jobs were detached from, and that are not over as far as the jobs know. */
+  async detachedRuns(jobId?: string): Promise<EndedRun[]> {
+    const rows = await this.#db
+      .selectFrom('job_runs')
+      .innerJoin('job_orders', 'job_orders.job_id', 'job_runs.job_id')
+      .select(['job_runs.job_id', 'job_runs.scan_id'])
+      .where('job_runs.completed_at', 'is', null)
+      .where('job_runs.scan_id', 'is not', null)
+      .where((e) =>
+        e.or([
+          e('job_orders.scan_id', '!=', e.ref('job_runs.scan_id')),
+          e('job_orders.status', '=', 'pending'),
+        ]),
+      )
+      .$if(jobId !== undefined, (query) => query.where('job_runs.job_id', '=', jobId ?? ''))
+      .execute();
+    return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
+  }
+
+  /** How a run ended that its job was detached from. */
+  async settleDetached({ job_id, scan_id }: EndedRun, outcome: RunOutcome): Promise<void> {
+    const { status, started_at, completed_at } = outcome;
+    await this.#db
+      .updateTable('job_runs')
+      .set({ status, started_at, completed_at })
+      .where('job_id', '=', job_id)
+      .where('scan_id', '=', scan_id)
+      .where('completed_at', 'is', null)
       .execute();
   }
 

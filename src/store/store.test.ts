@@ -376,7 +376,6 @@ describe.each(storeEngines())('in $name', (engine) => {
     const division = {
       addresses: ['192.0.2.0/30'],
       hostnames: { '192.0.2.1': ['a.example'] },
-      started_at: '',
     };
     const claim = async (shard: number) => {
       const place = { scanId: scanId(1), shard };
@@ -394,6 +393,14 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(await claim(2)).toBeNull();
       await store.shards.deleteOf(scanId(1));
       expect(await store.shards.division(scanId(1))).toBeNull();
+    });
+
+    it('begin once, whoever says so', async () => {
+      const first = '2026-10-06T14:30:22.101Z';
+      const begun = { startedAt: first, first: true };
+      expect(await store.shards.begin(scanId(1), Date.parse(first))).toEqual(begun);
+      expect(await store.shards.begin(scanId(1), Date.parse(first) + 1)).toEqual({ ...begun, first: false });
+      expect(await store.shards.begin(scanId(2), 0)).toBeNull();
     });
 
     it('that were given up are not kept by a sign of life that comes after', async () => {

@@ -163,6 +163,38 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await expect.poll(rates, { timeout: 10_000 }).toEqual([1000]);
   });
 
+  it('say that their server is away, as their job does, until it is back', async () => {
+    const payload = { type: 'scan', params: { targets: ['127.0.0.1'], name: 'waits' } };
+    const submitted = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
+    const { job_id: jobId, scan_id: scanId } = submitted.json().data;
+    const owner = 'feedfeedfeedfeed';
+    const { hosts } = service.store;
+    const heartbeat = async (ago: number) =>
+      hosts.seeServer({ server_id: owner, url: 'u', version: '0.0.0', last_seen: (await line.now()) - ago });
+    await service.store.execute('update portolan.scans set executor = $1', [`server:${owner}`]);
+    await service.store.execute('update portolan.jobs set home = $1', [owner]);
+    const job = async () => (await service.app.inject(`/api/v1/jobs/${jobId}`)).json().data;
+    const warned = async () => [codes(await detail(scanId)), codes({ warnings: [], ...(await job()) })];
+    await heartbeat(1000);
+    await presence().lookForScans();
+    expect(await warned()).toEqual([[], []]);
+    expect(await checks()).not.toContain('owners');
+
+    await heartbeat(20_000);
+    await presence().lookForScans();
+    expect(await warned()).toEqual([['owner_away'], ['owner_away']]);
+    expect(await checks()).toContain('owners');
+    // So short an absence may be a restart: a schedule waits for the run.
+    expect(await presence().isAbandoned(scanId)).toBe(false);
+    await heartbeat(61_000);
+    expect(await presence().isAbandoned(scanId)).toBe(true);
+
+    await heartbeat(0);
+    await presence().lookForScans();
+    expect(await warned()).toEqual([[], []]);
+    expect(await presence().isAbandoned(scanId)).toBe(false);
+  });
+
   it('ends at a cancel without a process, whether a worker has a shard or none', async () => {
     await service.close();
     const entryFile = join(dir, 'mark.mjs');
