@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import { formatDuration, parseDuration } from '../domain/duration.ts';
+import { ambiguousMinutes, formatDuration, parseDuration } from '../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
 import type { Place } from '../store/cursor.ts';
 import type { Store } from '../store/open.ts';
@@ -258,8 +258,6 @@ function newest(caps: readonly Cut[]): Cut {
 function readAge(text: string): number {
   const age = parseDuration(text, { retention: true });
   if (age !== null) return age;
-  const reason = /\dm(?!o|s)/.test(text)
-    ? 'has the unit m, which could be minutes or months; use h, d, w, mo (30 days) or y'
-    : 'must be a duration with a unit, such as 30d, 6mo or 1y';
+  const reason = ambiguousMinutes(text) ?? 'must be a duration with a unit, such as 30d, 6mo or 1y';
   throw invalidRequest(`older_than ${reason}`, [{ field: 'older_than', reason }]);
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../domain/duration.ts';
+import { ambiguousMinutes, parseDuration } from '../domain/duration.ts';
 import { guarded } from './failure.ts';
 import { globalFlags, wholeNumber } from './globals.ts';
 import { listOrders } from './list-order.ts';
@@ -122,5 +122,6 @@ export function addWorkspaceCommand(program: Command): void {
 /** The text itself: the place that deletes reads it again. @throws InvalidArgumentError */
 function retentionAge(text: string): string {
   if (parseDuration(text, { retention: true }) !== null) return text;
-  throw new InvalidArgumentError('It must be a duration such as 30d, 6mo or 1y; m alone is refused.');
+  const reason = ambiguousMinutes(text) ?? 'must be a duration such as 30d, 6mo or 1y';
+  throw new InvalidArgumentError(`It ${reason}.`);
 }

@@ -161,6 +161,33 @@ describe('precedence', () => {
     expect(load().config.scanner.scope.deny).toHaveLength(2);
   });
 
+  it('takes any duration from a minute on as fingerprint.cache.ttl', () => {
+    const ttlOf = (text: string) => {
+      env['SERVICE_FINGERPRINT__CACHE__TTL'] = text;
+      return load().config.fingerprint.cache.ttl;
+    };
+    expect([ttlOf('1m'), ttlOf('60s'), ttlOf('1h30m'), ttlOf('6mo'), ttlOf('100y')]).toEqual([
+      60_000,
+      60_000,
+      5_400_000,
+      180 * 86_400_000,
+      36_500 * 86_400_000,
+    ]);
+    for (const text of ['59s', '1s', '0', '59999ms'])
+      expect(() => ttlOf(text)).toThrow(/fingerprint\.cache\.ttl: must be at least 1m, not/);
+    expect(() => ttlOf('5')).toThrow(/a duration with a unit/);
+    expect(() => ttlOf('101y')).toThrow(/a duration with a unit/);
+  });
+
+  it('rejects a bare m as ambiguous where scans or log files are retained, and takes months and years for job records', () => {
+    for (const name of ['SERVICE_WORKSPACE__RETENTION__MAX_AGE', 'SERVICE_LOGGING__FILE__MAX_AGE'])
+      expect(() => loadConfig({ env: { ...env, [name]: '5m' }, systemFile: join(dir, 'none.yaml') })).toThrow(
+        /is ambiguous: its m could be minutes or months/,
+      );
+    env['SERVICE_QUEUE__RETENTION'] = '1y';
+    expect(load().config.queue.retention).toBe(365 * 86_400_000);
+  });
+
   it('looks for alert rules where alerts.file says, and beside every place of a configuration file', () => {
     const path = file('with-alerts.yaml', '');
     const { alertFiles, config } = load({ file: path });

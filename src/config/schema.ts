@@ -19,6 +19,8 @@ export interface ValueForm {
   max?: number;
   /** A duration of retention: also `mo` and `y`, and no `m`. */
   retention?: true;
+  /** Any duration, and `mo` and `y` too. */
+  months?: true;
   /** Line breaks are part of the text. */
   lines?: true;
   /** Never shown, not even when it is wrong. */
@@ -404,6 +406,7 @@ export const configKeys = [
   {
     path: 'queue.retention',
     type: 'duration',
+    months: true,
     default: '7d',
     min: 1000,
     max: century,
@@ -807,9 +810,9 @@ export const configKeys = [
   {
     path: 'fingerprint.cache.ttl',
     type: 'duration',
-    retention: true,
+    months: true,
     default: '7d',
-    min: 1000,
+    min: 60_000,
     max: century,
     description: 'Age of the fingerprints before they are refreshed.',
   },
@@ -842,7 +845,7 @@ export const configKeys = [
   {
     path: 'vulndb.ttl',
     type: 'duration',
-    retention: true,
+    months: true,
     default: '24h',
     min: 1000,
     max: century,

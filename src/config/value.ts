@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../domain/address.ts';
 import { parseByteSize } from '../domain/byte-size.ts';
-import { parseDuration } from '../domain/duration.ts';
+import { ambiguousMinutes, formatDuration, parseDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { compileScope } from '../domain/scope.ts';
 import { parseTargets } from '../domain/target.ts';
@@ -103,19 +103,24 @@ function readInteger(form: ValueForm, given: number): ReadValue {
 }
 
 function readDuration(form: ValueForm, given: unknown): ReadValue {
-  const zero = given === 0 || given === '0';
-  const ms = zero
-    ? 0
-    : typeof given === 'string'
-      ? parseDuration(given, { retention: form.retention ?? false })
-      : null;
-  const example = form.retention ? '90d, 6mo or 1y' : '30s or 1h30m';
-  if (ms === null) return wrong(`a duration with a unit, such as ${example}`, given);
+  const ms =
+    given === 0 || given === '0' ? 0 : typeof given === 'string' ? millisecondsOf(form, given) : null;
+  if (ms === null) {
+    const ambiguous = form.retention && typeof given === 'string' ? ambiguousMinutes(given) : null;
+    if (ambiguous !== null) return { reason: `${show(given)} ${ambiguous}` };
+    const example = form.retention ? '90d, 6mo or 1y' : '30s or 1h30m';
+    return wrong(`a duration with a unit, such as ${example}`, given);
+  }
   if (form.min !== undefined && ms < form.min)
-    return { reason: `must be at least ${form.min}ms, not ${show(given)}` };
+    return { reason: `must be at least ${formatDuration(form.min)}, not ${show(given)}` };
   if (form.max !== undefined && ms > form.max)
-    return { reason: `must be at most ${form.max}ms, not ${show(given)}` };
+    return { reason: `must be at most ${formatDuration(form.max)}, not ${show(given)}` };
   return { value: ms };
+}
+
+function millisecondsOf({ retention, months }: ValueForm, text: string): number | null {
+  if (retention) return parseDuration(text, { retention });
+  return parseDuration(text) ?? (months ? parseDuration(text, { retention: true }) : null);
 }
 
 function readSize(form: ValueForm, given: unknown): ReadValue {

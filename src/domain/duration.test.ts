@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDuration, maxDuration, parseDuration } from './duration.ts';
+import { ambiguousMinutes, formatDuration, maxDuration, parseDuration } from './duration.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -61,6 +61,15 @@ describe('parseDuration', () => {
     expect(parseDuration('5m', { retention: true })).toBeNull();
     expect(parseDuration('1h30m', { retention: true })).toBeNull();
   });
+});
+
+describe('ambiguousMinutes', () => {
+  it.each(['5m', '1h30m', '1.5m'])('says why retention rejects %s', (text) =>
+    expect(ambiguousMinutes(text)).toContain('is ambiguous'),
+  );
+  it.each(['5', '5mo', '5ms', 'xm', '-5m', '5m1h'])('has nothing to say of %s', (text) =>
+    expect(ambiguousMinutes(text)).toBeNull(),
+  );
 });
 
 describe('formatDuration', () => {

@@ -72,6 +72,21 @@ describe('parseTargets: forms', () => {
     expect(list.targets.map(({ value }) => value)).toEqual(['10.0.0.1', 'ok.example']);
   });
 
+  it.each(['10-20', '10-', '1-2-3', '10--20', '192-168-0-1', '10-20.', ' 10-20 '])(
+    'rejects %j, digits and hyphens alone, as ambiguous',
+    (item) => expect(reasonFor(item)).toMatch(/^ambiguous: /),
+  );
+
+  it.each([
+    ['-10-20', 'starts with "-"'],
+    ['10.20-30', 'the last label'],
+    ['１０-２０', 'non-ASCII'],
+  ])('rejects %s for what it is', (item, reason) => expect(reasonFor(item)).toContain(reason));
+
+  it('reads names of digits and hyphens that have a letter in their last label', () => {
+    expect(parse('10-20.example', '10-20a').hostnames).toEqual(['10-20.example', '10-20a']);
+  });
+
   it('knows the loopback interface of this machine without being told', () => {
     expect(parseTargets(['fe80::1%lo']).problems).toEqual([]);
     expect(parseTargets(['fe80::1%nosuchif0']).problems[0]?.reason).toContain('nosuchif0');

@@ -39,6 +39,9 @@ interface Meaning {
 
 type Reading = Meaning | { reason: string };
 
+const ambiguousRange =
+  'ambiguous: a range begins with an address (10.0.0.10-20), and the last label of a host name has a letter';
+
 const notATarget = 'not an IP address, CIDR, range or host name';
 
 /** Longer than any name or range; spares the readers below. */
@@ -194,9 +197,15 @@ function rangeOf(from: Address, to: Address): Reading {
 
 function readName(item: string): Reading {
   const name = item.toLowerCase().replace(/\.$/, '');
+  if (isNumbersWithHyphens(name)) return { reason: ambiguousRange };
   const reason = refuseName(name);
   if (reason !== null) return { reason: reason === '' ? notATarget : `${notATarget}: ${reason}` };
   return { target: { value: name, kind: 'hostname' } };
+}
+
+/** `10-20`: the end of a range whose beginning is missing, or the first label of a name. */
+function isNumbersWithHyphens(name: string): boolean {
+  return /^[\d-]+$/.test(name) && name.includes('-');
 }
 
 /** Why a text is no host name; an empty text when there is no more to say than that. */
