@@ -14,7 +14,7 @@ import { withDiscovery, withProbes } from './discovery-profile.ts';
 import { moduleDefaults } from './module-defaults.ts';
 import type { Licence } from './read-licence.ts';
 import { withScanType } from './scan-type.ts';
-import { scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.ts';
+import { scansOnlyUdp, scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.ts';
 
 /** What plans a scan: the installed modules and graphs. */
 export interface Catalogue {
@@ -31,12 +31,13 @@ export interface Catalogue {
  * @throws PortolanError `invalid_request` for an unknown profile or graph, or one that is not valid; `license_required`
  */
 export async function planScan(
-  request: ScanRequest,
+  submitted: ScanRequest,
   config: Config,
   catalogue: Catalogue,
   without: readonly string[] = [],
 ): Promise<Plan> {
-  const chosen = withScanType(await chooseGraph(request, catalogue), request);
+  const chosen = withScanType(await chooseGraph(submitted, catalogue), submitted);
+  const request = scansOnlyUdp(chosen, catalogue.registry) ? ofUdpPorts(submitted) : submitted;
   const graph = withUdpScanner(chosen, request, catalogue.registry);
   const variables = {
     vuln: request.vuln,
@@ -63,6 +64,11 @@ export async function planScan(
   const running = plan.nodes.filter((node) => node.skipped === null);
   catalogue.licence?.demandModules(running.map((node) => node.definition.name));
   return plan;
+}
+
+/** Ports that name no protocol are UDP ports. */
+function ofUdpPorts(request: ScanRequest): ScanRequest {
+  return { ...request, options: { ...request.options, scan_type: 'udp' } };
 }
 
 function withAskedDiscovery(graph: Graph, { options }: ScanRequest, registry: Registry): Graph {
@@ -111,7 +117,7 @@ function leftOut(
 ): string | null {
   const { options } = request;
   if (definition.type === 'fingerprint' && options.fingerprint === false) return 'fingerprinting is off';
-  if (scansUdp(definition) && request.ports !== null && udpPortsOf(request.ports, request) === '')
+  if (scansUdp(definition, nodeConfig) && request.ports !== null && udpPortsOf(request.ports, request) === '')
     return 'no UDP port is asked for';
   if (definition.type !== 'discovery' || options.exclude_ports === undefined) return null;
   return portsLeft(definition, nodeConfig, options.exclude_ports) === ''
@@ -186,7 +192,7 @@ function overlay(
       put('ports', portsLeft(definition, nodeConfig, options.exclude_ports));
     return result;
   }
-  put('ports', definition.name === 'banner_grabber' ? undefined : portsFor(definition, request));
+  put('ports', definition.name === 'banner_grabber' ? undefined : portsFor(definition, nodeConfig, request));
   const probing = definition.name === 'banner_grabber' ? options.probe_timeout : undefined;
   put('timeout', probing ?? options.timeout, formatDuration(config.scanner.timeout));
   put('retries', options.retries, config.scanner.retries);
@@ -195,7 +201,7 @@ function overlay(
   const concurrency = options.concurrency && Math.min(options.concurrency, lanes);
   put('concurrency', concurrency, Math.min(config.scanner.concurrency, lanes));
   put('intrusive', options.intrusive);
-  put('exclude_ports', excludedFor(definition, nodeConfig['exclude_ports'], request));
+  put('exclude_ports', excludedFor(definition, nodeConfig, request));
   put('max_protocols', options.max_protocols);
   put('min_severity', options.min_severity);
   if (options.compliance?.length) put('frameworks', options.compliance.join(','));
@@ -205,18 +211,23 @@ function overlay(
 }
 
 /** Ports of the submission for one scanner; null when it names none. */
-function portsFor(definition: ModuleDefinition, request: ScanRequest): string | null {
-  if (!scansUdp(definition) || request.ports === null) return request.ports;
+function portsFor(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  request: ScanRequest,
+): string | null {
+  if (!scansUdp(definition, nodeConfig) || request.ports === null) return request.ports;
   return udpPortsOf(request.ports, request) || null;
 }
 
 function excludedFor(
   definition: ModuleDefinition,
-  ofGraph: unknown,
+  nodeConfig: Record<string, unknown>,
   request: ScanRequest,
 ): string | undefined {
+  const ofGraph = nodeConfig['exclude_ports'];
   const asked = request.options.exclude_ports;
-  if (!scansUdp(definition) || asked === undefined) return withExcluded(ofGraph, asked);
+  if (!scansUdp(definition, nodeConfig) || asked === undefined) return withExcluded(ofGraph, asked);
   const excluded = udpPortsOf(asked, request);
   if (excluded === '') return undefined;
   return typeof ofGraph === 'string' && ofGraph.trim() !== '' ? `${ofGraph},U:${excluded}` : excluded;

@@ -28,14 +28,14 @@ export function portsOfNode(node: PlannedNode): Record<Protocol, number[]> {
     const left = new Set(excluded[protocol]);
     return planned[protocol].filter((port) => !left.has(port));
   };
-  const udp = scansUdp(node.definition);
+  const udp = scansUdp(node.definition, node.config);
   return { tcp: udp ? [] : rest('tcp'), udp: udp ? rest('udp') : [] };
 }
 
 function readPorts(node: PlannedNode, option: string): Record<Protocol, number[]> {
   const text = optionOf(node, option);
   if (typeof text !== 'string' || text.trim() === '') return { tcp: [], udp: [] };
-  return parsePorts(text, portCatalogue, scansUdp(node.definition) ? 'udp' : 'tcp');
+  return parsePorts(text, portCatalogue, scansUdp(node.definition, node.config) ? 'udp' : 'tcp');
 }
 
 /** What an option of a node is set to, or its default. */

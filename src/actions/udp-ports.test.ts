@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
-import type { ScanOptions } from '../domain/scan.ts';
+import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
 import { Registry, registerModules } from '../engine/registry.ts';
 import { commonUdpPorts } from '../knowledge/udp-payloads.ts';
@@ -19,8 +19,13 @@ beforeAll(async () => {
   catalogue = { registry, library: await GraphLibrary.load(profiles, 'builtin', registry) };
 });
 
-async function plan(profile: string, ports: string | null, options: ScanOptions = {}) {
-  const request = scanRequest({ targets: ['192.0.2.1'], profile, ports, options });
+async function plan(
+  profile: string,
+  ports: string | null,
+  options: ScanOptions = {},
+  own: Partial<ScanRequest> = {},
+) {
+  const request = scanRequest({ targets: ['192.0.2.1'], profile, ports, options, ...own });
   const planned = await planScan(request, config, catalogue);
   const nodes = planned.nodes.filter(({ skipped }) => skipped === null);
   const node = (module: string) => nodes.find(({ definition }) => definition.name === module);
@@ -55,6 +60,27 @@ describe('the UDP ports of a scan', () => {
     expect(beside.scanners).toHaveLength(2);
     const named = await plan('deep', '22,U:53');
     expect([named.tcp, named.udp]).toEqual([[22], [53]]);
+  });
+
+  it('are those of any scanner whose protocol is udp', async () => {
+    const graph = (nodes: string[]) =>
+      ['name: own', 'nodes:', ...nodes.map((node) => `  - ${node}`)].join('\n');
+    const udp = '{instance_id: dns, module_type: syn_scanner, config: {protocol: udp, ports: "53"}}';
+    const tcp = '{instance_id: web, module_type: connect_scanner, config: {ports: "80"}}';
+    const both = graph([udp, tcp]);
+    const own = (text: string, ports: string | null, options: ScanOptions = {}) =>
+      plan('standard', ports, options, { dag: 'own', graph: text });
+    expect(await own(both, null)).toMatchObject({ tcp: [80], udp: [53] });
+    expect(await own(both, '22,U:161')).toMatchObject({ tcp: [22], udp: [161] });
+    expect(await own(both, '22')).toMatchObject({ tcp: [22], udp: [] });
+    expect(await own(both, null, { scan_type: 'udp' })).toMatchObject({
+      scanners: ['syn_scanner'],
+      udp: [53],
+    });
+    expect(await own(both, null, { scan_type: 'connect' })).toMatchObject({ tcp: [80], udp: [53] });
+    // No port of such a graph can be meant for TCP.
+    const options = { exclude_ports: '162' };
+    expect(await own(graph([udp]), '161-162', options)).toMatchObject({ tcp: [], udp: [161] });
   });
 
   it('are left out of a scan of TCP ports', async () => {

@@ -10,9 +10,18 @@ const udpScanner = 'udp_scanner';
 
 type PortRequest = Pick<ScanRequest, 'ports' | 'options'>;
 
-/** Whether the ports in the options of a module are UDP ports unless they say otherwise. */
-export function scansUdp({ options }: Pick<ModuleDefinition, 'options'>): boolean {
-  return options['protocol']?.Default === 'udp';
+/** Whether the ports in the options of a node are UDP ports unless they say otherwise. */
+export function scansUdp(
+  { options }: Pick<ModuleDefinition, 'options'>,
+  config: Readonly<Record<string, unknown>>,
+): boolean {
+  return options['protocol'] !== undefined && (config['protocol'] ?? options['protocol'].Default) === 'udp';
+}
+
+/** Whether every node of a graph that looks for open ports looks for UDP ports: then ports without a protocol are such. */
+export function scansOnlyUdp({ nodes }: Graph, registry: Registry): boolean {
+  const scanners = nodes.filter(({ moduleType }) => findsOpenPorts(registry.get(moduleType)));
+  return scanners.length > 0 && scanners.every((node) => !looksForTcpPorts(node, registry));
 }
 
 /** UDP ports of a port list of a submission, written as a list; empty when it has none. */
@@ -28,10 +37,10 @@ export function udpPortsOf(list: string, { options }: Pick<ScanRequest, 'options
 export function withUdpScanner(graph: Graph, request: PortRequest, registry: Registry): Graph {
   const only = request.options.scan_type === 'udp';
   if (!only && (request.ports === null || udpPortsOf(request.ports, request) === '')) return graph;
-  const isTcp = ({ moduleType }: GraphNode) => looksForTcpPorts(registry.get(moduleType));
+  const isTcp = (node: GraphNode) => looksForTcpPorts(node, registry);
   const tcp = graph.nodes.filter(isTcp);
   const tcpIds = new Set(tcp.map(({ instanceId }) => instanceId));
-  const known = graph.nodes.find(({ moduleType }) => moduleType === udpScanner);
+  const known = graph.nodes.find((node) => findsOpenPorts(registry.get(node.moduleType)) && !isTcp(node));
   const [model] = tcp;
   if (!known && !model) return graph;
   const udp = known ?? scannerLike(model as GraphNode, graph);
@@ -44,10 +53,13 @@ export function withUdpScanner(graph: Graph, request: PortRequest, registry: Reg
   return { ...graph, nodes: [...joined, udp] };
 }
 
-function looksForTcpPorts(definition: ModuleDefinition | undefined): boolean {
-  return (
-    definition?.type === 'scanner' && definition.provides.includes('open_ports') && !scansUdp(definition)
-  );
+function findsOpenPorts(definition: ModuleDefinition | undefined): boolean {
+  return definition?.type === 'scanner' && definition.provides.includes('open_ports');
+}
+
+function looksForTcpPorts({ moduleType, config }: GraphNode, registry: Registry): boolean {
+  const definition = registry.get(moduleType);
+  return findsOpenPorts(definition) && !scansUdp(definition as ModuleDefinition, config);
 }
 
 /** A UDP scanner that waits for the same hosts as another scanner. */

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerProcess } from '../program.ts';
@@ -193,6 +194,23 @@ describe('T-033 DAG nonsense', () => {
       Default: 1000,
     });
     expect(JSON.parse(usual.stdout).config_schema.rate).toMatchObject({ Max: 100_000 });
+  });
+
+  it('a scanner of TCP ports with protocol udp finds UDP ports', async () => {
+    const socket = createSocket('udp4');
+    socket.on('message', (_bytes, { port, address }) => socket.send('hello', port, address));
+    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+    const open = socket.address().port;
+    const sweep = `{instance_id: sweep, module_type: connect_scanner, config: {protocol: udp, ports: "1,${open}"}}`;
+    const file = fileOf('udp', [sweep]);
+    expect(await home.run(['dag', 'validate', file])).toMatchObject({ code: 0 });
+    const options = ['--no-discover', '--format', 'json'];
+    const { code, stdout } = await home.run(['scan', '127.0.0.1', '--dag', file, ...options]);
+    socket.close();
+    expect(code).toBe(0);
+    const { results, summary } = JSON.parse(stdout);
+    expect(results[0].ports).toMatchObject([{ port: open, protocol: 'udp', state: 'open' }]);
+    expect(summary.coverage).toEqual({ planned: 2, open: 1, closed: 1, filtered: 0, not_tried: 0 });
   });
 
   it('the same port is reached with a graph that is good', async () => {

@@ -189,10 +189,6 @@ describe('connect_scanner', () => {
     expect(performance.now() - begun).toBeLessThan(300);
     await running;
   });
-
-  it('refuses UDP with the name of the module for it', async () => {
-    await expect(tryModule(connect_scanner, { config: { protocol: 'udp' } })).rejects.toThrow(/udp_scanner/);
-  });
 });
 
 it('a host counts as answering everything only on clear evidence', () => {

@@ -1,19 +1,22 @@
 import { defineModule } from '../../engine/module.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { scanOptions } from './scan-options.ts';
+import { scanUdp } from './udp-scan.ts';
 
 export default defineModule({
   name: 'connect_scanner',
   type: 'scanner',
   version: '1.0.0',
   description:
-    'Finds open TCP ports by full connections; needs no rights and tells refused, silent and unreachable apart.',
+    'Finds open TCP ports by full connections; needs no rights and tells refused, silent and unreachable apart. ' +
+    'With protocol udp it is udp_scanner.',
   options: scanOptions,
   requires: ['discovered_hosts|targets'],
   provides: ['open_ports', 'port_counts'],
   async execute(ctx, data) {
     if (ctx.options.protocol === 'udp') {
-      throw new Error('connect_scanner scans TCP; UDP needs udp_scanner');
+      ctx.method('UDP probes: protocol is udp');
+      return await scanUdp(ctx, data);
     }
     const restored = ctx.restored as ConnectState | null;
     const keep = (state: () => ConnectState) => ctx.checkpoint(state);

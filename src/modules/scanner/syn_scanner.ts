@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
-import { defineModule } from '../../engine/module.ts';
+import { defineModule, type ExecContext } from '../../engine/module.ts';
 import type { NetworkGate } from '../../net/gate.ts';
 import { areThisMachine } from '../../net/own-addresses.ts';
 import { warmEngine } from '../../net/packets/engine.ts';
@@ -10,6 +10,7 @@ import { HostBatches } from './host-batches.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
+import { scanUdp } from './udp-scan.ts';
 
 /** Whichever way was taken before an interruption is taken again. */
 type Saved = { way: 'syn'; state: SlicedScanState } | { way: 'connect'; state: ConnectState };
@@ -20,13 +21,23 @@ function whyConnections({ addresses }: NetworkGate, saved: Saved | null): string
   return areThisMachine(addresses) ? 'every target is this machine' : null;
 }
 
+function warnOfEgress({
+  options,
+  warn,
+}: Pick<ExecContext, 'warn'> & { options: { interface: string; source_ip: string } }): void {
+  const set = (['interface', 'source_ip'] as const).filter((name) => options[name] !== '');
+  if (set.length > 0)
+    warn('option_ignored', `UDP probes leave as the system routes: ${set.join(' and ')} had no effect`);
+}
+
 export default defineModule({
   name: 'syn_scanner',
   type: 'scanner',
   version: '1.0.0',
   description:
     'Finds open TCP ports by half-open connections: raw SYN packets, keyed so that only true answers count. Needs ' +
-    'CAP_NET_RAW; without it connections are made instead, with a warning. They are made to this machine itself too.',
+    'CAP_NET_RAW; without it connections are made instead, with a warning. They are made to this machine itself too. With protocol udp ' +
+    'it is udp_scanner.',
   options: {
     ...scanOptions,
     interface: {
@@ -55,11 +66,16 @@ export default defineModule({
   },
   requires: ['discovered_hosts|targets'],
   provides: ['open_ports', 'port_counts'],
-  prepare({ fallback }, addresses) {
+  prepare({ fallback, protocol }, addresses) {
+    if (protocol === 'udp') return;
     if (fallback === false || !areThisMachine(addresses)) warmEngine();
   },
   async execute(ctx, data) {
-    if (ctx.options.protocol === 'udp') throw new Error('syn_scanner scans TCP; UDP needs udp_scanner');
+    if (ctx.options.protocol === 'udp') {
+      warnOfEgress(ctx);
+      ctx.method('UDP probes: protocol is udp');
+      return await scanUdp(ctx, data);
+    }
     const saved = ctx.restored as Saved | null;
     const net = ctx.net.limitedTo(ctx.options.rate);
     const connections = ctx.options.fallback ? whyConnections(ctx.net, saved) : null;

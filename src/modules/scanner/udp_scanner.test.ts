@@ -4,6 +4,8 @@ import { sweepWithKills } from '../../../test/interrupted-trial.ts';
 import { loopbackGate, type Trial, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
 import type { NetworkGate, UdpTask } from '../../net/gate.ts';
+import connect_scanner from './connect_scanner.ts';
+import syn_scanner from './syn_scanner.ts';
 import udp_scanner from './udp_scanner.ts';
 
 const sockets: Socket[] = [];
@@ -167,6 +169,34 @@ describe('udp_scanner', () => {
     await expect(tryModule(udp_scanner, { config: { protocol: 'tcp' } })).rejects.toThrow(/protocol/);
   });
 });
+
+it.each([{ module: connect_scanner }, { module: syn_scanner, interface: 'lo' }])(
+  '$module.name with protocol udp is this scanner',
+  async ({ module, ...options }) => {
+    const open = await serve('127.0.0.1');
+    const silent = await serve('127.0.0.1', 0, null);
+    let stateOf: () => unknown = () => null;
+    const trial = await tryModule(module, {
+      config: { ...fast, ...options, protocol: 'udp', ports: `${open},${silent},2-5`, exclude_ports: '5' },
+      inputs: { targets: [] },
+      checkpoint: (state) => {
+        stateOf = state;
+      },
+    });
+    expect(rows(trial)).toMatchObject([
+      { port: open, protocol: 'udp', state: 'open', reason: 'udp-response' },
+    ]);
+    expect(counts(trial)).toMatchObject([{ protocol: 'udp', open: 1, closed: 3, filtered: 1, not_tried: 0 }]);
+    expect(trial.coverage).toEqual({ open: 1, closed: 3, filtered: 1, not_tried: 0 });
+    expect(trial.methods).toEqual(['UDP probes: protocol is udp']);
+    expect(trial.warnings).toEqual(
+      'interface' in options
+        ? ['option_ignored: UDP probes leave as the system routes: interface had no effect']
+        : [],
+    );
+    expect(stateOf()).toMatchObject({ hosts: [], walk: { taken: 1, open: [] } });
+  },
+);
 
 describe('an interrupted UDP sweep', () => {
   it.each(['discovered_hosts', 'targets'])(

@@ -1,0 +1,309 @@
+import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import type { DataContext, ExecContext } from '../../engine/module.ts';
+import type { OptionValues } from '../../engine/options.ts';
+import { isUntouchable } from '../../knowledge/probes/probes.ts';
+import { udpPayloads } from '../../knowledge/udp-payloads.ts';
+import type { UdpOutcome, UdpTask } from '../../net/gate.ts';
+import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
+import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { EarlierHosts } from './earlier-hosts.ts';
+import { answersEverything } from './liar.ts';
+import { plannedUdpPorts } from './port-plan.ts';
+import type { scanOptions } from './scan-options.ts';
+
+/** Pairs between two reports of progress. */
+const progressStep = 50;
+
+type UdpOptions = Pick<
+  OptionValues<typeof scanOptions>,
+  'ports' | 'exclude_ports' | 'rate' | 'timeout' | 'retries'
+>;
+
+/** Sweeps the planned UDP ports of the hosts; goes on where an interrupted run of the node was. */
+export async function scanUdp(
+  ctx: Omit<ExecContext, 'options'> & { options: UdpOptions },
+  data: DataContext,
+): Promise<void> {
+  const discovered = data.has('discovered_hosts');
+  const saved = ctx.restored as SweepState | null;
+  const addresses = discovered ? null : new AddressWalk(ctx.net.addresses, saved?.walk);
+  const sweep = new UdpSweep(ctx, data, saved, {
+    ports: plannedUdpPorts(ctx.options),
+    hosts: addresses ?? hostTexts(data.stream<Host>('discovered_hosts')),
+    walk: addresses,
+    knownUp: discovered,
+    hostsTotal: discovered ? undefined : Number(ctx.net.addresses.size),
+  });
+  ctx.checkpoint(() => sweep.state());
+  const outcomes = ctx.net.limitedTo(ctx.options.rate).sweepUdp(sweep.tasks(), {
+    timeoutMs: ctx.options.timeout,
+    retries: ctx.options.retries,
+    signal: ctx.signal,
+    payloads: payloadsOf,
+  });
+  await sweep.run(outcomes);
+}
+
+/** What could print or do worse with what it receives gets an empty datagram. */
+function payloadsOf(port: number) {
+  return isUntouchable(port) ? [] : udpPayloads(port);
+}
+
+async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, void, undefined> {
+  for await (const host of hosts) yield host.ip;
+}
+
+interface SweepPlan {
+  ports: number[];
+  hosts: AsyncIterable<string> | Iterable<string>;
+  /** The source of the hosts when there was no discovery. */
+  walk: AddressWalk | null;
+  /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
+  knownUp: boolean;
+  hostsTotal: number | undefined;
+}
+
+/** A host under way, as a checkpoint keeps it. */
+interface SavedHost {
+  ip: string;
+  /** Position of the next port in the shuffled order, counted from `first`. */
+  next: number;
+  /** Where this host enters the shuffled order. */
+  first: number;
+  finished: number;
+  /** Ports without an outcome that were given out. */
+  again: number[];
+  /** Silent ports that are worth a row if the host lives. */
+  silent: number[];
+  counts: PortCounts;
+}
+
+/** How far a sweep is: a pair that was done is not tried again. */
+interface SweepState {
+  /** Key of the order of the ports. */
+  key: WalkKey;
+  walk: WalkState | null;
+  hosts: SavedHost[];
+}
+
+/** The planned ports in random order, those with a payload first: they tell most, so they get most time. */
+class PortOrder {
+  readonly length: number;
+  readonly #withPayload: number[];
+  readonly #others: number[];
+
+  constructor(ports: readonly number[], key: WalkKey) {
+    const shuffled = Array.from(walk(ports.length, key), (index) => ports[index] as number);
+    this.length = ports.length;
+    this.#withPayload = shuffled.filter(hasPayload);
+    this.#others = shuffled.filter((port) => !hasPayload(port));
+  }
+
+  /** @param first where a host enters the order: not all hosts are asked for the same port at the same time */
+  at(position: number, first: number): number {
+    const { length } = this.#withPayload;
+    if (position < length) return this.#withPayload[(first + position) % length] as number;
+    return this.#others[(first + position) % this.#others.length] as number;
+  }
+}
+
+function hasPayload(port: number): boolean {
+  return payloadsOf(port).length > 0;
+}
+
+/** A host under way: gives out its ports in random order. */
+class HostSweep implements UdpTask {
+  readonly host: string;
+  readonly ports: number;
+  readonly #order: PortOrder;
+  #saved: SavedHost;
+  readonly pending = new Set<number>();
+
+  constructor(saved: SavedHost, order: PortOrder) {
+    this.host = saved.ip;
+    this.#saved = saved;
+    this.#order = order;
+    this.ports = order.length - saved.finished;
+  }
+
+  get counts(): PortCounts {
+    return this.#saved.counts;
+  }
+
+  get silent(): readonly number[] {
+    return this.#saved.silent;
+  }
+
+  /** Whether any port was given out. */
+  get begun(): boolean {
+    return this.#saved.next > 0;
+  }
+
+  get left(): number {
+    return this.#order.length - this.#saved.finished;
+  }
+
+  nextPort(): number | null {
+    const port = this.#saved.again.pop() ?? this.#fresh();
+    if (port !== null) this.pending.add(port);
+    return port;
+  }
+
+  #fresh(): number | null {
+    const { first, next } = this.#saved;
+    if (next >= this.#order.length) return null;
+    this.#saved.next += 1;
+    return this.#order.at(next, first);
+  }
+
+  note({ port, state }: UdpOutcome<unknown>): void {
+    this.pending.delete(port);
+    this.#saved.finished += 1;
+    this.counts[state === 'open|filtered' ? 'filtered' : state] += 1;
+    if (state === 'open|filtered' && hasPayload(port)) this.#saved.silent.push(port);
+  }
+
+  state(): SavedHost {
+    const { counts, again, silent, ...rest } = this.#saved;
+    return {
+      ...rest,
+      counts: { ...counts },
+      again: [...this.pending, ...again],
+      silent: [...silent],
+    };
+  }
+}
+
+type SweepRecord = Pick<
+  ExecContext,
+  'signal' | 'progress' | 'restored' | 'recordedCounts' | 'cover' | 'recount'
+>;
+
+class UdpSweep {
+  #ctx: SweepRecord;
+  #data: DataContext;
+  #plan: SweepPlan;
+  readonly #key: WalkKey;
+  readonly #order: PortOrder;
+  /** Hosts with a port that has no outcome. */
+  #unfinished = new Map<string, HostSweep>();
+  #restored: HostSweep[];
+  readonly #earlier: EarlierHosts;
+  #sourceError: unknown = null;
+  #pairsDone: number;
+
+  constructor(ctx: SweepRecord, data: DataContext, saved: SweepState | null, plan: SweepPlan) {
+    this.#ctx = ctx;
+    this.#data = data;
+    this.#plan = plan;
+    this.#key = saved?.key ?? randomWalkKey();
+    this.#order = new PortOrder(plan.ports, this.#key);
+    const before = saved?.hosts.reduce((sum, host) => sum + host.finished, 0) ?? 0;
+    this.#pairsDone = before + (plan.walk?.settled ?? 0) * plan.ports.length;
+    this.#restored = (saved?.hosts ?? []).map((host) => this.#enter(host));
+    const underWay = this.#restored.map(({ host }) => host);
+    this.#earlier = new EarlierHosts({ ctx, protocol: 'udp', underWay, walk: plan.walk });
+  }
+
+  state(): SweepState {
+    const hosts = [...this.#unfinished.values()].map((host) => host.state());
+    return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
+  }
+
+  /** The hosts to probe: first those that an interrupted run had begun, then those of the source. */
+  async *tasks(): AsyncGenerator<HostSweep, void, undefined> {
+    if (this.#order.length === 0) return;
+    for (const host of this.#restored) {
+      if (host.left === 0) await this.#finish(host);
+      else yield host;
+    }
+    try {
+      for await (const ip of this.#plan.hosts) {
+        const host = this.#admit(ip);
+        if (host) yield host;
+      }
+    } catch (error) {
+      this.#sourceError = error;
+    }
+  }
+
+  async run(outcomes: AsyncIterable<UdpOutcome<HostSweep>>): Promise<void> {
+    // What an interrupted run had done is done from the start.
+    this.#advance(0);
+    for await (const outcome of outcomes) await this.#record(outcome);
+    if (this.#ctx.signal.aborted) await this.#accountForTheRest();
+    this.#ctx.signal.throwIfAborted();
+    if (this.#sourceError) throw this.#sourceError;
+  }
+
+  #admit(ip: string): HostSweep | null {
+    if (this.#earlier.isUnderWay(ip)) return null;
+    if (this.#earlier.takeRecorded(ip)) {
+      this.#advance(this.#order.length);
+      return null;
+    }
+    const counts = { open: 0, closed: 0, filtered: 0, not_tried: 0, all_ports_open: false };
+    const first = Math.floor(Math.random() * this.#order.length);
+    const begin = { ip, next: 0, first, finished: 0, again: [], silent: [] };
+    return this.#enter({ ...begin, counts: { host: ip, protocol: 'udp', ...counts } });
+  }
+
+  #enter(saved: SavedHost): HostSweep {
+    const host = new HostSweep(saved, this.#order);
+    this.#unfinished.set(host.host, host);
+    return host;
+  }
+
+  async #record(outcome: UdpOutcome<HostSweep>): Promise<void> {
+    const { task: host, port, state, reason } = outcome;
+    if (state === 'open') {
+      const open: Port = { host: host.host, port, protocol: 'udp', state, reason };
+      await this.#data.append('open_ports', open);
+    }
+    // A probe that the abort cut short has no outcome; what is left is accounted for at the end.
+    if (state === 'not_tried' && this.#ctx.signal.aborted) return;
+    host.note(outcome);
+    this.#advance(1);
+    if (host.left === 0) await this.#finish(host);
+  }
+
+  /** Reported in hosts: how many there will be is known to whoever finds them. */
+  #advance(pairs: number): void {
+    if (this.#order.length === 0) return;
+    this.#pairsDone += pairs;
+    if (pairs === 1 && this.#pairsDone % progressStep !== 0) return;
+    this.#ctx.progress(this.#pairsDone / this.#order.length, this.#plan.hostsTotal);
+  }
+
+  async #finish(host: HostSweep): Promise<void> {
+    const { counts } = host;
+    // Without discovery a host that never answered is no host.
+    if (this.#plan.knownUp || counts.open + counts.closed > 0) {
+      const silent = host.silent.map(
+        (port): Port => ({
+          host: host.host,
+          port,
+          protocol: 'udp',
+          state: 'open|filtered',
+          reason: 'no-response',
+        }),
+      );
+      if (silent.length > 0) await this.#data.append('open_ports', ...silent);
+      counts.all_ports_open = answersEverything(counts);
+      await this.#data.append('port_counts', counts);
+    }
+    const { open, closed, filtered, not_tried } = counts;
+    this.#ctx.cover({ open, closed, filtered, not_tried });
+    this.#unfinished.delete(host.host);
+    this.#plan.walk?.settle(host.host);
+  }
+
+  /** After a cancel: what was planned for the hosts under way and not done counts as not tried. */
+  async #accountForTheRest(): Promise<void> {
+    for (const host of this.#unfinished.values()) {
+      if (!host.begun) continue;
+      host.counts.not_tried += host.left;
+      await this.#finish(host).catch(() => undefined);
+    }
+  }
+}
