@@ -332,6 +332,7 @@ async function openStores(
   const store = await openStore(
     url ?? workspace.storeFile,
     url === null ? null : await serverId(workspace.dir),
+    true,
   );
   if (url === null) return { store, shards: null };
   try {

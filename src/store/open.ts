@@ -74,13 +74,23 @@ const maxReleasedPages = 1024;
  *
  * @param place path of a file, or `postgres://…`
  * @param home id of the server that opens it, where several share a database: the scans that it makes are its own
- * @throws PortolanError `configuration` when it is not usable or was written by a newer version; `unavailable`
+ * @param isServerStart that server starts; else another program in its workspace
+ * @throws PortolanError `configuration` when it is not usable, was written by a newer version, or would be migrated under
+ *   servers of another major version; `unavailable`
  */
-export async function openStore(place: string, home: string | null = null): Promise<Store> {
+export async function openStore(
+  place: string,
+  home: string | null = null,
+  isServerStart = false,
+): Promise<Store> {
   if (isPostgresUrl(place)) {
     // The client of PostgreSQL is loaded by those only who use one.
     const { openPostgres } = await import('./postgres-dialect.ts');
-    return await storeOn(await openPostgres<Tables>(place, home));
+    const startingServer = isServerStart ? home : null;
+    return await storeOn(await openPostgres<Tables>(place, home), async (db) => {
+      const { demandSameMajorServers, programVersion } = await import('./other-versions.ts');
+      await demandSameMajorServers(db, { startingServer, version: programVersion() });
+    });
   }
   const database = openDatabase<Tables>(place);
   return await prepared(database, async ({ db }) => {
@@ -89,9 +99,13 @@ export async function openStore(place: string, home: string | null = null): Prom
   });
 }
 
-/** The store in an open PostgreSQL database; both are closed as one. */
-export async function storeOn(database: Database<Tables>): Promise<Store> {
+/** The store in an open PostgreSQL database; both are closed as one. @param admit called before anything changes */
+export async function storeOn(
+  database: Database<Tables>,
+  admit: (db: Kysely<Tables>) => Promise<void> = async () => undefined,
+): Promise<Store> {
   return await prepared(database, async ({ db }) => {
+    await admit(db);
     await migrate(db);
     const { orderTextsByByte } = await import('./postgres-dialect.ts');
     await orderTextsByByte(db);

@@ -1,4 +1,5 @@
 import { PortolanError } from '../domain/errors.ts';
+import { majorOf } from '../domain/version.ts';
 import type { ServerTableRow } from '../store/tables.ts';
 
 /**
@@ -12,8 +13,4 @@ export function demandSameMajor(server: Pick<ServerTableRow, 'url' | 'version'>,
     `the server at ${server.url} is portolan ${server.version} and this worker is ${version}: ` +
       'install the same major version on both',
   );
-}
-
-function majorOf(version: string): string {
-  return version.split('.')[0] ?? '';
 }
