@@ -33,7 +33,7 @@ export async function concludeScan({ store, workspace, config }: EndContext, sca
     ...(scan && warnings.length > 0 && { warnings: [...scan.warnings, ...warnings] }),
   });
   const ended = await store.scans.get(scanId);
-  if (ended) await folder.writeStatus(storedStatus(ended)).catch(() => undefined);
+  if (ended) await folder.writeStatus(storedStatus(ended, summary.duration_seconds)).catch(() => undefined);
   await store.scans.setSize(scanId, await folder.sizeBytes());
 }
 

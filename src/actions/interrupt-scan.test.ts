@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore } from '../store/open.ts';
+import { writeCheckpoint } from '../workspace/checkpoint.ts';
 import { recordSummary } from '../workspace/record-reader.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { interruptScan, isDeadCommandLine, liveCommandLine } from './interrupt-scan.ts';
@@ -23,7 +24,7 @@ it('whether a command line is gone can be told in its own workspace only', () =>
   ]);
 });
 
-it('an interrupted scan keeps no report of the end that its process did not reach', async () => {
+it('an interrupted scan ends as its checkpoint says, and keeps no report of the end that it did not reach', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'portolan-interrupt-'));
   const workspace = await openWorkspace(dir);
   const store = await openStore(workspace.storeFile);
@@ -32,10 +33,16 @@ it('an interrupted scan keeps no report of the end that its process did not reac
     const folder = workspace.scan(request.scan_id);
     await folder.create(request);
     await store.scans.insert(request);
+    // The clock was set back after the scan began.
+    const started_at = new Date(Date.now() + 86_400_000).toISOString();
+    await store.scans.update(request.scan_id, { status: 'running', started_at });
+    await writeCheckpoint(folder, {}, { elapsed_ms: 12_500, paused_ms: 0 });
     writeFileSync(join(folder.reportsDir, 'results.json'), '{"status":"completed"}');
     const error = { code: 'interrupted', message: 'its process died' } as const;
-    expect(await interruptScan({ store, workspace }, request.scan_id, error)).toMatchObject({ error });
-    expect(await recordSummary(folder)).toMatchObject({ status: 'failed', partial: true });
+    const ended = await interruptScan({ store, workspace }, request.scan_id, error);
+    expect(ended).toMatchObject({ error, completed_at: started_at });
+    const summary = { status: 'failed', partial: true, duration_seconds: 12.5 };
+    expect(await recordSummary(folder)).toMatchObject(summary);
     expect(readdirSync(folder.reportsDir)).toEqual([]);
   } finally {
     await store.close();

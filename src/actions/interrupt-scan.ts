@@ -3,11 +3,12 @@ import { commandLineOf, serverOf } from '../domain/executor.ts';
 import type { FailureCode, Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import { isAlive } from '../workspace/process-identity.ts';
-import { mergedRows } from '../workspace/record-reader.ts';
+import { mergedRows, recordSummary } from '../workspace/record-reader.ts';
 import { openRecord } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { storedStatus } from './scan-status.ts';
+import { checkpointSeconds, endTime } from './scan-time.ts';
 import { settleRecord } from './settle-record.ts';
 import { countRows, provisionalSummary } from './stream-results.ts';
 
@@ -45,7 +46,7 @@ async function endScan(
   const { store } = context;
   const scan = await store.scans.get(scanId);
   if (scan === null || scan.status === 'completed' || scan.status === 'failed') return scan;
-  const failed: Scan = { ...scan, status: 'failed', error, completed_at: new Date().toISOString() };
+  const failed: Scan = { ...scan, status: 'failed', error, completed_at: endTime(scan.started_at) };
   const { scan: ended, size } = await closeRecord(context, { ...failed, progress: progressAtEnd(failed) });
   const { status, completed_at, progress, results, severity_counts, warnings } = ended;
   // No more than that: with its targets, thousands perhaps, goes what the scan is found by.
@@ -82,12 +83,14 @@ async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFold
     if (!record.finished) {
       // Reports of a process that died before it finished the record say how it would have ended.
       await folder.removeReports();
-      await record.finish(provisionalSummary(counted));
+      await record.finish(provisionalSummary(counted, (await checkpointSeconds(folder)) ?? undefined));
     }
     const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
     counted.warnings = [...scan.warnings, ...warnings];
     // The store is what counts; a full disk must not keep the scan from ending.
-    await folder.writeStatus(storedStatus(counted)).catch(() => undefined);
+    await folder
+      .writeStatus(storedStatus(counted, (await recordSummary(folder))?.duration_seconds))
+      .catch(() => undefined);
     return { scan: counted, size: await folder.sizeBytes() };
   } finally {
     await record.close();

@@ -1,7 +1,7 @@
 import type { Logger } from '../engine/module.ts';
 import type { GraphRun } from '../engine/run.ts';
 import { pause } from '../net/abort.ts';
-import { writeCheckpoint } from '../workspace/checkpoint.ts';
+import { type RunTime, writeCheckpoint } from '../workspace/checkpoint.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /**
@@ -19,13 +19,14 @@ export function keepCheckpoint(
   folder: ScanFolder,
   graph: GraphRun,
   seal: () => Promise<void>,
+  time: () => RunTime,
   log: Logger,
 ): () => Promise<void> {
   const stop = new AbortController();
   const write = async () => {
     const states = graph.snapshot();
     await seal();
-    await writeCheckpoint(folder, states);
+    await writeCheckpoint(folder, states, time());
   };
   const keepWriting = async () => {
     for (let due = performance.now() + intervalMs; ; ) {

@@ -4,6 +4,7 @@ import { isFinal, type Scan, type ScanWarning } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import { type RecordFault, RecordView } from '../workspace/record-view.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { checkpointSeconds } from './scan-time.ts';
 import { provisionalSummary } from './stream-results.ts';
 
 /** Code of the warning of results that are not what the scan recorded. */
@@ -30,10 +31,11 @@ export class OpenResults {
   readonly damage: ScanWarning | null;
   readonly view: RecordView;
 
-  constructor(scan: Scan, view: RecordView, damage: ScanWarning | null) {
+  /** @param seconds that an unfinished scan has run; without it by the wall clock */
+  constructor(scan: Scan, view: RecordView, damage: ScanWarning | null, seconds?: number) {
     this.scan = damage ? { ...scan, warnings: [...scan.warnings, damage] } : scan;
     // A record may be finished a moment before the scan counts as ended.
-    const summary = (isFinal(scan.status) ? view.summary : null) ?? provisionalSummary(scan);
+    const summary = (isFinal(scan.status) ? view.summary : null) ?? provisionalSummary(scan, seconds);
     this.summary = damage ? { ...summary, partial: true } : summary;
     this.damage = damage;
     this.view = view;
@@ -73,7 +75,7 @@ export async function openResults(
     if (damage && !(await folder.exists()) && (await isDeleted(scan, folder, observer)))
       throw new PortolanError('not_found', 'There is no such scan.');
     if (isFinal(scan.status)) observer.observed(scan.scan_id, damage);
-    return new OpenResults(scan, view, damage);
+    return new OpenResults(scan, view, damage, (await checkpointSeconds(folder)) ?? undefined);
   } catch (error) {
     await view.close();
     throw error;

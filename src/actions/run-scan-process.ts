@@ -30,6 +30,7 @@ export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, lo
     folder: workspace.scan(start.request.scan_id),
     startedAt: start.startedAt,
     resumes: start.resumes,
+    begunAt: start.begunAt,
     signal: life.signal,
     part: start.part,
     names: start.names,

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
@@ -13,6 +13,7 @@ import { Registry } from '../engine/registry.ts';
 import html_reporter from '../modules/reporter/html_reporter.ts';
 import json_reporter from '../modules/reporter/json_reporter.ts';
 import jsonl_reporter from '../modules/reporter/jsonl_reporter.ts';
+import { type RunTime, readRunTime, writeCheckpoint } from '../workspace/checkpoint.ts';
 import { recordSummary } from '../workspace/record-reader.ts';
 import { ScanFolder } from '../workspace/scan-folder.ts';
 import { runScan } from './run-scan.ts';
@@ -29,6 +30,7 @@ beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'portolan-run-'));
   config = loadConfig({ env: { HOME: '/none' }, systemFile: '/none/config.yaml' }).config;
 });
+afterEach(() => vi.useRealTimers());
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const graph = `
@@ -41,7 +43,9 @@ nodes:
 `;
 
 interface Steps {
-  work: (ctx: ExecContext) => Promise<void>;
+  work: (ctx: ExecContext, folder: ScanFolder) => Promise<void>;
+  /** What an earlier run left, and when that one began. */
+  earlier?: { time?: RunTime; startedAt: string };
   report?: (folder: ScanFolder) => Promise<void>;
   control?: ScanControl;
 }
@@ -53,7 +57,10 @@ interface Ended {
 }
 
 /** Runs a scan whose scanner and last reporter are functions of the test, and reads back what it left. */
-async function run({ work, report, control }: Steps, more: Partial<ScanRequest> = {}): Promise<Ended> {
+async function run(
+  { work, report, control, earlier }: Steps,
+  more: Partial<ScanRequest> = {},
+): Promise<Ended> {
   const folder = new ScanFolder(join(dir, `scan-${++scans}`));
   const registry = new Registry();
   const module = (type: 'scanner' | 'reporter', execute: (ctx: ExecContext) => Promise<void>) =>
@@ -68,7 +75,7 @@ async function run({ work, report, control }: Steps, more: Partial<ScanRequest> 
       execute,
     });
   const definitions = [
-    module('scanner', work),
+    module('scanner', (ctx) => work(ctx, folder)),
     module('reporter', async () => report?.(folder)),
     json_reporter,
     jsonl_reporter,
@@ -77,6 +84,7 @@ async function run({ work, report, control }: Steps, more: Partial<ScanRequest> 
   for (const definition of definitions) registry.register(definition, 'test');
   const request = scanRequest({ targets: ['127.0.0.1'], dag: 'test', graph, ...more });
   await folder.create(request);
+  if (earlier) await writeCheckpoint(folder, {}, earlier.time);
   const abort = new AbortController();
   cancel = () => abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
   const silent = () => undefined;
@@ -85,8 +93,8 @@ async function run({ work, report, control }: Steps, more: Partial<ScanRequest> 
     config,
     catalogue: { registry, library: new GraphLibrary() },
     folder,
-    startedAt: new Date().toISOString(),
-    resumes: 0,
+    startedAt: earlier?.startedAt ?? new Date().toISOString(),
+    resumes: earlier ? 1 : 0,
     signal: abort.signal,
     ...(control && { control }),
     log: { debug: silent, info: silent, warn: silent, error: silent },
@@ -153,4 +161,58 @@ it('no report stays of a scan whose record cannot be finished', async () => {
   const { outcome, folder, record } = await run({ work: async () => {}, report });
   expect([outcome.status, record]).toEqual(['failed', null]);
   expect(readdirSync(folder.reportsDir)).toEqual([]);
+});
+
+const day = 24 * 3600_000;
+
+it.each([-1, 1])(
+  'a clock set by %i days changes no duration, and no end comes before its start',
+  async (days) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const startedAt = new Date().toISOString();
+    const work = async () => void vi.setSystemTime(Date.now() + days * day);
+    const { outcome, record, folder } = await run({ work });
+    expect(record?.duration_seconds).toBeLessThan(3600);
+    expect(
+      [outcome.completed_at, record?.timestamp].every((end) => end !== undefined && end >= startedAt),
+    ).toBe(true);
+    const status = JSON.parse(readFileSync(join(folder.path, 'status.json'), 'utf8'));
+    expect(status.duration_seconds).toBeLessThan(3600);
+    expect(status.stages.work.duration).toBeLessThan(3600);
+    expect(outcome.stages.every((stage) => (stage.completed_at ?? '') >= (stage.started_at ?? ''))).toBe(
+      true,
+    );
+  },
+);
+
+it('a resumed scan has run for as long as all its runs together, and its limit counts the same', async () => {
+  const startedAt = new Date(Date.now() - day).toISOString();
+  const earlier = { startedAt, time: { elapsed_ms: 50_000, paused_ms: 30_000 } };
+  const { outcome, record } = await run(
+    { work: async () => {}, earlier },
+    { options: { max_duration: '1m' } },
+  );
+  expect([outcome.status, outcome.error]).toEqual(['completed', null]);
+  expect(record?.duration_seconds).toBeGreaterThanOrEqual(50);
+  expect(record?.duration_seconds).toBeLessThan(3600);
+});
+
+it('the time of a run whose checkpoint does not tell it is that of the wall clock', async () => {
+  const startedAt = new Date(Date.now() - day).toISOString();
+  const { record } = await run({ work: async () => {}, earlier: { startedAt } });
+  expect(record?.duration_seconds).toBeGreaterThanOrEqual(day / 1000);
+});
+
+it('a checkpoint tells how long the scan has run, and how much of it paused', async () => {
+  const control = new ScanControl({ rate: 100 });
+  const earlier = { startedAt: new Date().toISOString(), time: { elapsed_ms: 7000, paused_ms: 5000 } };
+  const work = async (_: ExecContext, folder: ScanFolder) => {
+    control.hold.hold();
+    const pausedMs = async () => ((await readRunTime(folder)) as RunTime).paused_ms;
+    await expect.poll(pausedMs, { timeout: 10_000 }).toBeGreaterThan(5000);
+    control.hold.release();
+    expect(((await readRunTime(folder)) as RunTime).elapsed_ms).toBeGreaterThan(7000);
+  };
+  const { outcome } = await run({ work, control, earlier });
+  expect(outcome.error).toBeNull();
 });

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { Coverage } from '../domain/host.ts';
@@ -12,6 +11,7 @@ import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
 import { catchStrays } from '../engine/strays.ts';
 import type { ScanGate } from '../net/gate.ts';
+import { machineNow } from '../net/machine-clock.ts';
 import { ownListeners } from '../net/own-listeners.ts';
 import { rawObstacle } from '../net/packets/rights.ts';
 import { NameResolver, type Resolution } from '../net/resolve.ts';
@@ -31,6 +31,7 @@ import { ScanFingerprints } from './scan-fingerprints.ts';
 import type { LiveScan, ScanOutcome } from './scan-messages.ts';
 import { ProgressMeter } from './scan-progress.ts';
 import { scanStatus } from './scan-status.ts';
+import { earlierTime, endTime, ScanTime } from './scan-time.ts';
 import { ScanVulnerabilities } from './scan-vulnerabilities.ts';
 import { settleRecord } from './settle-record.ts';
 import { countRows } from './stream-results.ts';
@@ -47,6 +48,8 @@ export interface RunScanInput {
   startedAt: string;
   /** How often the scan was started before. */
   resumes: number;
+  /** When this run began, `machineNow()`; absent = now. */
+  begunAt?: number;
   /** Only a shard of the scan; absent or null for the whole. */
   part?: ScanPart | null;
   /** Addresses of names that were resolved when the scan began. */
@@ -83,10 +86,15 @@ type Counted = Awaited<ReturnType<typeof countRows>>;
 export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
   const release = catchStrays(input.log);
   try {
-    return await new ScanRun(input).execute();
+    return await new ScanRun(input, await timeOf(input)).execute();
   } finally {
     release();
   }
+}
+
+async function timeOf({ folder, startedAt, control, part, begunAt = machineNow() }: RunScanInput) {
+  const earlier = { startedAt, pausedMs: control?.pausedMs ?? 0, isShard: Boolean(part) };
+  return new ScanTime(await earlierTime(folder, earlier), begunAt);
 }
 
 /** The pairs of host and port of all scanners together. */
@@ -106,9 +114,7 @@ function demandRights({ options }: ScanRequest): void {
 
 class ScanRun {
   readonly #input: RunScanInput;
-  readonly #resumedAt = performance.now();
-  /** Seconds from the first start of the scan to this run of it. */
-  readonly #earlierSeconds: number;
+  readonly #time: ScanTime;
   readonly #warnings: ScanWarning[] = [];
   readonly #control: ScanControl;
   readonly #stop: ScanStop;
@@ -128,16 +134,16 @@ class ScanRun {
   /** What an interrupted run left behind. */
   #earlier: EarlierRun | null = null;
 
-  constructor(input: RunScanInput) {
+  constructor(input: RunScanInput, time: ScanTime) {
     this.#input = input;
-    this.#earlierSeconds = Math.max(0, Date.now() - Date.parse(input.startedAt)) / 1000;
+    this.#time = time;
     this.#control = input.control ?? new ScanControl({ rate: input.request.rate });
-    const { hold, pausedMs } = this.#control;
+    const { hold } = this.#control;
     this.#stop = new ScanStop(
       input.signal,
       input.request.options,
       input.config.engine.global_timeout,
-      Math.max(0, this.#earlierSeconds * 1000 - pausedMs),
+      time.earlierActiveMs,
       hold,
     );
     const { servers, timeout } = input.config.scanner.dns;
@@ -294,7 +300,8 @@ class ScanRun {
       earlier: this.#earlier,
     });
     const live = setInterval(() => this.#reportLive(), liveIntervalMs);
-    const stopCheckpoints = keepCheckpoint(this.#input.folder, this.#graph, () => this.#sealAll(), log);
+    const time = () => this.#time.save(this.#control.hold.heldMs);
+    const stopCheckpoints = keepCheckpoint(this.#input.folder, this.#graph, () => this.#sealAll(), time, log);
     try {
       await this.#graph.finished;
     } finally {
@@ -387,7 +394,7 @@ class ScanRun {
     const outcome: ScanOutcome = {
       status,
       error,
-      completed_at: new Date().toISOString(),
+      completed_at: endTime(this.#input.startedAt),
       ...counts,
       progress: this.#finalProgress(status === 'completed'),
       warnings: this.#warnings,
@@ -399,7 +406,7 @@ class ScanRun {
 
   async #writeStatus(outcome: ScanOutcome | null): Promise<void> {
     const { folder, request, startedAt, log } = this.#input;
-    const end = outcome && { outcome, seconds: this.#seconds() };
+    const end = outcome && { outcome, seconds: this.#time.seconds };
     try {
       await folder.writeStatus(scanStatus({ request, startedAt, warnings: this.#warnings, end }));
     } catch (error) {
@@ -445,7 +452,7 @@ class ScanRun {
   #summary(failure: ScanFailure | null, counted: Counted): SummaryRow {
     return {
       type: 'summary',
-      timestamp: new Date().toISOString(),
+      timestamp: endTime(this.#input.startedAt),
       host: null,
       scan_id: this.#input.request.scan_id,
       status: failure ? 'failed' : 'completed',
@@ -454,7 +461,7 @@ class ScanRun {
       addresses_scanned: this.#finalProgress(failure === null).hosts_done,
       excluded: clampCount(this.#prepared?.excluded ?? 0n),
       severity_counts: counted.severity_counts,
-      duration_seconds: this.#seconds(),
+      duration_seconds: this.#time.seconds,
       catalogue_version: this.#catalogueVersion(),
       ...coverageOf(this.#graph?.stages ?? []),
     };
@@ -469,11 +476,6 @@ class ScanRun {
   #finalProgress(completed: boolean): ScanProgress {
     const meter = this.#meter ?? new ProgressMeter({ name: '', nodes: [] }, 0, this.#input.resumes);
     return meter.final(completed, this.#graph?.stages ?? []);
-  }
-
-  #seconds(): number {
-    const seconds = this.#earlierSeconds + (performance.now() - this.#resumedAt) / 1000;
-    return Math.round(seconds * 10) / 10;
   }
 }
 

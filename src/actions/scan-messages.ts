@@ -23,6 +23,8 @@ export type ToChild =
       /** When the scan was first started, ISO 8601 UTC. */
       startedAt: string;
       resumes: number;
+      /** When this run of it began, `machineNow()`. */
+      begunAt: number;
       /** It begins paused. */
       paused: boolean;
       /** Time that it was paused in earlier runs, milliseconds. */

@@ -32,11 +32,12 @@ export function scanStatus({ request, startedAt, warnings, end }: StatusInput): 
   });
 }
 
-/** The same of a scan as it is stored. */
-export function storedStatus(scan: Scan): object {
+/** The same of a scan as it is stored. @param seconds that it ran; without it by the wall clock */
+export function storedStatus(scan: Scan, seconds?: number): object {
   const { started_at, completed_at } = scan;
   const ran = started_at !== null && completed_at !== null;
-  return statusFile({ ...scan, seconds: ran ? secondsBetween(started_at, completed_at) : null });
+  const byWall = () => (ran ? secondsBetween(started_at, completed_at) : null);
+  return statusFile({ ...scan, seconds: seconds ?? byWall() });
 }
 
 type Status = Pick<

@@ -28,9 +28,7 @@ export function streamResults(results: OpenResults, format: ResultFormat): Async
 }
 
 /** What is known of a scan whose record has no summary yet. */
-export function provisionalSummary(scan: Scan): SummaryRow {
-  const end = scan.completed_at === null ? Date.now() : Date.parse(scan.completed_at);
-  const seconds = scan.started_at === null ? 0 : Math.max(0, end - Date.parse(scan.started_at)) / 1000;
+export function provisionalSummary(scan: Scan, seconds = wallSeconds(scan)): SummaryRow {
   return {
     type: 'summary',
     timestamp: scan.completed_at ?? new Date().toISOString(),
@@ -47,6 +45,12 @@ export function provisionalSummary(scan: Scan): SummaryRow {
     duration_seconds: seconds,
     catalogue_version: catalogueVersion,
   };
+}
+
+/** From the start to the end or now: only where no checkpoint tells how long the scan ran. */
+function wallSeconds({ started_at, completed_at }: Scan): number {
+  const end = completed_at === null ? Date.now() : Date.parse(completed_at);
+  return started_at === null ? 0 : Math.max(0, end - Date.parse(started_at)) / 1000;
 }
 
 /** Counts what the record of a scan holds. */

@@ -28,6 +28,7 @@ export class Node {
   done = 0;
   /** Reads that wait for input: a waiting node does not stall. */
   waiting = 0;
+  #begunAt = 0;
   #activeAt = performance.now();
 
   constructor(planned: PlannedNode, tap: Tap) {
@@ -103,6 +104,7 @@ export class Node {
   begin(): void {
     this.stage.status = 'running';
     this.stage.started_at = new Date().toISOString();
+    this.#begunAt = performance.now();
   }
 
   alive(): void {
@@ -115,10 +117,17 @@ export class Node {
   close(status: StageRecord['status'], error: string | null): void {
     this.alive();
     this.stage.status = status;
-    this.stage.completed_at = new Date().toISOString();
+    this.stage.completed_at = this.#endTime();
     this.stage.error = error;
     for (const channel of this.channels.values()) channel.end(status !== 'completed');
     for (const subscription of this.subscriptions.values()) subscription.backlog.close();
+  }
+
+  /** By its start and what it took: a clock that was set meanwhile changes no duration. */
+  #endTime(): string {
+    const { started_at } = this.stage;
+    const end = started_at === null ? Date.now() : Date.parse(started_at) + performance.now() - this.#begunAt;
+    return new Date(end).toISOString();
   }
 
   /** Makes every read of the node throw. */

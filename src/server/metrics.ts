@@ -110,11 +110,15 @@ export class Metrics {
     if (milliseconds !== null) this.#answerTimes.add(milliseconds / 1000);
   }
 
-  /** A scan has reached its final state: to be called once for each. */
-  scanEnded({ status, started_at, completed_at, severity_counts, stages }: Scan): void {
+  /**
+   * A scan has reached its final state: to be called once for each.
+   *
+   * @param ran seconds that it ran; without it by the wall clock
+   */
+  scanEnded({ status, started_at, completed_at, severity_counts, stages }: Scan, ran?: number): void {
     this.#scans.inc();
     this.#finished.inc({ status });
-    const seconds = secondsBetween(started_at, completed_at);
+    const seconds = ran ?? secondsBetween(started_at, completed_at);
     if (seconds !== null) this.#scanSeconds.observe(seconds);
     for (const severity of severities) this.#findings.inc({ severity }, countOf(severity_counts[severity]));
     for (const stage of stages) this.#nodeEnded(stage);

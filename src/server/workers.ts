@@ -28,6 +28,7 @@ import { ScanProcess, type ScanProcessInput } from '../worker/scan-process.ts';
 
 import type { AuditLogs } from '../workspace/audit-logs.ts';
 import { checkpointProgress } from '../workspace/checkpoint.ts';
+import { recordSummary } from '../workspace/record-reader.ts';
 import { openRecord } from '../workspace/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -619,7 +620,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   async #recordEnd({ scanId, tenant }: Pick<Claim, 'scanId' | 'tenant'>): Promise<void> {
     const scan = await this.#input.store.scans.get(scanId);
     if (!scan) return;
-    this.#input.metrics.scanEnded(scan);
+    const summary = await recordSummary(this.#homeOf({ tenant }).scan(scanId)).catch(() => null);
+    this.#input.metrics.scanEnded(scan, summary?.duration_seconds);
     await this.#input.audit.record(scanCompleted(scan, tenant));
   }
 

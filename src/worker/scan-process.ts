@@ -4,12 +4,13 @@ import type { Readable } from 'node:stream';
 import type { ScopeRules } from '../actions/scan-control.ts';
 import type { FromChild, LiveScan, ScanOutcome, ToChild } from '../actions/scan-messages.ts';
 import type { EvaluationData } from '../domain/shard.ts';
+import { machineNow } from '../net/machine-clock.ts';
 import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {
   /** The program; it is started with the argument `scan-process`. */
   entryFile: string;
-  start: Extract<ToChild, { type: 'start' }>;
+  start: Omit<Extract<ToChild, { type: 'start' }>, 'begunAt'>;
   env: NodeJS.ProcessEnv;
   /** Time between a cancel and the end by force, milliseconds. */
   graceMs: number;
@@ -47,6 +48,7 @@ export class ScanProcess implements RunningScan {
   readonly gone: Promise<void>;
   readonly #child: ChildProcess;
   readonly #input: ScanProcessInput;
+  readonly #begunAt = machineNow();
   #started = false;
   #packetsSent = 0;
   #canceled = false;
@@ -164,7 +166,7 @@ export class ScanProcess implements RunningScan {
 
   #start(): void {
     this.#started = true;
-    this.#send(this.#input.start);
+    this.#send({ ...this.#input.start, begunAt: this.#begunAt });
     for (const rules of this.#earlyRules) this.#send({ type: 'scope', rules });
     if (this.#canceled) this.#sendCancel();
   }

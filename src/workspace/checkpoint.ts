@@ -28,12 +28,36 @@ export async function checkpointProgress(folder: ScanFolder): Promise<number> {
   return [...nodes.values()].reduce((sum, { done }) => sum + done, 0);
 }
 
+/** How long the runs of a scan took together, and how much of it they were paused, milliseconds. */
+export interface RunTime {
+  elapsed_ms: number;
+  paused_ms: number;
+}
+
+/** The time in a checkpoint: null without a checkpoint, `unknown` when it does not tell. */
+export async function readRunTime(folder: ScanFolder): Promise<RunTime | 'unknown' | null> {
+  const bytes = await readCheckpointBytes(folder);
+  if (bytes === null) return null;
+  try {
+    const { time } = JSON.parse(bytes.toString()) as { time?: Partial<RunTime> };
+    const { elapsed_ms, paused_ms } = time ?? {};
+    return isTime(elapsed_ms) && isTime(paused_ms) ? { elapsed_ms, paused_ms } : 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
 /** Replaces the checkpoint. The rows that it builds on must be sealed before. */
 export async function writeCheckpoint(
   folder: ScanFolder,
   nodes: Record<string, NodeCheckpoint>,
+  time?: RunTime,
 ): Promise<void> {
-  await writeFileAtomic(fileOf(folder), JSON.stringify({ nodes }));
+  await writeFileAtomic(fileOf(folder), JSON.stringify({ nodes, time }));
 }
 
 /** The file as it is, for another machine; null when there is none. */

@@ -4,9 +4,11 @@ import { plannedPorts } from '../../actions/planned-ports.ts';
 import { prepareTargets } from '../../actions/prepare-targets.ts';
 import type { ScopeRules } from '../../actions/scan-control.ts';
 import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
+import { ScanTime } from '../../actions/scan-time.ts';
 import type { Config } from '../../config/schema.ts';
 import type { FailureCode, ScanWarning } from '../../domain/scan.ts';
 import type { Division, ShardCommand } from '../../domain/shard.ts';
+import { machineNow } from '../../net/machine-clock.ts';
 import { NameResolver } from '../../net/resolve.ts';
 import type { Slots } from '../../net/slots.ts';
 import type { ShardLine } from '../../queue/shard-line.ts';
@@ -84,12 +86,15 @@ export class ShardedScan implements RunningScan {
   #ofNames: ScanWarning[] = [];
   /** Before this time, performance.now(), no worker is taken for dead. */
   #lapsesFrom = 0;
+  /** How long it runs; null before it began. */
+  #time: ScanTime | null;
   /** Aborted when it is taken up again later. */
   readonly #letGo = new AbortController();
 
   constructor(input: ShardedScanInput) {
     this.#input = input;
     this.startedAt = input.startedAt;
+    this.#time = input.startedAt === null ? null : timeSince(input.startedAt);
     this.#rate = input.process.start.rate;
     this.#paused = input.process.start.paused;
     this.#command = this.#paused ? 'pause' : 'run';
@@ -299,6 +304,7 @@ export class ShardedScan implements RunningScan {
     const startedAt = (await this.#input.line.begin(this.#scanId)) ?? new Date().toISOString();
     await this.#input.storeBegin(startedAt);
     this.startedAt = startedAt;
+    this.#time = timeSince(startedAt);
     this.#input.onBegin();
   }
 
@@ -402,7 +408,8 @@ export class ShardedScan implements RunningScan {
     const reports = this.#reports.of(this.#shards);
     const states = completedNodes(stagesOf(reports), (module) => this.#sends(module));
     // Without shards nothing was left to scan, which the process finds out and says.
-    if (this.#shards.length > 0) await writeCheckpoint(folder, states);
+    const time = this.#time?.save(process.start.pausedMs);
+    if (this.#shards.length > 0) await writeCheckpoint(folder, states, time);
     const division = await this.#store.shards.division(this.#scanId);
     if (this.#left) return;
     const last = new ScanProcess({
@@ -450,6 +457,12 @@ export class ShardedScan implements RunningScan {
 function rulesOf({ scanner }: Config): ScopeRules {
   const { allow, deny } = scanner.scope;
   return { allow, deny, blocklist: scanner.blocklist };
+}
+
+/** What passed before this server looked at the scan is told by the wall clock alone. */
+function timeSince(startedAt: string): ScanTime {
+  const elapsed = Math.max(0, Date.now() - Date.parse(startedAt));
+  return new ScanTime({ elapsed_ms: elapsed, paused_ms: 0 }, machineNow());
 }
 
 /** Its worker has given a heartbeat, this one or one before. */
