@@ -3,6 +3,7 @@ import { type ScanStatus, scanStatuses } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import type { ListedScan, ScanFilter } from '../store/scans.ts';
 import { type ListPage, type PageQuery, readPage, readSince, refuseProblems } from './list-page.ts';
+import { itemsPerTurn, nextTurn } from './work-turns.ts';
 
 /** What a list may be narrowed by. */
 export interface ListQuery extends PageQuery {
@@ -19,14 +20,21 @@ export interface ScanList extends ListPage {
 /** Scans, newest first. @throws PortolanError `invalid_request` with every bad parameter */
 export async function listScans(store: Store, query: ListQuery): Promise<ScanList> {
   const filter = readFilter(query);
-  const { scans, total, nextCursor } = await store.scans.list(filter);
-  return {
-    scans,
-    total,
-    limit: filter.limit,
-    offset: filter.offset,
-    next_cursor: nextCursor,
-  };
+  const { limit, offset } = filter;
+  const { scans, total, nextCursor } = await store.scans.list(partOf(filter, limit));
+  let cursor = nextCursor;
+  while (cursor !== null && scans.length < limit) {
+    await nextTurn();
+    const part = await store.scans.listPart({ ...partOf(filter, limit - scans.length), cursor });
+    scans.push(...part.scans);
+    cursor = part.nextCursor;
+  }
+  return { scans, total, limit, offset, next_cursor: cursor };
+}
+
+/** Reading a thousand scans at once would hold up everybody else. */
+function partOf(filter: ScanFilter, wanted: number): ScanFilter {
+  return { ...filter, limit: Math.min(wanted, itemsPerTurn) };
 }
 
 function readFilter(query: ListQuery): ScanFilter {

@@ -8,6 +8,7 @@ import { Authenticator, checkScopes, maxFailedAttempts, type RequestHead, type R
 import type { ServerLog } from './log.ts';
 import { OpenStreams } from './open-streams.ts';
 import { RateLimiter, rateHeaders } from './rate-limit.ts';
+import { type OnEnd, RequestSlots } from './request-slots.ts';
 import type { Choice, Space, Tenants } from './tenants.ts';
 
 export interface AdmissionInput {
@@ -31,6 +32,9 @@ export interface Entry {
 /** A client that has too many event streams open may come again after this, seconds: some may have ended. */
 const streamRetrySeconds = '5';
 
+/** Requests that wait have their turn soon, seconds. */
+const slotRetrySeconds = '1';
+
 /** Takes headers of an answer. */
 export type Tell = (headers: Record<string, string>) => void;
 
@@ -40,6 +44,7 @@ export class Admission {
   readonly #authenticator: Authenticator;
   readonly #failures = new RateLimiter('failed-authentication', maxFailedAttempts);
   readonly #streams: OpenStreams;
+  readonly #slots = new RequestSlots();
   #limiter: RateLimiter | null = null;
 
   constructor(input: AdmissionInput) {
@@ -99,6 +104,20 @@ export class Admission {
     if (token && access !== 'any') checkScopes(token, access);
     if (feature) this.#input.licence.demand(feature);
     return choice.space;
+  }
+
+  /**
+   * Takes one of the client's places for requests at the same time.
+   * @returns null when there was one, else a promise of it
+   * @throws PortolanError `rate_limited` when too many requests wait
+   */
+  takeSlot({ client, token }: Omit<Entry, 'head'>, onEnd: OnEnd, tell: Tell): Promise<void> | null {
+    try {
+      return this.#slots.enter(token?.id ?? client, onEnd);
+    } catch (error) {
+      tell({ 'retry-after': slotRetrySeconds });
+      throw error;
+    }
   }
 
   /**

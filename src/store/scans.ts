@@ -180,12 +180,16 @@ export class ScanTable {
    */
   async list(filter: ScanFilter): Promise<ScanPage> {
     const total = await this.#count(filter);
+    return { ...(await this.listPart(filter)), total };
+  }
+
+  /** A page without the total, which whoever reads a long page in parts needs once. */
+  async listPart(filter: ScanFilter): Promise<Omit<ScanPage, 'total'>> {
     const rows = await this.#page(filter);
     const scans = rows.slice(0, filter.limit).map(listedScan);
     const last = scans.at(-1);
     return {
       scans,
-      total,
       nextCursor:
         last && rows.length > filter.limit
           ? encodeCursor({ createdAt: last.created_at, id: last.scan_id })

@@ -201,6 +201,7 @@ export class Calls {
       throw new PortolanError('unavailable', 'The server is shutting down.');
     }
     if (rule.eventStream) whenAborted(call.signal, admission.openStream(call, tell));
+    if (!rule.streams) await admission.takeSlot(call, (work) => whenAborted(call.signal, work), tell);
   }
 
   /** Where no tokens are demanded, a page in a browser of this network must not drive the service. */

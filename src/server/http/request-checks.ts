@@ -37,7 +37,7 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
   const { admission } = context;
   const rules = rulesOf(context.config);
 
-  /** @throws PortolanError */
+  /** @returns a promise where the request has to wait for its turn @throws PortolanError */
   const admit = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -61,6 +61,8 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     admission.enter(choice, token, access, feature);
     checkPhase(context, request);
     if (eventStream && request.method !== 'HEAD') whenClosed(reply, admission.openStream(entry, tell));
+    if (streams || unmetered) return null;
+    return admission.takeSlot(entry, (work) => whenClosed(reply, work), tell);
   };
 
   const admitWithToken = async (
@@ -68,7 +70,7 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     reply: FastifyReply,
     access: Exclude<RouteAccess, 'open'>,
   ) => {
-    admit(request, reply, access, await authenticated(admission, request, reply));
+    await admit(request, reply, access, await authenticated(admission, request, reply));
   };
 
   /** @returns a promise only where a token has to be looked up; false when the request is answered */
@@ -95,8 +97,7 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
       return true;
     }
     if (rules.tokensDemanded || alwaysAuthenticated) return admitWithToken(request, reply, access);
-    admit(request, reply, access, null);
-    return true;
+    return admit(request, reply, access, null) ?? true;
   };
 
   return (request, reply, done) => {

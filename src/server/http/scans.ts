@@ -7,6 +7,7 @@ import { pauseScan } from '../../actions/pause-scan.ts';
 import { resumeScan } from '../../actions/resume-scan.ts';
 import { showScan } from '../../actions/show-scan.ts';
 import { submitScan } from '../../actions/submit-scan.ts';
+import { mapInTurns } from '../../actions/work-turns.ts';
 import { publicAddress } from '../../config/public-url.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { RouteContext } from '../context.ts';
@@ -98,7 +99,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
       );
       reply.header('link', linkHeader(publicAddress(server, '/api/v1/scans'), request.query, list));
       const { scans, ...place } = list;
-      const texts = scans.map((scan) => scanText(workers.freshen(scan)));
+      const texts = await mapInTurns(scans, (scan) => scanText(workers.freshen(scan)));
       return sendData(request, reply, `{"scans":[${texts.join(',')}],${JSON.stringify(place).slice(1)}`);
     },
   });
