@@ -14,7 +14,7 @@ export const loopbackOnly = { SERVICE_SCANNER__SCOPE__ALLOW: '127.0.0.0/8,::1/12
 export class ServerProcess {
   readonly workspace: string;
   readonly #args: string[];
-  readonly #env: NodeJS.ProcessEnv;
+  #env: NodeJS.ProcessEnv;
   #child: ChildProcess | null = null;
   #log = '';
   url = '';
@@ -23,6 +23,11 @@ export class ServerProcess {
     this.workspace = mkdtempSync(join(tmpdir(), 'portolan-test-'));
     this.#args = options.args ?? [];
     this.#env = options.env ?? {};
+  }
+
+  /** The environment of the next start, in place of the one before. */
+  set env(env: NodeJS.ProcessEnv) {
+    this.#env = env;
   }
 
   get pid(): number {

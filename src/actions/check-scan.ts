@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isFinal, type Scan, type ScanRequest } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
-import type { DatedScan } from '../store/scans.ts';
+import type { DatedScan } from '../store/scan-ages.ts';
 import { leftoversOf, removeDrafts } from '../workspace/leftovers.ts';
 import { type RecordFault, recordFaults, repairRecord } from '../workspace/record-check.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';

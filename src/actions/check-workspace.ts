@@ -5,7 +5,7 @@ import { isFinal, scanIdPattern } from '../domain/scan.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 import { storeFaults } from '../store/integrity.ts';
 import type { Store } from '../store/open.ts';
-import type { DatedScan } from '../store/scans.ts';
+import type { DatedScan } from '../store/scan-ages.ts';
 import { makePrivate, openModes } from '../workspace/file-modes.ts';
 import { recordSummary } from '../workspace/record-reader.ts';
 import { deletedPrefix, type ScanFolder } from '../workspace/scan-folder.ts';
@@ -88,12 +88,13 @@ async function* findings(context: CheckContext, report: CheckReport): AsyncGener
     };
   }
   yield* checkModes(workspace);
-  const scans = await store.scans.byAge();
-  for (const scan of scans) {
+  const listed = new Set<string>();
+  for await (const scan of store.scanAges.newestFirst()) {
+    listed.add(scan.scan_id);
     report.scans++;
     yield* checkListed(context, scan);
   }
-  yield* checkFolders(context, new Set(scans.map(({ scan_id }) => scan_id)));
+  yield* checkFolders(context, listed);
 }
 
 async function* checkModes({ dir }: Workspace): AsyncGenerator<Finding> {

@@ -57,7 +57,7 @@ const run = (request: GarbageRequest, retention: Retention = off) =>
   collectGarbage({ store, workspace, retention, results: null }, request);
 const collect = async (request: GarbageRequest, retention: Retention = off) =>
   (await run(request, retention)).report;
-const left = async () => (await store.scans.byAge()).map(({ scan_id }) => scan_id);
+const left = async () => (await Array.fromAsync(store.scanAges.newestFirst())).map(({ scan_id }) => scan_id);
 
 describe('criteria', () => {
   it('deletes what is older, with its files, and counts their bytes', async () => {

@@ -26,6 +26,8 @@ export interface GarbageRequest {
 export type Retention = Config['workspace']['retention'];
 
 export interface GarbageReport extends RemovalReport {
+  /** Scans that are left, whatever their state. */
+  kept_count: number;
   policy: GarbagePolicy;
 }
 
@@ -74,38 +76,56 @@ interface Rules {
  * Deletes finished scans that are not to be kept, oldest first; scans that wait or run are never touched. A request
  * without criteria applies the configured retention.
  *
- * @param ignoreSpace applies all of the retention but `min_free_space`
  * @throws PortolanError `invalid_request` for a duration that is none
  */
-export async function collectGarbage(
-  context: GarbageContext,
-  request: GarbageRequest,
-  { ignoreSpace = false }: { ignoreSpace?: boolean } = {},
-): Promise<GarbageRun> {
-  const { store, workspace } = context;
+export async function collectGarbage(context: GarbageContext, request: GarbageRequest): Promise<GarbageRun> {
   const { rules, policy } = decide(context.retention, request);
-  const report: GarbageReport = {
-    dry_run: request.dry_run ?? false,
-    deleted_count: 0,
-    deleted_scans: [],
-    freed_bytes: 0,
-    kept_count: await store.scanAges.count(),
-    errors: [],
-    policy,
-  };
-  if (rules === null) return { report, shortfall: null };
+  const report = emptyReport(request.dry_run ?? false);
+  const shortfall = await applyRules(context, report, rules);
+  const stored = await context.store.scanAges.count();
+  const kept_count = report.dry_run ? stored - report.deleted_count : stored;
+  return { report: { ...report, kept_count, policy }, shortfall };
+}
+
+/**
+ * Applies the configured retention, as `collectGarbage` does without criteria, and counts nothing that is not deleted.
+ *
+ * @param withSpace also `min_free_space`
+ */
+export async function applyRetention(
+  context: GarbageContext,
+  { withSpace }: { withSpace: boolean },
+): Promise<{ report: RemovalReport; shortfall: GarbageRun['shortfall'] }> {
+  const { rules } = decide(context.retention, {});
+  const report = emptyReport(false);
+  const shortfall = await applyRules(context, report, rules, withSpace);
+  return { report, shortfall };
+}
+
+function emptyReport(dry_run: boolean): RemovalReport {
+  return { dry_run, deleted_count: 0, deleted_scans: [], freed_bytes: 0, errors: [] };
+}
+
+async function applyRules(
+  context: GarbageContext,
+  report: RemovalReport,
+  rules: Rules | null,
+  withSpace = true,
+): Promise<GarbageRun['shortfall']> {
+  if (rules === null) return null;
+  const { store, workspace } = context;
   await deleteOlder(context, report, await cutsOf(store.scanAges, rules.cut));
-  const shortfall = ignoreSpace ? undefined : await clearSpace(context, report, rules.space);
+  const shortfall = withSpace ? await clearSpace(context, report, rules.space) : undefined;
   if (!report.dry_run && report.deleted_count > 0) {
     await releasePages(store);
     await workspace.keepReserve();
   }
-  return { report, shortfall };
+  return shortfall;
 }
 
 async function deleteOlder(
   context: GarbageContext,
-  report: GarbageReport,
+  report: RemovalReport,
   olderThan: OlderThan,
 ): Promise<void> {
   const batch = new RemovalBatch(context, report, scansAtOnce);
@@ -130,7 +150,7 @@ async function cutsOf(ages: ScanAges, cut: Cut): Promise<OlderThan> {
  */
 async function clearSpace(
   context: GarbageContext,
-  report: GarbageReport,
+  report: RemovalReport,
   space: Rules['space'],
 ): Promise<SpaceShortfall | null> {
   if (space === null) return null;

@@ -22,7 +22,6 @@ export interface RemovalReport {
   deleted_scans: string[];
   /** Bytes of the files that were deleted. */
   freed_bytes: number;
-  kept_count: number;
   errors: { scan_id: string; message: string }[];
 }
 
@@ -71,7 +70,6 @@ export class RemovalBatch {
     for (const { scan_id, bytes } of gone) {
       this.#report.deleted_scans.push(scan_id);
       this.#report.deleted_count++;
-      this.#report.kept_count--;
       this.#report.freed_bytes += bytes;
     }
   }

@@ -1,6 +1,6 @@
 import { isFinal } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
-import type { DatedScan } from '../store/scans.ts';
+import type { DatedScan } from '../store/scan-ages.ts';
 import { leftoversOf, removeDrafts } from '../workspace/leftovers.ts';
 import { resolveBoth } from '../workspace/record-compress.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -27,7 +27,7 @@ export async function tidyWorkspace(
   signal: AbortSignal,
 ): Promise<TidyReport> {
   const report: TidyReport = { scans: 0, resized: 0, swept: 0, failed: 0 };
-  for (const scan of await store.scans.byAge()) {
+  for await (const scan of store.scanAges.newestFirst()) {
     await wait();
     if (signal.aborted) break;
     try {

@@ -1,7 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../store/open.ts';
-import type { DatedScan } from '../store/scans.ts';
+import type { DatedScan } from '../store/scan-ages.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 /** How many scans, and their bytes as they were counted last. */
@@ -44,33 +44,66 @@ const listedLargest = 10;
 
 /** What is kept, by several measures. Walks through every folder. */
 export async function workspaceStatistics(store: Store, workspace: Workspace): Promise<WorkspaceStatistics> {
-  const scans = await store.scans.byAge();
+  const sums = new ScanSums();
+  for await (const scan of store.scanAges.newestFirst()) sums.add(scan);
   const kinds = await measureKinds(workspace.dir);
-  const largest = scans.toSorted((a, b) => b.size_bytes - a.size_bytes).slice(0, listedLargest);
   return {
-    scan_count: scans.length,
-    oldest_scan: scans.at(-1)?.created_at ?? null,
-    newest_scan: scans[0]?.created_at ?? null,
-    by_status: sharesBy(scans, ({ status }) => status),
-    by_profile: sharesBy(scans, ({ profile }) => profile),
+    ...sums.report(),
     bytes_by_kind: kinds,
     total_bytes: Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0),
-    largest: largest.map(({ scan_id, size_bytes }) => ({ scan_id, bytes: size_bytes })),
-    growth: Object.entries(sharesBy(scans.toReversed(), ({ created_at }) => created_at.slice(0, 7))).map(
-      ([month, share]) => ({ month, ...share }),
-    ),
   };
 }
 
-function sharesBy(scans: readonly DatedScan[], key: (scan: DatedScan) => string): Record<string, Share> {
-  const shares = new Map<string, Share>();
-  for (const scan of scans) {
-    const share = shares.get(key(scan)) ?? { scans: 0, bytes: 0 };
-    share.scans += 1;
-    share.bytes += scan.size_bytes;
-    shares.set(key(scan), share);
+/** Adds scans up that come newest first; their number does not show in the memory it takes. */
+class ScanSums {
+  #count = 0;
+  #newest: string | null = null;
+  #oldest: string | null = null;
+  readonly #byStatus = new Shares();
+  readonly #byProfile = new Shares();
+  readonly #byMonth = new Shares();
+  #largest: DatedScan[] = [];
+
+  add(scan: DatedScan): void {
+    this.#count++;
+    this.#newest ??= scan.created_at;
+    this.#oldest = scan.created_at;
+    this.#byStatus.add(scan.status, scan);
+    this.#byProfile.add(scan.profile, scan);
+    this.#byMonth.add(scan.created_at.slice(0, 7), scan);
+    const isLarge = scan.size_bytes > (this.#largest.at(-1)?.size_bytes ?? 0);
+    if (this.#largest.length < listedLargest || isLarge)
+      this.#largest = [...this.#largest, scan]
+        .sort((a, b) => b.size_bytes - a.size_bytes)
+        .slice(0, listedLargest);
   }
-  return Object.fromEntries(shares);
+
+  report(): Omit<WorkspaceStatistics, 'bytes_by_kind' | 'total_bytes'> {
+    return {
+      scan_count: this.#count,
+      oldest_scan: this.#oldest,
+      newest_scan: this.#newest,
+      by_status: Object.fromEntries(this.#byStatus.entries()),
+      by_profile: Object.fromEntries(this.#byProfile.entries()),
+      largest: this.#largest.map(({ scan_id, size_bytes }) => ({ scan_id, bytes: size_bytes })),
+      growth: [...this.#byMonth.entries()].toReversed().map(([month, share]) => ({ month, ...share })),
+    };
+  }
+}
+
+class Shares {
+  readonly #shares = new Map<string, Share>();
+
+  add(key: string, { size_bytes }: DatedScan): void {
+    const share = this.#shares.get(key) ?? { scans: 0, bytes: 0 };
+    share.scans += 1;
+    share.bytes += size_bytes;
+    this.#shares.set(key, share);
+  }
+
+  entries(): MapIterator<[string, Share]> {
+    return this.#shares.entries();
+  }
 }
 
 async function measureKinds(dir: string): Promise<Record<StoredKind, number>> {

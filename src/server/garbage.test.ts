@@ -35,7 +35,8 @@ describe('POST /workspace/gc', () => {
     expect(answer.statusCode).toBe(200);
     expect(answer.json().data).toEqual({ ...dry, dry_run: false });
     expect(answer.json().meta.warnings).toEqual(['unknown field: colour']);
-    expect((await service.store.scans.byAge()).map(({ scan_id }) => scan_id)).toEqual([waits]);
+    const left = await Array.fromAsync(service.store.scanAges.newestFirst());
+    expect(left.map(({ scan_id }) => scan_id)).toEqual([waits]);
   });
 
   it('applies the configured retention to an empty body, `{}` and no body', async () => {

@@ -1,4 +1,5 @@
 import {
+  applyRetention,
   collectGarbage,
   type GarbageContext,
   type GarbageReport,
@@ -101,9 +102,9 @@ export class GarbageCollector {
 
   async #sweep(): Promise<void> {
     const foundAt = this.#shortfall?.foundAt ?? Number.NEGATIVE_INFINITY;
-    const ignoreSpace = performance.now() - foundAt < shortfallMs;
+    const withSpace = performance.now() - foundAt >= shortfallMs;
     try {
-      const { report, shortfall } = await collectGarbage(this.#context, {}, { ignoreSpace });
+      const { report, shortfall } = await applyRetention(this.#context, { withSpace });
       const { deleted_count, freed_bytes, errors } = report;
       if (deleted_count > 0) this.#log.info({ deleted_count, freed_bytes }, 'old scans are deleted');
       for (const error of errors) this.#log.warn(error, 'an old scan could not be deleted');

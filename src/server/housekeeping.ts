@@ -10,11 +10,14 @@ const firstRoundMs = 3000;
 const roundMs = 3_600_000;
 /** Pause before each scan: a workspace of thousands is walked in seconds, and nobody notices. */
 const betweenScansMs = 4;
+/** The counts of rows are folded this often, milliseconds; see `RowCounts`. */
+const foldMs = 30_000;
 
-/** Keeps the sizes of scans true and the traces of crashes away, in the background. */
+/** Keeps the sizes of scans true, the counts of rows short and the traces of crashes away, in the background. */
 export class Housekeeping {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
+  readonly #folds = new RegularLooks(() => this.#fold(), { firstMs: 0, betweenMs: foldMs });
   readonly #looks = new RegularLooks((signal) => this.#round(signal), {
     firstMs: firstRoundMs,
     betweenMs: roundMs,
@@ -27,11 +30,20 @@ export class Housekeeping {
 
   start(): void {
     this.#looks.start();
+    this.#folds.start();
   }
 
   /** Breaks a round off and waits until nothing of it is under way. */
   async close(): Promise<void> {
-    await this.#looks.close();
+    await Promise.all([this.#looks.close(), this.#folds.close()]);
+  }
+
+  async #fold(): Promise<void> {
+    try {
+      await this.#context.store.rowCounts.fold();
+    } catch (err) {
+      this.#log.debug({ err }, 'counts of rows were not folded, retrying');
+    }
   }
 
   async #round(signal: AbortSignal): Promise<void> {

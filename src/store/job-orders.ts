@@ -9,6 +9,8 @@ import {
 } from '../domain/job.ts';
 import type { ScanProgress, ScanStatus } from '../domain/scan.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
+import { deleteInSteps } from './delete-in-steps.ts';
+import { RowCounts } from './row-counts.ts';
 import type { JobOrderTableRow, JobRunTableRow, Tables } from './tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
@@ -147,6 +149,11 @@ export class JobOrderTable {
   }
 
   async #count(filter: JobFilter): Promise<number> {
+    const { status, since, pool, type } = filter;
+    const isCounted = since === undefined && pool === undefined && type === undefined;
+    // A job whose scan waits is listed as pending, and stored as running.
+    if (isCounted && status !== 'pending' && status !== 'running')
+      return (await new RowCounts(this.#db, this.#view).of('job_orders', status)).total;
     const row = await this.#db
       .selectFrom('job_orders')
       .select((e) => e.fn.countAll().as('jobs'))
@@ -518,13 +525,28 @@ export class JobOrderTable {
 
   /** Deletes jobs that were over before a time (ISO 8601), with their runs; scans stay. @returns how many */
   async deleteEndedBefore(time: string): Promise<number> {
-    const result = await this.#db
-      .deleteFrom('job_orders')
-      .where('status', 'in', ['completed', 'failed', 'canceled'])
-      .where('completed_at', '<', time)
-      .where(inView(this.#view))
-      .executeTakeFirst();
-    return Number(result.numDeletedRows);
+    let sum = 0;
+    for (const status of ['completed', 'failed', 'canceled'] as const)
+      sum += await this.#deleteEnded(status, time);
+    return sum;
+  }
+
+  async #deleteEnded(status: JobStatus, time: string): Promise<number> {
+    return await deleteInSteps(async (limit) => {
+      const result = await this.#db
+        .deleteFrom('job_orders')
+        .where('job_id', 'in', (e) =>
+          e
+            .selectFrom('job_orders')
+            .select('job_id')
+            .where('status', '=', status)
+            .where('completed_at', '<', time)
+            .where(inView(this.#view))
+            .limit(limit),
+        )
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    });
   }
 
   #update(jobId: string) {

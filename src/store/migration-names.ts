@@ -11,5 +11,6 @@ export const migrationNames = [
   '0009-held-jobs',
   '0010-stored-results',
   '0011-divisions',
+  '0012-row-counts',
   '0013-begun-divisions',
 ] as const;

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import { PortolanError } from '../domain/errors.ts';
+import { createRowCounts } from './counting-triggers.ts';
 import type { migrationNames } from './migration-names.ts';
 import { listingOf } from './scan-listing.ts';
 import type { Tables } from './tables.ts';
@@ -18,6 +19,7 @@ const migrations: Record<(typeof migrationNames)[number], Migration> = {
   '0009-held-jobs': { up: addHolds },
   '0010-stored-results': { up: addStoredResults },
   '0011-divisions': { up: createDivisions },
+  '0012-row-counts': { up: countRows },
   '0013-begun-divisions': { up: addBegun },
 };
 
@@ -342,6 +344,41 @@ async function createDivisions(db: Kysely<unknown>): Promise<void> {
     .execute();
   await sql`delete from shards`.execute(db);
   await db.schema.alterTable('shards').dropColumn('spec').execute();
+}
+
+/** No statement of a running server depends on how many scans and jobs there are. */
+async function countRows(db: Kysely<unknown>): Promise<void> {
+  await createRowCounts(db);
+  await db.schema.createIndex('jobs_by_end').on('jobs').columns(['state', 'finished_at']).execute();
+  await db.schema.dropIndex('jobs_by_tenant').execute();
+  await db.schema
+    .createIndex('jobs_by_tenant_end')
+    .on('jobs')
+    .columns(['tenant', 'state', 'finished_at'])
+    .execute();
+  await db.schema
+    .createIndex('jobs_held')
+    .on('jobs')
+    .column('held_since')
+    .where(sql.ref('held_since'), 'is not', null)
+    .execute();
+  await db.schema
+    .createIndex('job_orders_by_end')
+    .on('job_orders')
+    .columns(['status', 'completed_at'])
+    .execute();
+  await db.schema
+    .createIndex('job_orders_with_next_run')
+    .on('job_orders')
+    .column('zone')
+    .where(sql.ref('next_run_at'), 'is not', null)
+    .execute();
+  await db.schema
+    .createIndex('job_runs_open')
+    .on('job_runs')
+    .column('job_id')
+    .where(sql.ref('completed_at'), 'is', null)
+    .execute();
 }
 
 /** Until now a scan was started when it was divided. */

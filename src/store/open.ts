@@ -8,6 +8,7 @@ import { JobTable } from './jobs.ts';
 import { migrate, type StoreVersion, storeVersion } from './migrations.ts';
 import { OutboxTable } from './outbox.ts';
 import { isPostgresUrl } from './postgres-url.ts';
+import { RowCounts } from './row-counts.ts';
 import { ScanAges } from './scan-ages.ts';
 import { ScanTable } from './scans.ts';
 import { ShardTable } from './shards.ts';
@@ -21,6 +22,7 @@ import { TokenTable } from './tokens.ts';
 export interface Store {
   readonly scans: ScanTable;
   readonly scanAges: ScanAges;
+  readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
   readonly jobOrders: JobOrderTable;
@@ -144,6 +146,7 @@ export async function readStoreVersion(file: string): Promise<StoreVersion> {
 class KyselyStore implements Store {
   readonly scans: ScanTable;
   readonly scanAges: ScanAges;
+  readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
   readonly jobOrders: JobOrderTable;
@@ -164,6 +167,7 @@ class KyselyStore implements Store {
       this.transaction((store) => work(store.scans)),
     );
     this.scanAges = new ScanAges(db, view, database.executor);
+    this.rowCounts = new RowCounts(db, view);
     this.tokens = new TokenTable(db, view);
     this.jobs = new JobTable(db, view);
     this.jobOrders = new JobOrderTable(db, view);

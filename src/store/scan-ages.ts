@@ -3,6 +3,7 @@ import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { commandLinesOf, serverOf } from '../domain/executor.ts';
 import type { ScanStatus } from '../domain/scan.ts';
 import type { Place } from './cursor.ts';
+import { RowCounts } from './row-counts.ts';
 import type { ScanTableRow, Tables } from './tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
@@ -16,6 +17,12 @@ export interface FinishedScan {
   /** Bytes of the scan's folder, as they were counted last. */
   size_bytes: number;
 }
+
+/** A scan as far as its age and size are concerned. */
+export type DatedScan = Pick<FinishedScan, 'scan_id' | 'created_at' | 'tenant' | 'size_bytes'> & {
+  status: ScanStatus;
+  profile: string;
+};
 
 /** Which finished scans: of each tenant those older than a position, exclusive. Tenants that are not named lose none. */
 export type OlderThan = ReadonlyMap<string | null, Place>;
@@ -76,6 +83,8 @@ export class ScanAges {
   }
 
   async count(): Promise<number> {
+    if (serverOf(this.#executor) === null)
+      return (await new RowCounts(this.#db, this.#view).of('scans')).total;
     const row = await this.#db
       .selectFrom('scans')
       .select((e) => e.fn.countAll().as('scans'))
@@ -113,6 +122,35 @@ export class ScanAges {
       .offset(n - 1)
       .executeTakeFirst();
     return row ? positionOf(row) : null;
+  }
+
+  /** Scans of whatever state, newest first. Those that are stored meanwhile are left out. */
+  async *newestFirst(): AsyncGenerator<DatedScan> {
+    for (let position: Place | null = newestOfAll; position !== null; ) {
+      const page: DatedScan[] = await this.#pageBefore(position);
+      yield* page;
+      const last = page.at(-1);
+      position = last && page.length === rowsAtOnce ? positionOf(last) : null;
+    }
+  }
+
+  async #pageBefore(position: Place): Promise<DatedScan[]> {
+    const rows = await this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
+      .where(inView(this.#view))
+      .where(isHere(this.#executor))
+      .where(isBeyond('<', position))
+      .orderBy('created_at', 'desc')
+      .orderBy('scan_id', 'desc')
+      .limit(rowsAtOnce)
+      .execute();
+    await setImmediate();
+    return rows.map((row) => ({
+      ...row,
+      status: row.status as ScanStatus,
+      size_bytes: Number(row.size_bytes),
+    }));
   }
 
   /** Finished scans of all named tenants, oldest first. @param after leaves out what is not newer */

@@ -12,6 +12,7 @@ import {
 } from '../domain/scan.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { OutboxTable } from './outbox.ts';
+import { RowCounts } from './row-counts.ts';
 import { isHere } from './scan-ages.ts';
 import { listingOf } from './scan-listing.ts';
 import { newScanRow, pendingScan, searchableText, statesBefore, toRow } from './scan-row.ts';
@@ -42,13 +43,6 @@ export interface ScanPage {
   /** Null on the last page. */
   nextCursor: string | null;
 }
-
-/** A scan as far as its age is concerned. */
-export type DatedScan = Pick<Scan, 'scan_id' | 'created_at' | 'status' | 'profile'> & {
-  tenant: string | null;
-  /** Bytes of the scan's folder, as they were counted last. */
-  size_bytes: number;
-};
 
 export interface ScanTotals {
   scan_count: number;
@@ -198,6 +192,9 @@ export class ScanTable {
   }
 
   async #count(filter: ScanFilter): Promise<number> {
+    const { status, since, tag, q } = filter;
+    const isCounted = since === undefined && tag === undefined && q === undefined;
+    if (isCounted) return (await new RowCounts(this.#db, this.#view).of('scans', status)).total;
     const row = await this.#db
       .selectFrom('scans')
       .select((e) => e.fn.countAll().as('scans'))
@@ -331,25 +328,8 @@ export class ScanTable {
     return rows.map(({ scan_id }) => scan_id);
   }
 
-  /** Every scan whose folder is here, newest first. */
-  async byAge(): Promise<DatedScan[]> {
-    const rows = await this.#db
-      .selectFrom('scans')
-      .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
-      .where(inView(this.#view))
-      .where(isHere(this.#executor))
-      .orderBy('created_at', 'desc')
-      .orderBy('scan_id', 'desc')
-      .execute();
-    return rows.map((row) => ({
-      ...row,
-      status: row.status as ScanStatus,
-      size_bytes: Number(row.size_bytes),
-    }));
-  }
-
   /** Scans whose folder is here, that are over and that the result store does not hold, oldest first. */
-  async unstored(): Promise<Pick<DatedScan, 'scan_id' | 'tenant'>[]> {
+  async unstored(): Promise<{ scan_id: string; tenant: string | null }[]> {
     return await this.#db
       .selectFrom('scans')
       .select(['scan_id', 'tenant'])
@@ -385,22 +365,21 @@ export class ScanTable {
   }
 
   async totals(): Promise<ScanTotals> {
+    const { total, bytes } = await new RowCounts(this.#db, this.#view).of('scans');
+    const [oldest, newest] = [await this.#ageAtEnd('asc'), await this.#ageAtEnd('desc')];
+    return { scan_count: total, oldest, newest, size_bytes: bytes };
+  }
+
+  /** `created_at` of the first scan in the order of age. */
+  async #ageAtEnd(order: 'asc' | 'desc'): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scans')
-      .select((e) => [
-        e.fn.countAll().as('scan_count'),
-        e.fn.min('created_at').as('oldest'),
-        e.fn.max('created_at').as('newest'),
-        e.fn.coalesce(e.fn.sum('size_bytes'), sql<number>`0`).as('size_bytes'),
-      ])
+      .select('created_at')
       .where(inView(this.#view))
-      .executeTakeFirstOrThrow();
-    return {
-      scan_count: Number(row.scan_count),
-      oldest: row.oldest,
-      newest: row.newest,
-      size_bytes: Number(row.size_bytes),
-    };
+      .orderBy('created_at', order)
+      .limit(1)
+      .executeTakeFirst();
+    return row?.created_at ?? null;
   }
 
   /** Remembers the size of the scan's folder. @returns whether the scan was there */

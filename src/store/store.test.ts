@@ -107,11 +107,12 @@ describe('the file', () => {
     await store.scans.insert(request(1));
     await store.close();
     const raw = new DatabaseSync(file);
+    withoutRowCounts(raw);
     raw.exec('drop table divisions');
     raw.exec("alter table shards add column spec text not null default '{}'");
     raw.exec(`insert into shards (scan_id, shard, "of", pool, state, attempt, lapses, rows, command, rate)
       values ('${scanId(1)}', 0, 1, 'default', 'running', 1, 0, 7, 'run', 100)`);
-    raw.exec("delete from kysely_migration where name in ('0011-divisions', '0013-begun-divisions')");
+    raw.exec("delete from kysely_migration where name >= '0011-divisions'");
     raw.close();
     store = await openStore(file);
     expect(await store.shards.ofScan(scanId(1))).toEqual([]);
@@ -144,8 +145,39 @@ describe('the file', () => {
     expect(scan).toMatchObject({ targets: targets.slice(0, 100), targets_total: 101 });
   });
 
+  function withoutRowCounts(raw: DatabaseSync): void {
+    const triggers = raw.prepare("select name from sqlite_master where type = 'trigger'").all();
+    for (const { name } of triggers) raw.exec(`drop trigger ${name}`);
+    for (const name of [
+      'jobs_by_end',
+      'jobs_by_tenant_end',
+      'jobs_held',
+      'job_orders_by_end',
+      'job_orders_with_next_run',
+    ])
+      raw.exec(`drop index ${name}`);
+    raw.exec('drop index job_runs_open; drop table row_counts');
+    raw.exec('create index jobs_by_tenant on jobs (tenant, state)');
+  }
+
+  it('of a version that did not count its rows counts them', async () => {
+    for (const number of [1, 2, 3]) await store.scans.insert(request(number));
+    await store.scans.update(scanId(3), { status: 'failed' });
+    await store.scans.setSize(scanId(3), 7);
+    await store.close();
+    const raw = new DatabaseSync(file);
+    withoutRowCounts(raw);
+    raw.exec('alter table divisions drop column begun');
+    raw.exec("delete from kysely_migration where name >= '0012-row-counts'");
+    raw.close();
+    store = await openStore(file);
+    expect(await store.scans.totals()).toMatchObject({ scan_count: 3, size_bytes: 7 });
+    expect((await store.scans.list({ status: 'failed', limit: 1, offset: 0 })).total).toBe(1);
+  });
+
   /** Takes away what came after the first migration. */
   function makeFirstVersion(raw: DatabaseSync): void {
+    withoutRowCounts(raw);
     raw.exec('drop index scans_by_tenant; drop index scans_by_tenant_status; drop index jobs_by_tenant');
     raw.exec('drop index scans_to_store; alter table scans drop column stored_at');
     raw.exec('alter table scans drop column tenant');

@@ -2,7 +2,10 @@ import { type ExpressionBuilder, type Kysely, PostgresAdapter, type SqlBool, sql
 import { PortolanError } from '../domain/errors.ts';
 import type { Tables } from './tables.ts';
 
-/** Tables whose rows are the store's content, with their keys; `servers` and `workers` only say who is there now. */
+/**
+ * Tables whose rows are the store's content, with their keys; `servers` and `workers` only say who is there now, and
+ * `row_counts` follows by itself.
+ */
 const keys = {
   scans: ['scan_id'],
   scan_tags: ['tag', 'scan_id'],
@@ -15,7 +18,9 @@ const keys = {
   outbox: ['id'],
   divisions: ['scan_id'],
   shards: ['scan_id', 'shard'],
-} as const satisfies { [T in Exclude<keyof Tables, 'servers' | 'workers'>]: (keyof Tables[T])[] };
+} as const satisfies {
+  [T in Exclude<keyof Tables, 'servers' | 'workers' | 'row_counts'>]: (keyof Tables[T])[];
+};
 
 export type ContentTable = keyof typeof keys;
 

@@ -16,6 +16,7 @@ export interface Tables {
   outbox: OutboxTableRow;
   divisions: DivisionTableRow;
   shards: ShardTableRow;
+  row_counts: RowCountTableRow;
   servers: ServerTableRow;
   workers: WorkerTableRow;
 }
@@ -215,6 +216,17 @@ export interface ShardTableRow {
   live: string | null;
   outcome: string | null;
   finished_at: string | null;
+}
+
+/** Part of a count of rows, see `counting-triggers.ts`. */
+interface RowCountTableRow {
+  /** The table whose rows are counted. */
+  counted: string;
+  /** Empty for rows without tenant. */
+  tenant: string;
+  status: string;
+  total: number;
+  bytes: number;
 }
 
 /** A server of many on one database. */

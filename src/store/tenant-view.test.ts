@@ -53,7 +53,7 @@ describe.each(storeEngines())('in $name', (engine) => {
       const id = await submit(acme, 1);
       const none = store.forTenant(null);
       for (const other of [globex, none]) {
-        const { scans, jobs } = other;
+        const { scans, scanAges, jobs } = other;
         expect([await scans.get(id), await scans.request(id), await scans.executor(id)]).toEqual([
           null,
           null,
@@ -63,11 +63,11 @@ describe.each(storeEngines())('in $name', (engine) => {
           scans: [],
           total: 0,
         });
-        expect([await scans.byAge(), await scans.unfinished(), await scans.tenantOf(id)]).toEqual([
-          [],
-          [],
-          null,
-        ]);
+        expect([
+          await Array.fromAsync(scanAges.newestFirst()),
+          await scans.unfinished(),
+          await scans.tenantOf(id),
+        ]).toEqual([[], [], null]);
         expect((await scans.totals()).scan_count).toBe(0);
         expect(await jobs.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
         // Ids are of the whole service: nobody may take one a second time.

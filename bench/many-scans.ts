@@ -1,0 +1,344 @@
+/**
+ * A server with very many scans and jobs, on both stores: how long it takes to serve, how long `/livez` waits meanwhile,
+ * while old records are deleted and while the retention looks at every scan, and what the first pages, the health
+ * response and a tiny scan take beside a server whose store is empty. PostgreSQL is started by the bench.
+ *
+ *   npm run bench:many-scans [-- --scans 1000000] [-- --store sqlite|postgres]
+ */
+import { mkdir } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
+import { loadavg } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
+import { openStore, type Store } from '../src/store/open.ts';
+import type { TableRow } from '../src/store/table-rows.ts';
+import { serverId } from '../src/workspace/server-id.ts';
+import { openWorkspace } from '../src/workspace/workspace.ts';
+import { freePort, startPostgres } from '../test/postgres.ts';
+import { ServerProcess } from '../test/program.ts';
+
+const { values: flags } = parseArgs({
+  options: { scans: { type: 'string', default: '1000000' }, store: { type: 'string' } },
+});
+const scans = Number(flags.scans);
+
+/** Rows of one statement: PostgreSQL ends one after 20 s. */
+const rowsAtOnce = 50_000;
+/** Seconds between two scans; a million of them are 115 days. */
+const spacing = 10;
+/** One scan and one job of so many failed. */
+const failedShare = 20;
+/** How long the server is watched after it serves: its first periodic tasks begin 3 s after the start. */
+const watchMs = 15_000;
+const requests = 20;
+const tinyScans = 10;
+/** `/livez` is asked this often, milliseconds. */
+const probeMs = 5;
+
+/** A kind of database, and how it says things that SQL has no common words for. */
+interface Engine {
+  name: string;
+  /** The workspaces of one run; null when the store is a file of the workspace. */
+  database: (() => Promise<string>) | null;
+  numbers: (from: number, to: number) => string;
+  /** ISO 8601 of the seconds since 1970 in an expression, and the beginning of a scan id. */
+  time: (seconds: string) => string;
+  idPrefix: (seconds: string) => string;
+  hex: (number: string) => string;
+}
+
+const sqlite: Engine = {
+  name: 'SQLite',
+  database: null,
+  numbers: (from, to) =>
+    `(with recursive numbers(i) as (select ${from} union all select i + 1 from numbers where i < ${to - 1}) select i from numbers)`,
+  time: (seconds) => `strftime('%Y-%m-%dT%H:%M:%S.000Z', ${seconds}, 'unixepoch')`,
+  idPrefix: (seconds) => `strftime('%Y%m%d-%H%M%S-', ${seconds}, 'unixepoch')`,
+  hex: (number) => `printf('%06x', ${number})`,
+};
+
+const postgres: Omit<Engine, 'database'> = {
+  name: 'PostgreSQL',
+  numbers: (from, to) => `generate_series(${from}, ${to - 1}) as numbers(i)`,
+  time: (seconds) => `to_char(to_timestamp(${seconds}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')`,
+  idPrefix: (seconds) => `to_char(to_timestamp(${seconds}) at time zone 'UTC', 'YYYYMMDD-HH24MISS-')`,
+  hex: (number) => `lpad(to_hex(${number}), 6, '0')`,
+};
+
+function row(name: string, value: string, bar = ''): void {
+  process.stdout.write(`${name.padEnd(52)}${value.padEnd(26)}${bar}\n`);
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+/** Puts in so many finished scans, their places in the queue, and as many finished jobs: copies of one model each. */
+async function fill(store: Store, engine: Engine): Promise<void> {
+  const model = scanRequest({ scan_id: '20200101-000000-000000', created_at: '2020-01-01T00:00:00.000Z' });
+  const job = { job_id: 'job_ffffffffffff', type: 'scan', pool: 'default' } as const;
+  await store.transaction(async (inside) => {
+    await inside.scans.insert(model);
+    await inside.jobs.insert(model.scan_id, 'default', 0, homeOf(store));
+    await inside.scans.update(model.scan_id, { status: 'completed' });
+    await inside.scans.setSize(model.scan_id, 20_000);
+    const params = { targets: model.targets };
+    const dates = { created_at: model.created_at, next_run_at: null };
+    await inside.jobOrders.insert({
+      ...job,
+      ...dates,
+      schedule: null,
+      name: null,
+      created_by: null,
+      params,
+      zone: 'UTC',
+    });
+  });
+  const newest = Math.floor(Date.now() / 1000) - 7200;
+  const created = `(${newest} - i * ${spacing})`;
+  const id = `${engine.idPrefix(created)} || ${engine.hex('i')}`;
+  const either = (failed: string, other: string) =>
+    `case when i % ${failedShare} = 0 then '${failed}' else '${other}' end`;
+  const times = { created_at: engine.time(created), completed_at: engine.time(`(${created} + 5)`) };
+  await copyRows(store, engine, 'scans', {
+    scan_id: id,
+    status: either('failed', 'completed'),
+    started_at: times.created_at,
+    ...times,
+  });
+  await copyRows(store, engine, 'jobs', {
+    scan_id: id,
+    state: either('failed', 'done'),
+    position: `${scans} - i`,
+    attempt: '1',
+    created_at: times.created_at,
+    finished_at: times.completed_at,
+  });
+  await copyRows(store, engine, 'job_orders', {
+    job_id: `'job_' || ${engine.hex('i')} || ${engine.hex('i')}`,
+    status: either('failed', 'completed'),
+    started_at: times.created_at,
+    run_count: '1',
+    ...times,
+  });
+  await store.jobOrders.cancel(job.job_id, new Date().toISOString());
+  await store.scans.delete(model.scan_id);
+}
+
+function homeOf({ executor }: Store): string | null {
+  return executor.split(':')[1] ?? null;
+}
+
+async function copyRows(
+  store: Store,
+  engine: Engine,
+  table: string,
+  changes: Record<string, string>,
+): Promise<void> {
+  const { rows } = await store.execute(`select * from ${table}`, []);
+  const columns = Object.keys(rows[0] as TableRow);
+  const values = columns.map((column) => changes[column] ?? `model.${column}`);
+  for (let from = 0; from < scans; from += rowsAtOnce) {
+    const numbers = engine.numbers(from, Math.min(scans, from + rowsAtOnce));
+    const source = `(select * from ${table} order by created_at limit 1) as model, ${numbers}`;
+    const text = `insert into ${table} (${columns}) select ${values} from ${source}`;
+    await store.transaction((inside) => inside.execute(text, []));
+  }
+}
+
+/** Asks `/livez` all the time, from before the server listens on. */
+class Probe {
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #url: string;
+  #worstMs = 0;
+  #stopped = false;
+  readonly #done: Promise<void>;
+
+  constructor(port: number) {
+    this.#url = `http://127.0.0.1:${port}/livez`;
+    this.#done = this.#run();
+  }
+
+  /** The longest wait since the last call, milliseconds. */
+  takeWorst(): number {
+    const worst = this.#worstMs;
+    this.#worstMs = 0;
+    return worst;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#done;
+    this.#agent.destroy();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const startedAt = performance.now();
+      if (await this.#isAnswered()) this.#worstMs = Math.max(this.#worstMs, performance.now() - startedAt);
+      await sleep(probeMs);
+    }
+  }
+
+  #isAnswered(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const request = get(this.#url, { agent: this.#agent }, (response) => {
+        response.resume();
+        response.once('end', () => resolve(true));
+        response.once('error', () => resolve(false));
+      });
+      request.once('error', () => resolve(false));
+    });
+  }
+}
+
+interface Server {
+  process: ServerProcess;
+  port: number;
+}
+
+/** Every cap is set and none takes a scan; the free space is out of reach, so that all sizes are added up. */
+const retention = {
+  SERVICE_WORKSPACE__RETENTION__ENABLED: 'true',
+  SERVICE_WORKSPACE__RETENTION__MAX_AGE: '50y',
+  SERVICE_WORKSPACE__RETENTION__MAX_SCANS: '10000000',
+  SERVICE_WORKSPACE__RETENTION__MIN_FREE_SPACE: '900TB',
+};
+
+async function newServer(env: NodeJS.ProcessEnv): Promise<Server> {
+  const port = await freePort();
+  return { port, process: new ServerProcess({ args: ['--bind', `127.0.0.1:${port}`], env }) };
+}
+
+async function tinyScan({ process }: Server): Promise<number> {
+  return await timed(async () => {
+    const targets = ['127.0.0.1'];
+    const id = await process.submit({ targets, ports: '9', profile: 'quick', options: { discover: false } });
+    while ((await process.detail(id)).status !== 'completed') await sleep(5);
+  });
+}
+
+/** One more scan that nobody measures starts what is started once. */
+async function compareTinyScans(empty: Server, full: Server): Promise<void> {
+  const times = new Map<Server, number[]>([
+    [empty, []],
+    [full, []],
+  ]);
+  for (let round = -1; round < tinyScans; round++)
+    for (const [server, list] of times) {
+      const ms = await tinyScan(server);
+      if (round >= 0) list.push(ms);
+    }
+  const [one, other] = [median(times.get(empty) ?? []), median(times.get(full) ?? [])];
+  const figures = `${other.toFixed(0)} ms / ${one.toFixed(0)} ms = ${(other / one).toFixed(2)}`;
+  row('tiny scan, full / empty store', figures, '<= 1.2');
+}
+
+async function measurePath({ process }: Server, name: string, path: string, bar = ''): Promise<void> {
+  const times: number[] = [];
+  for (let i = 0; i < requests; i++) {
+    const ms = await timed(async () => {
+      const { status } = await process.request(path);
+      if (status !== 200) throw new Error(`${path}: ${status}`);
+    });
+    times.push(ms);
+  }
+  const [first = Number.NaN] = times;
+  row(name, `${first.toFixed(1)} ms, median ${median(times).toFixed(1)} ms`, bar);
+}
+
+async function startAndWatch(server: Server, what: string): Promise<Probe> {
+  const probe = new Probe(server.port);
+  const ms = await timed(() => server.process.start());
+  row(`${what}: start to served`, `${(ms / 1000).toFixed(2)} s`, '<= 5 s');
+  row(`${what}: worst /livez meanwhile`, `${probe.takeWorst().toFixed(0)} ms`, '<= 100 ms');
+  await sleep(watchMs);
+  row(
+    `${what}: worst /livez of the first ${watchMs / 1000} s`,
+    `${probe.takeWorst().toFixed(0)} ms`,
+    '<= 100 ms',
+  );
+  return probe;
+}
+
+/** What the hourly run does, by request: the run after the start may be under way. */
+async function applyRetention({ process }: Server): Promise<void> {
+  while ((await process.request('/api/v1/workspace/gc', { method: 'POST' })).status === 409) await sleep(20);
+}
+
+async function measureStore(engine: Engine): Promise<void> {
+  const store = engine.database === null ? {} : { SERVICE_QUEUE__URL: await engine.database() };
+  const kept = { SERVICE_QUEUE__RETENTION: '2000w', ...retention, ...store };
+  const full = await newServer(kept);
+  const emptyStore = engine.database === null ? {} : { SERVICE_QUEUE__URL: await engine.database() };
+  const empty = await newServer({ ...kept, ...emptyStore });
+  try {
+    await mkdir(full.process.workspace, { recursive: true });
+    const workspace = await openWorkspace(full.process.workspace);
+    const url = store.SERVICE_QUEUE__URL ?? null;
+    const opened = await openStore(
+      url ?? workspace.storeFile,
+      url === null ? null : await serverId(workspace.dir),
+    );
+    const fillMs = await timed(() => fill(opened, engine));
+    await opened.close();
+    row('put in', `${(fillMs / 1000).toFixed(0)} s`);
+    const probe = await startAndWatch(full, 'full store');
+    const first = await full.process.request('/api/v1/scans');
+    const { total } = (first.body as { data: { total: number } }).data;
+    if (total !== scans) throw new Error(`${total} scans are listed`);
+    await measurePath(full, 'scans, first page', '/api/v1/scans', '<= 50 ms');
+    await measurePath(full, 'jobs, first page', '/api/v1/jobs', '<= 50 ms');
+    await measurePath(full, 'health', '/api/v1/health', '<= 50 ms');
+    await measurePath(full, 'scans, completed', '/api/v1/scans?status=completed');
+    await measurePath(full, 'workspace info', '/api/v1/workspace/info');
+    probe.takeWorst();
+    const runMs = await timed(() => applyRetention(full));
+    row('retention, all scans looked at', `${(runMs / 1000).toFixed(1)} s`);
+    row('worst /livez meanwhile', `${probe.takeWorst().toFixed(0)} ms`, '<= 100 ms');
+    for (const query of ['q=nowhere', `offset=${scans - 10}`]) {
+      const ms = await timed(() => full.process.request(`/api/v1/scans?${query}`));
+      row(`scans?${query}`, `${ms.toFixed(0)} ms`);
+      row('worst /livez meanwhile', `${probe.takeWorst().toFixed(0)} ms`, '<= 100 ms');
+    }
+    await empty.process.start();
+    await compareTinyScans(empty, full);
+    await probe.stop();
+    await full.process.stop();
+    await measureCleanup(full, { ...retention, ...store });
+  } finally {
+    await full.process.dispose();
+    await empty.process.dispose();
+  }
+}
+
+/** The same store with the default of `queue.retention`: the records of all older jobs go. */
+async function measureCleanup(full: Server, env: NodeJS.ProcessEnv): Promise<void> {
+  full.process.env = env;
+  const probe = await startAndWatch(full, 'old jobs go');
+  await probe.stop();
+  await full.process.stop();
+}
+
+const wanted = (name: string) => flags.store === undefined || flags.store === name;
+row(`${scans} scans and jobs; load ${loadavg()[0]?.toFixed(1)}`, '', 'bar');
+if (wanted('sqlite')) {
+  process.stdout.write(`\n${sqlite.name}\n`);
+  await measureStore(sqlite);
+}
+if (wanted('postgres')) {
+  process.stdout.write(`\n${postgres.name}\n`);
+  const server = await startPostgres();
+  try {
+    await measureStore({ ...postgres, database: () => server.database() });
+  } finally {
+    await server.remove();
+  }
+}

@@ -1,0 +1,49 @@
+import { type Kysely, PostgresAdapter, sql } from 'kysely';
+import type { Tables } from './tables.ts';
+import type { TenantView } from './tenant-view.ts';
+
+export interface RowCount {
+  total: number;
+  bytes: number;
+}
+
+/** Rows that are left to add up before they are folded. */
+const foldedFrom = 200;
+
+/** How many rows a table has, without reading them; see `counting-triggers.ts`. */
+export class RowCounts {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** @param status only rows with it */
+  async of(counted: 'scans' | 'job_orders', status?: string): Promise<RowCount> {
+    const view = this.#view;
+    const row = await this.#db
+      .selectFrom('row_counts')
+      .select((e) => [e.fn.sum('total').as('total'), e.fn.sum('bytes').as('bytes')])
+      .where('counted', '=', counted)
+      .$if(view !== undefined, (query) => query.where('tenant', '=', view ?? ''))
+      .$if(status !== undefined, (query) => query.where('status', '=', status ?? ''))
+      .executeTakeFirst();
+    return { total: Number(row?.total ?? 0), bytes: Number(row?.bytes ?? 0) };
+  }
+
+  /** Adds up the rows that changes have left; to be called now and then. */
+  async fold(): Promise<void> {
+    if (!(this.#db.getExecutor().adapter instanceof PostgresAdapter)) return;
+    await sql`
+      with folded as (
+        delete from row_counts where (select count(*) from row_counts) > ${foldedFrom}
+        returning counted, tenant, status, total, bytes
+      )
+      insert into row_counts
+      select counted, tenant, status, sum(total), sum(bytes) from folded group by counted, tenant, status`.execute(
+      this.#db,
+    );
+  }
+}
