@@ -29,6 +29,7 @@ export async function* checkScan(
   listed: DatedScan,
   path: string,
 ): AsyncGenerator<Finding> {
+  yield* checkLinks(folder, path);
   yield* checkRequest(store, folder, listed.scan_id, path);
   const scan = isFinal(listed.status) ? await store.scans.get(listed.scan_id) : null;
   if (scan === null) return;
@@ -36,6 +37,24 @@ export async function* checkScan(
   yield* checkRecord(folder, scan, path);
   yield* checkLeftovers(folder, path);
   yield* checkSize(store, folder, listed, path);
+}
+
+async function* checkLinks(folder: ScanFolder, path: string): AsyncGenerator<Finding> {
+  for (const name of await folder.links()) yield linkFinding(join(path, name));
+}
+
+/** A link could lead out of the workspace, so nobody follows it. */
+export function linkFinding(path: string): Finding {
+  return {
+    path,
+    problem: 'is a link; links are not followed',
+    remedy: 'put what it leads to in its place',
+  };
+}
+
+/** What could not be written on a full disk is no damage; a server makes up for it when there is room. */
+function metFullDisk({ error }: Scan): boolean {
+  return error?.code === 'insufficient_storage';
 }
 
 async function* checkRequest(
@@ -60,7 +79,7 @@ export async function readRequest(folder: ScanFolder): Promise<ScanRequest | nul
 }
 
 async function* checkStatus(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<Finding> {
-  if (await folder.hasStatus()) return;
+  if (metFullDisk(scan) || (await folder.hasStatus())) return;
   yield {
     path: join(path, 'status.json'),
     problem: 'is missing or damaged',
@@ -76,7 +95,7 @@ const faultTexts: Record<RecordFault, { problem: string; remedy: string; repaira
     repairable: false,
   },
   torn: {
-    problem: 'has no end: the disk was full at the end of the scan, or it is damaged',
+    problem: 'has no end: it is damaged',
     remedy: fix('ends it behind its last whole row; every row that can be read stays'),
     repairable: true,
   },
@@ -101,6 +120,7 @@ async function* checkRecord(folder: ScanFolder, scan: Scan, path: string): Async
   for (const fault of await recordFaults(folder)) {
     // A scan that was canceled while it waited has recorded nothing.
     if (fault === 'missing' && scan.started_at === null) continue;
+    if (fault === 'torn' && metFullDisk(scan)) continue;
     const { repairable, ...texts } = faultTexts[fault];
     const repair = () => repairRecord(folder, fault, provisionalSummary(scan));
     yield { path: join(path, 'results.jsonl'), ...texts, ...(repairable && { repair }) };

@@ -10,6 +10,7 @@ import {
   rename,
   rm,
   stat,
+  symlink,
   truncate,
   utimes,
   writeFile,
@@ -233,6 +234,44 @@ describe('store and folders', () => {
     await writeFile(join(scans, 'notes.txt'), 'mine', { mode: 0o600 });
     expect(await check(true)).toMatchObject({ found: 3, fixed: 2, left: 1 });
     expect((await readdir(scans)).sort()).toEqual([keptId(6), 'notes.txt']);
+  });
+
+  it('names links, which nobody follows, and keeps their scans', async () => {
+    const folder = await keepScan(place, 1, 1);
+    await rename(folder.path, join(dir, 'elsewhere'));
+    await symlink(join(dir, 'elsewhere'), folder.path);
+    const linked = await keepScan(place, 2, 1);
+    await rename(join(linked.path, 'results.jsonl'), join(linked.path, 'reports', 'rows'));
+    await symlink('reports/rows', join(linked.path, 'results.jsonl'));
+    const links = (await check(true)).problems.filter(({ problem }) => problem.startsWith('is a link'));
+    expect(links.map(({ path, fixed }) => [path, fixed]).sort()).toEqual([
+      [`scans/${keptId(1)}`, false],
+      [`scans/${keptId(2)}/results.jsonl`, false],
+    ]);
+    expect(await place.store.scans.get(keptId(1))).not.toBeNull();
+    expect(await rowsOf(folder)).toBe(0);
+    expect(await rowsOf(linked)).toBe(0);
+  });
+
+  it('finds no fault in what a full disk did not let a scan write, and a server makes up for it', async () => {
+    const folder = await keepScan(place, 1, 5);
+    await place.store.scans.delete(keptId(1));
+    await place.store.scans.insert(await folder.request());
+    await place.store.scans.update(keptId(1), {
+      status: 'failed',
+      started_at: '2026-01-01T00:00:00.000Z',
+      error: { code: 'insufficient_storage', message: 'full' },
+    });
+    const text = await readFile(join(folder.path, 'results.jsonl'), 'utf8');
+    await truncate(join(folder.path, 'results.jsonl'), text.lastIndexOf('{'));
+    await rm(join(folder.path, 'status.json'));
+    await place.store.scans.setSize(keptId(1), await folder.sizeBytes());
+    expect((await check()).problems).toEqual([]);
+    await tidyWorkspace(place, async () => undefined, new AbortController().signal);
+    expect(await recordSummary(folder)).toMatchObject({ status: 'failed', partial: true });
+    expect(await rowsOf(folder)).toBe(5);
+    expect(await folder.storedState()).toBe('failed');
+    expect((await check()).problems).toEqual([]);
   });
 
   it('counts sizes anew', async () => {

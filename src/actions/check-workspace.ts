@@ -10,7 +10,7 @@ import { makePrivate, openModes } from '../workspace/file-modes.ts';
 import { recordSummary } from '../workspace/record-reader.ts';
 import { deletedPrefix, type ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { checkScan, type Finding, readRequest } from './check-scan.ts';
+import { checkScan, type Finding, linkFinding, readRequest } from './check-scan.ts';
 import { concludeScan } from './conclude-scan.ts';
 
 export interface CheckedProblem {
@@ -115,6 +115,7 @@ async function* checkListed(context: CheckContext, scan: DatedScan): AsyncGenera
   const path = relative(workspace.dir, folder.path);
   try {
     if (await folder.exists()) yield* checkScan(store, folder, scan, path);
+    else if (await folder.isLink()) yield linkFinding(path);
     else if (await store.scans.get(scan.scan_id)) yield* missingFolder(store, scan, path);
   } catch (error) {
     yield { path, problem: `cannot be read (${reasonOf(error)})`, remedy: 'look at the rights and the disk' };
@@ -149,9 +150,11 @@ async function* checkFolders(context: CheckContext, known: ReadonlySet<string>):
       const path = relative(workspace.dir, join(scans, name));
       if (name.startsWith(deletedPrefix)) {
         if (!served) yield deletion(join(scans, name), path);
+      } else if (known.has(name)) {
+        // Looked at already.
       } else if (!scanIdPattern.test(name) || !(await isFolder(join(scans, name)))) {
         yield { path, problem: 'is no scan', remedy: 'move it to another place' };
-      } else if (!known.has(name) && !(await isListed(context, name, join(scans, name)))) {
+      } else if (!(await isListed(context, name, join(scans, name)))) {
         yield await unlisted(context, tenant, name, path);
       }
     }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
 import { commandLineOf, serverOf } from '../domain/executor.ts';
 import type { FailureCode, Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
@@ -71,8 +72,10 @@ async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
   try {
     return await finishRecord(context, scan, folder);
   } catch (error) {
-    if (await folder.exists()) throw error;
-    return { scan, size: null };
+    if (!(await folder.exists())) return { scan, size: null };
+    if (!isFull(error)) throw error;
+    // The record gets its end when there is room again, see tidyWorkspace.
+    return { scan: { ...scan, ...(await countRows(mergedRows(folder))) }, size: await folder.sizeBytes() };
   }
 }
 
@@ -95,6 +98,10 @@ async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFold
   } finally {
     await record.close();
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'insufficient_storage';
 }
 
 function progressAtEnd({ progress }: Scan): Scan['progress'] {

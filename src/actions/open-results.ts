@@ -2,7 +2,7 @@ import { PortolanError } from '../domain/errors.ts';
 import type { ErrorRow, ResultRow, SummaryRow } from '../domain/result.ts';
 import { isFinal, type Scan, type ScanWarning } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
-import { type RecordFault, RecordView } from '../workspace/record-view.ts';
+import { type RecordDamage, RecordView } from '../workspace/record-view.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { checkpointSeconds } from './scan-time.ts';
 import { provisionalSummary } from './stream-results.ts';
@@ -96,7 +96,7 @@ async function damageOf(scan: Scan, view: RecordView): Promise<ScanWarning | nul
 }
 
 /** A scan that failed may have ended before it recorded anything, or before its record could be finished. */
-function isExpected({ status, results }: Scan, fault: RecordFault): boolean {
+function isExpected({ status, results }: Scan, fault: RecordDamage): boolean {
   if (status === 'completed' || fault === 'damaged') return false;
   const counted = results.live_hosts + results.open_ports + results.vulnerabilities;
   return fault === 'unfinished' || counted === 0;

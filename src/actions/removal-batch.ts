@@ -38,6 +38,11 @@ interface Doomed {
   bytes: number;
 }
 
+interface Retired extends Doomed {
+  /** Where its folder is now; null when there was none. */
+  retired: string | null;
+}
+
 /** Collects scans and deletes them together. */
 export class RemovalBatch {
   readonly #context: RemovalContext;
@@ -63,7 +68,10 @@ export class RemovalBatch {
     return (await this.#measure(scan)).bytes;
   }
 
-  /** The files first: what fails or breaks off then is still listed, and goes the next time. */
+  /**
+   * The folders first get a name under which nobody finds them, and by which the next start finishes what breaks off;
+   * then the scans leave the list, and last the files go.
+   */
   async dispose(): Promise<void> {
     const doomed = await this.#each(this.#scans.splice(0), (scan) => this.#measure(scan));
     const gone = this.#report.dry_run ? doomed : await this.#forget(await this.#remove(doomed));
@@ -79,14 +87,14 @@ export class RemovalBatch {
     return { scan_id, tenant, folder, bytes: await folder.sizeBytes() };
   }
 
-  async #remove(doomed: readonly Doomed[]): Promise<Doomed[]> {
+  async #remove(doomed: readonly Doomed[]): Promise<Retired[]> {
     const { results } = this.#context;
-    if (results === null) return await this.#removeFolders(doomed);
+    if (results === null) return await this.#retireFolders(doomed);
     const unstored = await this.#each(doomed, async (scan) => {
       await this.#removeStored(results, scan);
       return scan;
     });
-    return await this.#removeFolders(unstored);
+    return await this.#retireFolders(unstored);
   }
 
   /** Where one scan had to wait for the result store, the others need not do so too. */
@@ -100,41 +108,46 @@ export class RemovalBatch {
     }
   }
 
-  async #removeFolders(doomed: readonly Doomed[]): Promise<Doomed[]> {
+  async #retireFolders(doomed: readonly Doomed[]): Promise<Retired[]> {
     const retired = await this.#each(doomed, async (scan) => ({
       ...scan,
-      place: await scan.folder.retire(),
+      retired: await scan.folder.retire(),
     }));
-    const places = retired.flatMap(({ place }) => place ?? []);
+    const places = retired.flatMap(({ retired: place }) => place ?? []);
     for (const parent of new Set(places.map(dirname))) await syncFolder(parent);
+    return retired;
+  }
+
+  async #removeFiles(retired: readonly Retired[]): Promise<Doomed[]> {
     return await this.#each(retired, async (scan) => {
-      if (scan.place !== null) await rm(scan.place, { recursive: true, force: true });
+      if (scan.retired !== null) await rm(scan.retired, { recursive: true, force: true });
       return scan;
     });
   }
 
-  async #forget(doomed: readonly Doomed[]): Promise<readonly Doomed[]> {
+  async #forget(doomed: readonly Retired[]): Promise<readonly Doomed[]> {
     const { store } = this.#context;
     const forget = () =>
       store.transaction(async ({ scans }) => {
         for (const { scan_id } of doomed) await scans.delete(scan_id);
       });
     try {
-      await this.#withRoom(forget);
-      return doomed;
+      await this.#withRoom(forget, doomed);
     } catch (error) {
       for (const { scan_id } of doomed) this.#fail(scan_id, error);
       return [];
     }
+    return await this.#removeFiles(doomed);
   }
 
   /** Who collects on a full disk wants it to be so no longer, and the store needs room to forget. */
-  async #withRoom(change: () => Promise<void>): Promise<void> {
+  async #withRoom(change: () => Promise<void>, doomed: readonly Retired[]): Promise<void> {
     const { store, workspace } = this.#context;
     try {
       await change();
     } catch (error) {
       if (!isFull(error)) throw error;
+      await this.#removeFiles(doomed);
       await workspace.giveUpReserve();
       await store.emptyLog();
       await change();

@@ -2,8 +2,13 @@ import { isFinal } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import type { DatedScan } from '../store/scan-ages.ts';
 import { leftoversOf, removeDrafts } from '../workspace/leftovers.ts';
+import { repairRecord } from '../workspace/record-check.ts';
 import { resolveBoth } from '../workspace/record-compress.ts';
+import { recordSummary } from '../workspace/record-reader.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import { storedStatus } from './scan-status.ts';
+import { provisionalSummary } from './stream-results.ts';
 
 export interface TidyReport {
   scans: number;
@@ -53,9 +58,20 @@ async function tidyScan(
     await removeDrafts(folder, leftovers);
     await resolveBoth(folder);
     if (leftovers.length > 0) report.swept++;
+    if (scan.status === 'failed') await makeUpForFullDisk(store, folder, scan.scan_id);
   }
   const bytes = await folder.sizeBytes();
   if (bytes === scan.size_bytes || !(await folder.exists())) return;
   await store.scans.setSize(scan.scan_id, bytes);
   report.resized++;
+}
+
+/** Writes what a scan that met a full disk could not: the end of its record, and `status.json`. */
+async function makeUpForFullDisk(store: Store, folder: ScanFolder, scanId: string): Promise<void> {
+  const ended = (await recordSummary(folder)) !== null;
+  if (ended && (await folder.storedState()) === 'failed') return;
+  const scan = await store.scans.get(scanId);
+  if (scan?.error?.code !== 'insufficient_storage' || !(await folder.exists())) return;
+  if (!ended) await repairRecord(folder, 'torn', provisionalSummary(scan));
+  await folder.writeStatus(storedStatus(scan));
 }

@@ -49,6 +49,8 @@ export class Housekeeping {
   async #round(signal: AbortSignal): Promise<void> {
     const pause = () => sleep(betweenScansMs, undefined, { signal, ref: false }).catch(() => undefined);
     try {
+      // The end of a scan on a full disk may have taken it.
+      await this.#context.workspace.keepReserve();
       const { resized, swept, failed } = await tidyWorkspace(this.#context, pause, signal);
       if (swept > 0) this.#log.info({ scans: swept }, 'what crashes left in scans is removed');
       if (resized > 0) this.#log.debug({ scans: resized }, 'sizes of scans are counted anew');

@@ -3,6 +3,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { finishDeletions } from '../actions/finish-deletions.ts';
 import { checkModuleDefaults } from '../actions/module-defaults.ts';
 import { readLicence } from '../actions/read-licence.ts';
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
@@ -151,6 +152,7 @@ async function assemble(
     await shards?.close();
     await store.close();
   });
+  await finishCutOffDeletions(store, workspace, log);
   const settings = new Settings(input, input.readConfig, log);
   const leaseMs = config.workers.lease;
   const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs });
@@ -321,6 +323,13 @@ function ownWorker(
     onLogLine: logOutput.lineTaker(),
     log,
   });
+}
+
+/** Before anybody can list a scan whose folder is gone. */
+async function finishCutOffDeletions(store: Store, workspace: Workspace, log: ServerLog): Promise<void> {
+  const { scan_ids, failed } = await finishDeletions({ store, workspace });
+  if (scan_ids.length > 0) log.info({ scan_ids }, 'interrupted deletions finished');
+  if (failed > 0) log.warn({ folders: failed }, 'interrupted deletions could not be finished');
 }
 
 /** @throws PortolanError `unavailable` as long as a database on another host cannot be reached; `configuration` */

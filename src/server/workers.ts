@@ -7,6 +7,7 @@ import { interruptScan, isDeadCommandLine } from '../actions/interrupt-scan.ts';
 import type { PauseSwitch } from '../actions/pause-scan.ts';
 import type { ScanOutcome } from '../actions/scan-messages.ts';
 import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
 import {
   type FailureCode,
   isFinal,
@@ -612,7 +613,9 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       });
     await this.#untilStored(scanId, write);
     await removeResumeMark(folder);
-    await store.scans.setSize(scanId, await folder.sizeBytes());
+    await this.#untilStored(scanId, async () => {
+      await store.scans.setSize(scanId, await folder.sizeBytes());
+    });
     log.info({ scan_id: scanId, status: outcome.status, error: outcome.error?.code }, 'scan ended');
     await this.#recordEnd(slot);
   }
@@ -637,11 +640,22 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
         return await write();
       } catch (err) {
         if (this.#draining) throw err;
-        if (tries === 1)
+        if (tries === 1) {
           this.#input.log.error({ err, scan_id: scanId }, 'the end of a scan cannot be stored yet');
+          if (await this.#madeRoom(err)) continue;
+        }
         await sleep(storeMs);
       }
     }
+  }
+
+  /** Gives up the reserve for the end of a scan: its client is not to wait for somebody to clear the disk. */
+  async #madeRoom(error: unknown): Promise<boolean> {
+    if (!(error instanceof PortolanError && error.code === 'insufficient_storage')) return false;
+    const { workspace, store } = this.#input;
+    await workspace.giveUpReserve();
+    await store.emptyLog().catch(() => undefined);
+    return true;
   }
 
   /** The record was finished by a process that could not tell any more. */
@@ -656,7 +670,9 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   async #interrupt(slot: Slot, error: { code: FailureCode; message: string }): Promise<void> {
     const { store, log } = this.#input;
     const workspace = this.#homeOf(slot);
-    await interruptScan({ store, workspace, config: this.#input.config }, slot.scanId, error);
+    await this.#untilStored(slot.scanId, async () => {
+      await interruptScan({ store, workspace, config: this.#input.config }, slot.scanId, error);
+    });
     const state = error.code === 'canceled' ? 'done' : 'failed';
     await store.jobs.finish({ scanId: slot.scanId, attempt: slot.attempt }, state, Date.now());
     await removeResumeMark(workspace.scan(slot.scanId));

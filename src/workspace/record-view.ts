@@ -22,7 +22,7 @@ import type { ScanFolder } from './scan-folder.ts';
  * What a record lacks: `missing`, there is none or it is empty; `unfinished`, it has no summary, yet every row that was sealed is
  * there; `damaged`, rows are lost or changed.
  */
-export type RecordFault = 'missing' | 'unfinished' | 'damaged';
+export type RecordDamage = 'missing' | 'unfinished' | 'damaged';
 
 /** Records whose bytes were verified and have not changed since. */
 const verified = new Set<string>();
@@ -38,7 +38,7 @@ export class RecordView {
   readonly #record: OpenRecord | null;
   /** Sealed blocks of a growing record, blocks or members of a finished one; none when their index is lost. */
   readonly #blocks: readonly Block[];
-  #fault: RecordFault | null = null;
+  #fault: RecordDamage | null = null;
   #tolerant = false;
 
   private constructor(folder: string, record: OpenRecord | null, blocks: readonly Block[]) {
@@ -87,12 +87,12 @@ export class RecordView {
    * Looks at every byte of a record that is to be whole. Reading leaves out the damage that it reports, and throws at
    * any other.
    */
-  async verify(): Promise<RecordFault | null> {
+  async verify(): Promise<RecordDamage | null> {
     this.#fault = this.#record === null ? 'missing' : await this.#verifyOnce(this.#record);
     return this.#fault;
   }
 
-  async #verifyOnce(record: OpenRecord): Promise<RecordFault | null> {
+  async #verifyOnce(record: OpenRecord): Promise<RecordDamage | null> {
     const { dev, ino, size, mtimeMs, ctimeMs } = await record.file.stat();
     const key = [dev, ino, size, mtimeMs, ctimeMs].join(' ');
     if (verified.has(key)) return null;
@@ -104,7 +104,7 @@ export class RecordView {
     return fault;
   }
 
-  async #verifyBytes(record: OpenRecord, size: number): Promise<RecordFault | null> {
+  async #verifyBytes(record: OpenRecord, size: number): Promise<RecordDamage | null> {
     if (record.members === null && blockEnd(this.#blocks.at(-1)) > size) return 'damaged';
     for (const block of this.#blocks) {
       if (!(await this.#bytesOf(record, block)).sound) return 'damaged';

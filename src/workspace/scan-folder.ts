@@ -1,5 +1,5 @@
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanOptions, ScanRequest } from '../domain/scan.ts';
 import { diskError, folderMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
@@ -81,13 +81,35 @@ export class ScanFolder {
 
   /** Whether there is a `status.json` that can be read. */
   async hasStatus(): Promise<boolean> {
+    return (await this.#status()) !== null;
+  }
+
+  /** The state that `status.json` names; null without a readable one. */
+  async storedState(): Promise<unknown> {
+    return (await this.#status())?.['state'] ?? null;
+  }
+
+  async #status(): Promise<Record<string, unknown> | null> {
     try {
       const status: unknown = JSON.parse(await readPlainText(this.#file('status.json')));
-      return typeof status === 'object' && status !== null;
+      return typeof status === 'object' ? (status as Record<string, unknown> | null) : null;
     } catch (error) {
-      if (isMissing(error) || isNoPlainFile(error) || error instanceof SyntaxError) return false;
+      if (isMissing(error) || isNoPlainFile(error) || error instanceof SyntaxError) return null;
       throw error;
     }
+  }
+
+  /** Names in the folder that are links, relative to it: they are not followed. */
+  async links(): Promise<string[]> {
+    const entries = await readdir(this.path, { withFileTypes: true, recursive: true }).catch(() => []);
+    return entries
+      .filter((entry) => entry.isSymbolicLink())
+      .map((entry) => relative(this.path, join(entry.parentPath, entry.name)));
+  }
+
+  /** Whether a link is in the place of the folder. */
+  async isLink(): Promise<boolean> {
+    return (await lstat(this.path).catch(nullIfMissing))?.isSymbolicLink() ?? false;
   }
 
   /** Replaces `status.json`. */

@@ -206,13 +206,6 @@ describe('the lock', () => {
     await writeFile(join(dir, 'workspace.lock'), '{"pid":');
     await (await workspace.lock({ url: '' })).release();
   });
-
-  it('sweeps what a crash left of deleted scans', async () => {
-    const workspace = await openWorkspace(dir);
-    await mkdir(join(dir, 'scans', `.deleted-${scanId}-0a0b`));
-    await (await workspace.lock({ url: '' })).release();
-    expect(await readdir(join(dir, 'scans'))).toEqual([]);
-  });
 });
 
 describe('a scan folder', () => {

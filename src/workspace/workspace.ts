@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { access, chmod, mkdir, readdir, realpath, rm, stat, statfs } from 'node:fs/promises';
+import { access, chmod, mkdir, opendir, readdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 import { scanIdPattern } from '../domain/scan.ts';
@@ -11,6 +11,8 @@ import { deletedPrefix, ScanFolder } from './scan-folder.ts';
 import { findLockHolder, type LockHolder, WorkspaceLock } from './workspace-lock.ts';
 
 const folders = ['scans', 'cache', 'reports', 'logs', 'audit', 'config'];
+/** Names read from a folder in one call. */
+const namesAtOnce = 256;
 const tenantFolders = ['scans', 'reports', 'config'];
 
 /** The folder that holds everything the service keeps, or the part of it that is a tenant's. */
@@ -62,7 +64,6 @@ export class Workspace {
    */
   async lock(info: { url: string }): Promise<WorkspaceLock> {
     const lock = await WorkspaceLock.acquire(this.#root, info.url);
-    await this.#sweepDeletedScans();
     await this.keepReserve();
     return lock;
   }
@@ -76,13 +77,23 @@ export class Workspace {
     return giveUpReserve(this.#root);
   }
 
-  async #sweepDeletedScans(): Promise<void> {
-    const tenants = await namesIn(join(this.#root, 'tenants'));
-    const places = [this.#root, ...tenants.map((tenant) => join(this.#root, 'tenants', tenant))];
-    for (const scans of places.map((place) => join(place, 'scans'))) {
-      for (const name of await namesIn(scans)) {
-        if (name.startsWith(deletedPrefix)) await rm(join(scans, name), { recursive: true, force: true });
-      }
+  /** Names among the scans of the workspace and of all its tenants. */
+  async *scanEntries(): AsyncGenerator<{ tenant: string | null; name: string; path: string }> {
+    const tenants = (await namesIn(join(this.#root, 'tenants'))).filter((name) => tenantPattern.test(name));
+    for (const tenant of [null, ...tenants]) {
+      const scans = join(this.forTenant(tenant).dir, 'scans');
+      for await (const name of namesOf(scans)) yield { tenant, name, path: join(scans, name) };
+    }
+  }
+
+  /** What deletions that were broken off left; without the id of a scan where the name does not tell. */
+  async *retiredScans(): AsyncGenerator<{ scanId: string | null; folder: ScanFolder | null; path: string }> {
+    for await (const { tenant, name, path } of this.scanEntries()) {
+      if (!name.startsWith(deletedPrefix)) continue;
+      // Earlier versions put a random text behind the id.
+      const id = name.slice(deletedPrefix.length).split('-').slice(0, 3).join('-');
+      const scanId = scanIdPattern.test(id) ? id : null;
+      yield { scanId, folder: scanId === null ? null : this.forTenant(tenant).scan(scanId), path };
     }
   }
 
@@ -170,6 +181,15 @@ async function adopt(root: string): Promise<void> {
 async function makeLayout(root: string): Promise<void> {
   for (const name of folders) {
     await mkdir(join(root, name), { recursive: true, mode: folderMode });
+  }
+}
+
+/** Names in a folder, some at a time; none when it is not there. What is added or removed meanwhile may be missed. */
+async function* namesOf(folder: string): AsyncGenerator<string> {
+  try {
+    for await (const { name } of await opendir(folder, { bufferSize: namesAtOnce })) yield name;
+  } catch (error) {
+    if (!isMissing(error) && (error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error;
   }
 }
 

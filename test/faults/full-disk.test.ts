@@ -170,8 +170,11 @@ it.runIf(canMount())(
     await fill();
     await sleep(2500);
     expect((await call('GET', `/api/v1/scans/${first}`)).status).toBe(200);
-    await empty();
+    // It does not wait for space to return.
     expect(await ended(hurt)).toMatchObject({ status: 'failed', error: { code: 'insufficient_storage' } });
+    const check = [process.execPath, launcher, 'workspace', 'check', '--workspace-dir', join(dir, 'ws')];
+    await inside(`XDG_CONFIG_HOME=${dir} ${check.join(' ')}`);
+    await empty();
     const kept = await call('GET', `/api/v1/scans/${hurt}/results`);
     expect(kept.status).toBe(200);
     expect(kept.body.data).toMatchObject({ scan_id: hurt, status: 'failed', partial: true });
