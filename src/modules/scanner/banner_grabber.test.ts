@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
 import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
 import { observedService } from '../../knowledge/claims.ts';
+import { serviceOf } from '../../knowledge/probes/probes.ts';
 import banner_grabber from './banner_grabber.ts';
 
 afterEach(closeServers);
@@ -85,20 +86,34 @@ describe('services', () => {
     expect(banner.banner).toContain('late');
   });
 
-  it('registers with an IRC server, gives back its number, asks for the version and leaves', async () => {
-    let said = '';
-    const banner = await grabOne((socket) => {
-      socket.write(':irc.example NOTICE * :*** Looking up your hostname...\r\n');
-      socket.on('data', (bytes) => {
-        const text = bytes.toString('latin1');
-        said += text;
-        if (text.startsWith('NICK ')) socket.write('PING :4711\r\n');
-        if (text.startsWith('PONG :4711\r\n')) socket.end(':irc.example 004 x irc.example Trial-1.2 o\r\n');
-      });
+  /** Rejects what comes before a registration, and tells its version after one. */
+  const ircServer = (said: string[]) => (socket: Socket) => {
+    const connection = said.push('') - 1;
+    socket.write(':irc.example NOTICE * :*** Looking up your hostname...\r\n');
+    socket.on('data', (bytes) => {
+      const text = bytes.toString('latin1');
+      said[connection] += text;
+      if (text.startsWith('VERSION')) socket.write(':irc.example 451 * VERSION :You have not registered\r\n');
+      if (text.startsWith('NICK ')) socket.write('PING :4711\r\n');
+      if (text.startsWith('PONG :4711\r\n')) socket.end(':irc.example 004 x irc.example Trial-1.2 o\r\n');
     });
+  };
+
+  it('recognizes an IRC server without a registration', async () => {
+    const said: string[] = [];
+    const banner = await grabOne(ircServer(said));
     expect(banner.probe).toBe('irc');
-    expect(banner.banner).toContain('Trial-1.2');
-    expect(said).toMatch(/^NICK (p\w{8})\r\nUSER \1 0 \* :portolan\r\nPONG :4711\r\nVERSION\r\nQUIT\r\n$/);
+    expect(serviceOf(bannerBytes(banner))).toBe('irc');
+    await expect.poll(() => said).toEqual(['VERSION\r\nQUIT\r\n']);
+  });
+
+  it('registers with an IRC server where that is allowed, gives back its number, requests the version and leaves', async () => {
+    const said: string[] = [];
+    const port = await listen(ircServer(said));
+    const banners = await grab([port], { intrusive: true });
+    expect(banners.map(({ probe }) => probe)).toEqual(['irc', 'irc-registered']);
+    expect(banners[1]?.banner).toContain('Trial-1.2');
+    expect(said[1]).toMatch(/^NICK (p\w{8})\r\nUSER \1 0 \* :portolan\r\nPONG :4711\r\nVERSION\r\nQUIT\r\n$/);
   });
 
   it('asks LHLO where EHLO is refused, and says QUIT', async () => {
