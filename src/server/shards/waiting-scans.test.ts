@@ -195,6 +195,18 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     expect(await presence().isAbandoned(scanId)).toBe(false);
   });
 
+  it('are not divided for ever when that fails', async () => {
+    service.context.config.scanner.max_resumes = 0;
+    await see('lab');
+    const request = await service.store.scans.request(await service.submit('waits', { pool: 'nowhere' }));
+    // A scan without a folder, so that nothing can be recorded.
+    const scanId = '20261006-143022-nofolder';
+    await service.store.scans.insert({ ...request, scan_id: scanId, pool: 'lab' } as ScanRequest);
+    await service.queue.enqueue(service.store, scanId, 'lab');
+    const ended = await service.until(scanId, ({ status }) => status === 'failed');
+    expect(ended).toMatchObject({ error: { code: 'interrupted' }, started_at: null });
+  });
+
   it('ends at a cancel without a process, whether a worker has a shard or none', async () => {
     await service.close();
     const entryFile = join(dir, 'mark.mjs');
