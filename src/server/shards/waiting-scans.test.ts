@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -149,6 +149,20 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await begin(await claim('lab'));
     const { pausedMs } = await service.store.jobs.pauseOf(scanId, Date.now());
     expect(pausedMs).toBeLessThan(30_000);
+  });
+
+  it('take no pause of their shards out of max_duration at the end', async () => {
+    await see('lab');
+    const scanId = await service.submit('rows 1', { pool: 'lab' });
+    const shard = await claim('lab');
+    await begin(shard);
+    await service.until(scanId, ({ status }) => status === 'running');
+    await service.store.execute('update portolan.jobs set paused_ms = 7000', []);
+    await line.finish(shard, JSON.stringify({ ...silentOutcome(), status: 'completed', error: null }));
+    await service.until(scanId, ({ status }) => status === 'completed');
+    const folder = service.workspace.scan(scanId).path;
+    const { time } = JSON.parse(await readFile(join(folder, 'checkpoint.json'), 'utf8'));
+    expect(time).toMatchObject({ paused_ms: 7000 });
   });
 
   it('shares no rate before it begins', async () => {
