@@ -15,11 +15,6 @@ export interface PortSelection {
   udp: number[];
 }
 
-interface PortRange {
-  first: number;
-  last: number;
-}
-
 const maxPort = 65_535;
 
 /** How many of the ranking `common` stands for. */
@@ -39,68 +34,135 @@ const maxProblems = 100;
  * @throws PortolanError `invalid_request` that names every bad item
  */
 export function parsePorts(spec: string, catalogue: PortCatalogue, first: Protocol = 'tcp'): PortSelection {
-  const items = spec.split(',', maxItems + 1);
-  if (items.length > maxItems) throw badPorts([`a list of more than ${maxItems} items`]);
-  const chosen = { tcp: new Uint8Array(maxPort + 1), udp: new Uint8Array(maxPort + 1) };
+  const chosen = { tcp: new PortSet(), udp: new PortSet() };
   const problems: string[] = [];
+  let wrong = 0;
+  let items = 0;
   let protocol = first;
-  for (const item of items) {
-    const { prefix, word } = splitPrefix(item.trim());
+  for (let start = 0, end = 0; start <= spec.length; start = end + 1) {
+    const comma = spec.indexOf(',', start);
+    end = comma === -1 ? spec.length : comma;
+    if (++items > maxItems) throw badPorts([`a list of more than ${maxItems} items`], 1);
+    // Most items of a long list are plain: they are read where they stand.
+    if (addPlain(spec, start, end, chosen[protocol])) continue;
+    const item = spec.slice(start, end).trim();
+    const { prefix, word } = splitPrefix(item);
     protocol = prefix ?? protocol;
-    const reading = readWord(word, protocol, catalogue);
-    if (typeof reading === 'string') problems.push(`${show(item.trim())} ${reading}`);
-    else for (const { first, last } of reading) chosen[protocol].fill(1, first, last + 1);
+    const ports = chosen[protocol];
+    const problem = addPlain(word, 0, word.length, ports) ? null : addWord(word, protocol, ports, catalogue);
+    if (problem !== null && ++wrong <= maxProblems) problems.push(`${show(item)} ${problem}`);
   }
-  if (problems.length > 0) throw badPorts(problems);
-  return { tcp: listed(chosen.tcp), udp: listed(chosen.udp) };
+  if (wrong > 0) throw badPorts(problems, wrong);
+  chosen.tcp.addEach(catalogue.ranked, chosen.tcp.ranked);
+  return { tcp: chosen.tcp.list(), udp: chosen.udp.list() };
+}
+
+/**
+ * Ports that ranges are put into. However wide they are, each costs two steps, and a list of 65,536 of them must not
+ * hold up a server.
+ */
+class PortSet {
+  /** How many more ranges hold a port than hold the one before it. */
+  readonly #changes = new Int32Array(maxPort + 2);
+  /** So many ports of the ranking are in it. */
+  ranked = 0;
+
+  add(first: number, last: number): void {
+    (this.#changes[first] as number) += 1;
+    (this.#changes[last + 1] as number) -= 1;
+  }
+
+  addEach(ports: readonly number[], count = ports.length): void {
+    for (const port of ports.slice(0, count)) this.add(port, port);
+  }
+
+  /** Ascending. */
+  list(): number[] {
+    const ports: number[] = [];
+    let ranges = 0;
+    for (let port = 1; port <= maxPort; port++) {
+      ranges += this.#changes[port] as number;
+      if (ranges > 0) ports.push(port);
+    }
+    return ports;
+  }
 }
 
 function splitPrefix(item: string): { prefix: Protocol | null; word: string } {
-  const [, letter, word] = /^([TU]):(.*)$/is.exec(item) ?? [];
-  if (letter === undefined || word === undefined) return { prefix: null, word: item };
-  return { prefix: letter.toUpperCase() === 'T' ? 'tcp' : 'udp', word: word.trim() };
+  const prefix = item[1] === ':' ? protocolOf(item[0]) : null;
+  return { prefix, word: prefix === null ? item : item.slice(2).trim() };
 }
 
-/** The ports of one item, or what is wrong with it. */
-function readWord(word: string, protocol: Protocol, catalogue: PortCatalogue): PortRange[] | string {
+function protocolOf(letter: string | undefined): Protocol | null {
+  if (letter === 'T' || letter === 't') return 'tcp';
+  return letter === 'U' || letter === 'u' ? 'udp' : null;
+}
+
+/** Longest text of a range. */
+const longestRange = '65535-65535'.length;
+
+/** Adds a port or a range when some characters of a text are one, and right. @returns whether they are */
+function addPlain(text: string, start: number, end: number, ports: PortSet): boolean {
+  if (end - start > longestRange) return false;
+  let dash = start;
+  while (dash < end && text[dash] !== '-') dash++;
+  const first = plainPort(text, start, dash);
+  const last = dash === end ? first : plainPort(text, dash + 1, end);
+  if (first === 0 || last < first) return false;
+  ports.add(first, last);
+  return true;
+}
+
+/** The port that some characters are, without leading zeros; 0 = none. */
+function plainPort(text: string, start: number, end: number): number {
+  if (end - start > 5 || text[start] === '0') return 0;
+  let port = 0;
+  for (let at = start; at < end; at++) {
+    const digit = text.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) return 0;
+    port = port * 10 + digit;
+  }
+  return port > maxPort ? 0 : port;
+}
+
+/** Adds what any other item stands for. @returns what is wrong with it, or null */
+function addWord(word: string, protocol: Protocol, ports: PortSet, catalogue: PortCatalogue): string | null {
   if (word === '') return 'is empty; give a port';
   const name = word.toLowerCase();
-  if (name === 'all' || name === '-') return [{ first: 1, last: maxPort }];
+  if (name === 'all' || name === '-') {
+    ports.add(1, maxPort);
+    return null;
+  }
   const top = name === 'common' ? String(commonPorts) : /^top[-:](.*)$/s.exec(name)?.[1];
-  if (top !== undefined) return readTop(top, protocol, catalogue.ranked);
-  if (/^[\d-]/.test(name)) return readRange(name);
-  const ports = catalogue.services.get(name);
-  if (ports === undefined) return 'is not a port, a range or a known service name';
-  return ports.map((port) => ({ first: port, last: port }));
+  if (top !== undefined) return addTop(top, protocol, ports, catalogue.ranked);
+  if (/^[\d-]/.test(name)) return problemOfRange(name);
+  const known = catalogue.services.get(name);
+  if (known === undefined) return 'is not a port, a range or a known service name';
+  ports.addEach(known);
+  return null;
 }
 
-function readTop(count: string, protocol: Protocol, ranked: readonly number[]): PortRange[] | string {
+function addTop(count: string, protocol: Protocol, ports: PortSet, ranked: readonly number[]): string | null {
   if (!isNumber(count) || Number(count) < 1 || Number(count) > ranked.length) {
     return `is not possible: the ranking has 1 to ${ranked.length} ports`;
   }
   if (protocol === 'udp') return 'is not possible: the ranking is of TCP ports; name the UDP ports';
-  return ranked.slice(0, Number(count)).map((port) => ({ first: port, last: port }));
+  ports.ranked = Math.max(ports.ranked, Number(count));
+  return null;
 }
 
-function readRange(text: string): PortRange[] | string {
-  const ends = text.split('-');
+/** What is wrong with a text of digits that is no port and no range. */
+function problemOfRange(text: string): string {
+  const ends = text.split('-', 3);
   if (ends.length > 2 || !ends.every(isNumber)) return 'is not a port or a range such as 8000-8100';
-  const first = Number(ends[0]);
-  const last = Number(ends.at(-1));
+  const [first = 0, last = first] = ends.map(Number);
   if (first < 1 || last < 1 || first > maxPort || last > maxPort)
     return `is out of range: ports are 1 to ${maxPort}`;
-  if (first > last) return 'is reversed: it ends before it starts';
-  return [{ first, last }];
+  return 'is reversed: it ends before it starts';
 }
 
 function isNumber(text: string): boolean {
   return /^(?:0|[1-9]\d{0,9})$/.test(text);
-}
-
-function listed(chosen: Uint8Array): number[] {
-  const ports: number[] = [];
-  for (let port = chosen.indexOf(1); port !== -1; port = chosen.indexOf(1, port + 1)) ports.push(port);
-  return ports;
 }
 
 /** Quoted and escaped, cut to a length that fits a line. */
@@ -108,12 +170,9 @@ function show(item: string): string {
   return JSON.stringify(item.length <= 40 ? item : `${item.slice(0, 40)}…`);
 }
 
-function badPorts(problems: readonly string[]): PortolanError {
-  const named = problems.slice(0, maxProblems);
-  const message =
-    problems.length === 1
-      ? `ports: ${problems[0]}`
-      : `${problems.length} items of the port list are not valid`;
+/** @param wrong how many items are, of which the first are named */
+function badPorts(named: readonly string[], wrong: number): PortolanError {
+  const message = wrong === 1 ? `ports: ${named[0]}` : `${wrong} items of the port list are not valid`;
   return new PortolanError('invalid_request', message, {
     fields: named.map((reason) => ({ field: 'ports', reason })),
   });
