@@ -9,16 +9,19 @@
  *   npm run bench:detect -- --fleet FILE
  *   npm run bench:detect -- --fleet FILE --only '^(ssh|web)' --no-nmap
  *   npm run bench:detect -- --fleet FILE --write     the tables go to bench/README.md as well
+ *   npm run bench:detect -- --stability 30           the public fleet (test/lab) beside stress-ng: 30 equal rounds
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../test/program.ts';
-import { Fleet, portolan, type Truth } from './fleet.ts';
+import { Fleet, LabFleet, portolan, type Truth } from './fleet.ts';
+import { benchStability } from './stability.ts';
 
 const usage =
-  'Usage: npm run bench:detect -- --fleet FILE [--only REGEX] [--profile NAME] [--no-nmap] [--show] [--write]\n';
+  'Usage: npm run bench:detect -- --fleet FILE [--only REGEX] [--profile NAME] [--no-nmap] [--show] [--write]\n' +
+  '       npm run bench:detect -- --stability ROUNDS [--profile NAME]\n';
 
 /** What a scanner says of one port. */
 interface Claim {
@@ -262,6 +265,19 @@ function show(judged: readonly Judged[]): void {
   }
 }
 
+async function stability(rounds: number, profile: string): Promise<void> {
+  const fleet = new LabFleet();
+  process.once('SIGINT', () => {
+    fleet.down();
+    process.exit(130);
+  });
+  try {
+    if (!(await benchStability(fleet, { rounds, profile }))) process.exitCode = 1;
+  } finally {
+    fleet.down();
+  }
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -271,8 +287,14 @@ async function main(): Promise<void> {
       'no-nmap': { type: 'boolean', default: false },
       show: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
+      stability: { type: 'string' },
     },
   });
+  const rounds = Number(values.stability);
+  if (values.stability !== undefined && rounds >= 1 && process.getuid?.() === 0) {
+    await stability(rounds, values.profile);
+    return;
+  }
   if (values.fleet === undefined || process.getuid?.() !== 0) {
     process.stderr.write(`${usage}It needs root.\n`);
     process.exitCode = 2;

@@ -28,8 +28,15 @@ export interface Truth {
   cpe23: string[];
 }
 
+/** One service of the public fleet, test/lab/fleet.sh. */
+export interface LabTruth {
+  ip: string;
+  port: number;
+  protocol: 'tcp' | 'udp';
+}
+
 /** A fleet of real daemons on a network of its own, as a script builds it. */
-export class Fleet {
+class ScriptedFleet {
   readonly #script: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly folder = mkdtempSync(join(tmpdir(), 'portolan-fleet-'));
@@ -44,18 +51,17 @@ export class Fleet {
       XDG_CONFIG_HOME: this.folder,
       FLEET_PREFIX: `d${process.pid % 10_000}`,
       FLEET_RUN: join(this.folder, 'fleet'),
+      PORTOLAN_LAB_PREFIX: `d${process.pid % 10_000}`,
     };
   }
 
-  /** @param only pattern of the hosts that are wanted */
-  up(only: string): Truth[] {
-    const file = join(this.folder, 'truth.json');
-    execFileSync('bash', [this.#script, 'up', '--only', only, '--truth', file], {
+  /** Starts the fleet. @returns what the script printed */
+  protected start(options: string[]): string {
+    return execFileSync('bash', [this.#script, 'up', ...options], {
       env: this.#environment,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
     });
-    const { services } = JSON.parse(readFileSync(file, 'utf8')) as { services: Truth[] };
-    return services;
   }
 
   /** Runs a command on the scanner's host to its end. */
@@ -76,5 +82,29 @@ export class Fleet {
   down(): void {
     spawnSync('bash', [this.#script, 'down'], { env: this.#environment, stdio: 'ignore' });
     rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A fleet whose script is given (see detect.ts). */
+export class Fleet extends ScriptedFleet {
+  /** @param only pattern of the hosts that are wanted */
+  up(only: string): Truth[] {
+    const file = join(this.folder, 'truth.json');
+    process.stdout.write(this.start(['--only', only, '--truth', file]));
+    const { services } = JSON.parse(readFileSync(file, 'utf8')) as { services: Truth[] };
+    return services;
+  }
+}
+
+/** The public fleet; it needs `npm run setup:test`. */
+export class LabFleet extends ScriptedFleet {
+  constructor() {
+    super(join(root, 'test/lab/fleet.sh'));
+  }
+
+  up(): LabTruth[] {
+    const file = this.start([]).trim();
+    const { services } = JSON.parse(readFileSync(file, 'utf8')) as { services: LabTruth[] };
+    return services;
   }
 }

@@ -75,18 +75,21 @@ async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
     if (!(await folder.exists())) return { scan, size: null };
     if (!isFull(error)) throw error;
     // The record gets its end when there is room again, see tidyWorkspace.
-    return { scan: { ...scan, ...(await countRows(mergedRows(folder))) }, size: await folder.sizeBytes() };
+    const { results, severity_counts } = await countRows(mergedRows(folder));
+    return { scan: { ...scan, results, severity_counts }, size: await folder.sizeBytes() };
   }
 }
 
 async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFolder): Promise<Closed> {
   const record = await openRecord(folder);
   try {
-    const counted = { ...scan, ...(await countRows(mergedRows(folder))) };
+    const { unidentified, ...counts } = await countRows(mergedRows(folder));
+    const counted = { ...scan, ...counts };
     if (!record.finished) {
       // Reports of a process that died before it finished the record say how it would have ended.
       await folder.removeReports();
-      await record.finish(provisionalSummary(counted, (await checkpointSeconds(folder)) ?? undefined));
+      const seconds = (await checkpointSeconds(folder)) ?? undefined;
+      await record.finish({ ...provisionalSummary(counted, seconds), unidentified });
     }
     const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
     counted.warnings = [...scan.warnings, ...warnings];

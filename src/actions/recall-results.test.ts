@@ -109,6 +109,7 @@ it('turns rows back into the items they were made from', async () => {
     { ...port, port: 23, banner: '' },
     { ...port, port: 24, banner: 'what is this' },
     { ...port, port: 25 },
+    { ...port, port: 26, banner: '', unidentified_reason: 'timeout' },
   ]);
   await writeCheckpoint(folder, { icmp: { completed: true, done: 2, state: null } as { done: number } });
   const earlier = await recallResults(folder);
@@ -127,7 +128,7 @@ it('turns rows back into the items they were made from', async () => {
     { host: '127.0.0.3', protocol: 'udp', open: 1, closed: 2 },
     { host: '127.0.0.4', protocol: 'udp', open: 0, closed: 2 },
   ]);
-  expect(await all(earlier.items('open_ports'))).toHaveLength(4);
+  expect(await all(earlier.items('open_ports'))).toHaveLength(5);
   expect(await all(earlier.items('service_fingerprints'))).toEqual([
     { host: '127.0.0.1', port: 22, protocol: 'tcp', ...claim, alternatives: [] },
   ]);
@@ -148,7 +149,7 @@ it('turns rows back into the items they were made from', async () => {
     '127.0.0.3': { open: 1, closed: 2, filtered: 0, not_tried: 0 },
     '127.0.0.4': { open: 0, closed: 2, filtered: 0, not_tried: 0 },
   });
-  const asked = [22, 23, 24, 25].filter((number) =>
+  const asked = [22, 23, 24, 25, 26].filter((number) =>
     earlier.has('banners', { host: '127.0.0.1', port: number }),
   );
   expect(asked).toEqual([22, 23]);

@@ -44,8 +44,12 @@ export async function recallResults(folder: ScanFolder): Promise<EarlierRun | nu
   };
 }
 
-/** Silent, or named. An answer without a name may have been cut off before it was read, and is asked for again. */
+/**
+ * Silent, or named. A response without a name may have been cut off before it was read, and is requested again; so is
+ * what had no time.
+ */
 function isAnswered(row: PortRow): boolean {
+  if (row.unidentified_reason) return false;
   return row.banner === '' || (typeof row.banner === 'string' && Boolean(row.service));
 }
 

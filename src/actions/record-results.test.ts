@@ -55,6 +55,29 @@ describe('ResultRecorder', () => {
     ]);
   });
 
+  it('marks a port whose probes had no time, until it is probed again after a resume', async () => {
+    const { rows, recorder } = record();
+    const port = { type: 'port', timestamp: '', ...endpoint, state: 'open', reason: 'syn-ack' } as const;
+    void recorder.take('banners', { ...banner, banner: '', unidentified_reason: 'timeout' });
+    await recorder.flush();
+    const ports = (all: ResultRow[]) =>
+      merged(all)
+        .filter((row) => row.type === 'port')
+        .map(completeRow);
+    const [marked] = ports(rows);
+    expect(marked).toMatchObject({ unidentified_reason: 'timeout' });
+
+    const resumed = record();
+    void resumed.recorder.recall({ ...port, ...marked } as PortRow);
+    await resumed.recorder.flush();
+    expect(ports(resumed.rows)).toEqual([]);
+    void resumed.recorder.take('banners', banner);
+    await resumed.recorder.flush();
+    const [row] = ports([...rows, ...resumed.rows]);
+    expect(row).toMatchObject({ banner: banner.banner });
+    expect(row).not.toHaveProperty('unidentified_reason');
+  });
+
   it('counts a finding of an interrupted run once, though it is told again', () => {
     const { recorder } = record();
     const finding = { ...endpoint, id: 'redis-no-auth', severity: 'high' };

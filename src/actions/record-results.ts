@@ -82,7 +82,8 @@ export class ResultRecorder {
     }
     if (row.type !== 'port') return undefined;
     this.#countPort(row);
-    return this.#keep(row);
+    // A marked port is probed again; its next row takes the mark back.
+    return this.#keep(row.unidentified_reason ? { ...row, unidentified_reason: null } : row);
   }
 
   #recallHost(row: HostRow): void {
@@ -180,6 +181,7 @@ export class ResultRecorder {
     // Without a scanner the banner is what shows that the port is open.
     if (!this.#portsPublished) this.#countPort(blankPort(banner));
     return this.#enrich(banner, (row) => {
+      if (banner.unidentified_reason) row.unidentified_reason = banner.unidentified_reason;
       const known = row.banner ?? '';
       const better = banner.banner !== '' && (known === '' || (banner.tls && !row.tls));
       if (better || row.banner === undefined) {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { Coverage } from '../domain/host.ts';
-import type { SummaryRow } from '../domain/result.ts';
+import type { PortRow, SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
 import type { EvaluationData, ScanPart } from '../domain/shard.ts';
 import type { Target } from '../domain/target.ts';
@@ -294,6 +294,7 @@ class ScanRun {
         // A paused scan can still be canceled: its verdict waits.
         await this.#control.hold.released(this.#stop.signal);
         this.#verdict = this.#failureOf(plan);
+        if (this.#verdict && !this.#input.part) await this.#markCut(plan);
       },
       onWarning: (warning) => this.#warnings.push(warning),
       onProgress: (id, done, total) => this.#meter?.report(id, done, total),
@@ -309,6 +310,19 @@ class ScanRun {
       this.#closing = gate.close();
       await stopCheckpoints();
     }
+  }
+
+  /** Open ports that the end of the scan left without probes say so. */
+  async #markCut(plan: Plan): Promise<void> {
+    const probed = plan.nodes.some(
+      ({ definition, skipped }) => !skipped && definition.provides.includes('banners'),
+    );
+    if (!probed) return;
+    for await (const row of mergedRows(this.#input.folder)) {
+      if (row.type === 'port' && isUnprobed(row))
+        await this.#record.append({ ...row, unidentified_reason: 'cut' });
+    }
+    await this.#record.seal();
   }
 
   /** Nobody may take a trouble of this machine for silence of the targets. */
@@ -389,13 +403,14 @@ class ScanRun {
     status: ScanOutcome['status'],
     counted?: Counted,
   ): Promise<ScanOutcome> {
-    const counts = counted ?? (await this.#countRecord());
+    const { results, severity_counts } = counted ?? (await this.#countRecord());
     const stages = this.#graph?.stages ?? [];
     const outcome: ScanOutcome = {
       status,
       error,
       completed_at: endTime(this.#input.startedAt),
-      ...counts,
+      results,
+      severity_counts,
       progress: this.#finalProgress(status === 'completed'),
       warnings: this.#warnings,
       stages,
@@ -458,6 +473,7 @@ class ScanRun {
       status: failure ? 'failed' : 'completed',
       partial: failure !== null,
       ...counted.results,
+      unidentified: counted.unidentified,
       addresses_scanned: this.#finalProgress(failure === null).hosts_done,
       excluded: clampCount(this.#prepared?.excluded ?? 0n),
       severity_counts: counted.severity_counts,
@@ -504,6 +520,11 @@ function withoutEvaluation(earlier: EarlierRun, plan: Plan): EarlierRun {
   const completed: SavedState = { completed: true, done: 0, state: null };
   const states = done.map(({ instanceId }) => [instanceId, completed] as const);
   return { ...earlier, states: new Map([...states, ...earlier.states]) };
+}
+
+/** A probed port has a banner, be it empty; one of UDP only where it responded. */
+function isUnprobed({ protocol, state, banner, service, unidentified_reason }: PortRow): boolean {
+  return protocol === 'tcp' && state === 'open' && banner === null && !service && !unidentified_reason;
 }
 
 function typeOf(plan: Plan, stage: StageRecord): string | undefined {

@@ -1,5 +1,5 @@
 import { PortolanError } from '../domain/errors.ts';
-import type { ResultRow, SummaryRow } from '../domain/result.ts';
+import type { ResultRow, SummaryRow, UnidentifiedCounts } from '../domain/result.ts';
 import type { Scan } from '../domain/scan.ts';
 import { catalogueVersion } from '../knowledge/catalogue-version.ts';
 import { renderCsv } from '../workspace/render/csv.ts';
@@ -56,16 +56,20 @@ function wallSeconds({ started_at, completed_at }: Scan): number {
 /** Counts what the record of a scan holds. */
 export async function countRows(
   rows: AsyncIterable<ResultRow>,
-): Promise<Pick<Scan, 'results' | 'severity_counts'>> {
+): Promise<Pick<Scan, 'results' | 'severity_counts'> & { unidentified: UnidentifiedCounts }> {
   const results = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
+  const unidentified = { timeout: 0, rate: 0, cut: 0 };
   const severity_counts = { critical: 0, high: 0, medium: 0, low: 0, info: 0 };
   for await (const row of rows) {
     if (row.type === 'host') results.live_hosts++;
-    if (row.type === 'port') results.open_ports++;
+    if (row.type === 'port') {
+      results.open_ports++;
+      if (row.unidentified_reason) unidentified[row.unidentified_reason]++;
+    }
     if (row.type === 'vulnerability') {
       results.vulnerabilities++;
       severity_counts[row.vulnerability.severity]++;
     }
   }
-  return { results, severity_counts };
+  return { results, severity_counts, unidentified };
 }

@@ -1,9 +1,15 @@
-import { visibleJson, visibleMarkup, visibleText } from '../domain/visible.ts';
+import { visibleCharacter, visibleText } from '../domain/visible.ts';
 
 /**
  * What a target sent is bytes, not terminal commands. Every text that did not come from this program passes one of
  * these functions on its way out, whether the output is a terminal, a pipe or a file.
  */
+
+/** Of the unprintable characters those that JSON.stringify leaves as they are. */
+const unsafeInJson = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** All unprintable characters but CR and LF, which end lines. */
+const unsafeInLines = /[^\P{Cc}\r\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** One line of text with every unprintable character visible: `\xNN`, or `\u{...}` beyond Latin-1. */
 export const printable = visibleText;
@@ -13,11 +19,21 @@ export function printableLines(text: string): string {
   return text.split(/\r?\n/).map(printable).join('\n');
 }
 
-/** JSON or JSON Lines with the same meaning and without a raw control or hidden character. */
-export const jsonSafe = visibleJson;
+/** JSON or JSON Lines with the same meaning and without a raw control or format character. */
+export function jsonSafe(json: string): string {
+  return json.replace(unsafeInJson, (character) =>
+    Array.from({ length: character.length }, (_, index) => escapeUnit(character.charCodeAt(index))).join(''),
+  );
+}
 
 /** CSV, HTML or XML with every unprintable character visible, as in `printable`; line ends stay. */
-export const linesSafe = visibleMarkup;
+export function linesSafe(text: string): string {
+  return text.replace(unsafeInLines, visibleCharacter);
+}
+
+function escapeUnit(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`;
+}
 
 const combining = /^\p{M}/u;
 /** Han, Hangul, kana, full-width forms and pictographs take two columns on a terminal. */

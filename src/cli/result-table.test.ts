@@ -149,6 +149,17 @@ describe('renderTable', () => {
     );
   });
 
+  it('says where probes had no time', async () => {
+    const text = await render([
+      host(),
+      port(22, { service: ssh, banner: 'SSH-2.0-x\r\n', unidentified_reason: 'rate' }),
+      port(80, { unidentified_reason: 'timeout' }),
+      summary({ unidentified: { timeout: 1, rate: 1, cut: 0 } }),
+    ]);
+    expect(text).toMatch(/22\/tcp .* SSH-2\.0-x\n80\/tcp .* not identified: timeout\n/);
+    expect(text).toMatch(/\nPorts whose probes had no time: timeout 1, rate 1\.\n$/);
+  });
+
   it('never is wider than the terminal', async () => {
     const long = 'x'.repeat(500);
     const service = { ...ssh, name: long, product: long, version: long };

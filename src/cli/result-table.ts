@@ -1,5 +1,6 @@
 import pc from 'picocolors';
 import { kindText } from '../domain/asset.ts';
+import { unidentifiedReasons } from '../domain/banner.ts';
 import { classOf, type Finding, type FindingClass, findingClasses } from '../domain/finding.ts';
 import type {
   ComplianceRow,
@@ -294,6 +295,8 @@ function cellsOf(port: PortRow): Cells {
 
 /** The first line of the banner that says something. */
 function evidenceOf(port: PortRow): string {
+  const { unidentified_reason, service } = port;
+  if (unidentified_reason && !service?.product) return `not identified: ${unidentified_reason}`;
   const text = port.banner || port.fingerprints?.[0]?.evidence || '';
   return text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== '') ?? '';
 }
@@ -318,7 +321,15 @@ function renderSummary(summary: SummaryRow, classes: Record<FindingClass, number
   const byClass = findingClasses.flatMap((name) => (classes[name] > 0 ? [`${classes[name]} ${name}`] : []));
   const sure = byClass.length > 0 ? ` (${byClass.join(', ')})` : '';
   const partial = partialText(summary);
-  return `${colors.bold(parts.join(', '))}${sure}; ${checked}${partial}`;
+  return `${colors.bold(parts.join(', '))}${sure}; ${checked}${partial}${unidentifiedText(summary)}`;
+}
+
+/** Ports of which a later scan may tell more. */
+function unidentifiedText({ unidentified }: SummaryRow): string {
+  const reasons = unidentifiedReasons.filter((reason) => (unidentified?.[reason] ?? 0) > 0);
+  if (reasons.length === 0) return '';
+  const counts = reasons.map((reason) => `${reason} ${unidentified?.[reason]}`).join(', ');
+  return `\nPorts whose probes had no time: ${counts}.`;
 }
 
 /** Of a completed scan the warnings say what is missing. */

@@ -139,8 +139,7 @@ function scalarText(token: string): string {
 }
 
 /** What a double-quoted scalar must escape: quotes, and every character that cannot be seen. */
-const escapes =
-  /["\\]|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Cn}\p{DI}\u2800\u{1d159}\u{16fe4}]|(?<=\p{M}{4})\p{M}/gu;
+const escapes = /["\\]|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Cn}]/gu;
 
 function quoted(text: string): string {
   return `"${text.toWellFormed().replace(escapes, escaped)}"`;

@@ -80,6 +80,14 @@ export interface Exchange {
   received_b64: string;
 }
 
+/**
+ * Why probes of a port could not find out what it is. `timeout`: responses did not come in time although the machine or
+ * the link was late, or the port accepted no connection; `rate`: the rate limit left no time; `cut`: the scan or the
+ * port ended before they were done.
+ */
+export const unidentifiedReasons = ['timeout', 'rate', 'cut'] as const;
+export type UnidentifiedReason = (typeof unidentifiedReasons)[number];
+
 /** What a service said to one probe (key `banners`, identity: host, port, protocol, probe). */
 export interface Banner extends Endpoint {
   /** Printable ASCII with CR, LF and TAB; every other byte as `\xNN`. */
@@ -96,6 +104,8 @@ export interface Banner extends Endpoint {
   /** Why there is no TLS, when it was tried. */
   tls_error?: string | undefined;
   exchange?: Exchange[] | undefined;
+  /** In the first banner of a port whose probes had no time. */
+  unidentified_reason?: UnidentifiedReason | undefined;
 }
 
 const hexDigits = '0123456789abcdef';

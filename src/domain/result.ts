@@ -1,4 +1,5 @@
 import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
+import type { UnidentifiedReason } from './banner.ts';
 import type { Finding, Severity, SeverityCounts } from './finding.ts';
 import type { Coverage, Protocol } from './host.ts';
 import type { Fingerprint } from './service.ts';
@@ -91,6 +92,8 @@ export interface PortRow extends RowBase {
   tls?: Record<string, unknown> | null;
   fingerprints?: Omit<Fingerprint, 'host' | 'port' | 'protocol' | 'alternatives'>[];
   attributes?: Record<string, unknown>;
+  /** Its probes had no time: product and version may be missing. Null takes an earlier reason back. */
+  unidentified_reason?: UnidentifiedReason | null;
 }
 
 export interface VulnerabilityRow extends RowBase {
@@ -127,6 +130,8 @@ export interface ErrorRow extends RowBase {
   node: string | null;
 }
 
+export type UnidentifiedCounts = Record<UnidentifiedReason, number>;
+
 /** The last line of a finished record. */
 export interface SummaryRow extends RowBase {
   type: 'summary';
@@ -142,6 +147,8 @@ export interface SummaryRow extends RowBase {
   severity_counts: SeverityCounts;
   duration_seconds: number;
   catalogue_version: string;
+  /** Ports whose probes had no time, by reason; absent in records of older versions and before the end. */
+  unidentified?: UnidentifiedCounts | undefined;
   /** Every pair of host and port that was planned, by its outcome; absent where no scanner counts them. */
   coverage?: (Coverage & { planned: number }) | undefined;
 }
@@ -173,7 +180,9 @@ export function rowIdentity(row: ResultRow): string {
 export function mergeRows<R extends ResultRow>(earlier: R, later: R): R {
   const merged: Record<string, unknown> = { ...earlier };
   for (const [key, value] of Object.entries(later)) {
-    if (value !== null && value !== undefined) merged[key] = value;
+    const known = value !== null && value !== undefined;
+    // A port that was probed again in time is not unidentified any more.
+    if (known || (key === 'unidentified_reason' && value === null)) merged[key] = value;
   }
   return merged as unknown as R;
 }

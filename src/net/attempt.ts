@@ -3,6 +3,7 @@ import { onAbort, pause } from './abort.ts';
 import { errorCode, isShortage, localTrouble, notTried, observeFailure } from './failure.ts';
 import type { PortObservation } from './gate.ts';
 import type { Hold } from './hold.ts';
+import { loopClock } from './loop-clock.ts';
 
 /** How long a shortage of this machine (file handles, source ports) is waited out before the port counts as not tried. */
 const shortagePatienceMs = 5000;
@@ -43,15 +44,15 @@ type Outcome = { socket: Socket; latencyMs: number } | { failure: PortObservatio
 /** Connects to an address (never a name). The socket arrives paused; the caller destroys it. */
 export async function attempt(host: string, port: number, options: AttemptOptions): Promise<Attempt> {
   const { door, signal } = options;
-  let until = performance.now() + options.timeoutMs;
-  const patience = performance.now() + shortagePatienceMs;
+  let until = loopClock.now() + options.timeoutMs;
+  const patience = loopClock.now() + shortagePatienceMs;
   let selfConnections = 0;
   for (let wait = 5; ; wait = Math.min(wait * 2, 200)) {
     const outcome = door.held ? 'held' : await attemptOnce(host, port, options);
     if (outcome === 'held') {
       if (!(await door.released(signal)) || !(await options.again()))
         return { failure: notTried('canceled') };
-      until = performance.now() + options.timeoutMs;
+      until = loopClock.now() + options.timeoutMs;
     } else if ('socket' in outcome) {
       if (!connectedToItself(outcome.socket)) return outcome;
       outcome.socket.resetAndDestroy();
@@ -63,11 +64,11 @@ export async function attempt(host: string, port: number, options: AttemptOption
       if (!(await options.again())) return { failure: notTried('canceled') };
     } else if (typeof outcome.failure !== 'string') {
       const silent = outcome.failure.reason === 'no-response';
-      if (!silent || performance.now() + options.synMs > until) return { failure: outcome.failure };
+      if (!silent || loopClock.now() + options.synMs > until) return { failure: outcome.failure };
       if (!(await options.again())) return { failure: outcome.failure };
     } else {
       // Nothing was sent yet, so the next try needs no further token.
-      if (performance.now() > patience) return { failure: notTried(localTrouble(outcome.failure)) };
+      if (loopClock.now() > patience) return { failure: notTried(localTrouble(outcome.failure)) };
       await pause(wait, options.signal);
     }
     if (options.signal.aborted) return { failure: notTried('canceled') };
@@ -87,6 +88,7 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
       if (settled) return;
       settled = true;
       clearTimeout(timer);
+      clearImmediate(lastLook);
       clearInterval(repeats);
       forget();
       forgetDoor();
@@ -97,8 +99,12 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
       socket.destroy();
       settle({ failure });
     };
-    const timer = setTimeout(() => {
+    let lastLook: NodeJS.Immediate | undefined;
+    const onSilence = () =>
       giveUp({ state: 'filtered', reason: 'no-response', latencyMs: performance.now() - started });
+    // Timers come before the sockets in a turn of the loop: a response that arrived during a stall is read first.
+    const timer = setTimeout(() => {
+      lastLook = setImmediate(onSilence);
     }, options.synMs);
     const repeated = options.synMs >= kernelRepeatMs;
     const repeats = repeated ? setInterval(options.onRepeat, kernelRepeatMs) : undefined;

@@ -13,6 +13,7 @@ import type {
   TlsExaminationOptions,
   TlsOptions,
 } from './gate.ts';
+import { loopClock } from './loop-clock.ts';
 import { startTls } from './tls.ts';
 import { examineTls } from './tls-examination.ts';
 
@@ -31,14 +32,19 @@ export async function dial(
   options: DialOptions & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door'>,
 ): Promise<Dialed> {
   const { synMs, signal, again, onRepeat, door } = options;
-  const startedAt = performance.now() - door.heldMs;
+  const releaseClock = loopClock.use();
+  const startedAt = loopClock.now() - door.heldMs;
   const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
   const outcome = await attempt(host, port, { timeoutMs, synMs, signal, again, onRepeat, door, readAhead });
-  if ('failure' in outcome) return outcome;
+  if ('failure' in outcome) {
+    releaseClock();
+    return outcome;
+  }
   const { socket, latencyMs } = outcome;
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
   });
+  void closed.then(releaseClock);
   // Where nothing may be sent even the acknowledgement of what the peer says is too much.
   const forget = door.onChange((held) => held && resetSocket(socket));
   void closed.then(forget);
@@ -50,7 +56,7 @@ export async function dial(
 
 /** What a dialogue may still use; one budget for the connection and the TLS inside it. */
 interface Budget {
-  /** performance.now() at which the dialogue ends. */
+  /** loopClock.now() at which the dialogue ends. */
   deadline: number;
   bytesLeft: number;
   exchanges: RawExchange[];
@@ -74,7 +80,7 @@ class SocketConnection implements Connection {
   #reader: ((end: ReadEnd) => void) | null = null;
   #onBytes: (() => void) | null = null;
   #failWrite: (() => void) | null = null;
-  #deadlineTimer: NodeJS.Timeout;
+  #forgetDeadline: () => void;
   #forgetAbort: () => void;
   #detach: () => void;
 
@@ -85,8 +91,8 @@ class SocketConnection implements Connection {
     this.latencyMs = latencyMs;
     this.#budget = budget;
     this.#detach = this.#attach();
-    const left = Math.max(0, budget.deadline - performance.now());
-    this.#deadlineTimer = setTimeout(() => this.#finish('deadline'), left);
+    const left = Math.max(0, budget.deadline - loopClock.now());
+    this.#forgetDeadline = loopClock.after(left, () => this.#finish('deadline'));
     this.#forgetAbort = budget.signal.aborted
       ? (this.#finish('closed'), () => undefined)
       : onAbort(budget.signal, () => this.#finish('closed'));
@@ -152,7 +158,7 @@ class SocketConnection implements Connection {
     this.#release();
     this.#end = 'closed';
     const { deadline, signal } = this.#budget;
-    return { deadline: Math.min(deadline, performance.now() + handshakeMs), signal };
+    return { deadline: Math.min(deadline, loopClock.now() + handshakeMs), signal };
   }
 
   #lastExchange(): RawExchange {
@@ -187,7 +193,7 @@ class SocketConnection implements Connection {
     const taken = chunk.subarray(0, this.#budget.bytesLeft);
     this.#budget.bytesLeft -= taken.length;
     this.#inbox.add(taken);
-    this.#lastByteAt = performance.now();
+    this.#lastByteAt = loopClock.now();
     this.truncated = taken.length < chunk.length;
     this.#onBytes?.();
     if (this.truncated) this.#finish('cap');
@@ -196,10 +202,10 @@ class SocketConnection implements Connection {
   /** Lets the socket flow until the answer matches or something ends the read. */
   #receive(options: ReadOptions, onMatch: (length: number) => void): Promise<ReadEnd> {
     return new Promise((resolve) => {
-      const started = performance.now();
+      const started = loopClock.now();
       this.#lastByteAt = started;
       const settle = (end: ReadEnd) => {
-        clearTimeout(timer);
+        forgetIdle();
         this.#reader = null;
         this.#onBytes = null;
         this.#stream.pause();
@@ -208,11 +214,11 @@ class SocketConnection implements Connection {
       const patience = () =>
         this.#lastByteAt === started ? (options.firstMs ?? options.idleMs) : options.idleMs;
       const checkIdle = () => {
-        const left = this.#lastByteAt + patience() - performance.now();
+        const left = this.#lastByteAt + patience() - loopClock.now();
         if (left <= 0) settle('idle');
-        else timer = setTimeout(checkIdle, left);
+        else forgetIdle = loopClock.after(left, checkIdle);
       };
-      let timer = setTimeout(checkIdle, patience());
+      let forgetIdle = loopClock.after(patience(), checkIdle);
       this.#reader = settle;
       this.#onBytes = () => {
         const length = answerLength(options, this.#inbox.bytes);
@@ -227,7 +233,7 @@ class SocketConnection implements Connection {
   /** The end of the dialogue: gives the socket back by a reset, so that no TIME_WAIT stays behind. */
   #finish(end: ReadEnd): void {
     if (this.#end) return;
-    this.#end = end === 'closed' && performance.now() >= this.#budget.deadline ? 'deadline' : end;
+    this.#end = end === 'closed' && loopClock.now() >= this.#budget.deadline ? 'deadline' : end;
     this.#detach?.();
     this.#release();
     this.#failWrite?.();
@@ -237,7 +243,7 @@ class SocketConnection implements Connection {
   }
 
   #release(): void {
-    clearTimeout(this.#deadlineTimer);
+    this.#forgetDeadline?.();
     this.#forgetAbort?.();
   }
 }

@@ -116,6 +116,8 @@ export interface DialOptions {
   /** Most bytes that are read; afterwards the connection counts as truncated. */
   maxBytes: number;
   signal: AbortSignal;
+  /** Called with the milliseconds for which the attempt waited for the rate and for a free socket. */
+  onWait?: (ms: number) => void;
 }
 
 export type DialResult = { connection: Connection } | { failure: PortObservation };

@@ -25,6 +25,7 @@ import type {
   UdpTask,
 } from './gate.ts';
 import { Hold } from './hold.ts';
+import { loopClock } from './loop-clock.ts';
 import { neighbourhood, sweepNeighbours } from './neighbour-sweep.ts';
 import { choosePingMethod, ping } from './ping.ts';
 import { RateLimiter } from './rate.ts';
@@ -275,7 +276,9 @@ class ScopedGate implements ScanGate {
   }
 
   async connect(host: string, port: number, options: DialOptions): Promise<DialResult> {
+    const waitingSince = loopClock.now();
     const opened = await this.#open(host, port, options.signal);
+    options.onWait?.(loopClock.now() - waitingSince);
     if (typeof opened !== 'string') return { failure: opened };
     const pace = this.#pace(opened, options.connectMs ?? options.deadlineMs, options.signal);
     const result = await dial(opened, port, { ...options, ...pace });

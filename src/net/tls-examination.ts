@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { onAbort } from './abort.ts';
 import type { TlsExamination, TlsExaminationOptions } from './gate.ts';
+import { loopClock } from './loop-clock.ts';
 import { handshake } from './tls.ts';
 
 /** How long a server may take to give a session after the handshake: TLS 1.3 sends it later. */
@@ -12,7 +13,7 @@ const sessionMs = 400;
 const renegotiationMs = 2000;
 
 interface ExaminationOptions extends TlsExaminationOptions {
-  /** performance.now() at which the handshake is given up. */
+  /** loopClock.now() at which the handshake is given up. */
   deadline: number;
   signal: AbortSignal;
 }
@@ -45,7 +46,7 @@ export async function examineTls(
   const outcome = await whenSecure(socket, options, seen);
   if ('reason' in outcome) return outcome;
   const { stream } = outcome;
-  const left = () => Math.max(0, deadline - performance.now());
+  const left = () => Math.max(0, deadline - loopClock.now());
   const version = stream.getProtocol() ?? 'unknown';
   const alpn = stream.alpnProtocol || null;
   const resumed = stream.isSessionReused();

@@ -10,16 +10,20 @@ import {
 import { type TlsObservation, tlsRefusal } from '../domain/banner.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
+import { loopClock } from './loop-clock.ts';
 
 /** Most certificates of a chain that are kept. */
 const maxCertificates = 16;
+
+/** The reason of a handshake that did not end in time. */
+export const handshakeTimeout = 'no complete handshake before the deadline';
 
 interface HandshakeOptions {
   serverName: string | null;
   alpn: string[];
   /** Only suites without certificates. */
   anonymous?: boolean;
-  /** performance.now() at which the handshake is given up. */
+  /** loopClock.now() at which the handshake is given up. */
   deadline: number;
   signal: AbortSignal;
 }
@@ -84,7 +88,7 @@ export function handshake(
   return new Promise((resolve) => {
     let stream: TLSSocket | null = null;
     const settle = (outcome: { stream: TLSSocket } | { reason: string }) => {
-      clearTimeout(timer);
+      forgetDeadline();
       forget();
       socket.off('close', onClose);
       stream?.off('close', onClose);
@@ -96,8 +100,8 @@ export function handshake(
       resolve(outcome);
     };
     const onClose = () => settle({ reason: 'the peer closed the connection during the handshake' });
-    const left = Math.max(0, deadline - performance.now());
-    const timer = setTimeout(() => settle({ reason: 'no complete handshake before the deadline' }), left);
+    const left = Math.max(0, deadline - loopClock.now());
+    const forgetDeadline = loopClock.after(left, () => settle({ reason: handshakeTimeout }));
     const forget = onAbort(signal, () => settle({ reason: 'canceled' }));
     socket.once('close', onClose);
     try {

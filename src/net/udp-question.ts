@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram';
 import { onAbort } from './abort.ts';
 import type { UdpAskOptions } from './gate.ts';
 import type { Hold } from './hold.ts';
+import { loopClock } from './loop-clock.ts';
 
 /** Bytes of one answer that are kept. */
 const keptBytes = 4096;
@@ -24,7 +25,7 @@ export async function askUdp(
 ): Promise<Buffer | null> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   const tries = retries + 1;
-  let timer: NodeJS.Timeout | undefined;
+  let forgetTry: () => void = () => undefined;
   let over = false;
   try {
     return await new Promise<Buffer | null>((resolve) => {
@@ -41,10 +42,10 @@ export async function askUdp(
       });
       const send = (left: number): void => {
         socket.send(question, (error) => error && stop());
-        timer = setTimeout(() => {
+        forgetTry = loopClock.after(timeoutMs / tries, () => {
           if (left === 0) stop();
           else void again().then((may) => (may && !over ? send(left - 1) : stop()), stop);
-        }, timeoutMs / tries);
+        });
       };
       socket.connect(port, host, (error?: Error) => {
         if (error || over) stop();
@@ -53,7 +54,7 @@ export async function askUdp(
     });
   } finally {
     over = true;
-    clearTimeout(timer);
+    forgetTry();
     socket.close();
   }
 }

@@ -124,8 +124,6 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   readonly #wishes = new RegularLooks(() => this.#followWishes(), { firstMs: wishesMs, betweenMs: wishesMs });
   /** Scans in shards end in a process here. */
   readonly #lastSteps: Slots;
-  /** Scans that wait for a worker and could not be divided, and how often. */
-  readonly #failedStarts = new Map<string, number>();
   #closure: Closure | null = null;
   /** Scans that are held in the store. */
   #held: ReadonlySet<string> = new Set();
@@ -437,22 +435,10 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       return;
     }
     const folder = this.#homeOf(slot).scan(slot.scanId);
-    const stalled = await (scan.started_at === null
-      ? this.#prepareStart(slot)
-      : this.#prepareResume(slot, scan, folder));
+    const stalled = scan.started_at === null ? 0 : await this.#prepareResume(slot, scan, folder);
     if (stalled === null) return;
     await this.#run(slot, scan, request);
     await this.#settle(slot, folder, stalled);
-  }
-
-  /** @returns how often the scan could not be divided in this process; null when it is over for that */
-  async #prepareStart(slot: Slot): Promise<number | null> {
-    const failures = this.#failedStarts.get(slot.scanId) ?? 0;
-    if (failures <= this.#input.config.scanner.max_resumes) return failures;
-    this.#failedStarts.delete(slot.scanId);
-    const message = `The scan could not be divided among workers, ${failures} times in a row; the log has the cause.`;
-    await this.#interrupt(slot, { code: 'interrupted', message });
-    return null;
   }
 
   /** @returns resumes in a row without progress, this one included; null when the scan is over */
@@ -552,7 +538,6 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
 
   #tellBegin({ scanId, process, tenant }: Slot, request: ScanRequest, resumes: number): void {
     const { log, audit } = this.#input;
-    this.#failedStarts.delete(scanId);
     log.info({ scan_id: scanId, pid: process?.pid, resumes }, 'scan started');
     void audit.record(scanStarted(request, tenant, resumes));
     this.#shareRate();
@@ -591,7 +576,6 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {
       log.warn({ scan_id: slot.scanId, stalled }, 'the process of a scan died; the scan is resumed');
-      if (!slot.process?.startedAt) this.#failedStarts.set(slot.scanId, stalled + 1);
       await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, 6));
       if (slot.canceled) return await this.#interrupt(slot, canceledError);
     }

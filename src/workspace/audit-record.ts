@@ -1,6 +1,5 @@
 import type { auditEvents } from '../config/schema.ts';
 import { withoutTokens } from '../domain/secret-text.ts';
-import { visibleJson } from '../domain/visible.ts';
 
 export type AuditEventName = (typeof auditEvents)[number];
 
@@ -54,6 +53,9 @@ export const maxAuditLine = 64 * 1024;
 
 /** `details.operation` of the record that stands for missing ones. */
 const gapOperation = 'audit.gap';
+
+/** Raw control and format characters beyond ASCII, which JSON leaves as they are. */
+const unsafe = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** An event as the JSON text that the chain is put around. */
 export function recordText(event: AuditEvent, now: Date): string {
@@ -111,5 +113,10 @@ export function gapText({ reason, records, file, since }: AuditGap): string {
 }
 
 function safeText(value: unknown): string {
-  return visibleJson(withoutTokens(JSON.stringify(value)));
+  return withoutTokens(JSON.stringify(value)).replace(unsafe, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );
 }

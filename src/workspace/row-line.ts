@@ -95,7 +95,7 @@ function completeHost(row: HostRow): HostRow {
 }
 
 function completePort(row: PortRow): PortRow {
-  const { type, timestamp, host, port, protocol, state, reason, ...others } = row;
+  const { type, timestamp, host, port, protocol, state, reason, unidentified_reason, ...others } = row;
   const responding = respondingPort(row);
   return {
     type,
@@ -105,6 +105,7 @@ function completePort(row: PortRow): PortRow {
     protocol,
     state: state ?? responding.state,
     reason: reason ?? responding.reason,
+    ...(unidentified_reason ? { unidentified_reason } : {}),
     ...withDefaults(others, {
       service: null,
       banner: null,

@@ -48,6 +48,28 @@ describe('scan of real listeners', () => {
     ]);
   });
 
+  it('marks open ports that the end of the scan left without probes', async () => {
+    const silent = await Promise.all([1, 2].map(() => listeners.greet('')));
+    const limits = ['--concurrency', '1', '--timeout', '60s', '--max-duration', '4s'];
+    const { stdout } = await home.run([
+      'scan',
+      '127.0.0.1',
+      '--ports',
+      silent.join(','),
+      ...limits,
+      '--format',
+      'json',
+    ]);
+    const { status, summary, results } = JSON.parse(stdout);
+    expect({ status, unidentified: summary.unidentified }).toEqual({
+      status: 'failed',
+      unidentified: { timeout: 0, rate: 0, cut: 2 },
+    });
+    expect(results[0].ports).toMatchObject(
+      silent.sort((a, b) => a - b).map((port) => ({ port, unidentified_reason: 'cut' })),
+    );
+  });
+
   it('lists hosts and ports whole where only banner_grabber looks for them', async () => {
     const file = home.file('banners.yaml');
     writeFileSync(

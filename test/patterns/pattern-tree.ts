@@ -12,7 +12,6 @@ export type PatternNode =
 
 /** @throws Error for syntax that the reader does not know */
 export function readPattern(pattern: string, flags: string): PatternNode {
-  new RegExp(pattern, flags);
   const reader = new Reader(pattern, flags);
   const tree = reader.choice();
   if (!reader.atEnd) throw new Error(`unread: ${pattern}`);

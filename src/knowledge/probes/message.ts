@@ -70,25 +70,15 @@ const xmppServer: Probe = {
   farewell: '</stream:stream>',
 };
 
-/** RFC 2812 section 3.4.3. Most servers reply that the client has not registered, which names them all the same. */
+/**
+ * RFC 2812 section 3.1: registers without a password under a name of chance, as the server tells its version to those
+ * who have registered; asks, and leaves at once. Some want a number back first.
+ */
 const irc: Probe = {
   name: 'irc',
   service: 'irc',
   ports: [6667, 6697, 6660, 6661, 6662, 6663, 6664, 6665, 6666, 6668, 6669, 194, 7000],
   greeting: 'line',
-  steps: [{ send: 'VERSION\r\n', answer: 'irc' }],
-  farewell: 'QUIT\r\n',
-};
-
-/**
- * RFC 2812 section 3.1: registers without a password under a random name, as many servers tell their version only to
- * those who have registered; requests it, and leaves at once. Some want a number back first.
- */
-export const ircRegistered: Probe = {
-  name: 'irc-registered',
-  service: 'irc',
-  ports: [],
-  greeting: null,
   steps: [
     {
       send: () => {
@@ -105,8 +95,6 @@ export const ircRegistered: Probe = {
       answer: 'all',
     },
   ],
-  after: { answer: /^(?::[^ \r\n]{1,255} (?:NOTICE |4[2-6]\d )|NOTICE (?:AUTH|\*) :)/ },
-  intrusive: true,
 };
 
 const sip: Probe = {

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Probe } from './probe.ts';
 import {
-  furtherProbes,
   isUntouchable,
   probeForGreeting,
   probeForPort,
@@ -21,33 +19,6 @@ describe('probes', () => {
     const ports = probes.flatMap((probe) => probe.ports);
     expect(new Set(ports).size).toBe(ports.length);
     for (const port of [...ports, ...tlsPorts]) expect(isUntouchable(port)).toBe(false);
-  });
-
-  it('log in or register nowhere without being intrusive', () => {
-    const sent = ({ steps, inside = [], ports }: Probe) =>
-      [...steps, ...inside].map(({ send }) =>
-        Buffer.from(
-          typeof send === 'function' ? send('::1', Buffer.alloc(0), ports[0] ?? 80) : send,
-        ).toString('latin1'),
-      );
-    const login =
-      /(?:^|\n)(?:\w+ )?(?:NICK|USER|PASS|LOGIN|LOGON|AUTH|AUTHENTICATE|REGISTER|SASL|CONNECT)(?![-\w])/i;
-    const all = [...new Set([...probes, ...furtherProbes])];
-    const loggingIn = all.filter((probe) => sent(probe).some((text) => login.test(text)));
-    expect(loggingIn.map(({ name }) => name).toSorted()).toEqual(['ftp-anonymous', 'irc-registered']);
-    expect(loggingIn.every(({ intrusive }) => intrusive)).toBe(true);
-  });
-
-  it('ask PostgreSQL as a user that nobody has, another one each time', () => {
-    for (const name of ['postgresql-startup', 'postgresql-old']) {
-      const probe = [...probes, ...furtherProbes].find((each) => each.name === name);
-      const send = probe?.steps[0]?.send as () => Buffer;
-      const users = [send(), send()].map(
-        (message) => /portolan_[0-9a-f]{12}/.exec(message.toString('latin1'))?.[0],
-      );
-      expect(users).not.toContain(undefined);
-      expect(users[0]).not.toBe(users[1]);
-    }
   });
 
   it('decline every option of telnet, each once', () => {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { faviconName } from '../favicon.ts';
 import { httpRequestFor } from '../http-request.ts';
 import { redirectNames } from '../redirect.ts';
@@ -11,7 +10,7 @@ import { furtherInfrastructureProbes, infrastructureProbes } from './infrastruct
 import { instrumentProbes } from './instrument.ts';
 import { mailProbes } from './mail.ts';
 import { mediaProbes } from './media.ts';
-import { ircRegistered, messageProbes } from './message.ts';
+import { messageProbes } from './message.ts';
 import { furtherNetworkProbes, networkProbes } from './network.ts';
 import type { Probe } from './probe.ts';
 import { webProbes } from './web.ts';
@@ -36,15 +35,9 @@ const httpRequest = httpRequestFor('/');
 /** PostgreSQL SSLRequest: length 8, code 80877103. */
 const postgresqlSslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
-/** A role that no PostgreSQL has: where no password is required, one that exists would log in. */
-function randomRole(): string {
-  return `portolan_${randomBytes(6).toString('hex')}`;
-}
-
-/** PostgreSQL startup message, protocol 3.0; the server rejects the unknown user with an ErrorResponse. */
+/** PostgreSQL startup message, protocol 3.0; the server refuses the unknown user with an ErrorResponse. */
 function postgresqlStartup(): Buffer {
-  const name = randomRole();
-  const parameters = Buffer.from(`\0\x03\0\0user\0${name}\0database\0${name}\0\0`, 'latin1');
+  const parameters = Buffer.from('\0\x03\0\0user\0portolan\0database\0portolan\0\0', 'latin1');
   const length = Buffer.alloc(4);
   length.writeUInt32BE(parameters.length + 4);
   return Buffer.concat([length, parameters]);
@@ -64,11 +57,11 @@ function versionBindQuery(): Buffer {
  * user, in words of its own.
  */
 function postgresqlOldStartup(): Buffer {
-  const name = randomRole();
   const message = Buffer.alloc(296);
   message.writeUInt32BE(message.length, 0);
   message.writeUInt16BE(2, 4);
-  for (const offset of [8, 72]) message.write(name, offset, 'latin1');
+  message.write('portolan', 8, 'latin1');
+  message.write('portolan', 72, 'latin1');
   return message;
 }
 
@@ -188,7 +181,7 @@ const postgresql: Probe = {
   greeting: null,
   steps: [
     { send: postgresqlSslRequest, answer: 'byte', proceed: /^N/ },
-    { send: postgresqlStartup, answer: 'postgresql' },
+    { send: postgresqlStartup(), answer: 'postgresql' },
   ],
   upgrade: { offered: /^S$/, request: null },
   next: 'postgresql-startup',
@@ -200,7 +193,7 @@ const postgresqlPlain: Probe = {
   service: 'postgresql',
   ports: [],
   greeting: null,
-  steps: [{ send: postgresqlStartup, answer: 'postgresql' }],
+  steps: [{ send: postgresqlStartup(), answer: 'postgresql' }],
 };
 
 /** An authentication request is the same from servers, poolers and other databases; a refusal is not. */
@@ -209,7 +202,7 @@ const postgresqlOld: Probe = {
   service: 'postgresql',
   ports: [],
   greeting: null,
-  steps: [{ send: postgresqlOldStartup, answer: 'all' }],
+  steps: [{ send: postgresqlOldStartup(), answer: 'all' }],
   after: { answer: /^[SN]?R\0\0\0[\x08-\x40]\0\0\0[\0\x03\x05\x0a]/ },
 };
 
@@ -525,7 +518,7 @@ export const probes: readonly Probe[] = [
 ];
 
 /** Asked once the service is known: each tells one thing more. */
-export const furtherProbes: readonly Probe[] = [
+const furtherProbes: readonly Probe[] = [
   smb1,
   dockerVersion,
   etcdVersion,
@@ -540,7 +533,6 @@ export const furtherProbes: readonly Probe[] = [
   ...furtherInfrastructureProbes,
   ...furtherClassicProbes,
   smtpHelp,
-  ircRegistered,
 ];
 
 /** Names of the probes that only tell one thing more: their answer is not the face of the port. */

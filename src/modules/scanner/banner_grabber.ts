@@ -3,17 +3,24 @@ import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
-import type { NetworkGate } from '../../net/gate.ts';
+import type { NetworkGate, PortObservation } from '../../net/gate.ts';
 import { shuffled } from '../../net/packets/walk.ts';
 import { targetNames } from '../target-names.ts';
-import { emptyBanner, type InterviewSettings, interview } from './port-interview.ts';
+import { emptyBanner, type Interview, type InterviewSettings, interview } from './port-interview.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import { surveyPort } from './port-survey.ts';
 import { scanOptions } from './scan-options.ts';
+import { SlowHosts } from './slow-hosts.ts';
 import { questionUdpPort } from './udp-interview.ts';
 
 /** Ports of a host that are talked to before it is known whether the host accepts every port. */
 const deepPortsOfLiar = 64;
+
+/** Times that waits are longer when probes of a port had no time. */
+const longStretch = 3;
+
+/** The same for a port that said nothing at all. */
+const silentStretch = 2;
 
 export default defineModule({
   name: 'banner_grabber',
@@ -67,6 +74,8 @@ export default defineModule({
       intrusive: options.intrusive,
       thorough: options.tls_enumerate,
       names: await targetNames(data),
+      slowHosts: new SlowHosts(),
+      stretch: 1,
     };
     let done = 0;
     const grab = async ({ host, port, protocol, probed }: PlannedPort) => {
@@ -98,18 +107,55 @@ export default defineModule({
         ? net.throughPauses(() => surveyPort(endpoint, banners, settings), signal)
         : Promise.resolve(banners);
     const fromScan = data.has('open_ports');
-    const interviewAgain = async (endpoint: Parameters<typeof interview>[0]): Promise<Banner[]> => {
+    const interviewOnce = (endpoint: Endpoint, stretch: number) =>
+      net.throughPauses(() => interview(endpoint, { ...settings, stretch }), signal);
+    const interviewAgain = async (endpoint: Endpoint): Promise<Banner[]> => {
       for (let left = options.retries; ; left--) {
-        const outcome = await net.throughPauses(() => interview(endpoint, settings), signal);
-        if (!('failure' in outcome)) return outcome;
+        const outcome = await interviewOnce(endpoint, 1);
+        if (!('failure' in outcome)) {
+          if (left <= 0 || signal.aborted || !mayHaveMore(outcome, endpoint.host, settings.slowHosts))
+            return marked(outcome);
+          const stretch = outcome.silent ? silentStretch : longStretch;
+          return marked(richer(outcome, await interviewOnce(endpoint, stretch)));
+        }
         // A port that a scanner saw open is listed even if it does not let us in now.
-        if (outcome.failure.state === 'closed' || left <= 0) return fromScan ? [emptyBanner(endpoint)] : [];
+        if (outcome.failure.state === 'closed' || left <= 0) {
+          return fromScan ? [unreachedBanner(endpoint, outcome.failure)] : [];
+        }
       }
     };
     const ports = fromScan ? openPorts(data) : everyPort(hostsOf(data, net), plannedTcpPorts(options));
     await forEachItem(ctx, ports, { concurrency: options.concurrency }, grab);
   },
 });
+
+/** Whether more time may tell more about a port. */
+function mayHaveMore(
+  { shortage, identified, endless }: Interview,
+  host: string,
+  slowHosts: SlowHosts,
+): boolean {
+  return shortage !== null && !endless && (identified || slowHosts.retryUnknown(host));
+}
+
+/** Of two interviews of one port the one to believe: the later had more time, unless it told less in spite of that. */
+function richer(earlier: Interview, later: Interview | { failure: unknown }): Interview {
+  if ('failure' in later) return { ...earlier, shortage: 'timeout' };
+  return later.shortage === null || later.worth >= earlier.worth ? later : earlier;
+}
+
+/** For a port that let nobody in though a scanner saw it open. */
+function unreachedBanner(endpoint: Endpoint, { state, reason }: PortObservation): Banner {
+  const banner = emptyBanner(endpoint);
+  if (reason === 'own_listener') return banner;
+  const gone = state === 'closed' || reason === 'out_of_scope';
+  return { ...banner, unidentified_reason: gone ? 'cut' : 'timeout' };
+}
+
+function marked({ banners, shortage }: Interview): Banner[] {
+  const [first, ...others] = banners;
+  return first && shortage !== null ? [{ ...first, unidentified_reason: shortage }, ...others] : banners;
+}
 
 interface PlannedPort {
   host: string;

@@ -8,6 +8,8 @@ import { serviceOf } from '../../knowledge/probes/probes.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';
 import type { Connection, ReadEnd } from '../../net/gate.ts';
 import { askHttp2 } from '../../net/http2.ts';
+import { loopClock } from '../../net/loop-clock.ts';
+import { handshakeTimeout } from '../../net/tls.ts';
 
 /** Silence after an unknown greeting's first line that ends it. */
 const greetingTailMs = 300;
@@ -19,6 +21,8 @@ export interface DialoguePace {
   idleMs: number;
   /** Bytes of one answer that are kept. */
   maxBytes: number;
+  /** Times that the usual waits are longer. */
+  stretch?: number;
 }
 
 interface ReadLimits {
@@ -45,6 +49,10 @@ export class Dialogue {
   unfinished = false;
   /** Nothing more is asked here. */
   ended = false;
+  /** The peer fell silent before its response was complete. */
+  overdue = false;
+  /** Longest time to the first byte of a response, milliseconds. */
+  slowestMs = 0;
   /** Called whenever bytes of the peer came. */
   onHeard: () => void = () => undefined;
   #connection: Connection;
@@ -88,8 +96,11 @@ export class Dialogue {
     const reader = readGreeting();
     const end = await this.#read(patienceMs, (bytes) => reader.end(bytes));
     this.truncated ||= reader.capped;
+    // A greeting without its end.
+    if (end === 'idle' && this.#parts.length > 0) this.overdue = true;
+    const tailMs = greetingTailMs * (this.#pace.stretch ?? 1);
     const mayGoOn = end === 'match' && !reader.known && !reader.capped && !this.#broken;
-    if (mayGoOn) await this.#read(greetingTailMs, () => 0, { idleMs: greetingTailMs });
+    if (mayGoOn) await this.#read(tailMs, () => 0, { idleMs: tailMs });
   }
 
   /** Asks the questions of a probe, and goes on in TLS where the service offers it. */
@@ -149,6 +160,7 @@ export class Dialogue {
     const outcome = await this.#connection.startTls({ serverName, alpn, handshakeMs, anonymous });
     if ('reason' in outcome) {
       this.tlsError = outcome.reason;
+      this.overdue ||= outcome.reason === handshakeTimeout;
       this.#broken = true;
       return false;
     }
@@ -192,6 +204,8 @@ export class Dialogue {
     const answer = Buffer.concat(this.#parts.slice(before));
     const mayEnd = reader.isHttp || endsWithConnection.has(step.answer);
     if (end === 'closed' && answer.length > 0 && !mayEnd) this.partial = true;
+    // A response of any form ends with silence.
+    if (end === 'idle' && (answer.length === 0 || step.answer !== 'all')) this.overdue = true;
     return answer;
   }
 
@@ -211,11 +225,15 @@ export class Dialogue {
 
   async #read(firstMs: number, done: (bytes: Buffer) => number, options: ReadLimits = {}): Promise<ReadEnd> {
     const room = Math.max(1, this.#pace.maxBytes - this.bytes.length);
+    const askedAt = loopClock.now();
+    let heard = false;
     const { bytes, end } = await this.#connection.read({
       firstMs,
       idleMs: options.idleMs ?? this.#pace.idleMs,
       done: (received) => {
         this.onHeard();
+        if (!heard) this.slowestMs = Math.max(this.slowestMs, loopClock.now() - askedAt);
+        heard = true;
         const length = done(received);
         const most = options.most?.() ?? room;
         if (length > 0 ? length <= most : received.length <= most) return length;

@@ -1,4 +1,4 @@
-import type { Banner } from '../../domain/banner.ts';
+import type { Banner, UnidentifiedReason } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import { maxHeaderBytes } from '../../knowledge/answers.ts';
 import { iconPath, iconProbe } from '../../knowledge/favicon.ts';
@@ -18,7 +18,9 @@ import {
 import { startsHttp2, wantsHttp2 } from '../../knowledge/protocols/http2-text.ts';
 import { pageProbe, redirectNames, redirectPath } from '../../knowledge/redirect.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate.ts';
+import { loopClock } from '../../net/loop-clock.ts';
 import { Dialogue } from './dialogue.ts';
+import type { SlowHosts } from './slow-hosts.ts';
 
 /** How long a service that usually waits for the client may speak first. */
 const clientFirstPatienceMs = 300;
@@ -32,6 +34,16 @@ const shortestProbeMs = 200;
 
 /** Questions to a service that ended the first connection without a word; who waits in silence gets all. */
 const mostToHangUps = 10;
+
+/** Longest wait for the rate that does not count as time of the port, in timeouts. */
+const longestWait = 20;
+
+/** The loop was late by so much, milliseconds and share of the time: responses may have been missed. */
+const lateMs = 20;
+const lateShare = 0.02;
+
+/** Share of the time that speaks against the silence of a port of which nothing else is known. */
+const veryLateShare = 0.2;
 
 /** Raw bytes of an HTTP body that are read at most, whatever the option says. */
 const maxBodyBytes = 1024 * 1024;
@@ -51,6 +63,24 @@ export interface InterviewSettings {
   thorough: boolean;
   /** The name by which an address was asked for. */
   names: ReadonlyMap<string, string>;
+  slowHosts: SlowHosts;
+  /** Times that waits are longer than usual. */
+  stretch: number;
+}
+
+/** What an interview came to. */
+export interface Interview {
+  banners: Banner[];
+  /** Why it may not have found out everything, or null. */
+  shortage: UnidentifiedReason | null;
+  /** Nothing was said at all. */
+  silent: boolean;
+  /** The service is known. */
+  identified: boolean;
+  /** A service that goes on and on would not come to an end with more time either. */
+  endless: boolean;
+  /** How much the port told, to choose between two interviews. */
+  worth: number;
 }
 
 /**
@@ -60,7 +90,7 @@ export interface InterviewSettings {
 export async function interview(
   endpoint: Endpoint,
   settings: InterviewSettings,
-): Promise<Banner[] | { failure: PortObservation }> {
+): Promise<Interview | { failure: PortObservation }> {
   return new PortInterview(endpoint, settings).run();
 }
 
@@ -76,26 +106,84 @@ class PortInterview {
   #further: Dialogue[] = [];
   /** The port let nobody in any more. */
   #lost = false;
+  /** It did not accept a connection in time. */
+  #unreached = false;
+  /** A response that was to be expected did not come, or not to its end. */
+  #overdue = false;
+  /** The port did not speak first. */
+  #ungreeted = false;
+  /** Time that was waited for the rate, milliseconds, and until when. */
+  #waitedMs = 0;
+  #waitedUntil = 0;
+  readonly #startedAt = performance.now();
+  readonly #lostBefore: number;
   #tlsError: string | undefined;
   #tlsTried = false;
-  /** performance.now() at which a port that stayed silent is given up. */
+  /** #now() at which a port that stayed silent is given up. */
   #silentUntil = 0;
   #wake: () => void = () => undefined;
   #talking = new Set<Dialogue>();
 
   constructor(endpoint: Endpoint, settings: InterviewSettings) {
     this.#endpoint = endpoint;
-    this.#settings = settings;
+    this.#settings = { ...settings, timeoutMs: settings.timeoutMs * settings.stretch };
+    this.#lostBefore = loopClock.lostMs;
     this.#hint = probeForPort(endpoint.port, settings.intrusive);
   }
 
-  async run(): Promise<Banner[] | { failure: PortObservation }> {
+  async run(): Promise<Interview | { failure: PortObservation }> {
+    const releaseClock = loopClock.use();
     try {
       const failure = await this.#interview();
-      return failure ? { failure } : this.#banners();
+      return failure ? { failure } : this.#outcome();
     } finally {
       for (const dialogue of this.#open) dialogue.close();
+      releaseClock();
     }
+  }
+
+  /** Milliseconds of a clock that stands still while the loop cannot run or the rate is waited for. */
+  #now(): number {
+    return loopClock.now() - Math.min(this.#waitedMs, this.#longestWaitMs);
+  }
+
+  get #longestWaitMs(): number {
+    return longestWait * this.#settings.timeoutMs;
+  }
+
+  /** Adds a wait; those of several connections at the same time count once. */
+  #noteWait(ms: number): void {
+    const end = loopClock.now();
+    this.#waitedMs += Math.max(0, end - Math.max(end - ms, this.#waitedUntil));
+    this.#waitedUntil = end;
+  }
+
+  #outcome(): Interview {
+    const best = this.#best();
+    const banners = this.#banners();
+    return {
+      banners,
+      shortage: this.#shortage(best),
+      silent: best === null || best.bytes.length === 0,
+      identified: this.#identified,
+      endless: best?.truncated ?? false,
+      worth: 100 * (best ? value(best) : 0) + banners.length,
+    };
+  }
+
+  #shortage(best: Dialogue | null): UnidentifiedReason | null {
+    const { ask, slowHosts } = this.#settings;
+    if (!ask) return null;
+    if (this.#unreached) return 'timeout';
+    const greeter = probes.some(({ service, greeting }) => greeting !== null && service === best?.service);
+    const overdue = this.#overdue || (best?.overdue ?? false) || (this.#ungreeted && greeter);
+    const unknown = !this.#anyAnswer;
+    const lostMs = loopClock.lostMs - this.#lostBefore;
+    const share = lostMs / Math.max(1, performance.now() - this.#startedAt);
+    const slow = slowHosts.has(this.#endpoint.host);
+    if (overdue && (slow || (lostMs >= lateMs && share >= lateShare))) return 'timeout';
+    if (unknown && (slow || share >= veryLateShare)) return 'timeout';
+    return (overdue || unknown) && this.#waitedMs > this.#longestWaitMs ? 'rate' : null;
   }
 
   async #interview(): Promise<PortObservation | null> {
@@ -107,8 +195,9 @@ class PortInterview {
     }
     const first = await this.#dial();
     if (!(first instanceof Dialogue)) return first;
-    this.#silentUntil = performance.now() + this.#settings.timeoutMs;
+    this.#silentUntil = this.#now() + this.#settings.timeoutMs;
     await first.listen(this.#patience());
+    this.#ungreeted = first.bytes.length === 0 && !first.broken;
     if (first.bytes.length > 0) await this.#answerGreeting(first);
     else if (ask) await this.#questionSilent(first);
     await this.#followUp();
@@ -120,21 +209,36 @@ class PortInterview {
   #patience(): number {
     const { ask, timeoutMs } = this.#settings;
     if (!ask) return timeoutMs;
-    if (this.#hint === null) return Math.min(timeoutMs / 2, unknownPatienceMs);
-    return Math.min(timeoutMs / 2, this.#hint.greeting ? longestPatienceMs : clientFirstPatienceMs);
+    if (this.#hint === null) return this.#atMostHalf(unknownPatienceMs);
+    return this.#atMostHalf(this.#hint.greeting ? longestPatienceMs : clientFirstPatienceMs);
+  }
+
+  /** A usual wait, of the timeout half at most. */
+  #atMostHalf(usualMs: number): number {
+    const { timeoutMs, stretch } = this.#settings;
+    return Math.min(timeoutMs / 2, stretch * usualMs);
+  }
+
+  get #greetingMs(): number {
+    return Math.min(this.#settings.timeoutMs, this.#settings.stretch * longestPatienceMs);
+  }
+
+  get #shortestMs(): number {
+    return this.#settings.stretch * shortestProbeMs;
   }
 
   async #answerGreeting(dialogue: Dialogue): Promise<void> {
     const probe = this.#settings.ask ? probeForGreeting(dialogue.bytes, this.#endpoint.port) : null;
     if (probe && !dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, this.#settings.tls);
     else if (probe) dialogue.probe = probe.name;
+    this.#overdue ||= dialogue.overdue;
     this.#end(dialogue);
   }
 
   /** Asks one question after the other, each a little later than the one before, until one is answered. */
   async #questionSilent(first: Dialogue): Promise<void> {
     const candidates = this.#candidates().slice(0, first.broken ? mostToHangUps : undefined);
-    const gap = Math.max(0, this.#silentUntil - performance.now()) / (candidates.length + 1);
+    const gap = Math.max(0, this.#silentUntil - this.#now()) / (candidates.length + 1);
     const running: Promise<void>[] = [];
     for (const [position, candidate] of candidates.entries()) {
       if (this.#settings.signal.aborted || this.#anyAnswer) break;
@@ -149,12 +253,12 @@ class PortInterview {
 
   /** The next question is due: the last one ended, or its time is over and nobody is speaking. */
   async #settled(asked: Promise<void>, gap: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
+    let forget: () => void = () => undefined;
     const over = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, gap);
+      forget = loopClock.after(gap, resolve);
     });
     await Promise.race([asked, over]);
-    clearTimeout(timer);
+    forget();
     while (this.#talking.size > 0 && !this.#anyAnswer) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -180,16 +284,16 @@ class PortInterview {
   }
 
   async #question(candidate: Candidate, reuse: Dialogue | null, gap: number): Promise<void> {
-    const left = Math.max(shortestProbeMs, this.#silentUntil - performance.now());
+    const left = Math.max(this.#shortestMs, this.#silentUntil - this.#now());
     if (candidate === 'tls') {
       await this.#secureDialogue(left);
       return;
     }
     const dialogue = reuse ?? (await this.#dial(left));
     if (!(dialogue instanceof Dialogue)) return;
-    const rest = Math.max(shortestProbeMs, this.#silentUntil - performance.now());
+    const rest = Math.max(this.#shortestMs, this.#silentUntil - this.#now());
     // The first connection listens to the end; the others give their place to the next ones.
-    const enough = reuse ? rest : Math.max(shortestProbeMs, 3 * gap, 8 * dialogue.latencyMs);
+    const enough = reuse ? rest : Math.max(this.#shortestMs, 3 * gap, 8 * dialogue.latencyMs);
     await dialogue.ask(candidate, Math.min(rest, enough), this.#settings.tls);
     this.#end(dialogue);
   }
@@ -203,6 +307,7 @@ class PortInterview {
     const alpn = inner.name === 'http' ? ['http/1.1'] : [];
     if (await dialogue.secure(alpn, handshakeMs, this.#name)) await this.#talkInside(dialogue, inner);
     else this.#tlsError = dialogue.tlsError;
+    const overdue = dialogue.overdue;
     if (
       /handshake failure/.test(dialogue.tlsError ?? '') &&
       (await this.#anonymousDialogue(inner, handshakeMs))
@@ -214,7 +319,10 @@ class PortInterview {
     if (await this.#othersInside(dialogue, inner, handshakeMs)) {
       dialogue.close();
       this.#open.delete(dialogue);
-    } else this.#end(dialogue);
+    } else {
+      this.#overdue ||= overdue;
+      this.#end(dialogue);
+    }
     return null;
   }
 
@@ -225,14 +333,14 @@ class PortInterview {
     const newer = refused || unanswered || startsHttp2(first.bytes);
     if (inner.name === 'http' && newer && (await this.#http2Dialogue(handshakeMs))) return true;
     if (!refused && !unanswered) return false;
-    const until = performance.now() + this.#settings.timeoutMs;
+    const until = this.#now() + this.#settings.timeoutMs;
     for (const probe of insideOrder) {
-      if (this.#settings.signal.aborted || performance.now() >= until) break;
+      if (this.#settings.signal.aborted || this.#now() >= until) break;
       if (probe === inner) continue;
       const dialogue = await this.#dial();
       if (!(dialogue instanceof Dialogue)) break;
       const agreed = await dialogue.secure([], handshakeMs, this.#name);
-      const enough = Math.max(shortestProbeMs, this.#settings.timeoutMs / insideOrder.length);
+      const enough = Math.max(this.#shortestMs, this.#settings.timeoutMs / insideOrder.length);
       if (agreed) await dialogue.ask(probe, enough, false);
       // A server that wants no name of a protocol shows its certificate to those that give none.
       if (dialogue.bytes.length > 0 || (refused && agreed)) {
@@ -287,7 +395,7 @@ class PortInterview {
   async #talkInside(dialogue: Dialogue, inner: Probe): Promise<void> {
     const { timeoutMs } = this.#settings;
     const patience = inner.greeting === null ? clientFirstPatienceMs : longestPatienceMs;
-    await dialogue.listen(Math.min(timeoutMs / 2, patience));
+    await dialogue.listen(this.#atMostHalf(patience));
     const greeted = dialogue.bytes.length > 0;
     const probe = greeted ? probeForGreeting(dialogue.bytes, this.#endpoint.port) : inner;
     if (probe && !dialogue.broken) await dialogue.ask(probe, timeoutMs, false);
@@ -310,8 +418,9 @@ class PortInterview {
     for (let probe = this.#betterProbe(best); probe !== null; ) {
       const dialogue = await this.#dial();
       if (!(dialogue instanceof Dialogue)) return;
-      if (probe.greeting) await dialogue.listen(Math.min(this.#settings.timeoutMs, longestPatienceMs));
+      if (probe.greeting) await dialogue.listen(this.#greetingMs);
       if (!dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, tls);
+      this.#overdue ||= dialogue.overdue;
       this.#end(dialogue);
       probe = dialogue.unfinished ? nextOf(probe.name) : null;
     }
@@ -352,9 +461,11 @@ class PortInterview {
       return null;
     }
     const ready = !secure || (await dialogue.secure([], timeoutMs, this.#name));
-    if (ready && probe.greeting) await dialogue.listen(Math.min(timeoutMs, longestPatienceMs));
+    if (ready && probe.greeting) await dialogue.listen(this.#greetingMs);
     const inside = this.#settings.tls && probe.inside !== undefined;
     if (ready && !dialogue.broken) await dialogue.ask(probe, timeoutMs, inside);
+    this.#overdue ||= dialogue.overdue;
+    this.#noteSlowness(dialogue);
     dialogue.ended = true;
     dialogue.close();
     this.#open.delete(dialogue);
@@ -378,7 +489,7 @@ class PortInterview {
   }
 
   async #dial(connectMs = this.#settings.timeoutMs): Promise<Dialogue | PortObservation> {
-    const { net, signal, timeoutMs, maxBytes } = this.#settings;
+    const { net, signal, timeoutMs, maxBytes, stretch } = this.#settings;
     const { host, port } = this.#endpoint;
     const body = Math.min(maxBytes, maxBodyBytes);
     const result = await net.connect(host, port, {
@@ -386,12 +497,17 @@ class PortInterview {
       connectMs: Math.min(connectMs, timeoutMs),
       maxBytes: maxHeaderBytes + body,
       signal,
+      onWait: (ms) => this.#noteWait(ms),
     });
-    if ('failure' in result) return result.failure;
+    if ('failure' in result) {
+      this.#unreached ||= !signal.aborted && isUnreached(result.failure);
+      return result.failure;
+    }
     const dialogue = new Dialogue(result.connection, this.#name ?? host, {
       port,
       idleMs: timeoutMs,
       maxBytes: body,
+      stretch,
     });
     dialogue.onHeard = () => {
       if (dialogue.ended) return;
@@ -405,12 +521,21 @@ class PortInterview {
   #end(dialogue: Dialogue): void {
     if (dialogue.ended) return;
     dialogue.ended = true;
+    this.#noteSlowness(dialogue);
     dialogue.close();
     this.#open.delete(dialogue);
     this.#talking.delete(dialogue);
     this.#finished.push(dialogue);
     if (dialogue.identified) for (const other of this.#open) other.close();
     this.#wake();
+  }
+
+  #noteSlowness({ slowestMs, latencyMs }: Dialogue): void {
+    this.#settings.slowHosts.note(
+      this.#endpoint.host,
+      Math.max(slowestMs, latencyMs),
+      this.#settings.timeoutMs,
+    );
   }
 
   get #identified(): boolean {
@@ -453,6 +578,11 @@ function value(dialogue: Dialogue): number {
   if (dialogue.tls) return 3;
   if (dialogue.bytes.length === 0) return 0;
   return dialogue.service === null ? 1 : 2;
+}
+
+/** Silence, or a packet that could not leave this machine; what is not permitted is none. */
+function isUnreached({ state, reason }: PortObservation): boolean {
+  return reason === 'no-response' || (state === 'not_tried' && reason.startsWith('local'));
 }
 
 /** For a port that said nothing. */

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { unidentifiedReasons } from '../../domain/banner.ts';
 import { findingClasses, severities } from '../../domain/finding.ts';
 import { scanStatuses } from '../../domain/scan.ts';
 import { enveloped } from './envelope.ts';
@@ -50,6 +51,11 @@ const portSchema = Type.Object({
   protocol: Type.Enum(['tcp', 'udp']),
   state: Type.String(),
   reason: Type.String(),
+  unidentified_reason: Type.Optional(
+    Type.Enum([...unidentifiedReasons], {
+      description: 'present where probes had no time: product and version may be missing',
+    }),
+  ),
   service: orNull(Type.Object({ name: Type.String(), ...claimMembers })),
   banner: nullableText,
   banner_b64: nullableText,
@@ -112,6 +118,12 @@ const resultSchema = Type.Object({
     severity_counts: severityCounts,
     duration_seconds: Type.Number({ minimum: 0 }),
     catalogue_version: Type.String(),
+    unidentified: Type.Optional(
+      Type.Object(
+        { timeout: count, rate: count, cut: count },
+        { description: 'ports whose probes had no time, by reason; once the scan has ended' },
+      ),
+    ),
     coverage: Type.Optional(
       Type.Object({ planned: count, open: count, closed: count, filtered: count, not_tried: count }),
     ),

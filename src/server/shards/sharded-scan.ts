@@ -408,9 +408,7 @@ export class ShardedScan implements RunningScan {
     const reports = this.#reports.of(this.#shards);
     const states = completedNodes(stagesOf(reports), (module) => this.#sends(module));
     // Without shards nothing was left to scan, which the process finds out and says.
-    // It may have been paused since its shards were laid out.
-    const { pausedMs } = await this.#store.jobs.pauseOf(this.#scanId, Date.now());
-    const time = this.#time?.save(pausedMs);
+    const time = this.#time?.save(process.start.pausedMs);
     if (this.#shards.length > 0) await writeCheckpoint(folder, states, time);
     const division = await this.#store.shards.division(this.#scanId);
     if (this.#left) return;
@@ -420,7 +418,6 @@ export class ShardedScan implements RunningScan {
         ...process.start,
         startedAt: this.startedAt ?? process.start.startedAt,
         paused: this.#paused,
-        pausedMs,
         rate: this.#rate,
         names: addressesByName(division?.hostnames ?? {}),
         evaluated: evaluationOf(this.#reports.outcomes(this.#shards), this.#shards.length),

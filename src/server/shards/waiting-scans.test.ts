@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -151,20 +151,6 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     expect(pausedMs).toBeLessThan(30_000);
   });
 
-  it('take no pause of their shards out of max_duration at the end', async () => {
-    await see('lab');
-    const scanId = await service.submit('rows 1', { pool: 'lab' });
-    const shard = await claim('lab');
-    await begin(shard);
-    await service.until(scanId, ({ status }) => status === 'running');
-    await service.store.execute('update portolan.jobs set paused_ms = 7000', []);
-    await line.finish(shard, JSON.stringify({ ...silentOutcome(), status: 'completed', error: null }));
-    await service.until(scanId, ({ status }) => status === 'completed');
-    const folder = service.workspace.scan(scanId).path;
-    const { time } = JSON.parse(await readFile(join(folder, 'checkpoint.json'), 'utf8'));
-    expect(time).toMatchObject({ paused_ms: 7000 });
-  });
-
   it('shares no rate before it begins', async () => {
     await see('lab');
     service.context.config.scanner.max_rate = 1000;
@@ -207,18 +193,6 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await presence().lookForScans();
     expect(await warned()).toEqual([[], []]);
     expect(await presence().isAbandoned(scanId)).toBe(false);
-  });
-
-  it('are not divided for ever when that fails', async () => {
-    service.context.config.scanner.max_resumes = 0;
-    await see('lab');
-    const request = await service.store.scans.request(await service.submit('waits', { pool: 'nowhere' }));
-    // A scan without a folder, so that nothing can be recorded.
-    const scanId = '20261006-143022-nofolder';
-    await service.store.scans.insert({ ...request, scan_id: scanId, pool: 'lab' } as ScanRequest);
-    await service.queue.enqueue(service.store, scanId, 'lab');
-    const ended = await service.until(scanId, ({ status }) => status === 'failed');
-    expect(ended).toMatchObject({ error: { code: 'interrupted' }, started_at: null });
   });
 
   it('ends at a cancel without a process, whether a worker has a shard or none', async () => {

@@ -74,9 +74,13 @@ export function portRows(row: PortRow, anchor: string): string {
   return (
     `<tr class="port" id="${anchor}"><th scope="row" class="mono">${htmlText(`${row.port}/${row.protocol}`)}</th>` +
     `<td>${htmlText(row.state)} <small>${htmlText(row.reason ?? '')}</small></td>` +
-    `<td>${htmlText(service?.name ?? '')}${trust}</td><td>${htmlText(product)}</td></tr>\n` +
+    `<td>${htmlText(service?.name ?? '')}${trust}${shortageNote(row)}</td><td>${htmlText(product)}</td></tr>\n` +
     `<tr class="more"><td colspan="4">${cpe}${bannerBlock(row)}${factList('TLS', row.tls)}${factList('', row.attributes)}`
   );
+}
+
+function shortageNote({ unidentified_reason: reason }: PortRow): string {
+  return reason ? ` <small>probes had no time: ${htmlText(reason)}</small>` : '';
 }
 
 function bannerBlock({ banner, truncated, partial }: PortRow): string {
