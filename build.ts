@@ -1,10 +1,12 @@
 /**
  * Compiles src/ to dist/ for the packed program: Node strips types of the sources in a checkout, but refuses to do so
- * under node_modules. Starts from an empty dist/, so that nothing of an earlier build is packed.
+ * under node_modules. Starts from an empty dist/, so that nothing of an earlier build is packed. Notes the commit that the
+ * program is made from: of the checkout, or where there is none, of PORTOLAN_COMMIT.
  */
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type BuildInfo, buildFile, checkedOut } from './src/cli/build-info.ts';
 
 const root = import.meta.dirname;
 rmSync(join(root, 'dist'), { recursive: true, force: true });
@@ -13,3 +15,9 @@ const compiler = join(root, 'node_modules', '.bin', 'tsc');
 const run = spawnSync(compiler, ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
 if (run.error) console.error(`cannot start ${compiler}: ${run.error.message}`);
 process.exitCode = run.status ?? 1;
+
+if (run.status === 0) {
+  const commit = checkedOut(root) ?? (process.env['PORTOLAN_COMMIT'] || null);
+  const info: BuildInfo = { commit, built_at: new Date().toISOString() };
+  writeFileSync(join(root, 'dist', buildFile), `${JSON.stringify(info)}\n`);
+}

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Catalogue } from './actions/plan-scan.ts';
+import { readBuildInfo } from './cli/build-info.ts';
 import type { CliWiring } from './cli/wiring.ts';
 import type { Config } from './config/schema.ts';
 
@@ -32,12 +33,14 @@ async function loadCatalogue(): Promise<Catalogue> {
 const wiring: CliWiring = {
   entryFile: fileURLToPath(import.meta.url),
   version,
+  build: () => readBuildInfo(here),
   profilesDir,
   loadRegistry,
   async startServer(settings) {
     const { startServer } = await import('./server/start.ts');
     const { registry, library } = await loadCatalogue();
-    return startServer({ ...settings, version, entryFile: wiring.entryFile, registry, library });
+    const { entryFile, build } = wiring;
+    return startServer({ ...settings, version, build: build(), entryFile, registry, library });
   },
   async runWorker(settings, signal) {
     const { runWorker } = await import('./server/start-worker.ts');

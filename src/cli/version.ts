@@ -7,15 +7,19 @@ import type { CliWiring } from './wiring.ts';
 export function addVersionCommand(program: Command, wiring: CliWiring): void {
   program
     .command('version')
-    .description('print the version of the program and of its runtime')
+    .description('print the version of the program, its commit, and the version of its runtime')
     .option('--short', 'the version number alone')
     .addOption(formatOption())
     .action(({ short, format }: { short?: boolean; format: string }) => {
       const { node, openssl } = process.versions;
       const { platform, arch } = process;
       const { version } = wiring;
-      if (short) print(`${version}\n`);
-      else if (format === 'json') print(jsonText({ version, node, openssl, platform, arch }));
-      else print(`portolan ${version}\nnode ${node}\nopenssl ${openssl}\n${platform} ${arch}\n`);
+      if (short) return print(`${version}\n`);
+      const { commit, built_at } = wiring.build();
+      if (format === 'json')
+        return print(jsonText({ version, commit, built_at, node, openssl, platform, arch }));
+      const built = built_at === null ? '' : `, built ${built_at}`;
+      const program = `portolan ${version}\nnode ${node}\nopenssl ${openssl}\n${platform} ${arch}\n`;
+      print(`${program}commit ${commit ?? 'unknown'}${built}\n`);
     });
 }

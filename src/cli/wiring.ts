@@ -1,12 +1,15 @@
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Registry } from '../engine/registry.ts';
+import type { BuildInfo } from './build-info.ts';
 
 /** What the command line needs from parts of the program that it may not import; main.ts provides it. */
 export interface CliWiring {
   /** The file that this program runs from (main.ts, or main.js of the packed build). */
   entryFile: string;
   version: string;
+  /** What it was made from. */
+  build(): BuildInfo;
   /** Folder of the builtin profiles. */
   profilesDir: string;
   /** The installed modules with the bounds that the configuration sets, each loaded when it is first asked for. */

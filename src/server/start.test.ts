@@ -39,13 +39,16 @@ function start(flags: Record<string, unknown> = {}, env: NodeJS.ProcessEnv = {})
   });
   const entryFile = source('./fixtures/scan-child.ts');
   const readConfig = async () => settings;
-  return startServer({ ...settings, readConfig, version: '0.0.0', entryFile, registry, library });
+  const build = { commit: 'f'.repeat(40), built_at: null };
+  return startServer({ ...settings, readConfig, version: '0.0.0', build, entryFile, registry, library });
 }
 
 describe('a server', () => {
   it('says where it listens, is ready, and gives everything back when it stops', async () => {
     const server = await start();
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    const version = await (await fetch(`${server.url}/api/v1/version`)).json();
+    expect(version).toMatchObject({ data: { version: '0.0.0', commit: 'f'.repeat(40), built_at: null } });
     const workspace = await openWorkspace(join(dir, 'ws'));
     expect(await workspace.lockHolder()).toMatchObject({ pid: process.pid, url: server.url });
     const stopping = performance.now();

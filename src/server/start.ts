@@ -25,7 +25,7 @@ import { Admission } from './admission.ts';
 import { alertWarning, ignoredAlertFiles } from './alert-files.ts';
 import { configChanged, openAuditLogs } from './audit.ts';
 import { demandsTokens, isProtected } from './auth.ts';
-import type { ServerContext } from './context.ts';
+import type { ServerContext, VersionInfo } from './context.ts';
 import { FingerprintSync } from './fingerprint-sync.ts';
 import { GarbageCollector } from './garbage.ts';
 import type { GrpcListener } from './grpc/listener.ts';
@@ -67,6 +67,8 @@ export interface StartInput {
   /** Reads the settings anew from where they came, for a reload. */
   readConfig: () => Promise<LoadedConfig>;
   version: string;
+  /** What the program was made from. */
+  build: Omit<VersionInfo, 'version'>;
   /** The program that scan processes run. */
   entryFile: string;
   registry: Registry;
@@ -220,7 +222,7 @@ async function assemble(
     notifier,
     installed,
     feeds: new ScanFeeds(workers),
-    version: { version: input.version, commit: null, built_at: null },
+    version: { version: input.version, ...input.build },
     log,
     logOutput: output,
     audit,

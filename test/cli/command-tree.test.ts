@@ -14,6 +14,7 @@ const unused = () => Promise.reject(new Error('not part of this test'));
 const wiring: CliWiring = {
   entryFile: '',
   version: '0.0.0',
+  build: () => ({ commit: null, built_at: null }),
   profilesDir: '',
   loadRegistry: unused,
   startServer: unused,

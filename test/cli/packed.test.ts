@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkedOut } from '../../src/cli/build-info.ts';
 import { root } from '../program.ts';
 import { Home, run } from './command.ts';
 import { Listeners } from './listeners.ts';
@@ -57,6 +58,8 @@ describe.runIf(wanted)('the packed program', { timeout: 180_000 }, () => {
     const ended = await run(installed, ['version'], { env });
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: '' });
     expect(ended.stdout).toMatch(/^portolan \d.*\nnode 2[4-9]\./);
+    const commit = checkedOut(root) ?? 'unknown';
+    expect(ended.stdout).toMatch(new RegExp(`\\ncommit ${commit}, built 20\\S+Z\\n$`));
   });
 
   it('runs through a link from elsewhere', async () => {

@@ -100,7 +100,7 @@ describe('harmless commands', () => {
     ['help', ['--help'], /Usage: portolan/],
     ['help of a command', ['scan', '--help'], /--top-ports/],
     ['help of a nested command', ['server', 'token', 'create', '--help'], /--scopes/],
-    ['version', ['version'], /^portolan \d+\.\d+\.\d+\nnode v?24\./],
+    ['version', ['version'], /^portolan \d+\.\d+\.\d+\nnode v?24\.[^]*\ncommit (?:[0-9a-f]{40}|unknown)\n$/],
     ['short version', ['version', '--short'], /^\d+\.\d+\.\d+\n$/],
     ['version flag', ['--version'], /^portolan \d/],
     ['modules', ['module', 'list'], /^NAME .*\n(.*\n)*json_reporter/],

@@ -70,6 +70,7 @@ async function start(port: number, flags: Record<string, unknown> = {}): Promise
     ...settings,
     readConfig,
     version: '0.0.0',
+    build: { commit: null, built_at: null },
     entryFile,
     registry,
     library,

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** What a program was made from; null where nobody knows. */
+export interface BuildInfo {
+  /** Hash of the commit, 40 (or 64) hex digits. */
+  commit: string | null;
+  /** UTC; null in a checkout, which runs from its sources. */
+  built_at: string | null;
+}
+
+const unknown: BuildInfo = { commit: null, built_at: null };
+const hash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+
+/** Written into dist/ by the build. */
+export const buildFile = 'build-info.json';
+
+/** Of the program in this folder: what the build noted there, else the commit of the checkout around its src/. */
+export function readBuildInfo(folder: string): BuildInfo {
+  const noted = textOf(join(folder, buildFile));
+  if (noted !== null) return { ...unknown, ...(JSON.parse(noted) as BuildInfo) };
+  return { ...unknown, commit: checkedOut(join(folder, '..')) };
+}
+
+/** The commit that is checked out in a folder, read without git; null when it is no checkout. */
+export function checkedOut(folder: string): string | null {
+  const place = join(folder, '.git');
+  // A worktree has a file that names its folder, and shares the branches of another one.
+  const linked = /^gitdir: (.+)$/m.exec(textOf(place) ?? '')?.[1];
+  const own = linked === undefined ? place : resolve(folder, linked);
+  const head = textOf(join(own, 'HEAD'))?.trim() ?? '';
+  const branch = /^ref: (\S+)$/.exec(head)?.[1];
+  const commit = branch === undefined ? head : branchHead(own, branch);
+  return hash.test(commit) ? commit : null;
+}
+
+function branchHead(own: string, branch: string): string {
+  const shared = textOf(join(own, 'commondir'))?.trim();
+  const folders = shared === undefined ? [own] : [own, resolve(own, shared)];
+  for (const folder of folders) {
+    const loose = textOf(join(folder, branch));
+    if (loose !== null) return loose.trim();
+    const packed = textOf(join(folder, 'packed-refs'))?.split('\n') ?? [];
+    const line = packed.find((each) => each.endsWith(` ${branch}`));
+    if (line !== undefined) return line.slice(0, line.indexOf(' '));
+  }
+  return '';
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
