@@ -16,6 +16,7 @@ import type { ResultMover } from './results/result-mover.ts';
 import type { ScanFeeds } from './scan-feeds.ts';
 import type { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
+import type { StoreComparison } from './store-comparison.ts';
 import type { Tenants } from './tenants.ts';
 import type { WorkerPool } from './workers.ts';
 
@@ -47,6 +48,7 @@ export interface ServerContext {
   /** Null without a result store. */
   results: ResultMover | null;
   damaged: DamagedRecords;
+  comparison: StoreComparison;
   garbage: GarbageCollector;
   notifier: Notifier;
   installed: Installed;

@@ -68,6 +68,7 @@ export async function checkHealth(context: RouteContext, space: Space): Promise<
     ...alertHealth(context),
     ...presenceHealth(context),
     ...(await recordHealth(context, space)),
+    ...comparisonHealth(context),
   );
   return {
     status: worst(checks),
@@ -182,6 +183,11 @@ function presenceHealth({ shards }: RouteContext): HealthCheck[] {
     ...(pools === '' ? [] : [degraded('pools', `scans wait in pools that no worker serves: ${pools}`)]),
     ...(owners.length === 0 ? [] : [degraded('owners', `scans wait for their server: ${owners.join('; ')}`)]),
   ];
+}
+
+/** Counts only: the scans may be of any tenant. The log names some. */
+function comparisonHealth({ comparison: { fault } }: RouteContext): HealthCheck[] {
+  return fault === null ? [] : [{ name: 'store', status: 'degraded', message: fault }];
 }
 
 async function recordHealth({ damaged }: RouteContext, { store }: Space): Promise<HealthCheck[]> {

@@ -49,6 +49,7 @@ import { openServiceNotifier } from './service-notify.ts';
 import { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
 import { ownPools } from './shards/presence.ts';
+import { StoreComparison } from './store-comparison.ts';
 import { openWhenReachable } from './store-wait.ts';
 import { Tenants } from './tenants.ts';
 import { keepTickShapes } from './tick-shape.ts';
@@ -168,6 +169,8 @@ async function assemble(
   undo.push(() => garbage.close());
   const housekeeping = new Housekeeping({ store, workspace }, log);
   undo.push(() => housekeeping.close());
+  const comparison = new StoreComparison({ store, workspace }, log);
+  undo.push(() => comparison.close());
   const fingerprintSync = new FingerprintSync(config, log);
   undo.push(() => fingerprintSync.close());
   const vulndbSync = new VulndbSync(config, log);
@@ -218,6 +221,7 @@ async function assemble(
     shards,
     results: mover,
     damaged,
+    comparison,
     garbage,
     notifier,
     installed,
@@ -255,6 +259,7 @@ async function assemble(
   await notifier.start();
   garbage.start();
   housekeeping.start();
+  comparison.start();
   await folders.start();
   mover?.start();
   vulndbSync.start();

@@ -146,6 +146,17 @@ export class ScanTable {
     return serverOf((await this.executor(scanId)) ?? '');
   }
 
+  /** Of those scans that are listed, of the tenants out of view too: the server in whose workspace each lies, see `homeOf`. */
+  async homesOf(scanIds: readonly string[]): Promise<Map<string, string | null>> {
+    if (scanIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'executor'])
+      .where('scan_id', 'in', scanIds)
+      .execute();
+    return new Map(rows.map(({ scan_id, executor }) => [scan_id, serverOf(executor ?? '')]));
+  }
+
   /** Whose the scan is; null for one without tenant, and when there is none. */
   async tenantOf(scanId: string): Promise<string | null> {
     const row = await this.#db
