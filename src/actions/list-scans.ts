@@ -1,9 +1,9 @@
 import type { FieldProblem } from '../domain/errors.ts';
 import { type ScanStatus, scanStatuses } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
-import type { ListedScan, ScanFilter } from '../store/scans.ts';
+import type { ListedScan, ScanFilter, ScanPage } from '../store/scans.ts';
 import { type ListPage, type PageQuery, readPage, readSince, refuseProblems } from './list-page.ts';
-import { itemsPerTurn, nextTurn } from './work-turns.ts';
+import { itemsPerTurn, nextTurn, oneByOne } from './work-turns.ts';
 
 /** What a list may be narrowed by. */
 export interface ListQuery extends PageQuery {
@@ -21,6 +21,14 @@ export interface ScanList extends ListPage {
 export async function listScans(store: Store, query: ListQuery): Promise<ScanList> {
   const filter = readFilter(query);
   const { limit, offset } = filter;
+  const { scans, total, nextCursor } =
+    limit > itemsPerTurn ? await oneByOne(() => readInParts(store, filter)) : await store.scans.list(filter);
+  return { scans, total, limit, offset, next_cursor: nextCursor };
+}
+
+/** A long page: reading a thousand scans at once would hold up everybody else. */
+async function readInParts(store: Store, filter: ScanFilter): Promise<ScanPage> {
+  const { limit } = filter;
   const { scans, total, nextCursor } = await store.scans.list(partOf(filter, limit));
   let cursor = nextCursor;
   while (cursor !== null && scans.length < limit) {
@@ -29,10 +37,9 @@ export async function listScans(store: Store, query: ListQuery): Promise<ScanLis
     scans.push(...part.scans);
     cursor = part.nextCursor;
   }
-  return { scans, total, limit, offset, next_cursor: cursor };
+  return { scans, total, nextCursor: cursor };
 }
 
-/** Reading a thousand scans at once would hold up everybody else. */
 function partOf(filter: ScanFilter, wanted: number): ScanFilter {
   return { ...filter, limit: Math.min(wanted, itemsPerTurn) };
 }
