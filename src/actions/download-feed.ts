@@ -10,6 +10,8 @@ const totalMs = 120_000;
 export interface FeedDownload {
   bytes: Buffer;
   etag: string | null;
+  /** `Last-Modified`, which is never in the future; null when it is not stated. */
+  published: Date | null;
 }
 
 /**
@@ -31,12 +33,19 @@ export async function downloadFeed(
     });
     const claimed = Number(answer.headers.get('content-length') ?? 0);
     const bytes = await readAll(answer.body, { maxBytes, claimed }, url);
-    return answer.status === 304 ? null : { bytes, etag: answer.headers.get('etag') };
+    if (answer.status === 304) return null;
+    const { headers } = answer;
+    return { bytes, etag: headers.get('etag'), published: dateOf(headers.get('last-modified')) };
   } catch (error) {
     if (!(error instanceof DownloadProblem)) throw error;
     const code = error.timedOut ? 'timeout' : 'network';
     throw new PortolanError(code, `${shownUrl(url)}: ${error.message}`, {}, error);
   }
+}
+
+function dateOf(text: string | null): Date | null {
+  const at = Date.parse(text ?? '');
+  return Number.isNaN(at) ? null : new Date(Math.min(at, Date.now()));
 }
 
 async function readAll(

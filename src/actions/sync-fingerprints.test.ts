@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { loadFingerprints, syncedSets } from './load-fingerprints.ts';
 import { isSyncDue, syncFingerprints } from './sync-fingerprints.ts';
 
@@ -187,6 +187,75 @@ test('a digest behind the address must fit', async () => {
     { state: 'updated' },
   );
   expect(requests.map(({ url }) => url)).toEqual(['/r.json', '/r.json', '/r.json']);
+});
+
+const rules = (...ids: string[]) =>
+  JSON.stringify(ids.flatMap((id) => JSON.parse(rule(id)) as Record<string, unknown>[]));
+const stepsBack: [string, string, string | undefined, RegExp][] = [
+  [
+    'fewer rules',
+    rules('a.one'),
+    'Thu, 08 Oct 2026 00:00:00 GMT',
+    /it has 1 rules, fewer than the 2 in force/,
+  ],
+  ['fewer rules, of a time that is not stated', rules('a.one'), undefined, /fewer than the 2 in force/],
+  [
+    'an older time',
+    rules('a.one', 'a.two', 'a.three'),
+    'Tue, 06 Oct 2026 00:00:00 GMT',
+    /of 2026-10-06T00:00:00.000Z, older than the rules in force \(2026-10-07T00:00:00.000Z\)/,
+  ],
+];
+test.each(stepsBack)(
+  'a feed with %s replaces nothing unless it is forced',
+  async (_, body, time, message) => {
+    const answerOf =
+      (text: string, modified: string | undefined) =>
+      (request: IncomingMessage, response: ServerResponse) => {
+        if (modified !== undefined) response.setHeader('last-modified', modified);
+        answer(text)(request, response);
+      };
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-10-20T00:00:00Z') });
+    try {
+      const config = configOf(`${base}/rules.json`, 1);
+      serve = answerOf(rules('a.one', 'a.two'), 'Wed, 07 Oct 2026 00:00:00 GMT');
+      await syncFingerprints(config, { force: false });
+      const before = await syncedSets(dir).read('synced');
+      serve = answerOf(body, time);
+      vi.setSystemTime(new Date('2026-10-21T00:00:00Z'));
+      await expect(syncFingerprints(config, { force: false })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringMatching(message),
+      });
+      await writeFile(join(dir, 'rules.json'), body);
+      await utimes(join(dir, 'rules.json'), new Date(time ?? 0), new Date(time ?? 0));
+      const file = { file: join(dir, 'rules.json'), force: false };
+      await expect(syncFingerprints(config, file)).rejects.toMatchObject({ code: 'conflict' });
+      expect(await syncedSets(dir).read('synced')).toEqual(before);
+      expect(await syncFingerprints(config, { force: true })).toMatchObject({ state: 'updated' });
+      expect(await inForce()).toEqual(JSON.parse(body).map(({ id }: { id: string }) => id));
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
+
+test('a newer feed of as many rules or more is taken, and so is a first one', async () => {
+  const config = configOf(`${base}/rules.json`, 1);
+  for (const [day, ids] of [
+    ['Tue, 06 Oct 2026', ['a.one']],
+    ['Tue, 06 Oct 2026', ['a.two']],
+    ['Wed, 07 Oct 2026', ['a.two', 'a.three']],
+  ] as const) {
+    serve = (_, response) => response.setHeader('last-modified', `${day} 00:00:00 GMT`).end(rules(...ids));
+    expect(
+      await syncFingerprints(configOf(`${base}/${ids.length}-${day}.json`, 1), { force: false }),
+    ).toMatchObject({
+      state: 'updated',
+    });
+    expect(await inForce()).toEqual(ids);
+  }
+  expect(await isSyncDue(config)).toBe(true);
 });
 
 test('a file needs no address and contacts nobody', async () => {

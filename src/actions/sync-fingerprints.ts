@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import type { Signature } from '../knowledge/signatures/signature.ts';
 import { folderMode, isMissing, writeFileAtomic } from '../workspace/atomic-file.ts';
 import type { SetHeader } from '../workspace/fingerprint-sets.ts';
 import { downloadFeed, shownUrl } from './download-feed.ts';
@@ -13,7 +14,7 @@ export interface SyncOrder {
   /** Where the rules come from; `fingerprint.cache.url` when neither it nor a file is named. */
   url?: string | undefined;
   file?: string | undefined;
-  /** Fetches also what is not old yet, and takes it also when it did not change. */
+  /** Fetches also what is not old yet, and takes it also when it did not change, is older or has fewer rules. */
   force: boolean;
   signal?: AbortSignal;
 }
@@ -45,16 +46,19 @@ type Settings = Pick<Config, 'fingerprint' | 'workspace'>;
 /**
  * Replaces the fetched rules by those of a feed: a file of the own format as JSON, a database of Recog, or a `.tar.gz` of
  * such files. A digest behind the address (`#sha256=<64 hex digits>`) must fit what is fetched. Everything is checked before
- * it replaces what is in force.
+ * it replaces what is in force, which an older feed, or one of fewer rules, does only by force.
  *
- * @throws PortolanError `configuration` when the feed is not good, `network`, `timeout`, `usage`
+ * @throws PortolanError `configuration` when the feed is not good, `conflict` when it is older or smaller, `network`,
+ *   `timeout`, `usage`
  */
 export async function syncFingerprints(config: Settings, order: SyncOrder): Promise<SyncReport> {
   const { dir } = config.workspace;
   if (order.file !== undefined) {
     const { signatures } = await checkRules(await readRulePath(order.file));
     const source = basename(order.file);
-    const set = await syncedSets(dir).write({ name: syncedName, origin: 'synced', source }, signatures);
+    const { mtime } = await stat(order.file);
+    const installed = await installedHeader(dir);
+    const set = await replace(dir, installed, { source, published: mtime, signatures }, order.force);
     return { state: 'updated', source, checked_at: new Date().toISOString(), set };
   }
   const url = order.url ?? config.fingerprint.cache.url;
@@ -83,12 +87,8 @@ function ageOf({ checked_at }: SyncState, now: number): number {
 
 async function syncFrom(url: string, config: Settings, { force, signal }: SyncOrder): Promise<SyncReport> {
   const { dir } = config.workspace;
-  const sets = syncedSets(dir);
   const source = shownUrl(url);
-  const installed = await sets.read(syncedName).then(
-    ({ header }) => header,
-    () => null,
-  );
+  const installed = await installedHeader(dir);
   const state = await readState(dir);
   const last = state?.url === url && state.sha256 === installed?.sha256 ? state : null;
   if (!force && last && ageOf(last, Date.now()) < config.fingerprint.cache.ttl) {
@@ -104,9 +104,58 @@ async function syncFrom(url: string, config: Settings, { force, signal }: SyncOr
   checkDigest(url, download.bytes);
   const texts = await unpackFeed(basename(new URL(url).pathname) || 'feed', download.bytes);
   const { signatures } = await checkRules(texts, 'json');
-  const set = await sets.write({ name: syncedName, origin: 'synced', source }, signatures);
+  const { published } = download;
+  const set = await replace(dir, installed, { source, published, signatures }, force);
   await writeState(dir, { url, etag: download.etag, checked_at, sha256: set.sha256 });
   return { state: set.sha256 === installed?.sha256 ? 'unchanged' : 'updated', source, checked_at, set };
+}
+
+/** Null when there is none, or it is damaged. */
+async function installedHeader(dir: string): Promise<SetHeader | null> {
+  return syncedSets(dir)
+    .read(syncedName)
+    .then(
+      ({ header }) => header,
+      () => null,
+    );
+}
+
+interface FetchedRules {
+  source: string;
+  published: Date | null;
+  signatures: readonly Signature[];
+}
+
+/** Puts rules in force. @throws PortolanError `conflict` when that would be a step back and is not forced */
+async function replace(
+  dir: string,
+  installed: SetHeader | null,
+  { source, published, signatures }: FetchedRules,
+  force: boolean,
+): Promise<SetHeader> {
+  const reason = force || installed === null ? null : stepBack(installed, published, signatures.length);
+  if (reason !== null) {
+    throw new PortolanError(
+      'conflict',
+      `${source}: ${reason}; \`portolan fingerprint sync --force\` takes it all the same`,
+    );
+  }
+  const published_at = published?.toISOString();
+  const facts = {
+    name: syncedName,
+    origin: 'synced',
+    source,
+    ...(published_at && { published_at }),
+  } as const;
+  return syncedSets(dir).write(facts, signatures);
+}
+
+/** Why a feed is no successor of what is in force, or null. */
+function stepBack(installed: SetHeader, published: Date | null, rules: number): string | null {
+  const { published_at, signatures } = installed;
+  if (published && published_at && published.getTime() < Date.parse(published_at))
+    return `it is of ${published.toISOString()}, older than the rules in force (${published_at})`;
+  return rules < signatures ? `it has ${rules} rules, fewer than the ${signatures} in force` : null;
 }
 
 function checkDigest(url: string, bytes: Buffer): void {

@@ -129,7 +129,7 @@ function addChangingCommands(fingerprint: Command): void {
     )
     .option('--url <url>', 'another address; #sha256=DIGEST behind it must fit what is fetched')
     .option('--file <file>', 'take this file, nothing is fetched')
-    .option('--force', 'fetch also what is not old yet')
+    .option('--force', 'fetch also what is not old yet, and take it though it is older or has fewer rules')
     .addOption(formatOption())
     .action(
       guarded(async (flags: SyncFlags, command: Command) => {

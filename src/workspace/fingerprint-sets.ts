@@ -25,6 +25,8 @@ export interface SetHeader {
   source: string;
   /** ISO 8601 UTC */
   installed_at: string;
+  /** When what was fetched was made, ISO 8601 UTC, as its server or its file says; absent where nobody knows. */
+  published_at?: string;
   signatures: number;
   /** SHA-256 of the signatures as they are stored, hex. */
   sha256: string;
@@ -76,7 +78,7 @@ export class FingerprintSets {
 
   /** Puts a set in force, durably, in the place of one of the same name. @throws PortolanError */
   async write(
-    facts: Pick<SetHeader, 'name' | 'origin' | 'source'>,
+    facts: Pick<SetHeader, 'name' | 'origin' | 'source' | 'published_at'>,
     signatures: readonly Signature[],
   ): Promise<SetHeader> {
     const body = Buffer.from(JSON.stringify(signatures), 'utf8');
