@@ -4,6 +4,7 @@ import type { Store } from '../store/open.ts';
 import type { DatedScan } from '../store/scan-ages.ts';
 import { leftoversOf, removeDrafts } from '../workspace/leftovers.ts';
 import { type RecordFault, recordFaults, repairRecord } from '../workspace/record-check.ts';
+import { damagedSummary } from '../workspace/record-finish.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { storedStatus } from './scan-status.ts';
 import { provisionalSummary } from './stream-results.ts';
@@ -122,7 +123,10 @@ async function* checkRecord(folder: ScanFolder, scan: Scan, path: string): Async
     if (fault === 'missing' && scan.started_at === null) continue;
     if (fault === 'torn' && metFullDisk(scan)) continue;
     const { repairable, ...texts } = faultTexts[fault];
-    const repair = () => repairRecord(folder, fault, provisionalSummary(scan));
+    const summary = provisionalSummary(scan);
+    // What a completed scan recorded behind the tear is lost.
+    const end = scan.status === 'completed' ? damagedSummary(summary) : summary;
+    const repair = () => repairRecord(folder, fault, end);
     yield { path: join(path, 'results.jsonl'), ...texts, ...(repairable && { repair }) };
   }
 }

@@ -89,7 +89,8 @@ async function isDeleted(scan: Scan, folder: ScanFolder, observer: RecordObserve
 
 async function damageOf(scan: Scan, view: RecordView): Promise<ScanWarning | null> {
   const fault = await view.verify();
-  if (fault === null || isExpected(scan, fault)) return null;
+  const wasDamaged = view.summary?.damaged === true;
+  if (!wasDamaged && (fault === null || isExpected(scan, fault))) return null;
   const what = fault === 'missing' ? 'missing' : 'damaged';
   const message = `The recorded results of the scan are ${what}; look at them with "portolan workspace check".`;
   return { code: recordDamaged, message };

@@ -147,6 +147,8 @@ export interface SummaryRow extends RowBase {
   severity_counts: SeverityCounts;
   duration_seconds: number;
   catalogue_version: string;
+  /** Rows were lost before the record was finished; absent otherwise. */
+  damaged?: boolean | undefined;
   /** Ports whose probes had no time, by reason; absent in records of older versions and before the end. */
   unidentified?: UnidentifiedCounts | undefined;
   /** Every pair of host and port that was planned, by its outcome; absent where no scanner counts them. */

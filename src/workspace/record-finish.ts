@@ -70,6 +70,11 @@ export async function writeFinished(
   }
 }
 
+/** The summary of a record whose rows are not all that was found. */
+export function damagedSummary(summary: SummaryRow): SummaryRow {
+  return { ...summary, partial: true, damaged: true };
+}
+
 async function writeRows(
   newData: FileHandle,
   newIndex: FileHandle,
@@ -81,7 +86,8 @@ async function writeRows(
   const buffer = new BlockBuffer();
   const sequence = new SequenceTable(blockLastRow(blocks.at(-1)));
   let offset = 0;
-  for await (const { row, lastRow } of mergeRecord(data, blocks)) {
+  let damaged = false;
+  for await (const { row, lastRow } of mergeRecord(data, blocks, () => (damaged = true))) {
     const line = rowLine(row);
     const length = Buffer.byteLength(line);
     sequence.set({ sequence: lastRow, offset, length });
@@ -89,7 +95,8 @@ async function writeRows(
     buffer.add(line);
     if (buffer.isFull) await writer.write([buffer.take()]);
   }
-  buffer.add(rowLine(summary));
+  // Rows that were lost before the end would otherwise look as if they had never been found.
+  buffer.add(rowLine(damaged ? damagedSummary(summary) : summary));
   await writer.write([buffer.take()]);
   await writer.sync();
   return sequence;

@@ -19,9 +19,15 @@ const rowsPerTurn = 500;
 /**
  * The rows of the given blocks, sorted, each identity once with all that its rows say. Damaged lines are left out.
  * Memory: the order of the rows, and one identity at a time.
+ *
+ * @param onDamage a block is not what was sealed; called before the first row
  */
-export async function* mergeRecord(file: FileHandle, blocks: Iterable<Block>): AsyncGenerator<MergedRow> {
-  const order = await sortRecord(file, blocks);
+export async function* mergeRecord(
+  file: FileHandle,
+  blocks: Iterable<Block>,
+  onDamage: () => void = () => undefined,
+): AsyncGenerator<MergedRow> {
+  const order = await sortRecord(file, blocks, onDamage);
   const reader = new RowReader(file);
   let done = 0;
   for (const places of order.identities()) {
@@ -31,10 +37,15 @@ export async function* mergeRecord(file: FileHandle, blocks: Iterable<Block>): A
   }
 }
 
-async function sortRecord(file: FileHandle, blocks: Iterable<Block>): Promise<RowOrder> {
+async function sortRecord(
+  file: FileHandle,
+  blocks: Iterable<Block>,
+  onDamage: () => void,
+): Promise<RowOrder> {
   const order = new RowOrder();
   for (const block of blocks) {
     const { bytes, sound } = await readBlock(file, block);
+    if (!sound) onDamage();
     let row = block.first_row;
     for (const { start, end } of linesOf(bytes)) {
       const place = { offset: block.offset + start, length: end - start, row: row++ };

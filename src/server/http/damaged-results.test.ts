@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { host, port, summary } from '../../../test/result-rows.ts';
+import { checkWorkspace } from '../../actions/check-workspace.ts';
 import { compressRecord } from '../../workspace/record-compress.ts';
 import { openRecord } from '../../workspace/record-writer.ts';
 import { openService, type Service } from '../fixtures/service.ts';
@@ -23,6 +24,11 @@ async function completedScan(): Promise<string> {
   await record.append(host);
   for (let number = 1; number <= ports; number++) await record.append(port(number));
   await record.finish({ ...summary, scan_id: scanId, live_hosts: 1, open_ports: ports, vulnerabilities: 0 });
+  await completed(scanId);
+  return scanId;
+}
+
+async function completed(scanId: string): Promise<void> {
   await service.store.scans.update(scanId, { status: 'running' });
   await service.store.scans.update(scanId, {
     status: 'completed',
@@ -30,7 +36,6 @@ async function completedScan(): Promise<string> {
     completed_at: summary.timestamp,
     results: { live_hosts: 1, open_ports: ports, vulnerabilities: 0 },
   });
-  return scanId;
 }
 
 type Damage = (folder: string) => Promise<void>;
@@ -203,6 +208,34 @@ describe('a record that is whole', () => {
     await rename(`${path}.away`, path);
     await get(resultsUrl(scanId, 'json'));
     expect(await service.context.damaged.listedIn(service.store)).not.toContain(scanId);
+  });
+});
+
+describe('damage from before the end', () => {
+  it('is not forgotten when the record is finished', async () => {
+    const scanId = await service.submit('flipped', { targets: [host.host] });
+    const folder = service.workspace.scan(scanId);
+    const record = await openRecord(folder);
+    await record.append(port(1));
+    await record.append(port(2));
+    await record.seal();
+    await flip(join(folder.path, 'results.jsonl'), '"port":2', '"port"}2');
+    await record.finish({ ...summary, scan_id: scanId });
+    await completed(scanId);
+    const { data } = (await get(resultsUrl(scanId, 'json'))).json();
+    expect(data).toMatchObject({ partial: true, warnings: [{ code: 'record_damaged' }] });
+    expect(data.results[0].ports).toHaveLength(1);
+  });
+
+  it('is not forgotten when workspace check ends a torn record', async () => {
+    const scanId = await completedScan();
+    const { path } = service.workspace.scan(scanId);
+    const text = await readFile(join(path, 'results.jsonl'), 'utf8');
+    await truncate(join(path, 'results.jsonl'), text.indexOf('\n') + 10);
+    await checkWorkspace({ store: service.store, workspace: service.workspace, served: false }, true);
+    const { data } = (await get(resultsUrl(scanId, 'json'))).json();
+    expect(data).toMatchObject({ partial: true, warnings: [{ code: 'record_damaged' }] });
+    expect(data.results).toHaveLength(1);
   });
 });
 

@@ -118,6 +118,7 @@ const resultSchema = Type.Object({
     severity_counts: severityCounts,
     duration_seconds: Type.Number({ minimum: 0 }),
     catalogue_version: Type.String(),
+    damaged: Type.Optional(Type.Boolean({ description: 'rows were lost before the record was finished' })),
     unidentified: Type.Optional(
       Type.Object(
         { timeout: count, rate: count, cut: count },
