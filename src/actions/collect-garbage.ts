@@ -1,12 +1,12 @@
 import type { Config } from '../config/schema.ts';
 import { ambiguousMinutes, formatDuration, parseDuration } from '../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../domain/errors.ts';
+import { newestOfAll } from '../store/age-windows.ts';
 import type { Place } from '../store/cursor.ts';
 import type { Store } from '../store/open.ts';
 import {
   compareAge,
   type FinishedScan,
-  newestOfAll,
   type OlderThan,
   positionOf,
   type ScanAges,

@@ -1,4 +1,5 @@
-import { type Kysely, PostgresAdapter, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import { isPostgres } from './database.ts';
 
 /** A table whose rows are counted by tenant and status. */
 interface CountedTable {
@@ -26,15 +27,15 @@ export async function createRowCounts(db: Kysely<unknown>): Promise<void> {
     .addColumn('total', 'bigint', (column) => column.notNull())
     .addColumn('bytes', 'bigint', (column) => column.notNull())
     .execute();
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
+  const onPostgres = isPostgres(db);
   await db.schema
     .createIndex('row_counts_key')
     .on('row_counts')
     .columns(['counted', 'tenant', 'status'])
-    .$call((index) => (isPostgres ? index : index.unique()))
+    .$call((index) => (onPostgres ? index : index.unique()))
     .execute();
   for (const table of countedTables) {
-    const triggers = isPostgres ? postgresTriggers(table) : sqliteTriggers(table);
+    const triggers = onPostgres ? postgresTriggers(table) : sqliteTriggers(table);
     for (const text of [countAll(table), ...triggers]) await sql.raw(text).execute(db);
   }
 }

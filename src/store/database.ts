@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, PostgresAdapter } from 'kysely';
 
 /** An open database, whatever its kind. */
 export interface Database<Tables> {
@@ -16,4 +16,9 @@ export interface Database<Tables> {
   releasePages(most: number): Promise<void>;
   /** Writes what waits in a file's log to its place. */
   emptyLog(): Promise<void>;
+}
+
+/** The other kind is SQLite, whose statements run on the event loop. */
+export function isPostgres<Tables>(db: Kysely<Tables>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter;
 }

@@ -8,7 +8,16 @@ import {
   jobIdPattern,
 } from '../domain/job.ts';
 import type { ScanProgress, ScanStatus } from '../domain/scan.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import {
+  type AgeRange,
+  countInWindows,
+  newestOfAll,
+  rowsInWindows,
+  type SearchedList,
+  stepBack,
+} from './age-windows.ts';
+import { decodeCursor, encodeCursor, type Place } from './cursor.ts';
+import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
 import { RowCounts } from './row-counts.ts';
 import type { JobOrderTableRow, JobRunTableRow, Tables } from './tables.ts';
@@ -39,6 +48,9 @@ export interface JobFilter {
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
+
+type Filters = Pick<JobFilter, 'status' | 'since' | 'pool' | 'type'>;
+type ListedRow = Pick<JobOrderTableRow, (typeof listedColumns)[number]> & { params: string | null };
 
 export interface JobPage {
   jobs: StoredJob[];
@@ -149,38 +161,72 @@ export class JobOrderTable {
   }
 
   async #count(filter: JobFilter): Promise<number> {
-    const { status, since, pool, type } = filter;
-    const isCounted = since === undefined && pool === undefined && type === undefined;
-    // A job whose scan waits is listed as pending, and stored as running.
-    if (isCounted && status !== 'pending' && status !== 'running')
-      return (await new RowCounts(this.#db, this.#view).of('job_orders', status)).total;
+    if (isIndexed(filter) && filter.since === undefined)
+      return (await new RowCounts(this.#db, this.#view).of('job_orders', filter.status)).total;
+    // PostgreSQL searches in a process of its own.
+    if (isIndexed(filter) || isPostgres(this.#db))
+      return await this.#countIn(filter, { before: newestOfAll, from: null });
+    return await countInWindows(this.#searched(filter));
+  }
+
+  async #countIn(filter: Filters, range: AgeRange): Promise<number> {
     const row = await this.#db
       .selectFrom('job_orders')
       .select((e) => e.fn.countAll().as('jobs'))
       .where(inView(this.#view))
       .where(matching(filter))
+      .where(isInRange(range))
       .executeTakeFirstOrThrow();
     return Number(row.jobs);
   }
 
   /** One more than the page holds, to know whether another one follows. */
-  async #page(filter: JobFilter) {
-    const after = filter.cursor === undefined ? null : decodeCursor(filter.cursor, jobIdPattern);
+  async #page(filter: JobFilter): Promise<ListedRow[]> {
+    const { cursor, offset } = filter;
+    const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, jobIdPattern);
+    const limit = filter.limit + 1;
+    const skip = cursor === undefined ? offset : 0;
+    if (isPostgres(this.#db)) return await this.#rows(filter, { before, from: null }, limit, skip);
+    if (!isIndexed(filter)) return await rowsInWindows(this.#searched(filter), before, limit, skip);
+    const start = await stepBack(before, skip, (position, n) => this.#nthBefore(filter, position, n));
+    return start === null ? [] : await this.#rows(filter, { before: start, from: null }, limit, 0);
+  }
+
+  #searched(filter: Filters): SearchedList<ListedRow> {
+    return {
+      nthBefore: (position, n) => this.#nthBefore({}, position, n),
+      count: (range) => this.#countIn(filter, range),
+      rows: (range, limit, offset) => this.#rows(filter, range, limit, offset),
+    };
+  }
+
+  async #nthBefore(filter: Filters, position: Place, n: number): Promise<Place | null> {
+    const row = await this.#db
+      .selectFrom('job_orders')
+      .select(['created_at', 'job_id'])
+      .where(inView(this.#view))
+      .where(matching(filter))
+      .where(isInRange({ before: position, from: null }))
+      .orderBy('created_at', 'desc')
+      .orderBy('job_id', 'desc')
+      .limit(1)
+      .offset(n - 1)
+      .executeTakeFirst();
+    return row ? { createdAt: row.created_at, id: row.job_id } : null;
+  }
+
+  async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedRow[]> {
     return await this.#db
       .selectFrom('job_orders')
       .select(listedColumns)
       .select(sql<string | null>`case when length(params) <= ${maxListedParams} then params end`.as('params'))
       .where(inView(this.#view))
       .where(matching(filter))
-      .$if(after !== null, (query) =>
-        query.where((e) =>
-          e(e.refTuple('created_at', 'job_id'), '<', e.tuple(after?.createdAt ?? '', after?.id ?? '')),
-        ),
-      )
+      .where(isInRange(range))
       .orderBy('created_at', 'desc')
       .orderBy('job_id', 'desc')
-      .limit(filter.limit + 1)
-      .$if(after === null, (query) => query.offset(filter.offset))
+      .limit(limit)
+      .offset(offset)
       .execute();
   }
 
@@ -412,6 +458,12 @@ export class JobOrderTable {
     return await this.#runsOfEndedScans(limit, (e) =>
       e.and([
         e('status', '=', 'canceled'),
+        // Few runs are open, and very many jobs may be canceled.
+        e(
+          'job_id',
+          'in',
+          e.selectFrom('job_runs').select('job_runs.job_id').where('job_runs.completed_at', 'is', null),
+        ),
         e.exists(
           e
             .selectFrom('job_runs')
@@ -574,9 +626,7 @@ const listedColumns = [
   'created_by',
 ] as const satisfies (keyof JobOrderTableRow)[];
 
-function fromRow(
-  row: Pick<JobOrderTableRow, (typeof listedColumns)[number]> & { params: string | null },
-): StoredJob {
+function fromRow(row: ListedRow): StoredJob {
   return {
     ...row,
     type: row.type as JobType,
@@ -596,7 +646,22 @@ function liveFromRow(row: { status: string; progress: string; started_at: string
   return { status: row.status as ScanStatus, percent, started_at: row.started_at };
 }
 
-function matching(filter: JobFilter) {
+/** Whether an index leads to the jobs that match. A job whose scan waits is listed as pending, and stored as running. */
+function isIndexed({ status, pool, type }: Filters): boolean {
+  return pool === undefined && type === undefined && status !== 'pending' && status !== 'running';
+}
+
+function isInRange({ before, from }: AgeRange) {
+  return (e: ExpressionBuilder<Tables, 'job_orders'>): Expression<SqlBool> => {
+    const position = e.refTuple('created_at', 'job_id');
+    return e.and([
+      ...(before === newestOfAll ? [] : [e(position, '<', e.tuple(before.createdAt, before.id))]),
+      ...(from === null ? [] : [e(position, '>=', e.tuple(from.createdAt, from.id))]),
+    ]);
+  };
+}
+
+function matching(filter: Filters) {
   return (e: ExpressionBuilder<Tables, 'job_orders'>): Expression<SqlBool> => {
     const conditions: Expression<SqlBool>[] = [];
     if (filter.status !== undefined) conditions.push(hasStatus(e, filter.status));

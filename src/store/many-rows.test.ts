@@ -2,8 +2,8 @@ import { StatementSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storeEngines } from '../../test/store-engines.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
+import { newestOfAll } from './age-windows.ts';
 import type { Store } from './open.ts';
-import { newestOfAll } from './scan-ages.ts';
 import type { TableRow } from './table-rows.ts';
 
 /** More than any statement may read or delete. */
@@ -101,6 +101,33 @@ describe.each(storeEngines())('in $name', (engine) => {
       break;
     }
     expect(await store.scanAges.nthNewest('acme', 2)).toBeNull();
+  });
+
+  it('finds scans in any order of pages, whether an index leads to them or every scan is looked at', async () => {
+    await insertMany(store, null);
+    const tagged = [1250, 700, 2].map(idOf);
+    await store.rows.insert(
+      'scan_tags',
+      tagged.map((scan_id) => ({ scan_id, tag: 't' })),
+    );
+    const pages = async (filter: object, limit: number) => {
+      const found: string[] = [];
+      for (let offset = 0; ; offset += limit) {
+        const { scans, total } = await store.scans.list({ ...filter, limit, offset });
+        found.push(...scans.map(({ scan_id }) => scan_id));
+        if (scans.length < limit) return [found, total] as const;
+      }
+    };
+    expect(await pages({ tag: 't' }, 2)).toEqual([tagged, 3]);
+    expect((await pages({ q: '10.0.0' }, 600))[1]).toBe(many);
+    expect(await pages({ q: 'nothing' }, 600)).toEqual([[], 0]);
+    const all = Array.from({ length: many }, (_, index) => idOf(many - 1 - index));
+    for (const filter of [{}, { q: '10.0.0' }]) expect((await pages(filter, 499))[0]).toEqual(all);
+    const failed = await pages({ status: 'failed', since: timeOf(100) }, 333);
+    expect(failed).toEqual([all.slice(0, -100).filter((_, index) => index % 2 === 0), 600]);
+    const first = await store.scans.list({ tag: 't', limit: 1, offset: 0 });
+    const next = await store.scans.list({ tag: 't', limit: 5, offset: 0, cursor: first.nextCursor ?? '' });
+    expect(next.scans.map(({ scan_id }) => scan_id)).toEqual(tagged.slice(1));
   });
 
   it('deletes old jobs in steps', async () => {

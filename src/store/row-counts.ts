@@ -1,4 +1,5 @@
-import { type Kysely, PostgresAdapter, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import { isPostgres } from './database.ts';
 import type { Tables } from './tables.ts';
 import type { TenantView } from './tenant-view.ts';
 
@@ -35,7 +36,7 @@ export class RowCounts {
 
   /** Adds up the rows that changes have left; to be called now and then. */
   async fold(): Promise<void> {
-    if (!(this.#db.getExecutor().adapter instanceof PostgresAdapter)) return;
+    if (!isPostgres(this.#db)) return;
     await sql`
       with folded as (
         delete from row_counts where (select count(*) from row_counts) > ${foldedFrom}

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { commandLinesOf, serverOf } from '../domain/executor.ts';
 import type { ScanStatus } from '../domain/scan.ts';
+import { newestOfAll, stepBack } from './age-windows.ts';
 import type { Place } from './cursor.ts';
 import { RowCounts } from './row-counts.ts';
 import type { ScanTableRow, Tables } from './tables.ts';
@@ -27,14 +28,8 @@ export type DatedScan = Pick<FinishedScan, 'scan_id' | 'created_at' | 'tenant' |
 /** Which finished scans: of each tenant those older than a position, exclusive. Tenants that are not named lose none. */
 export type OlderThan = ReadonlyMap<string | null, Place>;
 
-/** Older than no scan is older than this one, and newer than every scan. */
-export const newestOfAll: Place = { createdAt: '9999', id: '' };
-
 /** Rows of one statement. SQLite answers on the event loop, which is free between two statements. */
 const rowsAtOnce = 500;
-/** Index entries that one statement steps over. */
-const entriesAtOnce = 20_000;
-
 /** Scans by age, page by page: no statement depends on how many there are. Only scans whose folder is on this server. */
 export class ScanAges {
   readonly #db: Kysely<Tables>;
@@ -101,12 +96,7 @@ export class ScanAges {
    * @returns null when the tenant has fewer
    */
   async nthNewest(tenant: string | null, n: number): Promise<Place | null> {
-    let position: Place | null = newestOfAll;
-    for (let left = n; left > 0 && position !== null; left -= entriesAtOnce) {
-      position = await this.#nthBefore(tenant, position, Math.min(left, entriesAtOnce));
-      await setImmediate();
-    }
-    return position;
+    return await stepBack(newestOfAll, n, (position, step) => this.#nthBefore(tenant, position, step));
   }
 
   async #nthBefore(tenant: string | null, position: Place, n: number): Promise<Place | null> {
@@ -161,11 +151,22 @@ export class ScanAges {
       for (const status of ['completed', 'failed'] as const)
         streams.push(new PageReader((last) => this.#finishedPage(tenant, status, end, last), after));
     }
-    for (;;) {
-      const oldest = await oldestHead(streams);
-      if (oldest === null) return;
-      yield oldest.take();
-    }
+    yield* merged(streams);
+  }
+
+  /** Finished scans that the result store does not hold, oldest first. */
+  unstored(): AsyncGenerator<FinishedScan> {
+    const read = (status: ScanStatus) => new PageReader((last) => this.#unstoredPage(status, last));
+    return merged([read('completed'), read('failed')]);
+  }
+
+  async #unstoredPage(status: ScanStatus, last: Place | undefined): Promise<FinishedScan[]> {
+    const rows = await this.#finishedRows(status, last)
+      .where(inView(this.#view))
+      .where('stored_at', 'is', null)
+      .execute();
+    await setImmediate();
+    return rows.map(finishedScan);
   }
 
   async #finishedPage(
@@ -174,25 +175,32 @@ export class ScanAges {
     end: Place,
     last: Place | undefined,
   ): Promise<FinishedScan[]> {
-    const rows = await this.#db
-      .selectFrom('scans')
-      .select(['scan_id', 'created_at', 'completed_at', 'tenant', 'size_bytes'])
+    const rows = await this.#finishedRows(status, last)
       .where(inView(tenant))
-      .where(isHere(this.#executor))
-      .where('status', '=', status)
       .where(isBeyond('<', end))
-      .$if(last !== undefined, (query) => query.where(isBeyond('>', last ?? end)))
-      .orderBy('created_at')
-      .orderBy('scan_id')
-      .limit(rowsAtOnce)
       .execute();
     await setImmediate();
-    return rows.map(({ completed_at, ...row }) => ({
-      ...row,
-      ended_at: completed_at ?? row.created_at,
-      size_bytes: Number(row.size_bytes),
-    }));
+    return rows.map(finishedScan);
   }
+
+  #finishedRows(status: ScanStatus, last: Place | undefined) {
+    return this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'created_at', 'completed_at', 'tenant', 'size_bytes'])
+      .where(isHere(this.#executor))
+      .where('status', '=', status)
+      .$if(last !== undefined, (query) => query.where(isBeyond('>', last ?? newestOfAll)))
+      .orderBy('created_at')
+      .orderBy('scan_id')
+      .limit(rowsAtOnce);
+  }
+}
+
+function finishedScan({
+  completed_at,
+  ...row
+}: Pick<ScanTableRow, 'scan_id' | 'created_at' | 'completed_at' | 'tenant' | 'size_bytes'>): FinishedScan {
+  return { ...row, ended_at: completed_at ?? row.created_at, size_bytes: Number(row.size_bytes) };
 }
 
 /** Pages of one order, read ahead by a page. */
@@ -203,7 +211,7 @@ class PageReader {
   #next = 0;
   #ended = false;
 
-  constructor(read: (last: Place | undefined) => Promise<FinishedScan[]>, after: Place | undefined) {
+  constructor(read: (last: Place | undefined) => Promise<FinishedScan[]>, after?: Place) {
     this.#read = read;
     this.#last = after;
   }
@@ -222,6 +230,15 @@ class PageReader {
   /** What `head` showed. */
   take(): FinishedScan {
     return this.#rows[this.#next++] as FinishedScan;
+  }
+}
+
+/** Rows of several streams in one order, oldest first. */
+async function* merged(streams: readonly PageReader[]): AsyncGenerator<FinishedScan> {
+  for (;;) {
+    const oldest = await oldestHead(streams);
+    if (oldest === null) return;
+    yield oldest.take();
   }
 }
 

@@ -10,7 +10,16 @@ import {
   type ScanStatus,
   scanIdPattern,
 } from '../domain/scan.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import {
+  type AgeRange,
+  countInWindows,
+  newestOfAll,
+  rowsInWindows,
+  type SearchedList,
+  stepBack,
+} from './age-windows.ts';
+import { decodeCursor, encodeCursor, type Place } from './cursor.ts';
+import { isPostgres } from './database.ts';
 import { OutboxTable } from './outbox.ts';
 import { RowCounts } from './row-counts.ts';
 import { isHere } from './scan-ages.ts';
@@ -203,21 +212,62 @@ export class ScanTable {
   }
 
   async #count(filter: ScanFilter): Promise<number> {
-    const { status, since, tag, q } = filter;
-    const isCounted = since === undefined && tag === undefined && q === undefined;
-    if (isCounted) return (await new RowCounts(this.#db, this.#view).of('scans', status)).total;
+    const { status, since } = filter;
+    if (isIndexed(filter) && since === undefined)
+      return (await new RowCounts(this.#db, this.#view).of('scans', status)).total;
+    // PostgreSQL searches in a process of its own.
+    if (isIndexed(filter) || isPostgres(this.#db))
+      return await this.#countIn(filter, { before: newestOfAll, from: null });
+    return await countInWindows(this.#searched(filter));
+  }
+
+  async #countIn(filter: Filters, range: AgeRange): Promise<number> {
     const row = await this.#db
       .selectFrom('scans')
       .select((e) => e.fn.countAll().as('scans'))
       .where(inView(this.#view))
       .where(matching(filter))
+      .where(isInRange(range))
       .executeTakeFirstOrThrow();
     return Number(row.scans);
   }
 
   /** One more than the page holds, to know whether another one follows. */
   async #page(filter: ScanFilter): Promise<ListedRow[]> {
-    const after = filter.cursor === undefined ? null : decodeCursor(filter.cursor, scanIdPattern);
+    const { cursor, offset } = filter;
+    const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, scanIdPattern);
+    const limit = filter.limit + 1;
+    const skip = cursor === undefined ? offset : 0;
+    if (isPostgres(this.#db)) return await this.#rows(filter, { before, from: null }, limit, skip);
+    if (!isIndexed(filter)) return await rowsInWindows(this.#searched(filter), before, limit, skip);
+    const start = await stepBack(before, skip, (position, n) => this.#nthBefore(filter, position, n));
+    return start === null ? [] : await this.#rows(filter, { before: start, from: null }, limit, 0);
+  }
+
+  #searched(filter: Filters): SearchedList<ListedRow> {
+    return {
+      nthBefore: (position, n) => this.#nthBefore({}, position, n),
+      count: (range) => this.#countIn(filter, range),
+      rows: (range, limit, offset) => this.#rows(filter, range, limit, offset),
+    };
+  }
+
+  async #nthBefore(filter: Filters, position: Place, n: number): Promise<Place | null> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select(['created_at', 'scan_id'])
+      .where(inView(this.#view))
+      .where(matching(filter))
+      .where(isInRange({ before: position, from: null }))
+      .orderBy('created_at', 'desc')
+      .orderBy('scan_id', 'desc')
+      .limit(1)
+      .offset(n - 1)
+      .executeTakeFirst();
+    return row ? { createdAt: row.created_at, id: row.scan_id } : null;
+  }
+
+  async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedRow[]> {
     return await this.#db
       .selectFrom('scans')
       .select(shortColumns)
@@ -231,15 +281,11 @@ export class ScanTable {
       })
       .where(inView(this.#view))
       .where(matching(filter))
-      .$if(after !== null, (query) =>
-        query.where((e) =>
-          e(e.refTuple('created_at', 'scan_id'), '<', e.tuple(after?.createdAt ?? '', after?.id ?? '')),
-        ),
-      )
+      .where(isInRange(range))
       .orderBy('created_at', 'desc')
       .orderBy('scan_id', 'desc')
-      .limit(filter.limit + 1)
-      .$if(after === null, (query) => query.offset(filter.offset))
+      .limit(limit)
+      .offset(offset)
       .execute();
   }
 
@@ -337,20 +383,6 @@ export class ScanTable {
       .orderBy('scan_id')
       .execute();
     return rows.map(({ scan_id }) => scan_id);
-  }
-
-  /** Scans whose folder is here, that are over and that the result store does not hold, oldest first. */
-  async unstored(): Promise<{ scan_id: string; tenant: string | null }[]> {
-    return await this.#db
-      .selectFrom('scans')
-      .select(['scan_id', 'tenant'])
-      .where(inView(this.#view))
-      .where(isHere(this.#executor))
-      .where('status', 'in', ['completed', 'failed'])
-      .where('stored_at', 'is', null)
-      .orderBy('created_at')
-      .orderBy('scan_id')
-      .execute();
   }
 
   /** Since when the result store holds all files of the scan, or that it does not. @returns whether the scan is still there */
@@ -468,6 +500,21 @@ function listedScan(row: ListedRow): ListedScan {
   return row.targets_total === null ? scan : { ...scan, targets_total: Number(row.targets_total) };
 }
 
+/** Whether an index leads to the scans that match, in the order of the list. */
+function isIndexed({ tag, q }: Filters): boolean {
+  return tag === undefined && q === undefined;
+}
+
+function isInRange({ before, from }: AgeRange) {
+  return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
+    const position = e.refTuple('created_at', 'scan_id');
+    return e.and([
+      ...(before === newestOfAll ? [] : [e(position, '<', e.tuple(before.createdAt, before.id))]),
+      ...(from === null ? [] : [e(position, '>=', e.tuple(from.createdAt, from.id))]),
+    ]);
+  };
+}
+
 function matching(filter: Filters) {
   const since = filter.since === undefined ? null : isoTime(filter.since);
   return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
@@ -476,10 +523,12 @@ function matching(filter: Filters) {
     if (since !== null) conditions.push(e('created_at', '>=', since));
     if (filter.tag !== undefined) {
       conditions.push(
-        e(
-          'scan_id',
-          'in',
-          e.selectFrom('scan_tags').select('scan_tags.scan_id').where('tag', '=', filter.tag),
+        e.exists(
+          e
+            .selectFrom('scan_tags')
+            .select('scan_tags.scan_id')
+            .where('tag', '=', filter.tag)
+            .whereRef('scan_tags.scan_id', '=', 'scans.scan_id'),
         ),
       );
     }

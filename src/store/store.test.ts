@@ -287,12 +287,16 @@ describe.each(storeEngines())('in $name', (engine) => {
     it('that are over and not in the result store yet are told, oldest first', async () => {
       for (const number of [2, 1, 3, 4]) await store.scans.insert(request(number));
       for (const number of [1, 2, 4]) await store.scans.update(scanId(number), { status: 'completed' });
-      expect((await store.scans.unstored()).map(({ scan_id }) => scan_id)).toEqual([1, 2, 4].map(scanId));
+      expect((await Array.fromAsync(store.scanAges.unstored())).map(({ scan_id }) => scan_id)).toEqual(
+        [1, 2, 4].map(scanId),
+      );
       expect(await store.scans.storedAt(scanId(1))).toBeNull();
       expect(await store.scans.setStored(scanId(1), '2026-01-02T00:00:00.000Z')).toBe(true);
       expect(await store.scans.setStored(scanId(9), '2026-01-02T00:00:00.000Z')).toBe(false);
       expect(await store.scans.storedAt(scanId(1))).toBe('2026-01-02T00:00:00.000Z');
-      expect((await store.scans.unstored()).map(({ scan_id }) => scan_id)).toEqual([2, 4].map(scanId));
+      expect((await Array.fromAsync(store.scanAges.unstored())).map(({ scan_id }) => scan_id)).toEqual(
+        [2, 4].map(scanId),
+      );
     });
 
     it('with very many or long targets are listed with the first ones', async () => {

@@ -133,13 +133,14 @@ export class ResultMover {
   async #round(): Promise<void> {
     const { store, log } = this.#input;
     try {
-      const waiting = await store.scans.unstored();
-      this.#forgetOthers(new Set(waiting.map(({ scan_id }) => scan_id)));
-      for (const { scan_id: scanId, tenant } of waiting) {
+      const known = [...this.#doomed, ...this.#setbacks.keys()];
+      const waiting = new Set<string>();
+      for await (const { scan_id: scanId, tenant } of store.scanAges.unstored()) {
         if (this.#closing.signal.aborted) return;
-        if (this.#isPutOff(scanId)) continue;
-        await this.#move({ scanId, tenant });
+        if (this.#doomed.has(scanId) || this.#setbacks.has(scanId)) waiting.add(scanId);
+        if (!this.#isPutOff(scanId)) await this.#move({ scanId, tenant });
       }
+      this.#forget(known.filter((scanId) => !waiting.has(scanId)));
       this.#failures = 0;
     } catch (error) {
       if (this.#closing.signal.aborted) return;
@@ -156,9 +157,12 @@ export class ResultMover {
     return this.#doomed.has(scanId) || performance.now() < notBefore;
   }
 
-  #forgetOthers(waiting: ReadonlySet<string>): void {
-    for (const scanId of this.#doomed) if (!waiting.has(scanId)) this.#doomed.delete(scanId);
-    for (const scanId of this.#setbacks.keys()) if (!waiting.has(scanId)) this.#setbacks.delete(scanId);
+  /** Scans that wait no longer. */
+  #forget(scanIds: readonly string[]): void {
+    for (const scanId of scanIds) {
+      this.#doomed.delete(scanId);
+      this.#setbacks.delete(scanId);
+    }
   }
 
   /** Puts a scan into the result store, and remembers whether that can be used. */
