@@ -1,8 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { serverOf } from '../domain/executor.ts';
 import { scanIdPattern } from '../domain/scan.ts';
+import { newestOfAll } from '../store/age-windows.ts';
 import type { Store } from '../store/open.ts';
-import { newestOfAll } from '../store/scan-ages.ts';
 import { drafts } from '../workspace/leftovers.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
