@@ -10,7 +10,7 @@ import { type Route, type RouteForce, RouteTable } from './packets/route.ts';
 import { stackAt } from './packets/stack-traits.ts';
 import { randomWalkKey, type WalkKey } from './packets/walk.ts';
 import type { RateLimiter } from './rate.ts';
-import type { SweepHost, SweepJob, SweepOutcome } from './sweep-job.ts';
+import { dropsProbes, type SweepHost, type SweepJob, type SweepOutcome } from './sweep-job.ts';
 
 /** Routes are read anew after this time: links come and go. */
 const routesAgeMs = 5000;
@@ -167,7 +167,7 @@ export class SynSweeper {
     alive.tellIn(state);
     const stopped = job.signal.aborted || failure !== null;
     return part.hosts.map((host, at) =>
-      outcomeOf(host, at, state, { planned: ports.length, stopped, failure }),
+      outcomeOf(host, at, state, { ports, stopped, failure, listsSilent: job.listsSilent === true }),
     );
   }
 
@@ -422,17 +422,34 @@ function partOf(
 function outcomeOf(
   host: string,
   at: number,
-  { counts, stacks }: ChunkState,
-  end: { planned: number; stopped: boolean; failure: string | null },
+  state: ChunkState,
+  end: { ports: Uint16Array; stopped: boolean; failure: string | null; listsSilent: boolean },
 ): SweepOutcome {
+  const { counts, stacks, late } = state;
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed, rejected] = [of('open'), of('closed'), of('rejected')];
   // What was sent and is not answered is silent, unless nobody waited for the answer.
   const silent = Math.max(0, of('probed') - of('unsent') - open - closed - rejected);
   const filtered = rejected + (end.stopped ? 0 : silent);
-  const not_tried = end.planned - open - closed - filtered;
+  const not_tried = end.ports.length - open - closed - filtered;
   const stack = stacks ? stackAt(stacks, at) : null;
-  return { host, open, closed, filtered, not_tried, ...(stack && { stack }), problem: end.failure };
+  const isListed = !end.stopped && (end.listsSilent || dropsProbes(late?.[at] ?? 0, open + closed));
+  return {
+    host,
+    open,
+    closed,
+    filtered,
+    not_tried,
+    problem: end.failure,
+    ...(stack && { stack }),
+    ...(isListed && silent > 0 && { silent: silentPorts(state, at, end.ports) }),
+  };
+}
+
+/** Ports of a host, by its number, that nothing was heard of. */
+function silentPorts({ settled }: ChunkState, host: number, ports: Uint16Array): number[] {
+  const isSettled = (endpoint: number) => ((settled[endpoint >>> 3] as number) & (1 << (endpoint & 7))) !== 0;
+  return [...ports].filter((_, number) => !isSettled(host * ports.length + number));
 }
 
 function unreached(host: string, planned: number, problem: string): SweepOutcome {

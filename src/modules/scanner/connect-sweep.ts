@@ -1,10 +1,10 @@
 import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
-import { onAbort } from '../../net/abort.ts';
+import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate.ts';
 import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
-import type { SweepJob } from '../../net/sweep-job.ts';
+import { dropsProbes, type SweepJob } from '../../net/sweep-job.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
@@ -12,6 +12,7 @@ import { answersEverything } from './liar.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
+import { maxSlowProbes, retrySlowly } from './slow-retry.ts';
 
 /** Hosts that are swept side by side, so that no single host gets all probes at once. */
 const hostWindow = 64;
@@ -130,6 +131,10 @@ interface HostSweep {
   again: number[];
   /** Ports that are under way now. */
   pending: Set<number>;
+  /** Ports that responded to a further try only. */
+  late: number;
+  /** Ports without a response, `maxSlowProbes` at the most. */
+  silent: number[];
   counts: PortCounts;
 }
 
@@ -138,13 +143,25 @@ interface SweepState {
   /** Key of the order of the ports. */
   key: WalkKey;
   walk: WalkState | null;
-  hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & { again: number[] })[];
+  hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & {
+    again: number[];
+    /** Of a host that is done but for those: ports that are asked slowly. */
+    slow?: number[];
+  })[];
 }
 
 type SweepRecord = Pick<
   ExecContext,
   'signal' | 'progress' | 'restored' | 'recordedCounts' | 'cover' | 'recount'
 >;
+
+function respondedOf({ counts }: Pick<HostSweep, 'counts'>): number {
+  return counts.open + counts.closed;
+}
+
+function isSilence({ state, reason }: PortObservation): boolean {
+  return state === 'filtered' && reason === 'no-response';
+}
 
 /** Sweeps hosts x ports with a window of hosts; memory does not grow with the number of hosts. */
 class Sweep {
@@ -162,6 +179,8 @@ class Sweep {
   #sourceEnded = false;
   #sourceError: unknown = null;
   #pulling = false;
+  /** Hosts whose silent ports are asked slowly. */
+  #slow = new Set<Promise<void>>();
   /** Lanes that wait for a host. */
   #idle: (() => void)[] = [];
   #pairsDone: number;
@@ -179,14 +198,17 @@ class Sweep {
     );
     const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
     this.#earlier = new EarlierHosts({ ctx, protocol: 'tcp', underWay, walk: plan.walk });
-    for (const host of saved?.hosts ?? []) this.#enter({ ...host, pending: new Set() });
+    for (const { slow = [], ...host } of saved?.hosts ?? [])
+      this.#enter({ ...host, pending: new Set(), late: slow.length === 0 ? 0 : Infinity, silent: slow });
   }
 
   state(): SweepState {
-    const hosts = [...this.#unfinished.values()].map(({ pending, again, ...host }) => ({
+    const hosts = [...this.#unfinished.values()].map(({ pending, again, late, silent, ...host }) => ({
       ...host,
       counts: { ...host.counts },
       again: [...pending, ...again],
+      ...(host.finished === this.#order.length &&
+        dropsProbes(late, respondedOf(host)) && { slow: [...silent] }),
     }));
     return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
   }
@@ -197,9 +219,10 @@ class Sweep {
     this.#advance(0);
     const forget = onAbort(this.#ctx.signal, () => this.#wake(Infinity));
     for (const host of this.#unfinished.values())
-      if (host.finished === this.#order.length) await this.#finish(host);
+      if (host.finished === this.#order.length) await this.#end(host);
     const lanes = Array.from({ length: concurrency }, () => this.#lane());
     const failed = (await Promise.allSettled(lanes)).find((lane) => lane.status === 'rejected');
+    await Promise.all(this.#slow);
     forget();
     if (this.#ctx.signal.aborted) await this.#accountForTheRest();
     this.#ctx.signal.throwIfAborted();
@@ -212,17 +235,19 @@ class Sweep {
       const pair = this.#nextPair() ?? (await this.#awaitPair());
       if (!pair) return;
       const { host, port } = pair;
-      await this.#record(host, port, await this.#observe(host.ip, port));
+      await this.#record(host, port, await this.#observe(host, port));
     }
   }
 
-  async #observe(host: string, port: number): Promise<PortObservation> {
+  async #observe(sweep: HostSweep, port: number): Promise<PortObservation> {
+    const host = sweep.ip;
     const options = { timeoutMs: this.#plan.timeoutMs, signal: this.#ctx.signal };
     let observation = await this.#plan.net.probeTcp(host, port, options);
     for (let left = this.#plan.retries; left > 0 && observation.state === 'filtered'; left--) {
       const again = await this.#plan.net.probeTcp(host, port, options);
       // A retry that could not be sent says nothing new.
       if (again.state !== 'not_tried') observation = again;
+      if (again.state === 'open' || again.state === 'closed') sweep.late += 1;
     }
     return observation;
   }
@@ -238,7 +263,54 @@ class Sweep {
     host.finished += 1;
     host.pending.delete(port);
     this.#advance(1);
-    if (host.finished === this.#order.length) await this.#finish(host);
+    if (isSilence(observation) && host.silent.length < maxSlowProbes) host.silent.push(port);
+    if (host.finished === this.#order.length) await this.#end(host);
+  }
+
+  /** Every port was tried; a host that drops probes is asked again for what it left out, beside the others. */
+  async #end(host: HostSweep): Promise<void> {
+    const { late, silent } = host;
+    if (silent.length === 0 || !dropsProbes(late, respondedOf(host))) return await this.#finish(host);
+    const slow = this.#retrySlowly(host)
+      .catch((error: unknown) => {
+        this.#sourceError ??= error;
+      })
+      .finally(() => this.#slow.delete(slow));
+    this.#slow.add(slow);
+  }
+
+  async #retrySlowly(host: HostSweep): Promise<void> {
+    const probe = async (ports: readonly number[], perSecond: number) => {
+      const left = await Promise.all(
+        ports.map((port, at) => this.#probeSlowly(host, port, (at * 1000) / perSecond)),
+      );
+      this.#advance(0);
+      return left.flatMap((port) => port ?? []);
+    };
+    await retrySlowly([...host.silent], probe, this.#ctx.signal);
+    // What is left after a cancel is accounted for at the end.
+    if (!this.#ctx.signal.aborted) await this.#finish(host);
+  }
+
+  /** @returns the port if it stayed silent */
+  async #probeSlowly(host: HostSweep, port: number, afterMs: number): Promise<number | null> {
+    const { signal } = this.#ctx;
+    await pause(afterMs, signal);
+    if (signal.aborted) return port;
+    const observation = await this.#plan.net.probeTcp(host.ip, port, {
+      timeoutMs: this.#plan.timeoutMs,
+      signal,
+    });
+    const { state, reason } = observation;
+    if (isSilence(observation)) return port;
+    if (state === 'open')
+      await this.#data.append<Port>('open_ports', { host: host.ip, port, protocol: 'tcp', state, reason });
+    if (state !== 'not_tried') {
+      host.counts.filtered -= 1;
+      host.counts[state] += 1;
+      host.silent.splice(host.silent.indexOf(port), 1);
+    }
+    return null;
   }
 
   /** Reported in hosts: how many there will be is known to whoever finds them. */
@@ -332,6 +404,8 @@ class Sweep {
       finished: 0,
       again: [],
       pending: new Set(),
+      late: 0,
+      silent: [],
       counts: { host: ip, protocol: 'tcp', ...counts },
     });
   }

@@ -2,13 +2,14 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Coverage, Port, PortCounts, StackTraits } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
-import type { WalkKey } from '../../net/packets/walk.ts';
+import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/sweep-job.ts';
 import type { WalkState } from '../address-walk.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
+import { retrySlowly } from './slow-retry.ts';
 
 /** Jobs that run side by side: while some wait for late answers, the next one sends. */
 const jobsAtOnce = 8;
@@ -26,8 +27,12 @@ export interface SlicedScanInput {
     'signal' | 'progress' | 'restored' | 'recordedCounts' | 'warn' | 'cover' | 'recount'
   > & { options: SweepOptions };
   data: DataContext;
-  /** How the ports of some hosts are swept. @param side how many jobs may have the same hosts at the same time */
-  sweep(job: SweepJob, side: number): Promise<SweepOutcome[]>;
+  /**
+   * How the ports of some hosts are swept.
+   * @param side how many jobs may have the same hosts at the same time
+   * @param hostRate most packets per second to each host, where the job asks slowly
+   */
+  sweep(job: SweepJob, side: number, hostRate?: number): Promise<SweepOutcome[]>;
   ports: number[];
   hosts: HostBatches;
   /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
@@ -174,11 +179,31 @@ export class SlicedScan {
       restored,
     };
     const outcomes = await this.#input.sweep(job, this.#sideBySide(batch));
+    await Promise.all(outcomes.map((outcome) => this.#retrySlowly(batch, job, outcome)));
     for (const outcome of outcomes) this.#add(batch, outcome);
     batch.left.delete(slice);
     batch.running -= 1;
     this.#advance(pairs - told);
     if (batch.left.size === 0 || (ctx.signal.aborted && batch.running === 0)) await this.#finish(batch);
+  }
+
+  /** Asks the silent ports of a host again that responds to fewer probes per second than it gets. */
+  async #retrySlowly(batch: Batch, job: SweepJob, outcome: SweepOutcome): Promise<void> {
+    const host = batch.hosts.find(({ ip }) => ip === outcome.host);
+    if (!outcome.silent || !host) return;
+    const probe = async (ports: readonly number[], perSecond: number) => {
+      const again = { ...job, hosts: [host], ports: Uint16Array.from(ports), retries: 0, listsSilent: true };
+      const quiet = { onState: () => undefined, restored: null };
+      const side = this.#sideBySide(batch);
+      const [slow] = await this.#input.sweep({ ...again, ...quiet }, side, perSecond / side);
+      this.#advance(0);
+      for (const name of ['open', 'closed'] as const) {
+        outcome[name] += slow?.[name] ?? 0;
+        outcome.filtered -= slow?.[name] ?? 0;
+      }
+      return slow?.silent ?? [];
+    };
+    await retrySlowly(inRandomOrder(outcome.silent), probe, job.signal);
   }
 
   /** Jobs with ports of the same hosts run side by side. */
@@ -240,6 +265,10 @@ export class SlicedScan {
     const total = this.#input.hosts.total;
     this.#input.ctx.progress(this.#pairsDone / this.#ports.length, total);
   }
+}
+
+function inRandomOrder(ports: readonly number[]): number[] {
+  return Array.from(walk(ports.length, randomWalkKey()), (index) => ports[index] as number);
 }
 
 /** Endpoints that were probed. */

@@ -98,8 +98,8 @@ export default defineModule({
       ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
       : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
     const { interface: link, source_ip: sourceIp, host_rate } = ctx.options;
-    const sweep = (job: SweepJob, side: number) =>
-      net.sweepSyn({ ...job, interface: link, sourceIp, hostRate: host_rate / side });
+    const sweep = (job: SweepJob, side: number, hostRate = host_rate / side) =>
+      net.sweepSyn({ ...job, interface: link, sourceIp, hostRate });
     const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
     ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
     await scan.run();

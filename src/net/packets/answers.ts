@@ -231,9 +231,10 @@ class Asked {
 
   /** @returns false when the endpoint was settled before */
   settle(endpoint: number, host: number, outcome: Outcome): boolean {
-    const { plan, counts, dropped } = this.chunk;
+    const { plan, counts, dropped, control: own, late } = this.chunk;
     if (!this.chunk.settle(endpoint)) return false;
     (counts[outcome][host] as number)++;
+    if (outcome !== 'rejected' && Atomics.load(own, word.try) > 1) (late[host] as number)++;
     // That a router gave up on it says nothing of the host.
     if (plan.untilAnswer && outcome !== 'rejected') dropped[host] = 1;
     if (outcome === 'open') this.#onOpen(endpoint);

@@ -61,6 +61,8 @@ export interface ChunkState {
   counts: ChunkCounts;
   /** Of the hosts that were heard since the engine took the chunk, as `stackAt` reads it; only at its end. */
   stacks?: Uint32Array;
+  /** Per host: endpoints that responded to a further try only, since the engine took the chunk; only at its end. */
+  late?: Uint32Array;
 }
 
 /** Endpoints of each host by outcome. What was probed and is in none of the others stayed silent. */
@@ -97,6 +99,8 @@ export class Chunk {
   /** One bit for each endpoint: host number x ports + port number. */
   readonly settled: Int32Array;
   readonly counts: ChunkCounts;
+  /** Per host: endpoints that responded to a further try only. */
+  readonly late: Uint32Array;
   /** What the first SYN/ACK of each host shows. */
   readonly stacks: Uint32Array;
   /** 1 = nothing more is sent to this host. */
@@ -110,7 +114,7 @@ export class Chunk {
     this.hostCount = plan.hosts.length / addressBytes;
     this.endpoints = this.hostCount * plan.ports.length;
     const bitWords = Math.ceil(this.endpoints / 32);
-    const size = 4 * (words + bitWords + (5 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
+    const size = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
     this.memory = memory ?? new SharedArrayBuffer(size);
     let at = 0;
     const ints = (length: number) => new Int32Array(this.memory, (at += 4 * length) - 4 * length, length);
@@ -125,6 +129,7 @@ export class Chunk {
       rejected: counts(),
       unsent: counts(),
     };
+    this.late = counts();
     this.stacks = new Uint32Array(this.memory, at, stackWords * this.hostCount);
     at += this.stacks.byteLength;
     this.dropped = new Uint8Array(this.memory, at, this.hostCount);

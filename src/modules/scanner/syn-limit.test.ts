@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../../test/installed.ts';
+import type { ScannerOutcome, ScannerTrial } from '../../../test/scanner-trial.ts';
+import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
+
+const script = fileURLToPath(new URL('../../../test/scanner-trial.ts', import.meta.url));
+const hasNft = isInstalled('nft');
+
+describe.skipIf(!canMakeNamespaces || !hasNft)('a host that takes 25 SYN a second', () => {
+  let host: Namespace;
+  const sweep = (trial: ScannerTrial) => host.run<ScannerOutcome>(script, trial);
+
+  beforeAll(() => {
+    host = new Namespace();
+    host.exec('nft', 'add table ip limits');
+    host.exec('nft', 'add chain ip limits input { type filter hook input priority 0 ; }');
+    const isSyn = 'tcp flags & (syn | ack) == syn tcp dport';
+    host.exec(
+      'nft',
+      `add rule ip limits input ${isSyn} 2000-2999 limit rate over 25/second burst 5 packets drop`,
+    );
+    // A filter with some open ports, on another host as it were.
+    host.exec('nft', `add rule ip limits input ${isSyn} 3005-3999 drop`);
+  });
+  afterAll(() => host?.close());
+
+  it.each(['connect_scanner', 'syn_scanner'] as const)(
+    'shows all of its open ports to %s',
+    async (module) => {
+      const config = { ports: '2000-2049', rate: 300, ...(module === 'syn_scanner' && { fallback: false }) };
+      const { counts, open, sent } = await sweep({ module, listening: 50, config });
+      expect(counts).toMatchObject([{ open: 50, closed: 0, filtered: 0, not_tried: 0 }]);
+      expect(open).toBe(50);
+      expect(sent).toBeLessThan(200);
+    },
+  );
+
+  it.each(['connect_scanner', 'syn_scanner'] as const)(
+    'costs %s no further packet where a filter drops them',
+    async (module) => {
+      const config = { ports: '3000-3099', rate: 300, ...(module === 'syn_scanner' && { fallback: false }) };
+      const { counts, sent } = await sweep({ module, listening: 0, config });
+      expect(counts).toMatchObject([{ open: 0, closed: 5, filtered: 95, not_tried: 0 }]);
+      expect(sent).toBe(5 + 2 * 95);
+    },
+  );
+});

@@ -1,0 +1,49 @@
+import { createServer } from 'node:net';
+import type { PortCounts } from '../src/domain/host.ts';
+import { compileScope } from '../src/domain/scope.ts';
+import { parseTargets } from '../src/domain/target.ts';
+import connect_scanner from '../src/modules/scanner/connect_scanner.ts';
+import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
+import { RateLimiter } from '../src/net/rate.ts';
+import { createGate } from '../src/net/scoped-gate.ts';
+import { tryModule } from './module-trial.ts';
+
+/** A sweep of ports on loopback of the namespace that this is started in. Argument: JSON. Prints `ScannerOutcome`. */
+export interface ScannerTrial {
+  module: 'connect_scanner' | 'syn_scanner';
+  /** Ports that listen, from 2000 on. */
+  listening: number;
+  config: Record<string, unknown>;
+}
+
+export interface ScannerOutcome {
+  counts: PortCounts[];
+  open: number;
+  sent: number;
+}
+
+const trial = JSON.parse(process.argv[2] ?? '{}') as ScannerTrial;
+const listeners = Array.from({ length: trial.listening }, () => createServer((socket) => socket.destroy()));
+await Promise.all(
+  listeners.map(
+    (listener, at) => new Promise<void>((resolve) => listener.listen(2000 + at, '127.0.0.1', resolve)),
+  ),
+);
+const gate = createGate({
+  addresses: parseTargets(['127.0.0.1']).addresses,
+  scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
+  rate: new RateLimiter({ rate: 100_000 }),
+});
+const { published } = await tryModule({ connect_scanner, syn_scanner }[trial.module], {
+  config: trial.config,
+  inputs: { targets: [] },
+  gate,
+});
+await gate.close();
+for (const listener of listeners) listener.close();
+const outcome: ScannerOutcome = {
+  counts: (published.get('port_counts') ?? []) as PortCounts[],
+  open: published.get('open_ports')?.length ?? 0,
+  sent: gate.packetsSent,
+};
+process.once('beforeExit', () => process.stdout.write(`${JSON.stringify(outcome)}\n`));
