@@ -80,6 +80,10 @@ describe('parseTargets: forms', () => {
   it.each([
     ['-10-20', 'starts with "-"'],
     ['10.20-30', 'the last label'],
+    ['10.0.0.10-0x14', 'a range ends with an address'],
+    ['10.0.0.10-0X0A000014', 'a range ends with an address'],
+    ['10.0.0.10-10.20', 'a range ends with an address'],
+    ['10.0.0.10-020', 'a range ends with an address'],
     ['１０-２０', 'non-ASCII'],
   ])('rejects %s for what it is', (item, reason) => expect(reasonFor(item)).toContain(reason));
 

@@ -171,7 +171,7 @@ function readRange(item: string): Reading | null {
     const end = item.slice(hyphen + 1);
     const to = parseAddress(end) ?? lastOctetEnd(from, end);
     if (to !== null) return rangeOf(from, to);
-    if (/^\d+$/.test(end)) {
+    if (/^(?:0x[\da-f]*|[\d.]+)$/i.test(end)) {
       return {
         reason: `${notATarget}: a range ends with an address, or with its last octet as a number from 0 to 255`,
       };
