@@ -12,7 +12,7 @@ import { answersEverything } from './liar.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
-import { maxSlowProbes, retrySlowly } from './slow-retry.ts';
+import { maxSlowHosts, maxSlowProbes, retrySlowly } from './slow-retry.ts';
 
 /** Hosts that are swept side by side, so that no single host gets all probes at once. */
 const hostWindow = 64;
@@ -270,7 +270,8 @@ class Sweep {
   /** Every port was tried; a host that drops probes is asked again for what it left out, beside the others. */
   async #end(host: HostSweep): Promise<void> {
     const { late, silent } = host;
-    if (silent.length === 0 || !dropsProbes(late, respondedOf(host))) return await this.#finish(host);
+    const isAskedSlowly = silent.length > 0 && dropsProbes(late, respondedOf(host));
+    if (!isAskedSlowly || this.#slow.size >= maxSlowHosts) return await this.#finish(host);
     const slow = this.#retrySlowly(host)
       .catch((error: unknown) => {
         this.#sourceError ??= error;

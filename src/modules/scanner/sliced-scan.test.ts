@@ -9,11 +9,16 @@ import { SlicedScan, type SlicedScanInput, type SlicedScanState } from './sliced
 const addresses = parseTargets(['10.9.0.0-10.9.0.255']).addresses;
 const ports = Array.from({ length: 12_288 }, (_, at) => at + 1);
 
-/** One run over all addresses; `sweep` is told which hosts and which first port each job has. */
+/**
+ * One run over all addresses; `sweep` is told which hosts and which first port each job has.
+ * @param dropping hosts of each job that leave out the first two ports until they are asked slowly
+ */
 function runOf(
   before: SlicedScanState | null,
   coverage: Coverage,
-  sweep: (hosts: string[], firstPort: number) => Promise<void>,
+  sweep: (hosts: string[], firstPort: number, hostRate?: number) => Promise<void>,
+  dropping = 0,
+  planned = ports,
 ) {
   const silent = () => undefined;
   const counts: PortCounts[] = [];
@@ -36,17 +41,23 @@ function runOf(
   const scan = new SlicedScan({
     ctx,
     data,
-    ports,
-    hosts: HostBatches.of(addresses, before?.walk ?? null, ports.length),
+    ports: planned,
+    hosts: HostBatches.of(addresses, before?.walk ?? null, planned.length),
     knownUp: false,
     before,
-    sweep: async ({ hosts, ports: { length: planned, 0: first = 0 } }: SweepJob): Promise<SweepOutcome[]> => {
+    sweep: async (job: SweepJob, _side: number, hostRate?: number): Promise<SweepOutcome[]> => {
+      const { hosts, ports: chosen } = job;
+      const { length: count, 0: first = 0 } = chosen;
       await sweep(
         hosts.map(({ ip }) => ip),
         first,
+        hostRate,
       );
-      const counts = { open: 0, closed: 0, filtered: planned, not_tried: 0, problem: null };
-      return hosts.map(({ ip }) => ({ host: ip, ...counts }));
+      const counts = { open: 0, closed: 0, filtered: count, not_tried: 0, problem: null };
+      if (hostRate !== undefined)
+        return hosts.map(({ ip }) => ({ host: ip, ...counts, open: 2, filtered: 0 }));
+      const omitted = [...chosen.subarray(0, 2)];
+      return hosts.map(({ ip }, at) => ({ host: ip, ...counts, ...(at < dropping && { silent: omitted }) }));
     },
   });
   return { scan, ended: scan.run() };
@@ -81,4 +92,21 @@ it('sweeps and covers silent hosts once, although the scan is killed twice', asy
   expect(new Set(swept).size).toBe(256 * 3);
   expect(swept).toHaveLength(256 * 3);
   expect(coverage).toEqual({ open: 0, closed: 0, filtered: 256 * ports.length, not_tried: 0 });
+});
+
+it.each([
+  [1, 1],
+  [62, 62],
+  // More hosts at a time: the way to them drops probes, whatever their number.
+  [65, 0],
+])('asks %i hosts of a job that drop probes again: %i of them, slowly', async (dropping, asked) => {
+  const coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+  const rates: number[] = [];
+  const few = ports.slice(0, 10);
+  const note = async (_hosts: string[], _port: number, hostRate?: number) => {
+    if (hostRate !== undefined) rates.push(hostRate);
+  };
+  await runOf(null, coverage, note, dropping, few).ended;
+  expect(rates).toEqual(Array(asked).fill(20));
+  expect(coverage).toEqual({ open: 2 * asked, closed: 0, filtered: 2560 - 2 * asked, not_tried: 0 });
 });

@@ -9,7 +9,7 @@ import { UntriedHosts } from '../untried-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
 import { answersEverything } from './liar.ts';
-import { retrySlowly } from './slow-retry.ts';
+import { maxSlowHosts, retrySlowly } from './slow-retry.ts';
 
 /** Jobs that run side by side: while some wait for late answers, the next one sends. */
 const jobsAtOnce = 8;
@@ -179,7 +179,9 @@ export class SlicedScan {
       restored,
     };
     const outcomes = await this.#input.sweep(job, this.#sideBySide(batch));
-    await Promise.all(outcomes.map((outcome) => this.#retrySlowly(batch, job, outcome)));
+    const dropping = outcomes.filter(({ silent }) => silent !== undefined);
+    if (dropping.length <= maxSlowHosts)
+      await Promise.all(dropping.map((outcome) => this.#retrySlowly(batch, job, outcome)));
     for (const outcome of outcomes) this.#add(batch, outcome);
     batch.left.delete(slice);
     batch.running -= 1;

@@ -5,6 +5,9 @@ const lastRate = 5;
 /** Silent ports of one host that are asked slowly, at the most: some 3 minutes. */
 export const maxSlowProbes = 3600;
 
+/** Hosts that are asked slowly at the same time, at the most: where more drop probes, it is the way to them. */
+export const maxSlowHosts = 64;
+
 /** Probes that decide whether a slower pass brings anything, and probes between two looks after that. */
 const sample = 32;
 
