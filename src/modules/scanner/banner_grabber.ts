@@ -110,6 +110,7 @@ export default defineModule({
     const interviewOnce = (endpoint: Endpoint, stretch: number) =>
       net.throughPauses(() => interview(endpoint, { ...settings, stretch }), signal);
     const interviewAgain = async (endpoint: Endpoint): Promise<Banner[]> => {
+      settings.slowHosts.probing(endpoint.host);
       for (let left = options.retries; ; left--) {
         const outcome = await interviewOnce(endpoint, 1);
         if (!('failure' in outcome)) {

@@ -151,4 +151,6 @@ it('a host full of unknown ports is probed again on some of them only', () => {
   const granted = Array.from({ length: 100 }, () => hosts.retryUnknown('192.0.2.1')).filter(Boolean);
   expect(granted).toHaveLength(8);
   expect(hosts.retryUnknown('192.0.2.2')).toBe(true);
+  for (let port = 1; port <= 17; port++) hosts.probing('192.0.2.3');
+  expect(hosts.retryUnknown('192.0.2.3')).toBe(false);
 });

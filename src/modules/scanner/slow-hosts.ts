@@ -7,9 +7,13 @@ const slowShare = 0.25;
 /** Ports of one host that named no service and are probed once more. */
 const maxUnknownRetries = 8;
 
+/** A host with more open ports may accept every port: those that named no service are not probed again. */
+const maxProbedPorts = 16;
+
 /** Hosts whose responses took long: silence of their ports may mean that a probe had no time. */
 export class SlowHosts {
   readonly #slow = new Set<string>();
+  readonly #probed = new Map<string, number>();
   readonly #unknownRetries = new Map<string, number>();
 
   note(host: string, responseMs: number, timeoutMs: number): void {
@@ -20,10 +24,15 @@ export class SlowHosts {
     return this.#slow.has(host);
   }
 
-  /** Whether one more port of the host that named no service may be probed again: a host full of them costs no multiple. */
+  /** Takes note of a port that is probed. */
+  probing(host: string): void {
+    if (this.#probed.size < maxHosts) this.#probed.set(host, (this.#probed.get(host) ?? 0) + 1);
+  }
+
+  /** Whether one more port of the host that named no service may be probed again. */
   retryUnknown(host: string): boolean {
     const before = this.#unknownRetries.get(host) ?? 0;
-    if (before >= maxUnknownRetries || (before === 0 && this.#unknownRetries.size >= maxHosts)) return false;
+    if (before >= maxUnknownRetries || (this.#probed.get(host) ?? 0) > maxProbedPorts) return false;
     this.#unknownRetries.set(host, before + 1);
     return true;
   }

@@ -71,7 +71,7 @@ async function serveOpenssl(certificate: string, ...options: string[]): Promise<
 async function grab(port: number, config: Record<string, unknown> = {}): Promise<Banner> {
   const open = { host: '127.0.0.1', port, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
   const { published } = await tryModule(banner_grabber, {
-    config: { timeout: '1s', tls_enumerate: true, ...config },
+    config: { timeout: '1s', retries: 0, tls_enumerate: true, ...config },
     inputs: { open_ports: [open] },
   });
   return (published.get('banners') as Banner[])[0] as Banner;
