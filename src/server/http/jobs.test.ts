@@ -301,6 +301,22 @@ describe('GET /api/v1/jobs', () => {
   });
 });
 
+describe('a long page of jobs', () => {
+  it('is read in parts and is one page', async () => {
+    const service = await start();
+    const made: string[] = [];
+    for (let n = 0; n < 210; n++) made.push((await submit(service, nightly)).data.job_id);
+    const whole = await ask(service, 'GET', '?limit=1000');
+    expect(whole.list).toMatchObject({ total: 210, limit: 1000, next_cursor: null });
+    const ids = whole.list.jobs.map(({ job_id }) => job_id);
+    expect(ids.toSorted()).toEqual(made.toSorted());
+    const some = await ask(service, 'GET', '?limit=150&offset=30');
+    expect(some.list.jobs.map(({ job_id }) => job_id)).toEqual(ids.slice(30, 180));
+    const rest = await ask(service, 'GET', `?limit=150&cursor=${some.list.next_cursor}`);
+    expect(rest.list.jobs.map(({ job_id }) => job_id)).toEqual(ids.slice(180));
+  });
+});
+
 describe('POST /api/v1/jobs/{job_id}/cancel', () => {
   it('ends a job that waits for its time', async () => {
     const service = await start();
