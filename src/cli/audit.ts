@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { PortolanError } from '../domain/errors.ts';
-import type { AuditPlace, SettledLog } from '../workspace/audit-chain.ts';
 import type { AuditReport } from '../workspace/audit-check.ts';
+import type { AuditPlace } from '../workspace/audit-files.ts';
+import type { SettledLog } from '../workspace/audit-settled.ts';
 import { guarded } from './failure.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { print } from './output.ts';
@@ -62,7 +63,7 @@ async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
 
 /** @returns null when there is no log at this place */
 async function checkPlace(place: AuditPlace): Promise<AuditReport | null> {
-  const { settledLog } = await import('../workspace/audit-chain.ts');
+  const { settledLog } = await import('../workspace/audit-settled.ts');
   const log = settledLog(place);
   return log && (await check(log.files, log));
 }

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { auditFiles } from '../workspace/audit-chain.ts';
 import { checkAuditLog } from '../workspace/audit-check.ts';
+import { auditFiles } from '../workspace/audit-files.ts';
 import { AuditLog } from '../workspace/audit-log.ts';
 import type { AuditEvent } from '../workspace/audit-record.ts';
 import { openService } from './fixtures/service.ts';
@@ -186,7 +186,7 @@ describe('a full disk', () => {
     const opened = `
       import { writeFileSync } from 'node:fs';
       import { AuditLog } from ${module('../workspace/audit-log.ts')};
-      import { settledLog } from ${module('../workspace/audit-chain.ts')};
+      import { settledLog } from ${module('../workspace/audit-settled.ts')};
       import { checkAuditLog } from ${module('../workspace/audit-check.ts')};
       const folder = ${JSON.stringify(dir)};
       const event = { ...${JSON.stringify(event)}, details: { text: 'x'.repeat(5000) } };

@@ -16,9 +16,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AuditChain, auditFiles, settledLog } from './audit-chain.ts';
+import { AuditChain } from './audit-chain.ts';
 import { checkAuditLog } from './audit-check.ts';
+import { auditFiles } from './audit-files.ts';
 import type { AuditGap } from './audit-record.ts';
+import { settledLog } from './audit-settled.ts';
 
 let folder: string;
 beforeEach(async () => {

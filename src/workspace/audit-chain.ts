@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -8,42 +7,34 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
   statSync,
-  writeSync,
 } from 'node:fs';
-import { basename, dirname, isAbsolute, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { fileMode, folderMode, isMissing } from './atomic-file.ts';
+import { fileMode, folderMode } from './atomic-file.ts';
 import {
-  type AuditHead,
-  AuditHeadFile,
-  type HeadReading,
-  readHead,
-  type WaitingRecords,
-} from './audit-head.ts';
+  type AuditPlace,
+  auditFileOf,
+  auditFiles,
+  chained,
+  countLines,
+  dayFiles,
+  endOfDays,
+  firstHash,
+  hashOfLine,
+  identityOf,
+  lastHash,
+  openGuard,
+  readRange,
+  sizeOf,
+  sqliteBusy,
+  writeAll,
+} from './audit-files.ts';
+import { gapBehind, gapsOf, joinEnded, knownHead, nameOf, newHead, placeOfHead } from './audit-gaps.ts';
+import { type AuditHead, AuditHeadFile, type HeadReading, type WaitingRecords } from './audit-head.ts';
 import { type AuditGap, gapRecord, maxAuditLine } from './audit-record.ts';
 import { isRunning, ownIdentity } from './process-identity.ts';
-
-/** Where the audit log of a workspace lies. */
-export interface AuditPlace {
-  /** `audit/` of the workspace: holds the lock, the head of the chain, and the files of the days. */
-  folder: string;
-  /** One file instead of a file for each day; null for the days. */
-  file: string | null;
-}
-
-/** `prev_hash` of the first record of all. */
-export const firstHash = '0'.repeat(64);
-
-const hashEnd = /,"hash":"([0-9a-f]{64})"\}$/;
-const dayFile = /^\d{4}-\d{2}-\d{2}\.jsonl$/;
-const sqliteBusy = 5;
-/** Bytes of a file that are read at a time when its records are counted. */
-const countedBytes = 1024 * 1024;
 
 interface OpenFile {
   path: string;
@@ -317,245 +308,5 @@ export class AuditChain {
     } catch {
       // The records are in the log; the head stays behind, and is followed from there.
     }
-  }
-}
-
-function newHead(): AuditHead {
-  return { hash: firstHash, records: 0, file: '', inode: 0, size: 0, file_records: 0, waiting: [] };
-}
-
-function knownHead(reading: HeadReading): AuditHead | null {
-  return typeof reading === 'object' && reading.file !== null ? reading : null;
-}
-
-/** Records that waited in processes which are gone. */
-function gapsOf(waiting: readonly WaitingRecords[]): AuditGap[] {
-  return waiting
-    .filter((each) => !isRunning(each.process))
-    .map(({ records, since }) => ({ reason: 'not_written', records, since }));
-}
-
-/** Those of processes which are gone become one, so that their list stays short. */
-function joinEnded(waiting: readonly WaitingRecords[]): WaitingRecords[] {
-  const running = waiting.filter((each) => isRunning(each.process));
-  const [first, ...ended] = waiting.filter((each) => !isRunning(each.process));
-  if (!first) return running;
-  const records = ended.reduce((sum, each) => sum + each.records, first.records);
-  return [...running, { ...first, records }];
-}
-
-/** What was cut off a file, compared with its head. Nothing where the whole file is gone: files may be archived. */
-function gapBehind(path: string, head: AuditHead): AuditGap[] {
-  const size = sizeOf(path);
-  if (head.size === 0 || !exists(path) || isRotated(path, head)) return [];
-  if (size >= head.size && lastHash(path, head.size) === head.hash) return [];
-  const missing = head.file_records - countLines(path, 0, size);
-  return [{ reason: 'removed', records: missing > 0 ? missing : null, file: path }];
-}
-
-/** An empty file in the place of the one that was written to. */
-function isRotated(path: string, { inode }: AuditHead): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && stats.size === 0 && stats.ino !== inode;
-}
-
-function nameOf({ folder }: AuditPlace, path: string): string {
-  return dirname(path) === folder ? basename(path) : path;
-}
-
-function placeOfHead({ folder }: AuditPlace, { file }: AuditHead): string {
-  return isAbsolute(file) ? file : join(folder, file);
-}
-
-/** The file that a record of this moment belongs to. */
-function auditFileOf({ folder, file }: AuditPlace, now: Date): string {
-  return file ?? join(folder, `${now.toISOString().slice(0, 10)}.jsonl`);
-}
-
-/** The files of an audit log, the oldest first. */
-export function auditFiles({ folder, file }: AuditPlace): string[] {
-  if (file !== null) return identityOf(file) === '' ? [] : [file];
-  return dayFiles(folder);
-}
-
-/** An audit log at a moment when nobody appends. */
-export interface SettledLog {
-  files: string[];
-  /** Bytes of each file. */
-  sizes: number[];
-  /** How far it had come; null when the log cannot be locked. */
-  end: { hash: string; records: number | null; file: string } | 'unknown' | null;
-}
-
-/** @returns null when there is no log at this place */
-export function settledLog(place: AuditPlace): SettledLog | null {
-  let guard: DatabaseSync | null = null;
-  let locked = false;
-  try {
-    if (!exists(place.folder)) return null;
-    guard = openGuard(place.folder, 2000);
-    guard.exec('begin exclusive');
-    locked = true;
-  } catch {
-    // Somebody who may only read checks what is there.
-  }
-  try {
-    const files = auditFiles(place);
-    const reading = readHead(place.folder);
-    if (files.length === 0 && (reading === 'missing' || knownHead(reading)?.records === 0)) return null;
-    return { files, sizes: files.map(sizeOf), end: locked ? endOf(place, reading) : null };
-  } finally {
-    guard?.close();
-  }
-}
-
-/** A file that was rotated a moment ago, and has its last record, counts as being there. */
-function endOf(place: AuditPlace, reading: HeadReading): SettledLog['end'] {
-  if (typeof reading === 'string') return 'unknown';
-  if (reading.file === null) return { hash: reading.hash, records: null, file: place.file ?? place.folder };
-  const path = placeOfHead(place, reading);
-  const { hash, records } = reading;
-  return records === 0 || isRotatedBeside(path, reading) ? null : { hash, records, file: path };
-}
-
-function isRotatedBeside(path: string, head: AuditHead): boolean {
-  if (sizeOf(path) > 0) return false;
-  return namesIn(dirname(path)).some((name) => {
-    const beside = join(dirname(path), name);
-    const stats = statSync(beside, { throwIfNoEntry: false });
-    return stats?.ino === head.inode && stats.size >= head.size && lastHash(beside, head.size) === head.hash;
-  });
-}
-
-/** A line of the log and its hash, which is that of the line without its member `hash`. */
-export function chained(record: string, previous: string): { line: string; hash: string } {
-  const body = `${record.slice(0, -1)},"prev_hash":"${previous}"`;
-  const hash = sha256(`${body}}`);
-  return { line: `${body},"hash":"${hash}"}\n`, hash };
-}
-
-/** The hash of a line when it is the line's own, else null. */
-export function hashOfLine(line: string): string | null {
-  const named = hashEnd.exec(line)?.[1];
-  if (named === undefined) return null;
-  const body = Buffer.from(`${line.replace(hashEnd, '')}}`, 'latin1');
-  return createHash('sha256').update(body).digest('hex') === named ? named : null;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
-}
-
-function openGuard(folder: string, waitMs = 0): DatabaseSync {
-  mkdirSync(folder, { recursive: true, mode: folderMode });
-  const path = join(folder, '.guard');
-  try {
-    closeSync(openSync(path, 'wx', fileMode));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  const guard = new DatabaseSync(path, { timeout: waitMs });
-  try {
-    // Only the lock is wanted: no journal on a disk that may be full.
-    guard.exec('pragma journal_mode = memory');
-    return guard;
-  } catch (error) {
-    guard.close();
-    throw error;
-  }
-}
-
-function dayFiles(folder: string): string[] {
-  return namesIn(folder)
-    .filter((name) => dayFile.test(name))
-    .sort()
-    .map((name) => join(folder, name));
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
-
-/** The last hash of the newest day that has one. */
-function endOfDays(folder: string): string | null {
-  for (const path of dayFiles(folder).reverse()) {
-    const lines = readText(path).trimEnd().split('\n');
-    const hash = hashOfLine(Buffer.from(lines.at(-1) ?? '').toString('latin1'));
-    if (hash !== null) return hash;
-  }
-  return null;
-}
-
-/** The hash of the record that ends at this byte, or null. */
-function lastHash(path: string, end: number): string | null {
-  const fd = openSync(path, constants.O_RDONLY);
-  try {
-    const text = readRange(fd, Math.max(0, end - 2 * maxAuditLine), end);
-    if (!text.endsWith('\n')) return null;
-    return hashOfLine(text.slice(text.lastIndexOf('\n', text.length - 2) + 1, -1));
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function countLines(path: string, from: number, to: number): number {
-  if (to <= from) return 0;
-  const fd = openSync(path, constants.O_RDONLY);
-  try {
-    const chunk = Buffer.alloc(Math.min(countedBytes, to - from));
-    let lines = 0;
-    for (let at = from; at < to; ) {
-      const read = readSync(fd, chunk, 0, Math.min(chunk.length, to - at), at);
-      if (read === 0) break;
-      const part = chunk.subarray(0, read);
-      for (let next = part.indexOf(10); next >= 0; next = part.indexOf(10, next + 1)) lines += 1;
-      at += read;
-    }
-    return lines;
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Latin-1 keeps bytes and characters one to one; only ASCII is looked for. */
-function readRange(fd: number, from: number, to: number): string {
-  const bytes = Buffer.alloc(to - from);
-  let read = 0;
-  while (read < bytes.length) {
-    const count = readSync(fd, bytes, read, bytes.length - read, from + read);
-    if (count === 0) break;
-    read += count;
-  }
-  return bytes.toString('latin1', 0, read);
-}
-
-function writeAll(fd: number, bytes: Uint8Array): void {
-  let written = 0;
-  while (written < bytes.length) written += writeSync(fd, bytes, written);
-}
-
-function identityOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? `${stats.dev}:${stats.ino}` : '';
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }

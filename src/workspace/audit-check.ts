@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
-import { firstHash, hashOfLine, type SettledLog } from './audit-chain.ts';
+import { firstHash, hashOfLine } from './audit-files.ts';
 import { gapOf, gapText, maxAuditLine } from './audit-record.ts';
+import type { SettledLog } from './audit-settled.ts';
 import { linesOf } from './text-lines.ts';
 
 export interface AuditProblem {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
-import { AuditChain, type AuditPlace } from './audit-chain.ts';
+import { AuditChain } from './audit-chain.ts';
+import type { AuditPlace } from './audit-files.ts';
 import { type AuditEvent, type AuditGap, gapRecord, gapText, recordText } from './audit-record.ts';
 
 export interface AuditLogInput {

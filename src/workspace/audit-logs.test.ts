@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { auditFiles } from './audit-chain.ts';
 import { checkAuditLog } from './audit-check.ts';
+import { auditFiles } from './audit-files.ts';
 import { AuditLogs, auditFolder, tenantsWithLog } from './audit-logs.ts';
 import type { AuditEvent } from './audit-record.ts';
 

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { revokeToken } from '../../actions/revoke-token.ts';
-import { auditFiles } from '../../workspace/audit-chain.ts';
 import { checkAuditLog } from '../../workspace/audit-check.ts';
+import { auditFiles } from '../../workspace/audit-files.ts';
 import type { AuditEvent } from '../../workspace/audit-record.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
