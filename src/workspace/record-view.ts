@@ -176,7 +176,8 @@ export class RecordView {
     for (const block of this.#blocks) {
       const { bytes, sound } = await this.#trustedBytes(record, block);
       if (soundOnly && !sound) continue;
-      for (const { row } of rowsOf(bytes)) {
+      for (const { start, end } of linesOf(bytes)) {
+        const row = parseRow(bytes.toString('utf8', start, end));
         if (row === null || row.type === 'summary') continue;
         // A changed byte may have made a row of another kind, which renderers would not expect in its place.
         if (!sound && (!isPlausibleRow(row) || (last !== null && compareRows(last, row) >= 0))) continue;
