@@ -192,7 +192,7 @@ function overlay(
       put('ports', portsLeft(definition, nodeConfig, options.exclude_ports));
     return result;
   }
-  put('ports', definition.name === 'banner_grabber' ? undefined : portsFor(definition, nodeConfig, request));
+  put('ports', portsFor(definition, nodeConfig, request));
   const probing = definition.name === 'banner_grabber' ? options.probe_timeout : undefined;
   put('timeout', probing ?? options.timeout, formatDuration(config.scanner.timeout));
   put('retries', options.retries, config.scanner.retries);

@@ -84,6 +84,13 @@ describe('scan of real listeners', () => {
     ]);
   });
 
+  it('banner_grabber alone tries the ports of the request, not those of its graph', async () => {
+    const file = home.file('other-ports.yaml');
+    writeFileSync(file, `nodes:\n  - { id: grab, module: banner_grabber, config: { ports: "${ssh}" } }\n`);
+    const { stdout } = await scan('--dag', file, '--ports', String(closed), '--format', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ summary: { open_ports: 0 }, results: [] });
+  });
+
   it('prints one record per line as JSONL, the summary last', async () => {
     const { code, stdout } = await scan('--ports', String(ssh), '-o', 'jsonl');
     expect(code).toBe(0);
