@@ -153,6 +153,7 @@ describe('the file', () => {
       'jobs_by_tenant_end',
       'jobs_held',
       'job_orders_by_end',
+      'job_orders_in_order',
       'job_orders_with_next_run',
     ])
       raw.exec(`drop index ${name}`);
