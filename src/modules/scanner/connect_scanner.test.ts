@@ -305,6 +305,26 @@ describe('a sweep by threads', () => {
   });
 });
 
+it('a resumed sweep goes on with the silent ports that it asked slowly, and with nothing else', async () => {
+  const open = await listen(() => undefined);
+  const probed: string[] = [];
+  const host = { ip: '127.0.0.1', next: 4, first: 0, finished: 4, again: [], slow: [open, 1] };
+  const counted = { host: '127.0.0.1', protocol: 'tcp', open: 2, closed: 0, filtered: 2, not_tried: 0 };
+  const key = [1, 2, 3, 4, 5, 6, 7, 8];
+  const trial = await tryModule(connect_scanner, {
+    config: { ports: `${open},1-3` },
+    inputs: { targets: [], discovered_hosts: [] },
+    gate: countingGate(['127.0.0.1'], (pair) => probed.push(pair)),
+    restored: {
+      pairs: { key, walk: null, hosts: [{ ...host, counts: { ...counted, all_ports_open: false } }] },
+    },
+  });
+  expect(probed).toEqual([`127.0.0.1:${open}`, '127.0.0.1:1']);
+  expect(counts(trial)).toMatchObject([{ open: 3, closed: 1, filtered: 0, not_tried: 0 }]);
+  expect(trial.published.get('open_ports')).toMatchObject([{ port: open, reason: 'syn-ack' }]);
+  expect(trial.coverage).toEqual({ open: 3, closed: 1, filtered: 0, not_tried: 0 });
+});
+
 describe('an interrupted sweep', () => {
   it.each(['discovered_hosts', 'targets'])(
     'sweeps and counts each host once, however often it is killed (from %s)',
