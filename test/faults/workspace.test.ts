@@ -227,6 +227,8 @@ it('a damaged scan is skipped: the server starts, lists all and serves the other
     11: () => each(files(11, 'results.jsonl'), (file) => truncate(file, 0)),
   };
   for (const spoil of Object.values(damage)) await spoil();
+  // Of all others the rows are whole: requests and indexes are no results.
+  const lost = new Set([2, 3, 6, 7, 8, 9, 10, 11]);
 
   await server.start();
   const list = (await server.request('/api/v1/scans?limit=100')).body as { data: { total: number } };
@@ -236,10 +238,14 @@ it('a damaged scan is skipped: the server starts, lists all and serves the other
     expect((await server.detail(id)).status).toBe('completed');
     for (const format of ['json', 'jsonl', 'csv']) {
       const { status, body } = await server.request(`/api/v1/scans/${id}/results?format=${format}`);
-      expect(status, `${id} ${format}: ${JSON.stringify(body).slice(0, 300)}`).toBe(200);
+      // CSV has no place to say that rows are lost.
+      const expected = lost.has(number) && format === 'csv' ? 500 : 200;
+      expect(status, `${id} ${format}: ${JSON.stringify(body).slice(0, 300)}`).toBe(expected);
     }
     const { body } = await server.request(`/api/v1/scans/${id}/results`);
-    const { results } = (body as { data: { results: { ports: unknown[] }[] } }).data;
+    const { results, partial } = (body as { data: { results: { ports: unknown[] }[]; partial: boolean } })
+      .data;
+    expect(partial, id).toBe(lost.has(number));
     const rows = results.reduce((sum, host) => sum + host.ports.length, 0);
     if (!(number in damage) || number < 2 || number === 4) expect(rows, id).toBe(30);
     const events = await server.request(`/api/v1/scans/${id}/events`);
