@@ -293,12 +293,11 @@ function cellsOf(port: PortRow): Cells {
   return cells.map(printable) as Cells;
 }
 
-/** The first line of the banner that says something. */
-function evidenceOf(port: PortRow): string {
-  const { unidentified_reason, service } = port;
-  if (unidentified_reason && !service?.product) return `not identified: ${unidentified_reason}`;
-  const text = port.banner || port.fingerprints?.[0]?.evidence || '';
-  return text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== '') ?? '';
+/** The first line of the banner that says something; without one, why the port has no identity. */
+function evidenceOf({ banner, fingerprints, unidentified_reason }: PortRow): string {
+  const text = banner || fingerprints?.[0]?.evidence || '';
+  const shown = text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== '');
+  return shown ?? (unidentified_reason ? `not identified: ${unidentified_reason}` : '');
 }
 
 function line(cells: readonly string[], widths: number[]): string {
