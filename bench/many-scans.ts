@@ -300,6 +300,8 @@ async function measureStore(engine: Engine): Promise<void> {
     await measurePath(full, 'jobs, first page', '/api/v1/jobs', '<= 50 ms');
     await measurePath(full, 'health', '/api/v1/health', '<= 50 ms');
     await measurePath(full, 'scans, completed', '/api/v1/scans?status=completed');
+    await measurePath(full, 'jobs, pending', '/api/v1/jobs?status=pending', '<= 50 ms');
+    await measurePath(full, 'jobs, running', '/api/v1/jobs?status=running', '<= 50 ms');
     await measurePath(full, 'workspace info', '/api/v1/workspace/info');
     probe.takeWorst();
     const runMs = await timed(() => applyRetention(full));

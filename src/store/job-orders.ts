@@ -169,7 +169,7 @@ export class JobOrderTable {
     if (isIndexed(filter) && filter.since === undefined)
       return (await new RowCounts(this.#db, this.#view).of('job_orders', filter.status)).total;
     // PostgreSQL searches in a process of its own.
-    if (isIndexed(filter) || isPostgres(this.#db))
+    if (isIndexed(filter) || isLive(filter) || isPostgres(this.#db))
       return await this.#countIn(filter, { before: newestOfAll, from: null });
     return await countInWindows(this.#searched(filter));
   }
@@ -191,7 +191,8 @@ export class JobOrderTable {
     const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, jobIdPattern);
     const limit = filter.limit + 1;
     const skip = cursor === undefined ? offset : 0;
-    if (isPostgres(this.#db)) return await this.#rows(filter, { before, from: null }, limit, skip);
+    if (isLive(filter) || isPostgres(this.#db))
+      return await this.#rows(filter, { before, from: null }, limit, skip);
     if (!isIndexed(filter)) return await rowsInWindows(this.#searched(filter), before, limit, skip);
     const start = await stepBack(before, skip, (position, n) => this.#nthBefore(filter, position, n));
     return start === null ? [] : await this.#rows(filter, { before: start, from: null }, limit, 0);
@@ -651,9 +652,14 @@ function liveFromRow(row: { status: string; progress: string; started_at: string
   return { status: row.status as ScanStatus, percent, started_at: row.started_at };
 }
 
-/** Whether an index leads to the jobs that match. A job whose scan waits is listed as pending, and stored as running. */
-function isIndexed({ status, pool, type }: Filters): boolean {
-  return pool === undefined && type === undefined && status !== 'pending' && status !== 'running';
+/** Whether an index leads to the jobs that match, in the order of the list. */
+function isIndexed(filter: Filters): boolean {
+  return filter.pool === undefined && filter.type === undefined && !isLive(filter);
+}
+
+/** Jobs that have not ended: `queue.max_jobs` and the recurring ones at most, which one statement may look at. */
+function isLive({ status }: Filters): boolean {
+  return status === 'pending' || status === 'running';
 }
 
 function isInRange({ before, from }: AgeRange) {
@@ -677,13 +683,20 @@ function matching(filter: Filters) {
   };
 }
 
-/** A job whose scan waits for a worker waits itself, for whoever looks at it. */
+/** A job whose scan waits for a worker is listed as pending, and stored as running. */
 function hasStatus(e: ExpressionBuilder<Tables, 'job_orders'>, status: JobStatus): Expression<SqlBool> {
   if (status !== 'pending' && status !== 'running') return e('status', '=', status);
+  // As a subquery, because SQLite else takes the index of the order, and looks at every job that has ended.
+  const live = e('job_orders.job_id', 'in', (subquery) =>
+    subquery
+      .selectFrom('job_orders as live')
+      .select('live.job_id')
+      .where('live.status', 'in', ['pending', 'running']),
+  );
   const waiting = e(scanStatus(e), '=', 'pending');
   const runs = e('job_orders.status', '=', 'running');
-  if (status === 'running') return e.and([runs, e(scanStatus(e), '!=', 'pending')]);
-  return e.or([e('job_orders.status', '=', 'pending'), e.and([runs, waiting])]);
+  if (status === 'running') return e.and([live, runs, e(scanStatus(e), '!=', 'pending')]);
+  return e.and([live, e.or([e('job_orders.status', '=', 'pending'), e.and([runs, waiting])])]);
 }
 
 /**
