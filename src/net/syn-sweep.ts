@@ -166,6 +166,7 @@ export class SynSweeper {
     const { state, failure } = await outcome.finally(() => this.#running.delete(running));
     alive.tellIn(state);
     const stopped = job.signal.aborted || failure !== null;
+    onState(state);
     return part.hosts.map((host, at) =>
       outcomeOf(host, at, state, { ports, stopped, failure, listsSilent: job.listsSilent === true }),
     );

@@ -283,7 +283,7 @@ function pairsOf({ parts }: SweepProgress): number {
 /** A part as a checkpoint keeps it. */
 export function packed({ hosts, key, state }: SweepProgress['parts'][number]): SliceState['parts'][number] {
   const { open, closed, rejected, unsent } = state.counts;
-  const lists = [open, closed, rejected, unsent];
+  const lists = [open, closed, rejected, unsent, ...(state.late ? [state.late] : [])];
   // What came from another process may be a part of a larger buffer.
   const counts = Buffer.concat(
     lists.map((list) => Buffer.from(list.buffer, list.byteOffset, list.byteLength)),
@@ -320,6 +320,7 @@ export function unpacked({
       rejected: list(2),
       unsent: list(3),
     },
+    ...(words.length === 5 * hosts.length && { late: list(4) }),
   };
   return { hosts, key, state };
 }

@@ -53,7 +53,10 @@ export interface ChunkWaits {
 
 /** How far a chunk is. */
 export interface ChunkState {
-  /** Counters of the walk below this one were probed. */
+  /**
+   * How many counters of the walk were gone through, those of all tries added up: a resumed sweep goes on there. In the
+   * last try those whose response can still come are not among them; no further try would ask them again.
+   */
   counter: number;
   /** One bit for each endpoint that is settled. */
   settled: Uint8Array;
@@ -61,7 +64,7 @@ export interface ChunkState {
   counts: ChunkCounts;
   /** Of the hosts that were heard since the engine took the chunk, as `stackAt` reads it; only at its end. */
   stacks?: Uint32Array;
-  /** Per host: endpoints that responded to a further try only, since the engine took the chunk; only at its end. */
+  /** Per host: endpoints that responded to a further try only. */
   late?: Uint32Array;
 }
 
@@ -82,7 +85,7 @@ export const word = {
   stop: 0,
   /** Endpoints that are settled. */
   settled: 1,
-  /** Counters of the first pass that were gone through. */
+  /** `counter` of the state. */
   counter: 2,
   /** Which try is under way, from 1 on. */
   try: 3,
@@ -95,6 +98,8 @@ export class Chunk {
   readonly memory: SharedArrayBuffer;
   readonly hostCount: number;
   readonly endpoints: number;
+  /** Counters that the walk of one try has. */
+  readonly walkLength: number;
   readonly control: Int32Array;
   /** One bit for each endpoint: host number x ports + port number. */
   readonly settled: Int32Array;
@@ -113,6 +118,7 @@ export class Chunk {
     this.plan = plan;
     this.hostCount = plan.hosts.length / addressBytes;
     this.endpoints = this.hostCount * plan.ports.length;
+    this.walkLength = walkShape(this.endpoints).mask + 1;
     const bitWords = Math.ceil(this.endpoints / 32);
     const size = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
     this.memory = memory ?? new SharedArrayBuffer(size);
@@ -149,6 +155,11 @@ export class Chunk {
     return true;
   }
 
+  /** @param counter as the state has it; at the end of the last try it is still that try */
+  tryAt(counter: number): number {
+    return Math.min(this.plan.tries, Math.floor(counter / this.walkLength) + 1);
+  }
+
   /** Milliseconds, modulo 2048, from the last probe of an endpoint to a time of `clockMs`. */
   sinceSent(endpoint: number, now: number): number {
     return ((sentTick(now) - (this.sentAt[endpoint] as number)) & 0xff) * 8;
@@ -169,6 +180,7 @@ export class Chunk {
         rejected: copy(rejected),
         unsent: copy(unsent),
       },
+      late: copy(this.late),
     };
   }
 
@@ -178,8 +190,10 @@ export class Chunk {
       this.settled.set(new Int32Array(Uint8Array.from(restored.settled).buffer));
       for (const name of ['open', 'closed', 'rejected', 'unsent'] as const)
         this.counts[name].set(restored.counts[name]);
+      if (restored.late) this.late.set(restored.late);
       this.control[word.counter] = restored.counter;
-      this.#countProbed(restored.counter);
+      this.control[word.try] = this.tryAt(restored.counter);
+      this.#countProbed(Math.min(restored.counter, this.walkLength));
     }
     if (this.plan.untilAnswer) {
       for (let host = 0; host < this.hostCount; host++)

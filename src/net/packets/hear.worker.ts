@@ -81,10 +81,7 @@ function answer(message: ToHearer, socket: HearingSocket): void {
     // First the open ports: whoever has the state has them too.
     news.flush();
     const state = news.chunk.state();
-    if (last) {
-      state.stacks = Uint32Array.from(news.chunk.stacks);
-      state.late = Uint32Array.from(news.chunk.late);
-    }
+    if (last) state.stacks = Uint32Array.from(news.chunk.stacks);
     post({ type: 'state', id, last, state });
     if (last) remove(id);
   }

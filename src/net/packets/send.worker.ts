@@ -18,6 +18,9 @@ const words = new Int32Array(shared);
 
 const post = (message: FromSender) => port.postMessage(message);
 
+/** Least time between two marks of how far the last try was, milliseconds. */
+const markMs = 20;
+
 /** Time that unused permission for a host lasts, milliseconds: more would be a burst. */
 const allowanceMs = 20;
 
@@ -32,12 +35,14 @@ class Sweep {
   readonly #mask: number;
   readonly #shift: number;
   #counter: number;
-  #try = 1;
+  #try: number;
   /** Packets that the rates of the single hosts allow now; the walk spreads them evenly. */
   #allowance = 0;
   #allowedAt = performance.now();
   /** When the next pass begins, or the chunk ends, once a pass is through. */
   #waitsSince: number | null = null;
+  /** How far the last try was, and when (`performance.now`): those whose responses can still come. */
+  readonly #marks: { at: number; counter: number }[] = [];
 
   constructor(plan: ChunkPlan, memory: SharedArrayBuffer) {
     this.chunk = new Chunk(plan, memory);
@@ -50,14 +55,18 @@ class Sweep {
     );
     this.#spared = new Set(plan.spared);
     ({ mask: this.#mask, shift: this.#shift } = walkShape(this.chunk.endpoints));
-    this.#counter = this.chunk.control[word.counter] as number;
+    const counter = this.chunk.control[word.counter] as number;
+    this.#try = this.chunk.tryAt(counter);
+    this.#counter = counter - (this.#try - 1) * this.chunk.walkLength;
   }
 
   /** @returns what to do about the chunk, or how many milliseconds there is nothing to do */
   turn(): 'again' | 'done' | number {
+    const isConnected = this.#carrier?.isThere() !== false;
+    if (isConnected) this.#show();
     if (this.#isOver()) return 'done';
     // No answer comes either: what is silent now is not yet silent.
-    if (this.#carrier?.isThere() === false) return idleMs;
+    if (!isConnected) return idleMs;
     if (this.#counter <= this.#mask) return this.#send();
     return this.#wait();
   }
@@ -84,9 +93,31 @@ class Sweep {
     for (const endpoint of failed) this.#note(endpoint);
     giveBack(credits - count);
     this.#allowance -= count;
-    if (this.#try === 1) Atomics.store(this.chunk.control, word.counter, this.#counter);
+    this.#mark();
     if (this.#counter > this.#mask) this.#waitsSince = clockMs();
     return 'again';
+  }
+
+  #mark(): void {
+    if (this.#try < this.#plan.tries) return;
+    const at = performance.now();
+    const before = this.#marks.at(-1);
+    if (before && at - before.at < markMs && this.#counter <= this.#mask) return;
+    this.#marks.push({ at, counter: this.#counter });
+  }
+
+  /** What a checkpoint may say of how far this is. A kill loses the responses that are on their way. */
+  #show(): void {
+    if (this.#try < this.#plan.tries) return this.#storeCounter(this.#counter);
+    const until = performance.now() - this.#waitMs();
+    let past: number | null = null;
+    while (this.#marks[0] && this.#marks[0].at <= until) past = this.#marks.shift()?.counter ?? null;
+    if (past !== null) this.#storeCounter(past);
+  }
+
+  /** One word tells the try too: whoever reads it never sees the one of two without the other. */
+  #storeCounter(counter: number): void {
+    Atomics.store(this.chunk.control, word.counter, (this.#try - 1) * this.chunk.walkLength + counter);
   }
 
   #allowed(): number {
@@ -138,7 +169,10 @@ class Sweep {
   #wait(): 'again' | 'done' | number {
     const left = this.#waitMs() - ((clockMs() - (this.#waitsSince as number)) & 0x7fffffff);
     if (left > 0) return left;
-    if (this.#try >= this.#plan.tries) return 'done';
+    if (this.#try >= this.#plan.tries) {
+      this.#storeCounter(this.#mask + 1);
+      return 'done';
+    }
     this.#try += 1;
     Atomics.store(this.chunk.control, word.try, this.#try);
     this.#counter = 0;

@@ -1,0 +1,109 @@
+import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Coverage, PortCounts } from '../src/domain/host.ts';
+import { compileScope } from '../src/domain/scope.ts';
+import { parseTargets } from '../src/domain/target.ts';
+import type { SlicedScanState } from '../src/modules/scanner/sliced-scan.ts';
+import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
+import { RateLimiter } from '../src/net/rate.ts';
+import { createGate } from '../src/net/scoped-gate.ts';
+import { tryModule } from './module-trial.ts';
+
+/**
+ * A sweep by raw packets in a process that can be killed: it writes checkpoints to a file and goes on from the one that
+ * it finds there. Argument: JSON. Prints a line for each checkpoint (`SweepPosition`) and for its end (`SweepEnd`).
+ */
+export interface KilledSweep {
+  file: string;
+  targets: string;
+  /** Ports that listen on the first target, from 2000 on. */
+  listening: number;
+  config: Record<string, unknown>;
+  /** It kills itself (SIGKILL) after the first checkpoint of such a position or later, once so many packets were sent. */
+  kill?: { counter: number; packets: number };
+}
+
+export interface SweepPosition {
+  hosts: string[];
+  key: number[];
+  counter: number;
+}
+
+export interface SweepEnd {
+  coverage: Coverage;
+  open: number;
+}
+
+interface Saved {
+  state: { state: SlicedScanState } | null;
+  coverage: Coverage;
+  counts: PortCounts[];
+  open: number[];
+}
+
+const checkpointMs = 200;
+
+const trial = JSON.parse(process.argv[2] ?? '{}') as KilledSweep;
+const { addresses } = parseTargets([trial.targets]);
+const listeners = Array.from({ length: trial.listening }, () => createServer((socket) => socket.destroy()));
+await Promise.all(
+  listeners.map(
+    (listener, at) => new Promise<void>((resolve) => listener.listen(2000 + at, '127.0.0.1', resolve)),
+  ),
+);
+const saved: Saved = existsSync(trial.file)
+  ? (JSON.parse(readFileSync(trial.file, 'utf8')) as Saved)
+  : { state: null, coverage: { open: 0, closed: 0, filtered: 0, not_tried: 0 }, counts: [], open: [] };
+const gate = createGate({
+  addresses,
+  scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
+  rate: new RateLimiter({ rate: 100_000 }),
+});
+const published = new Map<string, unknown[]>();
+const { coverage } = saved;
+let ask: () => unknown = () => null;
+
+function countsNow(): PortCounts[] {
+  return [...saved.counts, ...((published.get('port_counts') ?? []) as PortCounts[])];
+}
+
+function openNow(): number[] {
+  const found = (published.get('open_ports') ?? []) as { port: number }[];
+  return [...saved.open, ...found.map(({ port }) => port)];
+}
+
+function print(line: SweepPosition | SweepEnd): void {
+  writeSync(process.stdout.fd, `${JSON.stringify(line)}\n`);
+}
+
+const timer = setInterval(() => {
+  const state = ask() as Saved['state'];
+  const part = state?.state.batches[0]?.slices[0]?.parts[0];
+  if (!state || !part) return;
+  const now: Saved = { state, coverage, counts: countsNow(), open: openNow() };
+  writeFileSync(`${trial.file}.new`, JSON.stringify(now));
+  renameSync(`${trial.file}.new`, trial.file);
+  const { hosts, key, counter } = part;
+  print({ hosts, key: [...key], counter });
+  const { kill } = trial;
+  if (kill && counter >= kill.counter && gate.packetsSent >= kill.packets)
+    process.kill(process.pid, 'SIGKILL');
+}, checkpointMs);
+
+await tryModule(syn_scanner, {
+  config: { fallback: false, ...trial.config },
+  inputs: { targets: [] },
+  targets: [trial.targets],
+  gate,
+  published,
+  coverage,
+  restored: saved.state,
+  recordedCounts: saved.counts,
+  checkpoint: (state) => {
+    ask = state;
+  },
+});
+clearInterval(timer);
+await gate.close();
+for (const listener of listeners) listener.close();
+print({ coverage, open: new Set(openNow()).size });
