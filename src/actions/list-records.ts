@@ -1,4 +1,4 @@
-import { type FieldProblem, invalidRequest } from '../domain/errors.ts';
+import { type FieldProblem, invalidRequest, PortolanError } from '../domain/errors.ts';
 import type { ResultRow } from '../domain/result.ts';
 import type { Scan, ScanWarning } from '../domain/scan.ts';
 import { recordPage } from '../workspace/record-page.ts';
@@ -30,7 +30,22 @@ export async function listRecords(
   const { limit, offset: first, cursor } = readPage(query, problems);
   refuseProblems(problems);
   const offset = cursor === undefined ? first : decode(cursor);
-  const results = await openResults(scan, folder, observer);
+  const page = (behindPage: boolean) => pageOf(scan, folder, observer, { offset, limit, behindPage }, signal);
+  // Damage in the page itself is met before the whole record is verified.
+  return await page(true).catch((error: unknown) => {
+    if (error instanceof PortolanError && error.code === 'internal_error') return page(false);
+    throw error;
+  });
+}
+
+async function pageOf(
+  scan: Scan,
+  folder: ScanFolder,
+  observer: RecordObserver,
+  { offset, limit, behindPage }: { offset: number; limit: number; behindPage: boolean },
+  signal?: AbortSignal,
+): Promise<RecordList> {
+  const results = await openResults(scan, folder, observer, { behindPage });
   try {
     const { rows, total } = await recordPage(results.view, offset, limit, signal);
     const next = offset + limit;

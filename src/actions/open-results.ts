@@ -62,16 +62,19 @@ function damageRow({ code, message }: ScanWarning, timestamp: string): ErrorRow 
 
 /**
  * Opens the record of a scan; that of one which is over is verified.
+ * @param behindPage a large record is verified while its first pages are read
  * @throws PortolanError `not_found` for a scan that is deleted meanwhile
  */
 export async function openResults(
   scan: Scan,
   folder: ScanFolder,
   observer: RecordObserver,
+  { behindPage = false }: { behindPage?: boolean } = {},
 ): Promise<OpenResults> {
   const view = await RecordView.open(folder);
   try {
-    const damage = isFinal(scan.status) ? await damageOf(scan, view) : null;
+    const verify = () => (behindPage ? view.verifyBehindPage() : view.verify());
+    const damage = isFinal(scan.status) ? damageOf(scan, view, await verify()) : null;
     if (damage && !(await folder.exists()) && (await isDeleted(scan, folder, observer)))
       throw new PortolanError('not_found', 'There is no such scan.');
     if (isFinal(scan.status)) observer.observed(scan.scan_id, damage);
@@ -87,8 +90,7 @@ async function isDeleted(scan: Scan, folder: ScanFolder, observer: RecordObserve
   return (await folder.isRetired()) || !(await observer.isListed(scan.scan_id));
 }
 
-async function damageOf(scan: Scan, view: RecordView): Promise<ScanWarning | null> {
-  const fault = await view.verify();
+function damageOf(scan: Scan, view: RecordView, fault: RecordDamage | null): ScanWarning | null {
   const wasDamaged = view.summary?.damaged === true;
   if (!wasDamaged && (fault === null || isExpected(scan, fault))) return null;
   const what = fault === 'missing' ? 'missing' : 'damaged';

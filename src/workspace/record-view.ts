@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { PortolanError } from '../domain/errors.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import { isCurrent, isFinished, type OpenRecord, openRecordFile, recordPieces } from './open-record.ts';
@@ -24,9 +25,13 @@ import type { ScanFolder } from './scan-folder.ts';
  */
 export type RecordDamage = 'missing' | 'unfinished' | 'damaged';
 
-/** Records whose bytes were verified and have not changed since. */
-const verified = new Set<string>();
+/** What the bytes of records were verified to be, which have not changed since; null = whole. */
+const verified = new Map<string, RecordDamage | null>();
 const maxVerifiedRecords = 1000;
+/** Records that are verified at this moment, while pages of them are served. */
+const underVerification = new Set<string>();
+/** A larger record is verified behind its first page, bytes: so much takes some 20 ms. */
+const maxBytesBeforePage = 8 * 1024 * 1024;
 
 /**
  * A record opened for one response: whatever becomes of its folder meanwhile, summary and rows are of one piece and
@@ -49,7 +54,7 @@ export class RecordView {
     this.summary = line === null ? null : (parseRow(line) as SummaryRow | null);
   }
 
-  static async open(folder: ScanFolder): Promise<RecordView> {
+  static async open(folder: Pick<ScanFolder, 'path'>): Promise<RecordView> {
     const files = recordFiles(folder.path);
     for (;;) {
       const record = await openRecordFile(files);
@@ -92,15 +97,30 @@ export class RecordView {
     return this.#fault;
   }
 
-  async #verifyOnce(record: OpenRecord): Promise<RecordDamage | null> {
-    const { dev, ino, size, mtimeMs, ctimeMs } = await record.file.stat();
-    const key = [dev, ino, size, mtimeMs, ctimeMs].join(' ');
-    if (verified.has(key)) return null;
-    const fault = await this.#verifyBytes(record, size);
-    if (fault === null) {
-      if (verified.size >= maxVerifiedRecords) verified.clear();
-      verified.add(key);
+  /**
+   * What is known of a record without a look at more than some megabytes: a larger one is verified meanwhile, and the
+   * next call knows more. `page` throws at damage that is found before.
+   */
+  async verifyBehindPage(): Promise<RecordDamage | null> {
+    const record = this.#record;
+    if (record === null || record.summaryLine === null || this.#blocks.length === 0)
+      return await this.verify();
+    const { key, size } = await identityOf(record, this.#folder);
+    if (verified.has(key) || size <= maxBytesBeforePage) return await this.verify();
+    if (!underVerification.has(key)) {
+      underVerification.add(key);
+      void verifyAside(this.#folder).finally(() => underVerification.delete(key));
     }
+    return null;
+  }
+
+  async #verifyOnce(record: OpenRecord): Promise<RecordDamage | null> {
+    const { key, size } = await identityOf(record, this.#folder);
+    const known = verified.get(key);
+    if (known !== undefined) return known;
+    const fault = await this.#verifyBytes(record, size);
+    if (verified.size >= maxVerifiedRecords) verified.clear();
+    verified.set(key, fault);
     return fault;
   }
 
@@ -223,6 +243,23 @@ export class RecordView {
     if (members === null) return await readBlock(file, block);
     const bytes = await readMember(file, block as Member);
     return { bytes: bytes ?? Buffer.alloc(0), sound: bytes !== null };
+  }
+}
+
+/** @returns size in bytes, and a key that changes with the file and its index */
+async function identityOf({ file }: OpenRecord, path: string): Promise<{ key: string; size: number }> {
+  const { dev, ino, size, mtimeMs, ctimeMs } = await file.stat();
+  const index = await stat(recordFiles(path).index).catch(() => null);
+  return { key: [dev, ino, size, mtimeMs, ctimeMs, index?.ino, index?.ctimeMs].join(' '), size };
+}
+
+/** Verifies a record by a view of its own. A folder that is gone meanwhile has nothing to verify. */
+async function verifyAside(path: string): Promise<void> {
+  try {
+    const view = await RecordView.open({ path });
+    await view.verify().finally(() => view.close());
+  } catch {
+    // Whoever reads the record next meets the same.
   }
 }
 

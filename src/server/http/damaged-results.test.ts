@@ -17,6 +17,26 @@ afterAll(() => service.close());
 
 const ports = 4;
 
+/** Ports of a record of some 11 MB, which is verified behind its first page. */
+const manyPorts = 220;
+
+async function largeScan(): Promise<string> {
+  const scanId = await service.submit('large', { targets: [host.host] });
+  const record = await openRecord(service.workspace.scan(scanId));
+  await record.append(host);
+  for (let number = 1; number <= manyPorts; number++)
+    await record.append({ ...port(number), banner: 'b'.repeat(50_000) });
+  await record.finish({
+    ...summary,
+    scan_id: scanId,
+    live_hosts: 1,
+    open_ports: manyPorts,
+    vulnerabilities: 0,
+  });
+  await completed(scanId);
+  return scanId;
+}
+
 /** A completed scan of one host with four open ports. */
 async function completedScan(): Promise<string> {
   const scanId = await service.submit('done', { targets: [host.host] });
@@ -278,5 +298,31 @@ describe('a scan that is being deleted', () => {
       for (let number = 1; number <= ports; number++)
         expect(body).toMatch(new RegExp(`"port":${number}\\b|,${number},tcp`));
     }
+  });
+});
+
+describe('a large record with a damaged row', () => {
+  let scanId: string;
+  const page = async (offset: number) => {
+    const { data } = (await get(`/api/v1/scans/${scanId}/records?limit=5&offset=${offset}`)).json();
+    return { partial: data.partial, warnings: data.warnings.map(({ code }: { code: string }) => code) };
+  };
+  const damaged = { partial: true, warnings: ['record_damaged'] };
+
+  beforeAll(async () => {
+    scanId = await largeScan();
+    await flip(
+      join(service.workspace.scan(scanId).path, 'results.jsonl'),
+      `"port":${manyPorts}`,
+      '"port":999',
+    );
+  });
+
+  it('is partial in the page that holds the row, at once', async () => {
+    expect(await page(manyPorts - 2)).toEqual(damaged);
+  });
+
+  it('is partial in every other page as soon as the record is verified', async () => {
+    await expect.poll(() => page(0), { timeout: 10_000 }).toEqual(damaged);
   });
 });
