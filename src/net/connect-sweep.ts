@@ -10,7 +10,7 @@ import { randomWalkKey, type WalkKey } from './packets/walk.ts';
 import { scopeIdOf } from './ping.ts';
 import type { RateLimiter } from './rate.ts';
 import type { Slots } from './slots.ts';
-import type { SweepJob, SweepOutcome } from './sweep-job.ts';
+import { dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
 
 /** Places for connections that sweeps leave to those who talk to the ports they find; a quarter where there are few. */
 const placesLeft = 16;
@@ -95,7 +95,9 @@ export class ConnectSweeper {
           states[at] = now;
           tell();
         });
-        return part.hosts.map(({ ip }, host) => outcomeOf(ip, host, state, job.ports.length));
+        states[at] = state;
+        tell();
+        return part.hosts.map(({ ip }, host) => outcomeOf(ip, host, state, job));
       });
       return (await Promise.all(runs)).flat();
     } finally {
@@ -246,9 +248,26 @@ export class ConnectSweeper {
   }
 }
 
-function outcomeOf(host: string, at: number, { counts }: ChunkState, planned: number): SweepOutcome {
+function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal }: SweepJob): SweepOutcome {
+  const { counts, late } = state;
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed] = [of('open'), of('closed')];
   const filtered = of('probed') - open - closed - of('unsent');
-  return { host, open, closed, filtered, not_tried: planned - open - closed - filtered, problem: null };
+  const not_tried = ports.length - open - closed - filtered;
+  const silent =
+    !signal.aborted && dropsProbes(late?.[at] ?? 0, open + closed) ? silentPorts(state, at, ports) : [];
+  return {
+    host,
+    open,
+    closed,
+    filtered,
+    not_tried,
+    problem: null,
+    ...(silent.length > 0 && { silent }),
+  };
+}
+
+function silentPorts({ silent }: ChunkState, host: number, ports: Uint16Array): number[] {
+  const isSilent = (endpoint: number) => (((silent?.[endpoint >>> 3] ?? 0) >> (endpoint & 7)) & 1) === 1;
+  return [...ports].filter((_, number) => isSilent(host * ports.length + number));
 }

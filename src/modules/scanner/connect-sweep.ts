@@ -4,7 +4,7 @@ import type { OptionValues } from '../../engine/options.ts';
 import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate.ts';
 import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
-import { dropsProbes, type SweepJob } from '../../net/sweep-job.ts';
+import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/sweep-job.ts';
 import { AddressWalk, type WalkState } from '../address-walk.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
@@ -72,10 +72,34 @@ async function sweepPieces(
   const hosts = knownUp
     ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
     : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
-  const sweep = (job: SweepJob) => net.sweepConnect({ ...job, concurrency });
+  const sweep = (job: SweepJob, _side: number, hostRate?: number) =>
+    hostRate === undefined ? net.sweepConnect({ ...job, concurrency }) : sweepSlowly(net, job, hostRate);
   const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp, before });
   keep(() => ({ pieces: scan.state() }));
   await scan.run();
+}
+
+/** The silent ports of few hosts once more: sockets do. */
+async function sweepSlowly(net: NetworkGate, job: SweepJob, hostRate: number): Promise<SweepOutcome[]> {
+  const { timeoutMs, signal, onOpen } = job;
+  const sweepOne = async (host: string): Promise<SweepOutcome> => {
+    const silent: number[] = [];
+    const outcome = { host, open: 0, closed: 0, filtered: 0, not_tried: 0, problem: null, silent };
+    const probe = async (port: number, at: number) => {
+      await pause((at * 1000) / hostRate, signal);
+      if (signal.aborted) {
+        outcome.not_tried += 1;
+        return;
+      }
+      const observation = await net.probeTcp(host, port, { timeoutMs, signal });
+      outcome[observation.state] += 1;
+      if (observation.state === 'open') onOpen(host, port, observation.reason);
+      if (isSilence(observation)) silent.push(port);
+    };
+    await Promise.all([...job.ports].map(probe));
+    return outcome;
+  };
+  return await Promise.all(job.hosts.map(({ ip }) => sweepOne(ip)));
 }
 
 /** By sockets of Node.js: everywhere. */

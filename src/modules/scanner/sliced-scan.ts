@@ -49,7 +49,14 @@ export interface SlicedScanState {
 export interface SliceState {
   /** Which ports: number of the slice. */
   slice: number;
-  parts: { hosts: string[]; key: WalkKey; counter: number; settled: string; counts: string }[];
+  parts: {
+    hosts: string[];
+    key: WalkKey;
+    counter: number;
+    settled: string;
+    counts: string;
+    silent?: string;
+  }[];
 }
 
 /** Hosts that are swept together, and what is known of them so far. */
@@ -294,6 +301,7 @@ export function packed({ hosts, key, state }: SweepProgress['parts'][number]): S
     counter: state.counter,
     settled: deflateRawSync(state.settled).toString('base64'),
     counts: deflateRawSync(counts).toString('base64'),
+    ...(state.silent && { silent: deflateRawSync(state.silent).toString('base64') }),
   };
 }
 
@@ -304,15 +312,14 @@ export function unpacked({
   counter,
   settled,
   counts,
+  silent,
 }: SliceState['parts'][number]): SweepProgress['parts'][number] {
   const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
   const words = new Uint32Array(Uint8Array.from(bytes).buffer);
   const list = (at: number) => words.slice(at * hosts.length, (at + 1) * hosts.length);
   const state: ChunkState = {
     counter,
-    settled: Uint8Array.from(
-      inflateRawSync(Buffer.from(settled, 'base64'), { maxOutputLength: maxChunkEndpoints }),
-    ),
+    settled: unpackedBits(settled),
     counts: {
       probed: new Uint32Array(hosts.length),
       open: list(0),
@@ -321,8 +328,14 @@ export function unpacked({
       unsent: list(3),
     },
     ...(words.length === 5 * hosts.length && { late: list(4) }),
+    ...(silent !== undefined && { silent: unpackedBits(silent) }),
   };
   return { hosts, key, state };
+}
+
+function unpackedBits(packedBits: string): Uint8Array {
+  const bits = inflateRawSync(Buffer.from(packedBits, 'base64'), { maxOutputLength: maxChunkEndpoints });
+  return Uint8Array.from(bits);
 }
 
 function restoredBatch({ hosts, counts, slices }: SlicedScanState['batches'][number]): Batch {

@@ -66,6 +66,8 @@ export interface ChunkState {
   stacks?: Uint32Array;
   /** Per host: endpoints that responded to a further try only. */
   late?: Uint32Array;
+  /** One bit for each endpoint that was tried and stayed silent, where those are settled too (connections). */
+  silent?: Uint8Array;
 }
 
 /** Endpoints of each host by outcome. What was probed and is in none of the others stayed silent. */

@@ -15,6 +15,9 @@ export const verdict = {
   unsent: 5,
 } as const;
 
+/** Added to a verdict: the response came to a further try only. */
+export const lateFlag = 0x80;
+
 /** The same ports of some hosts of one family, for connections. */
 export interface ConnectPlan {
   id: number;
@@ -140,6 +143,9 @@ export class ConnectChunk {
   readonly #rejected: Uint32Array;
   readonly #unsent: Uint32Array;
   readonly #silent: Uint32Array;
+  readonly #late: Uint32Array;
+  /** One bit for each endpoint. */
+  readonly #silentBits: Int32Array;
 
   constructor(plan: ConnectPlan) {
     const { spared, restored, slow, ...rest } = plan;
@@ -156,6 +162,9 @@ export class ConnectChunk {
     this.#silent = this.#settledOf(hostCount);
     for (const host of this.#silent.keys())
       this.#silent[host] = Math.max(0, (this.#silent[host] as number) - this.#answered(host));
+    this.#late = restored?.late ? Uint32Array.from(restored.late) : none();
+    this.#silentBits = new Int32Array(this.#settled.length);
+    if (restored?.silent) this.#silentBits.set(new Int32Array(Uint8Array.from(restored.silent).buffer));
     const passedOver = Int32Array.from(this.#settled);
     for (const endpoint of spared) set(passedOver, endpoint);
     const memory = SharedWalk.memory(hostCount);
@@ -164,11 +173,17 @@ export class ConnectChunk {
     for (const host of slow) this.walk.markSlow(host);
   }
 
-  /** @returns false when it was settled before */
-  settle(endpoint: number, outcome: number): boolean {
+  /**
+   * @param outcome a `verdict`
+   * @param isLate it responded to a further try only
+   * @returns false when it was settled before
+   */
+  settle(endpoint: number, outcome: number, isLate: boolean): boolean {
     if (isSet(this.#settled, endpoint)) return false;
     set(this.#settled, endpoint);
     const host = Math.floor(endpoint / this.plan.ports.length);
+    if (isLate) this.#late[host] = (this.#late[host] as number) + 1;
+    if (outcome === verdict.silent) set(this.#silentBits, endpoint);
     const counts = this.#countsOf(outcome);
     counts[host] = (counts[host] as number) + 1;
     return true;
@@ -188,6 +203,8 @@ export class ConnectChunk {
         rejected: copy(this.#rejected),
         unsent: copy(this.#unsent),
       },
+      late: copy(this.#late),
+      silent: new Uint8Array(Int32Array.from(this.#silentBits).buffer),
     };
   }
 

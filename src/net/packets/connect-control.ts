@@ -36,7 +36,7 @@ export type ToConnector = { type: 'chunk'; share: ConnectShare };
 export type FromConnector =
   | { type: 'ready' }
   | { type: 'hungry' }
-  /** Each endpoint once, with its `verdict`. */
+  /** Each endpoint once, with its `verdict`, perhaps with `lateFlag`. */
   | { type: 'settled'; id: number; endpoints: Uint32Array; verdicts: Uint8Array }
   /** Hosts, by their numbers, that were seen to answer late. */
   | { type: 'slow'; id: number; hosts: number[] }

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../abort.ts';
 import type { RateLimiter } from '../rate.ts';
 import type { ChunkState } from './chunk.ts';
-import { ConnectChunk, type ConnectPlan, verdict } from './connect-chunk.ts';
+import { ConnectChunk, type ConnectPlan, lateFlag, verdict } from './connect-chunk.ts';
 import {
   type ConnectThreadStart,
   connectControlWords,
@@ -210,8 +210,9 @@ export class ConnectEngine {
     const run = this.#running.get(id);
     if (!run) return;
     for (const [at, endpoint] of endpoints.entries()) {
-      const outcome = verdicts[at] as number;
-      const isNews = run.chunk.settle(endpoint, outcome);
+      const told = verdicts[at] as number;
+      const outcome = told & ~lateFlag;
+      const isNews = run.chunk.settle(endpoint, outcome, (told & lateFlag) !== 0);
       if (isNews && outcome <= verdict.openThenReset) run.onOpen(endpoint, outcome !== verdict.open);
     }
   }

@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { type ConnectShare, SharedWalk, verdict } from './connect-chunk.ts';
+import { type ConnectShare, lateFlag, SharedWalk, verdict } from './connect-chunk.ts';
 import {
   type ConnectThreadStart,
   connectControl as control,
@@ -139,10 +139,11 @@ class Sweep {
     if ('trouble' in ended) return this.unsent(endpoint, ended.trouble);
     if (ended.verdict === verdict.silent) return this.#silent(attempt);
     if (ended.itself) return this.#selfConnected(attempt);
-    this.#settle(endpoint, ended.verdict);
+    const isLate = attempt.tryNumber > 1 && ended.verdict !== verdict.rejected;
+    this.#settle(endpoint, ended.verdict + (isLate ? lateFlag : 0));
     if (ended.verdict === verdict.rejected) return;
-    const isLate = performance.now() - attempt.startedAt > this.#share.plan.slowAnswerMs;
-    if (isLate && this.walk.markSlow(host)) this.#slowHosts.push(host);
+    const isSlow = performance.now() - attempt.startedAt > this.#share.plan.slowAnswerMs;
+    if (isSlow && this.walk.markSlow(host)) this.#slowHosts.push(host);
   }
 
   /** Ends attempts that have waited long enough. */
