@@ -19,6 +19,8 @@ export interface KilledSweep {
   /** Ports that listen on the first target, from 2000 on. */
   listening: number;
   config: Record<string, unknown>;
+  /** Discovery has seen that the only target takes so long to respond. */
+  latencyMs?: number;
   /** It kills itself (SIGKILL) after the first checkpoint of such a position or later, once so many packets were sent. */
   kill?: { counter: number; packets: number };
 }
@@ -59,6 +61,12 @@ const gate = createGate({
   scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
   rate: new RateLimiter({ rate: 100_000 }),
 });
+const inputs = {
+  targets: [],
+  ...(trial.latencyMs && {
+    discovered_hosts: [{ ip: trial.targets, latency_ms: trial.latencyMs, method: 'test' }],
+  }),
+};
 const published = new Map<string, unknown[]>();
 const { coverage } = saved;
 let ask: () => unknown = () => null;
@@ -92,7 +100,7 @@ const timer = setInterval(() => {
 
 await tryModule(syn_scanner, {
   config: { fallback: false, ...trial.config },
-  inputs: { targets: [] },
+  inputs,
   targets: [trial.targets],
   gate,
   published,

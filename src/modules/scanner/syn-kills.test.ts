@@ -93,8 +93,8 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep by raw packets that is k
         listening: 10,
         config: { ports: '2000-2299', rate: 4000, retries: 1 },
       },
-      // A walk of 8,192 counters for 6,000 pairs: one kill in the first try, two in the second.
-      [2000, 10_000, 13_000].map((counter) => ({ counter, packets: 0 })),
+      // A walk of 8,192 counters for 6,000 pairs: one kill in the first try, one in the second.
+      [2000, 11_000].map((counter) => ({ counter, packets: 0 })),
     );
     expect(end).toEqual({
       coverage: { open: 10, closed: 590, filtered: 18 * 300, not_tried: 0 },
@@ -118,19 +118,25 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep by raw packets that is k
     const isSilent = (pair: string) => Number(pair.split(' ')[0]?.split('.')[3]) >= 3;
     expect(syns.size).toBe(6000);
     expect([...syns].filter(([pair, count]) => count < (isSilent(pair) ? 2 : 1))).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   it('calls nothing filtered whose response was on its way, without any further try', async () => {
     // Responses stand still at first, and what comes after the kill is lost.
     host.exec('nft', 'add chain ip trial output { type filter hook output priority 0 ; }');
     host.exec('nft', 'add rule ip trial output tcp sport 2000-2299 drop');
     const { kills, end, syns } = await sweep(
-      { targets: '127.0.0.1', listening: 20, config: { ports: '2000-2299', rate: 3000, retries: 0 } },
+      {
+        targets: '127.0.0.1',
+        listening: 20,
+        // Its responses are waited for long enough that a loaded machine writes a checkpoint before.
+        latencyMs: 1400,
+        config: { ports: '2000-2299', rate: 3000, retries: 0 },
+      },
       [{ counter: 0, packets: 300 }],
       () => void host.exec('nft', 'flush chain ip trial output'),
     );
     expect(kills[0]?.syns.size).toBe(300);
     expect(end).toEqual({ coverage: { open: 20, closed: 280, filtered: 0, not_tried: 0 }, open: 20 });
     expect([...new Set(syns.values())]).toEqual([2]);
-  }, 30_000);
+  }, 60_000);
 });
