@@ -4,7 +4,7 @@ import { resultHead } from '../workspace/render/result-head.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { type OpenResults, openResults, type RecordObserver } from './open-results.ts';
 import { looksForVulnerabilities } from './plan-scan.ts';
-import { streamResults } from './stream-results.ts';
+import { type ResultFormat, resultFormats, streamResults } from './stream-results.ts';
 
 /** The formats of an export: media type and extension of its file. */
 export const exportFormats = {
@@ -43,7 +43,9 @@ export function exportFormatOf(text: string): ExportFormat {
  * object that the API sends as `data`.
  *
  * @param signal ends the reading with its reason, also while there is nothing to hand on for long
- * @throws PortolanError `not_found` for a scan that is deleted meanwhile, `internal_error` for a damaged record as CSV
+ * @throws PortolanError `not_found` for a scan that is deleted meanwhile, `internal_error` for a damaged record as CSV.
+ *   The rows of a large record that nobody has verified yet end with that error at the first damage; from then on the
+ *   damage is known.
  */
 export async function exportScan(
   scan: Scan,
@@ -52,7 +54,9 @@ export async function exportScan(
   observer: RecordObserver,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
-  const results = await openResults(scan, folder, observer);
+  // Rows begin to flow at once; reports, and files as they are, want to know first.
+  const verification = isResultFormat(format) ? 'while-reading' : 'first';
+  const results = await openResults(scan, folder, observer, verification);
   try {
     const content = await contentOf(results, folder, format, signal);
     return closedAtEnd(content as AsyncIterable<string>, results, signal);
@@ -60,6 +64,10 @@ export async function exportScan(
     await results.close();
     throw error;
   }
+}
+
+function isResultFormat(format: ExportFormat): format is ResultFormat {
+  return (resultFormats as readonly string[]).includes(format);
 }
 
 async function contentOf(

@@ -4,7 +4,7 @@ import type { Scan, ScanWarning } from '../domain/scan.ts';
 import { recordPage } from '../workspace/record-page.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { type ListPage, type PageQuery, readPage, refuseProblems } from './list-page.ts';
-import { openResults, type RecordObserver } from './open-results.ts';
+import { openResults, type RecordObserver, type Verification } from './open-results.ts';
 
 export interface RecordList extends ListPage {
   records: ResultRow[];
@@ -30,10 +30,11 @@ export async function listRecords(
   const { limit, offset: first, cursor } = readPage(query, problems);
   refuseProblems(problems);
   const offset = cursor === undefined ? first : decode(cursor);
-  const page = (behindPage: boolean) => pageOf(scan, folder, observer, { offset, limit, behindPage }, signal);
+  const page = (verification: Verification) =>
+    pageOf(scan, folder, observer, { offset, limit, verification }, signal);
   // Damage in the page itself is met before the whole record is verified.
-  return await page(true).catch((error: unknown) => {
-    if (error instanceof PortolanError && error.code === 'internal_error') return page(false);
+  return await page('behind-page').catch((error: unknown) => {
+    if (error instanceof PortolanError && error.code === 'internal_error') return page('first');
     throw error;
   });
 }
@@ -42,10 +43,10 @@ async function pageOf(
   scan: Scan,
   folder: ScanFolder,
   observer: RecordObserver,
-  { offset, limit, behindPage }: { offset: number; limit: number; behindPage: boolean },
+  { offset, limit, verification }: { offset: number; limit: number; verification: Verification },
   signal?: AbortSignal,
 ): Promise<RecordList> {
-  const results = await openResults(scan, folder, observer, { behindPage });
+  const results = await openResults(scan, folder, observer, verification);
   try {
     const { rows, total } = await recordPage(results.view, offset, limit, signal);
     const next = offset + limit;

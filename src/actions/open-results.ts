@@ -61,19 +61,30 @@ function damageRow({ code, message }: ScanWarning, timestamp: string): ErrorRow 
 }
 
 /**
+ * When a large record is verified: before anything is read; while its first pages are read; or by reading its rows,
+ * which ends with an error at the first damage.
+ */
+export type Verification = 'first' | 'behind-page' | 'while-reading';
+
+/**
  * Opens the record of a scan; that of one which is over is verified.
- * @param behindPage a large record is verified while its first pages are read
  * @throws PortolanError `not_found` for a scan that is deleted meanwhile
  */
 export async function openResults(
   scan: Scan,
   folder: ScanFolder,
   observer: RecordObserver,
-  { behindPage = false }: { behindPage?: boolean } = {},
+  verification: Verification = 'first',
 ): Promise<OpenResults> {
   const view = await RecordView.open(folder);
+  const verify = async () => {
+    if (verification === 'behind-page') return await view.verifyBehindPage();
+    if (verification === 'first') return await view.verify();
+    return await view.verifyWhileReading(() =>
+      observer.observed(scan.scan_id, damageOf(scan, view, 'damaged')),
+    );
+  };
   try {
-    const verify = () => (behindPage ? view.verifyBehindPage() : view.verify());
     const damage = isFinal(scan.status) ? damageOf(scan, view, await verify()) : null;
     if (damage && !(await folder.exists()) && (await isDeleted(scan, folder, observer)))
       throw new PortolanError('not_found', 'There is no such scan.');

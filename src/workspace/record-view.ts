@@ -30,8 +30,8 @@ const verified = new Map<string, RecordDamage | null>();
 const maxVerifiedRecords = 1000;
 /** Records that are verified at this moment, while pages of them are served. */
 const underVerification = new Set<string>();
-/** A larger record is verified behind its first page, bytes: so much takes some 20 ms. */
-const maxBytesBeforePage = 8 * 1024 * 1024;
+/** A larger record is not verified before its first response begins, bytes: so much takes some 20 ms. */
+const maxBytesVerifiedFirst = 8 * 1024 * 1024;
 
 /**
  * A record opened for one response: whatever becomes of its folder meanwhile, summary and rows are of one piece and
@@ -45,6 +45,8 @@ export class RecordView {
   readonly #blocks: readonly Block[];
   #fault: RecordDamage | null = null;
   #tolerant = false;
+  /** What to do with the outcome of `verifyWhileReading`. */
+  #verification: { key: string; onDamage: () => void } | null = null;
 
   private constructor(folder: string, record: OpenRecord | null, blocks: readonly Block[]) {
     this.#folder = folder;
@@ -102,11 +104,8 @@ export class RecordView {
    * next call knows more. `page` throws at damage that is found before.
    */
   async verifyBehindPage(): Promise<RecordDamage | null> {
-    const record = this.#record;
-    if (record === null || record.summaryLine === null || this.#blocks.length === 0)
-      return await this.verify();
-    const { key, size } = await identityOf(record, this.#folder);
-    if (verified.has(key) || size <= maxBytesBeforePage) return await this.verify();
+    const key = this.#blocks.length > 0 ? await this.#keyOfLarge() : null;
+    if (key === null) return await this.verify();
     if (!underVerification.has(key)) {
       underVerification.add(key);
       void verifyAside(this.#folder).finally(() => underVerification.delete(key));
@@ -114,13 +113,31 @@ export class RecordView {
     return null;
   }
 
+  /**
+   * As `verifyBehindPage`; a larger record is verified by reading its rows, which throws at the first damage.
+   * @param onDamage is called before that
+   */
+  async verifyWhileReading(onDamage: () => void): Promise<RecordDamage | null> {
+    const key = await this.#keyOfLarge();
+    if (key === null) return await this.verify();
+    this.#verification = { key, onDamage };
+    return null;
+  }
+
+  /** Null for a record that is small, was verified before, or is not finished. */
+  async #keyOfLarge(): Promise<string | null> {
+    const record = this.#record;
+    if (record === null || record.summaryLine === null) return null;
+    const { key, size } = await identityOf(record, this.#folder);
+    return verified.has(key) || size <= maxBytesVerifiedFirst ? null : key;
+  }
+
   async #verifyOnce(record: OpenRecord): Promise<RecordDamage | null> {
     const { key, size } = await identityOf(record, this.#folder);
     const known = verified.get(key);
     if (known !== undefined) return known;
     const fault = await this.#verifyBytes(record, size);
-    if (verified.size >= maxVerifiedRecords) verified.clear();
-    verified.set(key, fault);
+    remember(key, fault);
     return fault;
   }
 
@@ -138,21 +155,19 @@ export class RecordView {
 
   /** Without an index: every line can be read, and there are as many as the summary says. */
   async #hasAllRows(record: OpenRecord): Promise<boolean> {
-    const counts = { host: 0, port: 0, vulnerability: 0 };
+    const counted = new RowCount();
     const pieces = record.members === null ? recordPieces(record) : unpackedStream(record.file, true);
     try {
       for await (const bytes of pieces) {
-        for (const { start, end } of linesOf(bytes)) {
-          const row = parseRow(bytes.toString('utf8', start, end));
+        for (const { row } of rowsOf(bytes)) {
           if (row === null) return false;
-          if (row.type in counts) counts[row.type as keyof typeof counts] += 1;
+          counted.add(row);
         }
       }
     } catch {
       return false;
     }
-    const { live_hosts = 0, open_ports = 0, vulnerabilities = 0 } = this.summary ?? {};
-    return counts.host >= live_hosts && counts.port >= open_ports && counts.vulnerability >= vulnerabilities;
+    return counted.hasAllOf(this.summary);
   }
 
   /** Whether readers of events find every row of the finished record. */
@@ -205,12 +220,20 @@ export class RecordView {
         yield row;
       }
     }
+    if (this.#verification) remember(this.#verification.key, null);
   }
 
   async *#allRows(record: OpenRecord): AsyncGenerator<ResultRow> {
+    const counted = new RowCount();
     for await (const bytes of recordPieces(record)) {
-      for (const { row } of rowsOf(bytes)) if (row !== null && row.type !== 'summary') yield row;
+      for (const { row } of rowsOf(bytes)) {
+        if (row !== null) counted.add(row);
+        else if (this.#verification) this.#throwDamage();
+        if (row !== null && row.type !== 'summary') yield row;
+      }
     }
+    if (this.#verification && !counted.hasAllOf(this.summary)) this.#throwDamage();
+    if (this.#verification) remember(this.#verification.key, null);
   }
 
   /** Rows of a finished record with a number above `after` up to `last`; null when they are to be found by reading all. */
@@ -235,6 +258,14 @@ export class RecordView {
   async #trustedBytes(record: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
     const read = await this.#bytesOf(record, block);
     if (read.sound || this.#fault !== null || this.#tolerant) return read;
+    return this.#throwDamage();
+  }
+
+  #throwDamage(): never {
+    if (this.#verification) {
+      remember(this.#verification.key, 'damaged');
+      this.#verification.onDamage();
+    }
     throw new PortolanError('internal_error', 'The results of the scan are damaged.');
   }
 
@@ -253,6 +284,11 @@ async function identityOf({ file }: OpenRecord, path: string): Promise<{ key: st
   return { key: [dev, ino, size, mtimeMs, ctimeMs, index?.ino, index?.ctimeMs].join(' '), size };
 }
 
+function remember(key: string, fault: RecordDamage | null): void {
+  if (verified.size >= maxVerifiedRecords) verified.clear();
+  verified.set(key, fault);
+}
+
 /** Verifies a record by a view of its own. A folder that is gone meanwhile has nothing to verify. */
 async function verifyAside(path: string): Promise<void> {
   try {
@@ -260,6 +296,25 @@ async function verifyAside(path: string): Promise<void> {
     await view.verify().finally(() => view.close());
   } catch {
     // Whoever reads the record next meets the same.
+  }
+}
+
+/** Rows of the kinds that a summary counts. */
+class RowCount {
+  readonly #counts = new Map<ResultRow['type'], number>();
+
+  add({ type }: ResultRow): void {
+    this.#counts.set(type, this.#of(type) + 1);
+  }
+
+  #of(type: ResultRow['type']): number {
+    return this.#counts.get(type) ?? 0;
+  }
+
+  hasAllOf(summary: SummaryRow | null): boolean {
+    const { live_hosts = 0, open_ports = 0, vulnerabilities = 0 } = summary ?? {};
+    const found = this.#of('host') >= live_hosts && this.#of('port') >= open_ports;
+    return found && this.#of('vulnerability') >= vulnerabilities;
   }
 }
 

@@ -302,27 +302,58 @@ describe('a scan that is being deleted', () => {
 });
 
 describe('a large record with a damaged row', () => {
-  let scanId: string;
-  const page = async (offset: number) => {
+  const damaged = { partial: true, warnings: ['record_damaged'] };
+  const page = async (scanId: string, offset: number) => {
     const { data } = (await get(`/api/v1/scans/${scanId}/records?limit=5&offset=${offset}`)).json();
     return { partial: data.partial, warnings: data.warnings.map(({ code }: { code: string }) => code) };
   };
-  const damaged = { partial: true, warnings: ['record_damaged'] };
-
-  beforeAll(async () => {
-    scanId = await largeScan();
+  const damagedScan = async () => {
+    const scanId = await largeScan();
     await flip(
       join(service.workspace.scan(scanId).path, 'results.jsonl'),
       `"port":${manyPorts}`,
       '"port":999',
     );
+    return scanId;
+  };
+
+  /** The first ten are named, the others counted. */
+  const namedByHealth = async () => {
+    const { checks } = (await get('/api/v1/health')).json();
+    const { message = '' } = checks.find(({ name }: { name: string }) => name === 'records') ?? {};
+    const more = Number(/ and (\d+) more/.exec(message)?.[1] ?? 0);
+    return more + (message.match(/\d{8}-\d{6}-\w+/g) ?? []).length;
+  };
+
+  it('is partial in the page that holds the row, at once, and soon in every other', async () => {
+    const scanId = await damagedScan();
+    expect(await page(scanId, manyPorts - 2)).toEqual(damaged);
+    await expect.poll(() => page(scanId, 0), { timeout: 10_000 }).toEqual(damaged);
   });
 
-  it('is partial in the page that holds the row, at once', async () => {
-    expect(await page(manyPorts - 2)).toEqual(damaged);
-  });
+  it.each(['json', 'jsonl', 'csv'])(
+    'breaks the first download off as %s, and is partial from then on',
+    async (format) => {
+      const scanId = await damagedScan();
+      const url = `/api/v1/scans/${scanId}/results`;
+      const before = await namedByHealth();
+      await expect(get(`${url}?format=${format}`)).rejects.toThrow();
+      expect(await namedByHealth()).toBe(before + 1);
+      expect((await get(url)).json().data).toMatchObject({
+        partial: true,
+        warnings: [{ code: 'record_damaged' }],
+      });
+    },
+  );
 
-  it('is partial in every other page as soon as the record is verified', async () => {
-    await expect.poll(() => page(0), { timeout: 10_000 }).toEqual(damaged);
+  it('breaks the first download off also where its index is lost and rows are missing', async () => {
+    const scanId = await largeScan();
+    const { path } = service.workspace.scan(scanId);
+    const lines = (await readFile(join(path, 'results.jsonl'), 'utf8')).split('\n');
+    await writeFile(join(path, 'results.jsonl'), lines.toSpliced(5, 1).join('\n'));
+    await rm(join(path, 'results.index'));
+    const url = `/api/v1/scans/${scanId}/results`;
+    await expect(get(url)).rejects.toThrow();
+    expect((await get(url)).json().data).toMatchObject({ partial: true });
   });
 });
