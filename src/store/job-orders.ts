@@ -21,7 +21,7 @@ import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
 import { RowCounts } from './row-counts.ts';
 import type { JobOrderTableRow, JobRunTableRow, Tables } from './tables.ts';
-import { inView, type TenantView } from './tenant-view.ts';
+import { inView, searchedInView, type TenantView } from './tenant-view.ts';
 
 /** A job as it is stored; how far its scan has come is not part of it. */
 export interface StoredJob extends Omit<Job, 'params' | 'progress' | 'next_runs' | 'runs' | 'warnings'> {
@@ -178,7 +178,7 @@ export class JobOrderTable {
     const row = await this.#db
       .selectFrom('job_orders')
       .select((e) => e.fn.countAll().as('jobs'))
-      .where(inView(this.#view))
+      .where(isLive(filter) ? searchedInView(this.#view) : inView(this.#view))
       .where(matching(filter))
       .where(isInRange(range))
       .executeTakeFirstOrThrow();
@@ -226,7 +226,7 @@ export class JobOrderTable {
       .selectFrom('job_orders')
       .select(listedColumns)
       .select(sql<string | null>`case when length(params) <= ${maxListedParams} then params end`.as('params'))
-      .where(inView(this.#view))
+      .where(isLive(filter) ? searchedInView(this.#view) : inView(this.#view))
       .where(matching(filter))
       .where(isInRange(range))
       .orderBy('created_at', 'desc')
@@ -686,13 +686,7 @@ function matching(filter: Filters) {
 /** A job whose scan waits for a worker is listed as pending, and stored as running. */
 function hasStatus(e: ExpressionBuilder<Tables, 'job_orders'>, status: JobStatus): Expression<SqlBool> {
   if (status !== 'pending' && status !== 'running') return e('status', '=', status);
-  // As a subquery, because SQLite else takes the index of the order, and looks at every job that has ended.
-  const live = e('job_orders.job_id', 'in', (subquery) =>
-    subquery
-      .selectFrom('job_orders as live')
-      .select('live.job_id')
-      .where('live.status', 'in', ['pending', 'running']),
-  );
+  const live = e('status', 'in', ['pending', 'running']);
   const waiting = e(scanStatus(e), '=', 'pending');
   const runs = e('job_orders.status', '=', 'running');
   if (status === 'running') return e.and([live, runs, e(scanStatus(e), '!=', 'pending')]);

@@ -130,6 +130,28 @@ describe.each(storeEngines())('in $name', (engine) => {
     expect(next.scans.map(({ scan_id }) => scan_id)).toEqual(tagged.slice(1));
   });
 
+  it.each(['pending', 'running'] as const)('is led to %s jobs by their state', async (status) => {
+    for (const view of [store, store.forTenant(null), store.forTenant('acme')]) {
+      const statements: string[] = [];
+      const all = StatementSync.prototype.all;
+      vi.spyOn(StatementSync.prototype, 'all').mockImplementation(function (this: StatementSync, ...args) {
+        statements.push(this.expandedSQL);
+        return all.apply(this, args);
+      });
+      await view.jobOrders.list({ status, limit: 5, offset: 0 });
+      vi.restoreAllMocks();
+      for (const statement of statements) {
+        const { rows } = await store.execute(`explain query plan ${statement}`, []);
+        const plan = rows.map((row) => (row as TableRow)['detail']).join('; ');
+        expect(plan, statement).toMatch(
+          /SEARCH job_orders USING INDEX job_orders_by_(end|turn) \(status=\?\)/,
+        );
+        expect(plan, statement).not.toMatch(/SCAN|by_age|in_order/);
+      }
+      expect(statements.length).toBe(engine.name === 'SQLite' ? 2 : 0);
+    }
+  });
+
   it('deletes old jobs in steps', async () => {
     await insertMany(store, null);
     let mostDeleted = 0;
