@@ -74,7 +74,7 @@ describe('compareFolders', () => {
     expect(unlisted_scans.toSorted()).toEqual([keptId(1), keptId(2), keptId(3)]);
   });
 
-  it('tells scans that a restored store lists again from those it lost', async () => {
+  it('distinguishes scans that a restored store lists again from those it lost', async () => {
     const [deleted] = await keep(1, 2);
     await rm(deleted?.path ?? '', { recursive: true });
     await keep(3);
