@@ -167,3 +167,11 @@ async function answers(query: PostgresPlace['query'], url: string): Promise<bool
     () => false,
   );
 }
+
+/** Runs statements without the program. */
+export async function runStatements(url: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}

@@ -445,6 +445,8 @@ export class JobTable {
                   .where('scans.status', 'in', ['completed', 'failed']),
               ),
             )
+            // Without an order PostgreSQL reads the rows of all scans at each step, deleted ones included.
+            .orderBy('jobs.finished_at')
             .limit(limit),
         )
         .executeTakeFirst();

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, fromProto, GrpcClient } from '../../src/server/fixtures/grpc-client.ts';
-import { freePort, postgresObstacle } from '../postgres.ts';
+import { freePort, postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, sweep } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -152,6 +151,31 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     }
   }, 60_000);
 
+  it('a scan whose server was killed carries owner_away, as does the health, until that server is back', async () => {
+    const from = performance.now();
+    const scanId = await sweepOf(40);
+    await lab.begun(from, 20);
+    const codes = async () => (await other.detail(scanId)).warnings.map(({ code }) => code);
+    const ownersCheck = async () => {
+      const { body } = await other.request('/api/v1/health');
+      const { checks } = (body as { data: { checks: { name: string; status: string }[] } }).data;
+      return checks.find(({ name }) => name === 'owners')?.status;
+    };
+    expect(await codes()).not.toContain('owner_away');
+    await home.stop('SIGKILL');
+    // Its last heartbeat ages at once, so that the test need not wait until it has.
+    await runStatements(url, [
+      `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
+    ]);
+    await expect.poll(codes, { timeout: 40_000, interval: 250 }).toContain('owner_away');
+    expect(await ownersCheck()).toBe('degraded');
+    await home.start();
+    await expect.poll(codes, { timeout: 20_000, interval: 250 }).not.toContain('owner_away');
+    await expect.poll(ownersCheck, { timeout: 20_000, interval: 250 }).toBeUndefined();
+    expect(await other.waitForEnd(scanId, 40_000)).toMatchObject({ status: 'completed' });
+    expect(await codes()).not.toContain('owner_away');
+  }, 120_000);
+
   it('while the server with the files is away, the other says so', async () => {
     const done = await sweepOf(100_000);
     await home.waitForEnd(done, 30_000);
@@ -173,10 +197,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     const scanId = await sweepOf(100_000);
     await home.waitForEnd(scanId, 30_000);
     await home.stop('SIGKILL');
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.query('delete from portolan.servers where url = $1', [home.url]);
-    await client.end();
+    await runStatements(url, [`delete from portolan.servers where url = '${home.url}'`]);
     const path = `/api/v1/scans/${scanId}`;
     expect((await other.request(`${path}/results`)).status).toBe(503);
     expect((await other.request(path, { method: 'DELETE' })).status).toBe(200);
