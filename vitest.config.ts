@@ -18,6 +18,8 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // Longer than a loaded machine stands still: what is polled comes, or does not come at all.
+    expect: { poll: { timeout: 15_000 } },
     pool: 'forks',
     // Most tests wait for sockets and timers: three at a time also on a machine with two processors.
     maxWorkers: 3,

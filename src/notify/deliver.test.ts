@@ -73,6 +73,8 @@ async function attempt(
   return await deliver(settingsOf(settings), delivery, new AbortController().signal, timeoutMs);
 }
 
+/** A time limit that no try reaches, longer than a test may take, milliseconds. */
+const patient = 60_000;
 const delivered = { status: 'delivered', remark: null };
 /** What nobody shall be able to smuggle anywhere. */
 const hostile = '<!channel> @here & <script>"x"</script>';
@@ -150,17 +152,15 @@ describe('webhook://', () => {
   });
 
   it.each([
-    ['500', () => ({ status: 500 }), 'the answer was 500'],
-    ['204', () => ({ status: 204 }), null],
-    ['a cut connection', () => 'drop', 'the connection was cut'],
-    ['silence', () => 'hang', 'no answer in time'],
-  ] as [string, Behaviour, string | null][])('T-082 %s', async (_what, behaviour, reason) => {
+    ['500', () => ({ status: 500 }), 'the answer was 500', patient],
+    ['204', () => ({ status: 204 }), null, patient],
+    ['a cut connection', () => 'drop', 'the connection was cut', patient],
+    ['silence', () => 'hang', 'no answer in time', 400],
+  ] as [string, Behaviour, string | null, number][])('T-082 %s', async (_what, behaviour, reason, limitMs) => {
     const { url } = await http(behaviour);
     const webhooks = [{ ...entry, url: `${url}/hook-of-secret` }];
-    const started = performance.now();
-    const tried = await attempt({ webhooks }, 'webhook://siem', {}, 400);
+    const tried = await attempt({ webhooks }, 'webhook://siem', {}, limitMs);
     expect(tried).toEqual(reason === null ? delivered : { status: 'fault', reason });
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 
   it('T-082 an answer whose body never ends is an answer', async () => {
@@ -402,22 +402,20 @@ describe('email://', () => {
   });
 
   it.each([
-    ['says nothing', () => undefined, 'no answer in time'],
-    ['drips its greeting', drip, 'no answer in time'],
-    ['hangs up', (socket: Socket) => socket.destroy(), 'the connection was cut'],
-    ['speaks HTTP', (socket: Socket) => socket.end('HTTP/1.1 400\r\n\r\n'), 'broke off'],
-    ['floods', (socket: Socket) => flood(socket), ''],
-  ])('T-082 a mail server that %s fails in time', async (_what, behaviour, reason) => {
+    ['says nothing', () => undefined, 'no answer in time', 700],
+    ['drips its greeting', drip, 'no answer in time', 700],
+    ['hangs up', (socket: Socket) => socket.destroy(), 'the connection was cut', patient],
+    ['speaks HTTP', (socket: Socket) => socket.end('HTTP/1.1 400\r\n\r\n'), 'broke off', patient],
+    ['floods', (socket: Socket) => flood(socket), '', 700],
+  ])('T-082 a mail server that %s fails in time', async (_what, behaviour, reason, limitMs) => {
     const smtp_port = await tcp(behaviour);
-    const started = performance.now();
     const tried = await attempt(
       { email: { smtp_server: '127.0.0.1', smtp_port } },
       'email://a@b.example',
       {},
-      700,
+      limitMs,
     );
     expect(tried).toEqual({ status: 'fault', reason: expect.stringContaining(reason) });
-    expect(performance.now() - started).toBeLessThan(3000);
   });
 
   it('T-082 a mail server that refuses', async () => {

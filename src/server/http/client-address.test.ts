@@ -35,11 +35,11 @@ describe('the address of a client', () => {
     expect(new ClientAddresses([]).of(from('127.0.0.1', '198.51.100.7'))).toBe('127.0.0.1');
   });
 
-  it('reads a header full of entries at once', () => {
-    const begun = performance.now();
-    expect(clients.of(from('127.0.0.1', '10.0.0.1,'.repeat(1700)))).toBe('127.0.0.1');
-    expect(clients.of(from('127.0.0.1', `192.0.2.1${',10.0.0.1'.repeat(1700)}`))).toBe('192.0.2.1');
-    expect(performance.now() - begun).toBeLessThan(200);
+  it('reads each entry of a header once', () => {
+    // Far more than fits into one: whatever looks at an entry more than once does not end within the time of a test.
+    const entries = 300_000;
+    expect(clients.of(from('127.0.0.1', ',10.0.0.1'.repeat(entries)))).toBe('10.0.0.1');
+    expect(clients.of(from('127.0.0.1', `192.0.2.1${',10.0.0.1'.repeat(entries)}`))).toBe('192.0.2.1');
   });
 
   it('takes the lines of several headers as one list', () => {
