@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { answerUnder, ownPath } from '../../test/own-path.ts';
 import { loadFingerprints, syncedSets } from './load-fingerprints.ts';
 import { isSyncDue, syncFingerprints } from './sync-fingerprints.ts';
 
@@ -37,12 +44,14 @@ let serve: (request: IncomingMessage, response: ServerResponse) => void = (_, re
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sync-'));
   requests = [];
-  server = createServer((request, response) => {
+  const path = ownPath();
+  const answer: RequestListener = (request, response) => {
     requests.push({ url: request.url ?? '', etag: request.headers['if-none-match'] });
     serve(request, response);
-  });
+  };
+  server = createServer(answerUnder(path, answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
 });
 afterEach(async () => {
   server.closeAllConnections();
@@ -135,7 +144,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
   ['an error', (_, response) => response.writeHead(500).end(), /answer was 500/, 'network'],
   [
     'a redirect without an end',
-    (_, response) => response.writeHead(302, { location: '/more' }).end(),
+    (_, response) => response.writeHead(302, { location: 'more' }).end(),
     /not followed/,
     'network',
   ],

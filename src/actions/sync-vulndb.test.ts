@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answerUnder, ownPath } from '../../test/own-path.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../knowledge/vulndb/fixtures/feeds.ts';
 import { openVulndb, readCurrentManifest } from '../knowledge/vulndb/generation.ts';
 import { importVulndb } from './import-vulndb.ts';
@@ -18,10 +19,12 @@ class Sources {
   nvd: object[] = [nvdRecord('CVE-2026-1000'), nvdRecord('CVE-2026-1001'), nvdRecord('CVE-2026-1002')];
   /** Records of one page. */
   pageSize = 2;
+  readonly #path = ownPath();
   readonly #server: Server;
 
   constructor() {
-    this.#server = createServer((request, response) => this.#answer(request, response));
+    const answer = answerUnder(this.#path, (request, response) => this.#answer(request, response));
+    this.#server = createServer(answer);
   }
 
   async open(): Promise<void> {
@@ -29,7 +32,7 @@ class Sources {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${this.#path}`;
   }
 
   async close(): Promise<void> {
@@ -46,7 +49,7 @@ class Sources {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
     this.asked.push({ path: pathname, query: searchParams, headers: request.headers });
     const special = this.next.get(pathname)?.shift();
     if (special) special(response);
@@ -271,10 +274,10 @@ describe('syncVulndb', () => {
   }, 20_000);
 
   it('follows redirects of the files, but not away from https or without end', async () => {
-    sources.once('/kev', status(302, { location: '/kev-of-today' }));
+    sources.once('/kev', status(302, { location: 'kev-of-today' }));
     sources.once('/kev-of-today', (response) => response.end(JSON.stringify(kevFeed(['CVE-2026-1000']))));
     expect(await outcomes({ sources: ['kev'] })).toEqual(['kev updated']);
-    sources.once('/epss', ...Array.from({ length: 9 }, () => status(302, { location: '/epss' })));
+    sources.once('/epss', ...Array.from({ length: 9 }, () => status(302, { location: 'epss' })));
     sources.once('/kev', status(302, { location: 'file:///etc/passwd' }));
     const { synced } = await run({ force: true, sources: ['kev', 'epss'] });
     expect(synced.map(({ error }) => error)).toEqual([

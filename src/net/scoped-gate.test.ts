@@ -32,6 +32,8 @@ afterEach(() => {
 });
 
 const { signal } = new AbortController();
+/** For listeners that count connections: no other test scans it. */
+const ownHost = '127.86.0.6';
 const patient = { timeoutMs: 500, signal };
 
 function gateOf(
@@ -57,8 +59,9 @@ async function connected(
   port: number,
   maxBytes = 1000,
   deadlineMs = 1000,
+  host = '127.0.0.1',
 ): Promise<Connection> {
-  const result = await gate.connect('127.0.0.1', port, { deadlineMs, maxBytes, signal });
+  const result = await gate.connect(host, port, { deadlineMs, maxBytes, signal });
   if ('failure' in result) throw new Error(result.failure.reason);
   return result.connection;
 }
@@ -258,14 +261,14 @@ describe('a held gate', () => {
   it('sends nothing until it is released', async () => {
     const hold = new Hold();
     let connections = 0;
-    const port = await listen(() => (connections += 1));
-    const gate = gateOf(['127.0.0.1'], { hold });
+    const port = await listen(() => (connections += 1), ownHost);
+    const gate = gateOf([ownHost], { hold });
     hold.hold();
     const module = gate.limitedTo(100);
     const waiting = Promise.all([
-      gate.probeTcp('127.0.0.1', port, patient),
-      module.probeTcp('127.0.0.1', port, patient),
-      connected(module, port),
+      gate.probeTcp(ownHost, port, patient),
+      module.probeTcp(ownHost, port, patient),
+      connected(module, port, 1000, 1000, ownHost),
     ]);
     await soon();
     expect([connections, gate.packetsSent]).toEqual([0, 0]);
@@ -317,11 +320,11 @@ describe('a held gate', () => {
   it('T-057 stays shut once the scan is over, whatever signal a module brings', async () => {
     const end = new AbortController();
     let connections = 0;
-    const port = await listen(() => (connections += 1));
-    const gate = gateOf(['127.0.0.1'], { signal: end.signal });
-    const open = await connected(gate, port);
+    const port = await listen(() => (connections += 1), ownHost);
+    const gate = gateOf([ownHost], { signal: end.signal });
+    const open = await connected(gate, port, 1000, 1000, ownHost);
     end.abort();
-    const deaf = Array.from({ length: 20 }, () => gate.probeTcp('127.0.0.1', port, patient));
+    const deaf = Array.from({ length: 20 }, () => gate.probeTcp(ownHost, port, patient));
     void Promise.allSettled(deaf);
     expect((await open.read({ idleMs: 500 })).end).not.toBe('idle');
     await soon();

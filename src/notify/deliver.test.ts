@@ -156,12 +156,15 @@ describe('webhook://', () => {
     ['204', () => ({ status: 204 }), null, patient],
     ['a cut connection', () => 'drop', 'the connection was cut', patient],
     ['silence', () => 'hang', 'no answer in time', 400],
-  ] as [string, Behaviour, string | null, number][])('T-082 %s', async (_what, behaviour, reason, limitMs) => {
-    const { url } = await http(behaviour);
-    const webhooks = [{ ...entry, url: `${url}/hook-of-secret` }];
-    const tried = await attempt({ webhooks }, 'webhook://siem', {}, limitMs);
-    expect(tried).toEqual(reason === null ? delivered : { status: 'fault', reason });
-  });
+  ] as [string, Behaviour, string | null, number][])(
+    'T-082 %s',
+    async (_what, behaviour, reason, limitMs) => {
+      const { url } = await http(behaviour);
+      const webhooks = [{ ...entry, url: `${url}/hook-of-secret` }];
+      const tried = await attempt({ webhooks }, 'webhook://siem', {}, limitMs);
+      expect(tried).toEqual(reason === null ? delivered : { status: 'fault', reason });
+    },
+  );
 
   it('T-082 an answer whose body never ends is an answer', async () => {
     const port = await tcp((socket) => {

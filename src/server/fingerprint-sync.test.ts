@@ -4,17 +4,23 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { ownPath } from '../../test/own-path.ts';
 import { loadConfig } from '../config/load.ts';
 import { FingerprintSync } from './fingerprint-sync.ts';
 import type { ServerLog } from './log.ts';
 
 let dir = '';
-let requests = 0;
-let body = '';
-const server = createServer((_, response) => {
-  requests++;
-  response.end(body);
+/** The feed of the test. */
+let feed = { path: '', requests: 0, body: '' };
+const server = createServer((request, response) => {
+  // One that comes late from the test before is none of this test.
+  if (request.url !== feed.path) return void response.writeHead(404).end();
+  feed.requests++;
+  response.end(feed.body);
+});
+beforeEach(() => {
+  feed = { path: `${ownPath()}/rules.json`, requests: 0, body: '' };
 });
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'auto-sync-'));
@@ -26,7 +32,7 @@ afterAll(async () => {
 });
 
 function open(flags: Record<string, unknown>, from: 'feed' | 'nowhere' = 'feed') {
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rules.json`;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${feed.path}`;
   const { config } = loadConfig({
     env: { HOME: dir },
     systemFile: join(dir, 'none.yaml'),
@@ -51,30 +57,28 @@ test('nobody is contacted while auto_sync is off, until a reload turns it on', a
     pattern: '^GADGET',
     product: 'Gadget',
   };
-  body = JSON.stringify([{ ...gadget, vendor: null, certainty: 0.6, examples }]);
+  feed.body = JSON.stringify([{ ...gadget, vendor: null, certainty: 0.6, examples }]);
   const { config, log, sync } = open({ 'fingerprint.cache.auto_sync': false });
   await sleep(200);
-  expect([requests, log.info.mock.calls]).toEqual([0, []]);
+  expect([feed.requests, log.info.mock.calls]).toEqual([0, []]);
   config.fingerprint.cache.auto_sync = true;
-  await vi.waitFor(() => expect(log.info).toHaveBeenCalledOnce());
+  await expect.poll(() => log.info.mock.calls.length).toBe(1);
   await sleep(100);
   await sync.close();
-  expect([requests, log.warn.mock.calls]).toEqual([1, []]);
+  expect([feed.requests, log.warn.mock.calls]).toEqual([1, []]);
 });
 
 test('a feed that is not good is told, and tried again at the next look', async () => {
-  requests = 0;
-  body = '[';
+  feed.body = '[';
   const { log, sync } = open({ 'fingerprint.cache.auto_sync': true, 'workspace.dir': join(dir, 'other') });
-  await vi.waitFor(() => expect(requests).toBeGreaterThan(1));
+  await expect.poll(() => feed.requests).toBeGreaterThan(1);
   await sync.close();
   expect(log.warn.mock.calls[0]?.[0]).toMatchObject({ problem: expect.stringContaining('rules.json') });
 });
 
 test('without an address it does nothing', async () => {
-  requests = 0;
   const { log, sync } = open({ 'fingerprint.cache.auto_sync': true }, 'nowhere');
   await sleep(100);
   await sync.close();
-  expect([requests, log.warn.mock.calls]).toEqual([0, []]);
+  expect([feed.requests, log.warn.mock.calls]).toEqual([0, []]);
 });

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answerUnder, ownPath } from '../../test/own-path.ts';
 import { loadConfig } from '../config/load.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../knowledge/vulndb/fixtures/feeds.ts';
 import { readCurrentManifest } from '../knowledge/vulndb/generation.ts';
@@ -13,6 +14,7 @@ import { VulndbSync } from './vulndb-sync.ts';
 
 let dir: string;
 let server: Server;
+const path = ownPath();
 let asked: number;
 let silent: boolean;
 const pace = { firstMs: 1, betweenMs: 20, retryMs: 60_000 };
@@ -21,13 +23,14 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-auto-sync-'));
   asked = 0;
   silent = false;
-  server = createServer(({ url = '' }, response) => {
+  const answer: RequestListener = ({ url = '' }, response) => {
     asked++;
     if (silent) return;
     if (url.startsWith('/nvd')) response.end(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
     else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
     else response.end(epssFeed([['CVE-2026-1000', 0.5, 0.9]]));
-  });
+  };
+  server = createServer(answerUnder(path, answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(async () => {
@@ -37,7 +40,7 @@ afterEach(async () => {
 });
 
 function start(flags: Record<string, unknown>) {
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const { config } = loadConfig({
     env: { HOME: dir },
     systemFile: join(dir, 'none.yaml'),

@@ -7,13 +7,15 @@ import { Listeners } from './listeners.ts';
 
 const home = new Home();
 const listeners = new Listeners();
+/** No other test scans it. */
+const own = '127.86.0.3';
 let port = 0;
 let connections = 0;
 beforeAll(async () => {
   port = await listeners.serve((socket) => {
     connections += 1;
     socket.end();
-  });
+  }, own);
 });
 afterAll(() => {
   listeners.close();
@@ -140,7 +142,7 @@ describe('T-033 DAG nonsense', () => {
   it.each(nonsense)(
     '%s: a scan with it is refused and sends nothing',
     async (what, nodes, _type, node, field) => {
-      const place = ['127.0.0.1', '--ports', String(port), '--no-discover'];
+      const place = [own, '--ports', String(port), '--no-discover'];
       const ended = await home.run(['scan', ...place, '--dag', fileOf(what, nodes)]);
       expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({ code: 2 });
       expect(ended.stderr).toContain(`"${node}"`);
@@ -163,7 +165,7 @@ describe('T-033 DAG nonsense', () => {
       for (const [index, [, , , node, field]] of nonsense.entries()) {
         const name = `nonsense-${index}`;
         expect(server.log).toMatch(new RegExp(`${name}.*${node}.*${field.replace('.', '\\.')}`));
-        const target = { targets: ['127.0.0.1'], ports: String(port), options: { discover: false } };
+        const target = { targets: [own], ports: String(port), options: { discover: false } };
         const answer = await server.request('/api/v1/scans', {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
@@ -218,7 +220,7 @@ describe('T-033 DAG nonsense', () => {
       scanner,
       '{instance_id: out, module_type: json_reporter, depends_on: [sweep]}',
     ]);
-    const place = ['127.0.0.1', '--ports', String(port), '--no-discover'];
+    const place = [own, '--ports', String(port), '--no-discover'];
     const { code, stderr } = await home.run(['scan', ...place, '--dag', file]);
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(connections).toBeGreaterThan(0);

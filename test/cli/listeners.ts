@@ -11,7 +11,8 @@ export class Listeners {
     return this.serve((socket) => socket.write(greeting));
   }
 
-  async serve(onConnection: (socket: Socket) => void): Promise<number> {
+  /** @param host one that no other test scans, for those who count connections. @returns its port */
+  async serve(onConnection: (socket: Socket) => void, host = '127.0.0.1'): Promise<number> {
     const server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
@@ -19,7 +20,7 @@ export class Listeners {
       onConnection(socket);
     });
     this.#servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
     return (server.address() as AddressInfo).port;
   }
 

@@ -235,8 +235,9 @@ describe('flags of scan', () => {
 
   it('leave an excluded port alone, in a real scan', async () => {
     let connections = 0;
-    const port = await listeners.serve(() => connections++);
-    const args = ['scan', '127.0.0.1', '--ports', `${port},${ssh}`, '--exclude-ports', String(port)];
+    const own = '127.86.0.1';
+    const port = await listeners.serve(() => connections++, own);
+    const args = ['scan', `127.0.0.1,${own}`, '--ports', `${port},${ssh}`, '--exclude-ports', String(port)];
     const { stdout } = await home.run([...args, '--timeout', '1s', '--format', 'csv']);
     expect(stdout).toContain(`,${ssh},`);
     expect([stdout.includes(`,${port},`), connections]).toEqual([false, 0]);

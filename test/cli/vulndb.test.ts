@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
+import { answerUnder, ownPath } from '../own-path.ts';
 import { Home } from './command.ts';
 
 const home = new Home();
@@ -14,16 +15,18 @@ let throttled = false;
 const asked: string[] = [];
 
 beforeAll(async () => {
-  server = createServer(({ url = '', headers }, response) => {
+  const path = ownPath();
+  const answer: RequestListener = ({ url = '', headers }, response) => {
     asked.push(`${url.split('?')[0]} ${headers['apikey'] ?? '-'}`);
     if (url.startsWith('/nvd')) {
       if (throttled) response.writeHead(404, { message: 'Invalid apiKey.' }).end();
       else response.end(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
     } else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
     else response.end(gzipSync(epssFeed([['CVE-2026-1000', 0.5, 0.9]])));
-  });
+  };
+  server = createServer(answerUnder(path, answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const vulndb = {
     nvd_url: `${url}/nvd`,
     kev_url: `${url}/kev`,

@@ -18,14 +18,19 @@ const open = (port: number, host = '127.0.0.1') => ({
   reason: 'syn-ack',
 });
 
+/** For listeners that count connections: no other test scans it. */
+const ownHost = '127.86.0.4';
+
 async function grab(
   ports: number[],
   config: Record<string, unknown> = {},
   inputs: Record<string, unknown[]> = {},
+  host = '127.0.0.1',
 ) {
   const { published } = await tryModule(banner_grabber, {
     config: { timeout: '400ms', ...config },
-    inputs: { open_ports: ports.map((port) => open(port)), ...inputs },
+    inputs: { open_ports: ports.map((port) => open(port, host)), ...inputs },
+    targets: [host],
   });
   return (published.get('banners') ?? []) as Banner[];
 }
@@ -185,8 +190,8 @@ describe('services', () => {
 
   it('never connects to printers', async () => {
     let connections = 0;
-    await listen(() => connections++, '127.0.0.1', 9103);
-    const banners = await grab([9103]);
+    await listen(() => connections++, ownHost, 9103);
+    const banners = await grab([9103], {}, {}, ownHost);
     expect(banners).toHaveLength(1);
     expect(connections).toBe(0);
   });
@@ -433,10 +438,10 @@ describe('hostile services', () => {
         listen((socket) => {
           connections += 1;
           socket.end('hello\r\n');
-        }),
+        }, ownHost),
       ),
     );
-    const banners = await grab(ports);
+    const banners = await grab(ports, {}, {}, ownHost);
     expect(banners).toHaveLength(100);
     expect(banners.filter((banner) => banner.banner !== '')).toHaveLength(64);
     expect(connections).toBe(64);

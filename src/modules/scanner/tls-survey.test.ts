@@ -68,11 +68,12 @@ async function serveOpenssl(certificate: string, ...options: string[]): Promise<
   });
 }
 
-async function grab(port: number, config: Record<string, unknown> = {}): Promise<Banner> {
-  const open = { host: '127.0.0.1', port, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
+async function grab(port: number, config: Record<string, unknown> = {}, host = '127.0.0.1'): Promise<Banner> {
+  const open = { host, port, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
   const { published } = await tryModule(banner_grabber, {
     config: { timeout: '1s', retries: 0, tls_enumerate: true, ...config },
     inputs: { open_ports: [open] },
+    targets: [host],
   });
   return (published.get('banners') as Banner[])[0] as Banner;
 }
@@ -516,9 +517,11 @@ describe('servers that are none', () => {
       connections += 1;
       socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
     };
-    const plain = await grab(await listen(serve), { tls_enumerate: false });
+    // No other test scans it.
+    const host = '127.86.0.5';
+    const plain = await grab(await listen(serve, host), { tls_enumerate: false }, host);
     const before = connections;
-    const surveyed = await grab(await listen(serve));
+    const surveyed = await grab(await listen(serve, host), {}, host);
     expect(connections).toBe(2 * before);
     expect(plain.tls).toBe(surveyed.tls);
   });

@@ -160,19 +160,55 @@ describe('the gRPC listener of a server', () => {
   });
 });
 
+/** A clock that stands, and tells when the connections were looked after some more times. */
+function standingClock() {
+  const clock = { ms: 0, reads: 0 };
+  return {
+    now: () => {
+      clock.reads += 1;
+      return clock.ms;
+    },
+    advance: (ms: number) => {
+      clock.ms += ms;
+    },
+    looks: async () => {
+      const enough = clock.reads + 10;
+      await expect.poll(() => clock.reads).toBeGreaterThanOrEqual(enough);
+    },
+  };
+}
+
+/** Whether there is a PING that asks for an answer among the frames (RFC 9113, section 6.7). */
+function hasPing(bytes: Buffer): boolean {
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    if (bytes[at + 3] === 6 && bytes[at + 4] === 0) return true;
+  }
+  return false;
+}
+
 describe('connections', () => {
   it('whose client does not answer any more are given up', async () => {
-    const grpc = await openGrpcService({}, {}, { lookMs: 50, idleMs: 60_000, pingTimeoutMs: 300 });
+    const clock = standingClock();
+    const care = { lookMs: 10, idleMs: 60_000, pingTimeoutMs: 300, now: clock.now };
+    const grpc = await openGrpcService({}, {}, care);
     try {
       const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-      const began = performance.now();
       const socket = connectTcp(Number(grpc.address.split(':')[1]), '127.0.0.1', () => {
         socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
         socket.write(settings);
       });
       socket.on('error', () => undefined);
-      await new Promise((resolve) => socket.once('close', resolve).resume());
-      expect(performance.now() - began).toBeGreaterThan(250);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      let received = Buffer.alloc(0);
+      socket.on('data', (bytes) => {
+        received = Buffer.concat([received, bytes]);
+      });
+      await expect.poll(() => hasPing(received)).toBe(true);
+      clock.advance(300);
+      await clock.looks();
+      expect(socket.readyState).toBe('open');
+      clock.advance(1);
+      await closed;
     } finally {
       await grpc.close();
     }
@@ -271,19 +307,26 @@ describe('connections', () => {
   });
 
   it('that nobody uses are closed', async () => {
-    const grpc = await openGrpcService({}, {}, { lookMs: 50, idleMs: 300, pingTimeoutMs: 1000 });
+    const clock = standingClock();
+    const care = { lookMs: 10, idleMs: 300, pingTimeoutMs: Number.POSITIVE_INFINITY, now: clock.now };
+    const grpc = await openGrpcService({}, {}, care);
     try {
       const session = connectSession(`http://${grpc.address}`);
       const closed = new Promise((resolve) => session.once('close', resolve));
-      const began = performance.now();
+      await new Promise((resolve) => session.once('remoteSettings', resolve));
+      clock.advance(300);
+      await clock.looks();
+      expect(session.closed).toBe(false);
+      clock.advance(1);
       await closed;
-      expect(performance.now() - began).toBeGreaterThan(250);
       const busy = grpc.scans();
       const { scan_id } = await busy.get<{ scan_id: string }>('SubmitScan', { targets: ['127.0.0.1'] });
       const events: unknown[] = [];
       const watch = busy.stream('WatchScan', { scan_id });
       watch.on('data', (event) => events.push(event)).on('error', () => undefined);
-      await sleep(800);
+      await expect.poll(() => events.length).toBeGreaterThan(0);
+      clock.advance(3_600_000);
+      await clock.looks();
       // A quiet call keeps its connection: its client answers.
       await busy.get('CancelScan', { scan_id });
       await new Promise((resolve) => watch.once('end', resolve));

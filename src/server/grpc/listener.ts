@@ -22,9 +22,16 @@ export interface Care {
   idleMs: number;
   /** A client has to answer a ping within this, else it is gone. */
   pingTimeoutMs: number;
+  /** Monotonic milliseconds. */
+  now: () => number;
 }
 
-const usualCare: Care = { lookMs: 10_000, idleMs: 75_000, pingTimeoutMs: 20_000 };
+const usualCare: Care = {
+  lookMs: 10_000,
+  idleMs: 75_000,
+  pingTimeoutMs: 20_000,
+  now: () => performance.now(),
+};
 
 /** Calls that one connection may have under way. */
 const maxStreams = 100;
@@ -143,7 +150,7 @@ export class GrpcListener {
   #follow(session: ServerHttp2Session): void {
     this.#sessions.set(session, {
       calls: 0,
-      quietSince: performance.now(),
+      quietSince: this.#care.now(),
       pingedAt: null,
       trusted: false,
       rejectedCalls: 0,
@@ -163,7 +170,7 @@ export class GrpcListener {
     state.calls++;
     stream.once('close', () => {
       state.calls--;
-      state.quietSince = performance.now();
+      state.quietSince = this.#care.now();
     });
     return state;
   }
@@ -173,7 +180,7 @@ export class GrpcListener {
    * what was admitted there goes on to its end.
    */
   #countRejected(session: ServerHttp2Session | undefined, state: Session): void {
-    const now = performance.now();
+    const now = this.#care.now();
     if (now - state.rejectedSince > rejectionWindowMs) {
       state.rejectedSince = now;
       state.rejectedCalls = 0;
@@ -190,7 +197,7 @@ export class GrpcListener {
   /** Ends connections that nobody uses, and those whose client does not answer any more. */
   #look(): void {
     const { idleMs, pingTimeoutMs } = this.#care;
-    const now = performance.now();
+    const now = this.#care.now();
     for (const [session, state] of this.#sessions) {
       if (state.pingedAt !== null && now - state.pingedAt > pingTimeoutMs) session.destroy();
       else if (state.calls === 0 && now - state.quietSince > idleMs) end(session);

@@ -100,7 +100,11 @@ describe('a result store behind a service that misbehaves', () => {
   });
 
   const storeAt = async (answer: RequestListener): Promise<S3Store> => {
-    const opened = createServer(answer);
+    // Not what the scan of another test asks of the port.
+    const opened = createServer((request, response) => {
+      if (request.url?.startsWith('/s3/')) answer(request, response);
+      else response.writeHead(404).end();
+    });
     servers.push(opened);
     await new Promise<void>((resolve) => opened.listen(0, '127.0.0.1', resolve));
     const { port } = opened.address() as AddressInfo;
