@@ -1,16 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { vi } from 'vitest';
 
-/** One step of the clock, milliseconds. */
-const stepMs = 10;
-
 /**
  * Runs `work` by a clock that advances one step for each turn of the event loop, whatever the machine takes for it:
  * waits cost no time, and how long something took is the same on every machine. Sockets are real, so whoever is at the
  * other end has to live in this process, or it would seem slow.
+ * @param stepMs one step of the clock, milliseconds
  * @returns what the work gave, and how many milliseconds went by on that clock
  */
-export async function inVirtualTime<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
+export async function inVirtualTime<T>(
+  work: () => Promise<T>,
+  stepMs = 10,
+): Promise<{ result: T; ms: number }> {
   // Sockets of the work before close first, and take the real timers that they set with them.
   await turns(20);
   vi.useFakeTimers({

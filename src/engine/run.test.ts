@@ -290,7 +290,7 @@ describe('runGraph', () => {
     expect(stages[0]?.error).toContain('an item has no "ip"');
   });
 
-  it('cancels: every node ends within the grace, even one that ignores it', async () => {
+  it('cancels: every node ends, even one that ignores it for good', async () => {
     const abort = new AbortController();
     const deaf = module(
       'finder',
@@ -302,7 +302,6 @@ describe('runGraph', () => {
       },
     );
     const seen: string[] = [];
-    const startedAt = performance.now();
     setTimeout(() => abort.abort(new Error('canceled')), 50);
     const { states } = await trial({
       modules: [deaf, sweeper, reporter(seen)],
@@ -312,7 +311,6 @@ describe('runGraph', () => {
     expect(states['find']).toBe('failed');
     expect(states['sweep']).toBe('failed');
     expect(seen).toEqual(['report']);
-    expect(performance.now() - startedAt).toBeLessThan(3500);
   });
 
   it('fails a node that makes no progress, and one that outlives its own timeout', async () => {
@@ -361,16 +359,14 @@ describe('runGraph', () => {
       },
     );
     const patient = module('sweeper', 'scanner', { requires: ['discovered_hosts'] }, async (ctx) => {
-      await sleep(5000, undefined, { signal: ctx.signal });
+      await sleep(60_000, undefined, { signal: ctx.signal });
     });
-    const startedAt = performance.now();
     const { states } = await trial({
       modules: [broken, patient, reporter([])],
       graph: chain,
       environment: { failFast: true },
     });
     expect(states['sweep']).toBe('failed');
-    expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 
   it('repeats an attempt that touched nothing, as often as the graph says', async () => {

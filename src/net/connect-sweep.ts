@@ -141,7 +141,12 @@ export class ConnectSweeper {
   /** Takes places for the connections of a job; it waits for the first one only. */
   async #enter(engine: ConnectEngine, job: ConnectJob): Promise<void> {
     this.#jobs.add(job);
-    if (this.#places === 0 && (await this.#input.slots.acquire(job.signal))) this.#places += 1;
+    const { slots } = this.#input;
+    if (this.#places === 0 && (await slots.acquire(job.signal))) {
+      // Jobs that begin at the same time wait for one place each, and one is enough for all of them.
+      if (this.#places === 0) this.#places += 1;
+      else slots.release();
+    }
     this.#takePlaces(engine);
     this.#placesTimer ??= setInterval(() => this.#takePlaces(engine), placesMs);
   }

@@ -60,11 +60,10 @@ describe('NameResolver', () => {
   it('gives up at the deadline', async () => {
     const silent = await nameServer(null);
     const resolver = new NameResolver({ servers: [silent.address], timeoutMs: 150 });
-    const started = performance.now();
-    expect(await resolver.resolve('slow.example', signal)).toMatchObject({
-      error: expect.stringMatching(/answer/),
+    // Its own deadline ended it, not the tries of the resolver below, which take longer.
+    expect(await resolver.resolve('slow.example', signal)).toEqual({
+      error: 'no answer from the name server within 150 ms',
     });
-    expect(performance.now() - started).toBeLessThan(500);
   });
 
   it('uses the resolver of the system when no server is named', async () => {

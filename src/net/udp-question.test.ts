@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loopbackGate } from '../../test/module-trial.ts';
+import { inVirtualTime } from '../../test/virtual-time.ts';
 
 const servers: Socket[] = [];
 
@@ -49,17 +50,16 @@ describe('a question over UDP', () => {
 
   it('ends at its time, at a refusal and at an abort', async () => {
     const silent = await server(() => []);
-    const begun = performance.now();
-    expect(await ask(silent.port)).toBeNull();
-    expect(performance.now() - begun).toBeLessThan(1000);
+    const { result, ms } = await inVirtualTime(() => ask(silent.port));
+    expect(result).toBeNull();
+    expect(ms).toBeLessThan(1000);
     const gone = await server(() => []);
     servers.pop()?.close();
     expect(await ask(gone.port)).toBeNull();
     const controller = new AbortController();
-    const asked = ask(silent.port, { timeoutMs: 10_000, signal: controller.signal });
+    const asked = ask(silent.port, { timeoutMs: 60_000, signal: controller.signal });
     setTimeout(() => controller.abort(), 20);
     expect(await asked).toBeNull();
-    expect(performance.now() - begun).toBeLessThan(5000);
   });
 
   it('never leaves the scope', async () => {

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isInstalled } from '../../test/installed.ts';
 import { compileScope } from '../domain/scope.ts';
 import { parseTargets } from '../domain/target.ts';
@@ -192,22 +192,17 @@ describe('a UDP sweep', () => {
     expect(outcomes).toHaveLength(20);
   }, 20_000);
 
-  it('ends at once when it is canceled', async () => {
+  it('ends when it is canceled and sends nothing more', async () => {
     const cancel = new AbortController();
-    const gate = gateTo(['127.0.0.1']);
+    const gate = gateTo(['127.0.0.1'], { rate: new RateLimiter({ rate: 100 }) });
     const ports = Array.from({ length: 5000 }, (_, at) => at + 1);
-    const sweep = all(
-      gateTo(['127.0.0.1'], { rate: new RateLimiter({ rate: 100 }) }).sweepUdp(
-        [task('127.0.0.1', ports)],
-        options({ signal: cancel.signal }),
-      ),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const canceledAt = performance.now();
+    const waits = options({ signal: cancel.signal, timeoutMs: 60_000 });
+    const sweep = all(gate.sweepUdp([task('127.0.0.1', ports)], waits));
+    await vi.waitFor(() => expect(gate.packetsSent).toBeGreaterThan(10), 10_000);
+    const sent = gate.packetsSent;
     cancel.abort();
-    expect((await sweep).length).toBeLessThan(100);
-    expect(performance.now() - canceledAt).toBeLessThan(200);
-    expect(gate.packetsSent).toBe(0);
+    expect((await sweep).length).toBeLessThan(ports.length / 2);
+    expect(gate.packetsSent).toBe(sent);
   });
 
   it('works without an error queue, by one connected socket for each port', async () => {

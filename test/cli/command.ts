@@ -16,7 +16,6 @@ export interface Ended {
   stderr: string;
   /** Standard output and standard error as they came, byte for byte. */
   bytes: Buffer;
-  milliseconds: number;
 }
 
 export interface RunOptions {
@@ -52,7 +51,6 @@ export class Home {
 
 /** Runs any program to its end and collects what it says. */
 export function run(command: string, args: string[], options: RunOptions = {}): Promise<Ended> {
-  const startedAt = performance.now();
   const child = spawn(command, args, { env: options.env ?? process.env, cwd: options.cwd ?? root });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -71,7 +69,6 @@ export function run(command: string, args: string[], options: RunOptions = {}): 
         stdout: out.toString(),
         stderr: err.toString(),
         bytes: Buffer.concat([out, err]),
-        milliseconds: performance.now() - startedAt,
       });
     });
   });

@@ -68,12 +68,9 @@ describe.runIf(wanted)('the packed program', { timeout: 180_000 }, () => {
     expect((await run(link, ['version', '--short'], { env, cwd: '/' })).code).toBe(0);
   });
 
-  it('shows help within the time of a blink', async () => {
-    await run(installed, ['--help'], { env });
-    const { code, milliseconds } = await run(installed, ['--help'], { env });
-    console.log(`packed portolan --help: ${milliseconds.toFixed(0)} ms`);
-    expect(code).toBe(0);
-    expect(milliseconds).toBeLessThan(1000);
+  it('shows help', async () => {
+    const { code, stdout } = await run(installed, ['--help'], { env });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Usage: portolan') });
   });
 
   it('passes exit codes and signals on', async () => {

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Home } from './command.ts';
 
@@ -144,10 +145,21 @@ describe('harmless commands', () => {
     expect(stdout).toMatch(/,scan:read,[^,]+,,,active,\r\n$/);
   });
 
-  it('starts quickly', async () => {
-    await home.run(['--help']);
-    const { milliseconds } = await home.run(['--help']);
-    console.log(`portolan --help: ${milliseconds.toFixed(0)} ms`);
-    expect(milliseconds).toBeLessThan(1000);
+  it('--help loads nothing of the server, the store or the scan modules', async () => {
+    const folder = home.file('coverage');
+    expect((await home.run(['--help'], { env: { NODE_V8_COVERAGE: folder } })).code).toBe(0);
+    const loaded = readdirSync(folder).flatMap((name) => {
+      const { result } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as {
+        result: { url: string }[];
+      };
+      return result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
+    });
+    expect(loaded.some((url) => url.endsWith('/src/main.ts'))).toBe(true);
+    expect(
+      loaded.filter((url) =>
+        /\/(src\/(server|store|modules|worker|net|queue)|fastify|kysely|koffi)\//.test(url),
+      ),
+    ).toEqual([]);
+    expect(loaded.length).toBeLessThan(80);
   });
 });

@@ -520,6 +520,7 @@ describe('other answers', () => {
 
 describe('hostile answers', () => {
   const size = 64 * 1024;
+  const copies = 15;
   const pages = [
     '<title>',
     '<title>Welcome page</title>',
@@ -536,15 +537,12 @@ describe('hostile answers', () => {
     `@RSYNCD: 31.0\n${`${' x'.repeat(100)}\t\n`.repeat(300)}@RSYNCD: EXIT\n`,
   ];
 
-  it.each(baits)('T-014 bait %# is judged within 100 ms', async (bait) => {
-    const banners = ['http', 'ftp', 'null', 'etcd-count'].map((probe) => bannerOf(80, bait, { probe }));
-    const times: number[] = [];
-    for (let run = 0; run < 2; run++) {
-      const begun = performance.now();
-      await judge(banners.slice(0, 1 + run * 3));
-      times.push((performance.now() - begun) / (1 + run * 3));
-    }
-    expect(Math.min(...times)).toBeLessThan(100);
+  // A check whose time grows with the square of the bait would take minutes for all of them.
+  it.each(baits)('T-014 bait %# is judged in linear time', async (bait) => {
+    const banners = ['http', 'ftp', 'null', 'etcd-count'].flatMap((probe) =>
+      Array.from({ length: copies }, (_, at) => bannerOf(80 + at, bait, { probe })),
+    );
+    await judge(banners);
   });
 });
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RateLimiter } from '../rate.ts';
 import type { ChunkState } from './chunk.ts';
 import { ConnectEngine, type ConnectRun } from './connect-engine.ts';
@@ -147,14 +147,12 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
 
   it('keep the rate', async () => {
     const { engine, sent } = await start(5000);
-    const stop = new AbortController();
+    const ports = Uint16Array.from({ length: 5000 }, (_, at) => at + 40_000);
     const begun = performance.now();
-    setTimeout(() => stop.abort(), 2000);
-    const { outcome } = sweep(engine, plan(), stop.signal);
-    await outcome;
+    await sweep(engine, plan({ ports })).outcome;
     const seconds = (performance.now() - begun) / 1000;
+    expect(sent()).toBeGreaterThanOrEqual(10_000);
     expect(sent()).toBeLessThanOrEqual(5000 * seconds * 1.05);
-    expect(sent()).toBeGreaterThan(5000 * 2 * 0.8);
   });
 
   it('keep to the number of sockets', async () => {
@@ -164,7 +162,8 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const stop = new AbortController();
     // The same port again and again stands for many silent ones.
     const { outcome } = sweep(engine, plan({ hosts, ports: new Uint16Array(50).fill(port) }), stop.signal);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await vi.waitFor(() => expect(sent()).toBe(3), 10_000);
+    await new Promise((resolve) => setTimeout(resolve, 300));
     stop.abort();
     await outcome;
     expect(sent()).toBe(3);
@@ -175,14 +174,13 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const { engine, sent, repeated } = await start(1000);
     const begun = performance.now();
     const hosts = Uint8Array.from([127, 92, 0, 1]);
-    const { outcome, open } = sweep(engine, plan({ hosts, ports: Uint16Array.of(port) }));
+    const { outcome, open } = sweep(engine, plan({ hosts, ports: Uint16Array.of(port), patienceMs: 600 }));
     const { counts } = await outcome;
     const seconds = (performance.now() - begun) / 1000;
     expect(open).toEqual([]);
     expect(counts).toMatchObject({ probed: Uint32Array.of(1), closed: Uint32Array.of(0) });
     expect([sent(), repeated()]).toEqual([2, 0]);
-    expect(seconds).toBeGreaterThan(1.8);
-    expect(seconds).toBeLessThan(2.1);
+    expect(seconds).toBeGreaterThan(1.2);
   });
 
   it('T-069 charge what the kernel repeats to slow hosts', async () => {
@@ -203,7 +201,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const hosts = Uint8Array.from([127, 92, 0, 1]);
     const ports = new Uint16Array(30).fill(port);
     const { outcome } = sweep(engine, plan({ hosts, ports, tries: 1, slow: [0], slowPatienceMs: 1500 }));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await vi.waitFor(() => expect(sent()).toBe(10), 10_000);
     rate.hold();
     engine.hold(true);
     await new Promise((resolve) => setTimeout(resolve, 1200));
@@ -248,15 +246,13 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
 
   it('T-065 end what is under way to a host that is dropped, before the kernel sends more', async () => {
     const port = await silentPort();
-    const { engine, repeated } = await start(1000);
+    const { engine, sent, repeated } = await start(1000);
     const hosts = Uint8Array.from([127, 92, 0, 1]);
-    const begun = performance.now();
     const slow = { slow: [0], slowPatienceMs: 3000, tries: 1 };
     const { outcome, drop } = sweep(engine, plan({ hosts, ports: Uint16Array.of(port), ...slow }));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await vi.waitFor(() => expect(sent()).toBe(1), 10_000);
     drop([0]);
     expect((await outcome).counts.probed[0]).toBe(0);
-    expect(performance.now() - begun).toBeLessThan(900);
     expect(repeated()).toBe(0);
   });
 

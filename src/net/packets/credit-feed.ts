@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RateLimiter } from '../rate.ts';
 
 /** Part of a second's packets that is handed over at a time; twice as much may lie there unused. */
@@ -30,7 +29,7 @@ export class CreditFeed {
   async next(perSecond = this.#rate.rate): Promise<Credits> {
     const most = Math.max(1, Math.floor(Math.min(perSecond, this.#rate.rate) * creditShare));
     const early = this.#fedAt + betweenMs - performance.now();
-    if (early > 0) await sleep(Math.ceil(early));
+    if (early > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(early)));
     const count = await this.#rate.takeUpTo(most, this.#signal);
     this.#fedAt = performance.now();
     return { count, lowWater: Math.floor(most / 2) };
