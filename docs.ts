@@ -19,7 +19,7 @@ import { checkFamilies } from './src/knowledge/checks/all.ts';
 import type { Check } from './src/knowledge/checks/check.ts';
 import { versionDisclosure } from './src/knowledge/checks/version-disclosure.ts';
 import type { Control } from './src/knowledge/compliance/control.ts';
-import { controls, unseenOf } from './src/knowledge/compliance/judge.ts';
+import { controls, unseenOf } from './src/knowledge/compliance/evaluate.ts';
 
 /** File -> its text. */
 export function renderPages(): Map<string, string> {

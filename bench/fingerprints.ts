@@ -6,9 +6,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { builtinCatalogue, Catalogue } from '../src/knowledge/catalogue.ts';
-import { requiredLiterals } from '../src/knowledge/literals.ts';
 import { parseRecog } from '../src/knowledge/recog/recog-file.ts';
+import { requiredLiterals } from '../src/knowledge/rules/literals.ts';
+import { builtinCatalogue, Catalogue } from '../src/knowledge/rules/rule-catalog.ts';
 import type { Signature } from '../src/knowledge/signatures/signature.ts';
 
 const barMs = 50;

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { builtinCatalogue, type SignatureMatch } from '../src/knowledge/catalogue.ts';
+import { builtinCatalogue, type SignatureMatch } from '../src/knowledge/rules/rule-catalog.ts';
 
 /** Confidence from which on a wrong name counts. */
 const certain = 0.8;

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../src/store/open.ts';
-import type { TableRow } from '../src/store/table-rows.ts';
+import type { TableRow } from '../src/store/schema/table-rows.ts';
 import { serverId } from '../src/workspace/server-id.ts';
 import { openWorkspace } from '../src/workspace/workspace.ts';
 import { freePort, startPostgres } from '../test/postgres.ts';

@@ -22,7 +22,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
-import { importVulndb } from '../src/actions/import-vulndb.ts';
+import { importVulndb } from '../src/actions/catalogs/import-vulndb.ts';
 import { openVulndb } from '../src/knowledge/vulndb/generation.ts';
 
 const { values: flags } = parseArgs({

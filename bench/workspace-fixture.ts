@@ -3,7 +3,7 @@ import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
 import type { ResultRow, SummaryRow } from '../src/domain/result.ts';
 import { newScanId, type Scan, type ScanRequest } from '../src/domain/scan.ts';
 import { openStore } from '../src/store/open.ts';
-import { openRecord } from '../src/workspace/record-writer.ts';
+import { openRecord } from '../src/workspace/record/record-writer.ts';
 import { openWorkspace } from '../src/workspace/workspace.ts';
 
 /** Fills a workspace with finished scans, a minute apart, as the server would have left them. @returns the newest id */

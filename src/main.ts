@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Catalogue } from './actions/plan-scan.ts';
 import { readBuildInfo } from './cli/build-info.ts';
 import type { CliWiring } from './cli/wiring.ts';
 import type { Config } from './config/schema.ts';
+import type { Catalogue } from './scan-run/plan/plan-scan.ts';
 
 // This file runs from src/ and, compiled, from dist/: both lie one level below the package root.
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -50,8 +50,8 @@ const wiring: CliWiring = {
 
 /** The server forks this program to run one scan; people never call it. */
 async function runScanProcess(): Promise<void> {
-  const { runScanProcess: run } = await import('./actions/run-scan-process.ts');
-  const { createLogger } = await import('./server/log.ts');
+  const { runScanProcess: run } = await import('./scan-run/run-scan-process.ts');
+  const { createLogger } = await import('./server/logging/log.ts');
   const { highestRate } = await import('./config/schema.ts');
   const accepted = async () => {
     const catalogue = await loadCatalogue();

@@ -3,9 +3,9 @@ import { parseTargets } from '../src/domain/target.ts';
 import arp_discovery from '../src/modules/discovery/arp_discovery.ts';
 import icmp_discovery from '../src/modules/discovery/icmp_discovery.ts';
 import tcp_probe_discovery from '../src/modules/discovery/tcp_probe_discovery.ts';
-import { Hold } from '../src/net/hold.ts';
-import { RateLimiter } from '../src/net/rate.ts';
-import { createGate } from '../src/net/scoped-gate.ts';
+import { Hold } from '../src/net/gate/pause-gate.ts';
+import { RateLimiter } from '../src/net/gate/rate.ts';
+import { createGate } from '../src/net/gate/scoped-gate.ts';
 import { tryModule } from './module-trial.ts';
 
 const modules = { arp_discovery, icmp_discovery, tcp_probe_discovery };

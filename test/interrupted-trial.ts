@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Coverage, PortCounts } from '../src/domain/host.ts';
 import type { ModuleDefinition } from '../src/engine/module.ts';
-import type { NetworkGate } from '../src/net/gate.ts';
+import type { NetworkGate } from '../src/net/gate/gate.ts';
 import { type Trial, tryModule } from './module-trial.ts';
 
 /** Pairs between the last checkpoint of a run and its kill. */

@@ -5,8 +5,8 @@ import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import type { SlicedScanState } from '../src/modules/scanner/sliced-scan.ts';
 import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
-import { RateLimiter } from '../src/net/rate.ts';
-import { createGate } from '../src/net/scoped-gate.ts';
+import { RateLimiter } from '../src/net/gate/rate.ts';
+import { createGate } from '../src/net/gate/scoped-gate.ts';
 import { tryModule } from './module-trial.ts';
 
 /**

@@ -4,13 +4,13 @@ import type { Coverage, PortCounts } from '../src/domain/host.ts';
 import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
-import { builtinCatalogue } from '../src/knowledge/catalogue.ts';
-import { withRulesFile } from '../src/knowledge/signature-file.ts';
+import { builtinCatalogue } from '../src/knowledge/rules/rule-catalog.ts';
+import { withRulesFile } from '../src/knowledge/rules/signature-file.ts';
 import { builtinCves } from '../src/knowledge/vulndb/builtin.ts';
 import type { CveSource } from '../src/knowledge/vulndb/cve-record.ts';
-import type { NetworkGate } from '../src/net/gate.ts';
-import { RateLimiter } from '../src/net/rate.ts';
-import { createGate } from '../src/net/scoped-gate.ts';
+import type { NetworkGate } from '../src/net/gate/gate.ts';
+import { RateLimiter } from '../src/net/gate/rate.ts';
+import { createGate } from '../src/net/gate/scoped-gate.ts';
 
 /** One module run on loopback with inputs from arrays, and what it published. */
 export interface Trial {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore, type Store } from '../src/store/open.ts';
-import { contentTables } from '../src/store/table-rows.ts';
+import { contentTables } from '../src/store/schema/table-rows.ts';
 import { postgresObstacle, startPostgres, type TestPostgres } from './postgres.ts';
 
 /** A kind of database that stores of tests lie in. */

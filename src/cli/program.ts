@@ -1,33 +1,33 @@
 import { Command } from 'commander';
-import { addGlobalOptions } from './globals.ts';
-import { watchStdout } from './output.ts';
-import { printableLines } from './printable.ts';
+import { addGlobalOptions } from './terminal/globals.ts';
+import { watchStdout } from './terminal/output.ts';
+import { printableLines } from './terminal/printable.ts';
 import type { CliWiring } from './wiring.ts';
 
 type AddCommand = (program: Command, wiring: CliWiring) => void;
 
 /** In the order of the help. */
 const commands: Record<string, () => Promise<AddCommand>> = {
-  scan: async () => (await import('./scan.ts')).addScanCommand,
-  server: async () => (await import('./server.ts')).addServerCommand,
-  worker: async () => (await import('./worker.ts')).addWorkerCommand,
-  job: async () => (await import('./job.ts')).addJobCommand,
-  schedule: async () => (await import('./schedule.ts')).addScheduleCommand,
-  explain: async () => (await import('./explain.ts')).addExplainCommand,
-  workspace: async () => (await import('./workspace.ts')).addWorkspaceCommand,
-  store: async () => (await import('./store.ts')).addStoreCommand,
-  dag: async () => (await import('./dag.ts')).addDagCommand,
-  profile: async () => (await import('./profile.ts')).addProfileCommand,
-  module: async () => (await import('./module.ts')).addModuleCommand,
-  fingerprint: async () => (await import('./fingerprint.ts')).addFingerprintCommand,
-  vulndb: async () => (await import('./vulndb.ts')).addVulndbCommand,
-  config: async () => (await import('./config.ts')).addConfigCommand,
-  audit: async () => (await import('./audit.ts')).addAuditCommand,
-  license: async () => (await import('./license.ts')).addLicenseCommand,
-  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
-  selftest: async () => (await import('./selftest.ts')).addSelftestCommand,
-  version: async () => (await import('./version.ts')).addVersionCommand,
-  completion: async () => (await import('./completion.ts')).addCompletionCommand,
+  scan: async () => (await import('./scan/scan.ts')).addScanCommand,
+  server: async () => (await import('./server/server.ts')).addServerCommand,
+  worker: async () => (await import('./server/worker.ts')).addWorkerCommand,
+  job: async () => (await import('./jobs/job.ts')).addJobCommand,
+  schedule: async () => (await import('./jobs/schedule.ts')).addScheduleCommand,
+  explain: async () => (await import('./scan/explain.ts')).addExplainCommand,
+  workspace: async () => (await import('./workspace/workspace.ts')).addWorkspaceCommand,
+  store: async () => (await import('./workspace/store.ts')).addStoreCommand,
+  dag: async () => (await import('./data/dag.ts')).addDagCommand,
+  profile: async () => (await import('./data/profile.ts')).addProfileCommand,
+  module: async () => (await import('./data/module.ts')).addModuleCommand,
+  fingerprint: async () => (await import('./data/fingerprint.ts')).addFingerprintCommand,
+  vulndb: async () => (await import('./data/vulndb.ts')).addVulndbCommand,
+  config: async () => (await import('./data/config.ts')).addConfigCommand,
+  audit: async () => (await import('./access/audit.ts')).addAuditCommand,
+  license: async () => (await import('./access/license.ts')).addLicenseCommand,
+  doctor: async () => (await import('./server/doctor.ts')).addDoctorCommand,
+  selftest: async () => (await import('./server/selftest.ts')).addSelftestCommand,
+  version: async () => (await import('./terminal/version.ts')).addVersionCommand,
+  completion: async () => (await import('./terminal/completion.ts')).addCompletionCommand,
 };
 
 /** The commands that `words` can mean: one that they begin with needs no other, but to complete takes them all. */

@@ -4,9 +4,9 @@ import type { Coverage, Host, Port, Protocol } from '../domain/host.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { Target } from '../domain/target.ts';
-import type { Catalogue } from '../knowledge/catalogue.ts';
+import type { Catalogue } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
-import type { NetworkGate } from '../net/gate.ts';
+import type { NetworkGate } from '../net/gate/gate.ts';
 import { type OptionDefs, type OptionValues, requireOptions } from './options.ts';
 
 export const moduleTypes = [

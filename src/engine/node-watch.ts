@@ -1,4 +1,4 @@
-import type { Hold } from '../net/hold.ts';
+import type { Hold } from '../net/gate/pause-gate.ts';
 import type { Node } from './node.ts';
 
 /** A module that is still silent this long after it was told to stop is left behind, ms. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AddressSet } from '../domain/address-set.ts';
-import type { NetworkGate } from '../net/gate.ts';
-import { Hold } from '../net/hold.ts';
+import type { NetworkGate } from '../net/gate/gate.ts';
+import { Hold } from '../net/gate/pause-gate.ts';
 import { forEachItem } from './each.ts';
 import { loadGraph } from './graph.ts';
 import type { DataContext } from './module.ts';

@@ -3,18 +3,18 @@ import { performance } from 'node:perf_hooks';
 import type { Coverage, Protocol } from '../domain/host.ts';
 import type { StageRecord } from '../domain/scan.ts';
 import type { Target } from '../domain/target.ts';
-import type { Catalogue } from '../knowledge/catalogue.ts';
+import type { Catalogue } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
-import type { NetworkGate } from '../net/gate.ts';
-import { Hold } from '../net/hold.ts';
-import { Slots } from '../net/slots.ts';
+import type { NetworkGate } from '../net/gate/gate.ts';
+import { Hold } from '../net/gate/pause-gate.ts';
+import { Slots } from '../net/gate/slots.ts';
 import { Channel, NodeData, newSubscription } from './data-context.ts';
 import type { ExecContext, Logger, Module, ResultSource } from './module.ts';
 import { Node, type SavedState, type Tap } from './node.ts';
 import { type NodeWatch, untilAborted, watchNode } from './node-watch.ts';
 import { requireOptions } from './options.ts';
 import type { Plan } from './plan.ts';
-import { answerable } from './strays.ts';
+import { answerable } from './uncaught-errors.ts';
 
 /** Characters of a method that are kept. */
 const maxMethodLength = 500;

@@ -1,4 +1,4 @@
-import type { PortObservation } from './gate.ts';
+import type { PortObservation } from './gate/gate.ts';
 
 /** What an error of connect() says about the port. Only a refusal means closed. */
 const meanings: Record<string, { state: PortObservation['state']; reason: string }> = {

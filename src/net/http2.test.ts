@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { Connection } from './gate.ts';
+import type { Connection } from './gate/gate.ts';
 import { askHttp2 } from './http2.ts';
 
 const frame = (type: number, payload: number[]) => [0, 0, payload.length, type, 0, 0, 0, 0, 0, ...payload];

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
 import { Duplex } from 'node:stream';
-import type { Connection } from './gate.ts';
+import type { Connection } from './gate/gate.ts';
 
 /** Bytes of headers, and pairs of them, that a server may send. */
 const maxHeaderBytes = 64 * 1024;

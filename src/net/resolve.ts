@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { canonicalAddress } from '../domain/address.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
-import { Hold } from './hold.ts';
+import { Hold } from './gate/pause-gate.ts';
 
 /** Most addresses of one name that are scanned. */
 export const maxAddressesPerName = 16;

@@ -1,5 +1,5 @@
-import type { Claim } from '../store/jobs.ts';
 import type { Store } from '../store/open.ts';
+import type { Claim } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
 /** A failed job counts in the queue's figures for so long. */

@@ -1,5 +1,5 @@
-import type { Claim } from '../store/jobs.ts';
 import type { Store } from '../store/open.ts';
+import type { Claim } from '../store/scan-queue.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 

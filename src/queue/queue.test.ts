@@ -8,8 +8,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store, storeOn } from '../store/open.ts';
-import { contentTables } from '../store/table-rows.ts';
-import type { Tables } from '../store/tables.ts';
+import { contentTables } from '../store/schema/table-rows.ts';
+import type { Tables } from '../store/schema/tables.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 import { PgBossQueue } from './pg-boss.ts';

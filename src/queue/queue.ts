@@ -1,5 +1,5 @@
-import type { Claim } from '../store/jobs.ts';
 import type { Store } from '../store/open.ts';
+import type { Claim } from '../store/scan-queue.ts';
 
 /**
  * The line of scans that wait for a worker. A claim is a lease: it lapses `leaseMs` after the last heartbeat and the

@@ -1,24 +1,24 @@
 import type { Logger as PinoLogger } from 'pino';
-import type { Licence } from '../actions/read-licence.ts';
 import type { Config } from '../config/schema.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import type { Store } from '../store/open.ts';
-import type { AuditLogs } from '../workspace/audit-logs.ts';
+import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
+import type { Licence } from '../workspace/license/read-license.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import type { Admission } from './admission.ts';
-import type { GarbageCollector } from './garbage.ts';
+import type { Admission } from './access/admission.ts';
+import type { Tenants } from './access/tenants.ts';
+import type { GarbageCollector } from './background/garbage.ts';
+import type { Notifier } from './background/notifier.ts';
+import type { StoreComparison } from './background/store-comparison.ts';
 import type { Installed } from './installed.ts';
-import type { LogOutput } from './log-output.ts';
-import type { Metrics } from './metrics.ts';
-import type { Notifier } from './notifier.ts';
+import type { LogOutput } from './logging/log-output.ts';
+import type { Metrics } from './logging/metrics.ts';
 import type { DamagedRecords } from './results/damaged-records.ts';
 import type { ResultMover } from './results/result-mover.ts';
-import type { ScanFeeds } from './scan-feeds.ts';
+import type { ScanFeeds } from './scans/scan-feeds.ts';
+import type { WorkerPool } from './scans/worker-pool.ts';
 import type { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
-import type { StoreComparison } from './store-comparison.ts';
-import type { Tenants } from './tenants.ts';
-import type { WorkerPool } from './workers.ts';
 
 export interface VersionInfo {
   version: string;

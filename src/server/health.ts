@@ -1,12 +1,12 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
-import { vulndbAge } from '../actions/show-vulndb.ts';
-import { vulndbFolder } from '../actions/vulndb-folder.ts';
+import { vulndbAge } from '../actions/catalogs/show-vulndb.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { vulndbFolder } from '../scan-run/vulndb-folder.ts';
+import type { Space } from './access/tenants.ts';
+import { shortfallText } from './background/garbage.ts';
 import type { RouteContext } from './context.ts';
-import { shortfallText } from './garbage.ts';
-import type { Space } from './tenants.ts';
 
 export interface HealthCheck {
   name: string;

@@ -1,12 +1,12 @@
-import type { ScanChoices } from '../actions/decide-request.ts';
-import type { Catalogue } from '../actions/plan-scan.ts';
-import type { Licence } from '../actions/read-licence.ts';
 import type { Config } from '../config/schema.ts';
 import type { GraphLibrary, LibraryProblem } from '../engine/graph-library.ts';
 import { installedFolders, tenantFolders } from '../engine/installed-files.ts';
 import { optionsJsonSchema } from '../engine/options.ts';
 import type { Registry } from '../engine/registry.ts';
-import type { Listener } from '../net/own-listeners.ts';
+import type { Listener } from '../net/local-listeners.ts';
+import type { ScanChoices } from '../scan-run/plan/decide-request.ts';
+import type { Catalogue } from '../scan-run/plan/plan-scan.ts';
+import type { Licence } from '../workspace/license/read-license.ts';
 
 export interface ModuleInfo {
   name: string;

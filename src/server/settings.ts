@@ -3,8 +3,8 @@ import { type Config, isReloadable } from '../config/schema.ts';
 import { configPaths, setValueAt, valueAt } from '../config/tree.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ReloadReport } from '../workspace/reload-notice.ts';
-import { alertWarning, ignoredAlertFiles } from './alert-files.ts';
-import type { ServerLog } from './log.ts';
+import { alertWarning, ignoredAlertFiles } from './background/alert-files.ts';
+import type { ServerLog } from './logging/log.ts';
 
 /**
  * One part of the server that follows the settings. It looks at the new ones and gives back what puts them in force, or

@@ -5,15 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { Dispatcher } from '../queue/dispatcher.ts';
-import { ShardLine } from '../queue/shard-line.ts';
+import { ShardLine } from '../queue/shard-queue.ts';
 import { WakeUps } from '../queue/wake-ups.ts';
 import { openStore, type Store } from '../store/open.ts';
-import { isPostgresUrl, shownUrl } from '../store/postgres-url.ts';
+import { isPostgresUrl, shownUrl } from '../store/postgres/postgres-url.ts';
 import { logReason } from '../worker/log-reason.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
 import { demandSameMajor } from '../worker/worker-version.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
-import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './log.ts';
+import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './logging/log.ts';
 
 /** A database that cannot be reached is tried again after this time, milliseconds. */
 const retryMs = 1000;

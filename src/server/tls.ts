@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
-import type { ServerLog } from './log.ts';
+import type { ServerLog } from './logging/log.ts';
 
 /** A listener whose certificate can be exchanged. */
 interface SecureListener {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { ServerTableRow, Tables, WorkerTableRow } from './tables.ts';
+import type { ServerTableRow, Tables, WorkerTableRow } from './schema/tables.ts';
 
 /** A worker as others see it. */
 export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { IdempotencyTableRow, Tables } from './tables.ts';
+import type { IdempotencyTableRow, Tables } from './schema/tables.ts';
 import type { TenantView } from './tenant-view.ts';
 
 /** How long a key is kept, milliseconds. */

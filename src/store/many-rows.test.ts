@@ -2,9 +2,9 @@ import { StatementSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storeEngines } from '../../test/store-engines.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
-import { newestOfAll } from './age-windows.ts';
 import type { Store } from './open.ts';
-import type { TableRow } from './table-rows.ts';
+import { newestOfAll } from './scans/age-windows.ts';
+import type { TableRow } from './schema/table-rows.ts';
 
 /** More than any statement may read or delete. */
 const many = 1300;

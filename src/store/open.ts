@@ -1,20 +1,20 @@
 import { CompiledQuery, type Kysely } from 'kysely';
-import { backUpStore } from './backup.ts';
+import { JobOrderTable } from './client-jobs.ts';
 import type { Database } from './database.ts';
 import { HostTable } from './hosts.ts';
 import { IdempotencyTable } from './idempotency.ts';
-import { JobOrderTable } from './job-orders.ts';
-import { JobTable } from './jobs.ts';
-import { migrate, type StoreVersion, storeVersion } from './migrations.ts';
 import { OutboxTable } from './outbox.ts';
-import { isPostgresUrl } from './postgres-url.ts';
+import { isPostgresUrl } from './postgres/postgres-url.ts';
 import { RowCounts } from './row-counts.ts';
-import { ScanAges } from './scan-ages.ts';
-import { ScanTable } from './scans.ts';
+import { JobTable } from './scan-queue.ts';
+import { ScanAges } from './scans/scan-ages.ts';
+import { ScanTable } from './scans/scans.ts';
+import { migrate, type StoreVersion, storeVersion } from './schema/migrations.ts';
+import { TableRows } from './schema/table-rows.ts';
+import type { Tables } from './schema/tables.ts';
 import { ShardTable } from './shards.ts';
-import { openDatabase } from './sqlite-dialect.ts';
-import { TableRows } from './table-rows.ts';
-import type { Tables } from './tables.ts';
+import { backUpStore } from './sqlite/backup.ts';
+import { openDatabase } from './sqlite/sqlite-dialect.ts';
 import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
 
@@ -87,10 +87,10 @@ export async function openStore(
 ): Promise<Store> {
   if (isPostgresUrl(place)) {
     // The client of PostgreSQL is loaded by those only who use one.
-    const { openPostgres } = await import('./postgres-dialect.ts');
+    const { openPostgres } = await import('./postgres/postgres-dialect.ts');
     const startingServer = isServerStart ? home : null;
     return await storeOn(await openPostgres<Tables>(place, home), async (db) => {
-      const { demandSameMajorServers, programVersion } = await import('./other-versions.ts');
+      const { demandSameMajorServers, programVersion } = await import('./postgres/other-versions.ts');
       await demandSameMajorServers(db, { startingServer, version: programVersion() });
     });
   }
@@ -109,7 +109,7 @@ export async function storeOn(
   return await prepared(database, async ({ db }) => {
     await admit(db);
     await migrate(db);
-    const { orderTextsByByte } = await import('./postgres-dialect.ts');
+    const { orderTextsByByte } = await import('./postgres/postgres-dialect.ts');
     await orderTextsByByte(db);
   });
 }

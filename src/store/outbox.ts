@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { OutboxTableRow, Tables } from './tables.ts';
+import type { OutboxTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** A message that is owed to one channel of an ended scan. */

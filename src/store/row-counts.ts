@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { isPostgres } from './database.ts';
-import type { Tables } from './tables.ts';
+import type { Tables } from './schema/tables.ts';
 import type { TenantView } from './tenant-view.ts';
 
 export interface RowCount {

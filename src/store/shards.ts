@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { Division, ShardCommand } from '../domain/shard.ts';
-import { flag, type ShardTableRow, type Tables } from './tables.ts';
+import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 
 /** A claimed shard. `attempt` proves the claim: writes with an older one are refused. */
 export interface ShardClaim {

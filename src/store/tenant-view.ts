@@ -1,5 +1,5 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import type { Tables } from './tables.ts';
+import type { Tables } from './schema/tables.ts';
 
 /**
  * Whose rows a table shows and writes: those of one tenant, those without a tenant (null), or all (undefined), as only

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Tables, TokenTableRow } from './tables.ts';
+import type { Tables, TokenTableRow } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** A token at rest: only digests of its secret. Times are ISO 8601 UTC. */

@@ -1,8 +1,8 @@
 import { PortolanError } from '../domain/errors.ts';
-import { writeCheckpointBytes } from '../workspace/checkpoint.ts';
-import { linesOf } from '../workspace/record-files.ts';
-import { openRecord } from '../workspace/record-writer.ts';
-import { parseRow } from '../workspace/row-line.ts';
+import { writeCheckpointBytes } from '../workspace/record/checkpoint.ts';
+import { linesOf } from '../workspace/record/record-files.ts';
+import { openRecord } from '../workspace/record/record-writer.ts';
+import { parseRow } from '../workspace/record/row-line.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ShardHome } from './shard-home.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PortolanError } from '../domain/errors.ts';
-import type { OwnShard } from '../queue/shard-line.ts';
+import type { OwnShard } from '../queue/shard-queue.ts';
 import type { ShardHome } from './shard-home.ts';
 
 /** A home that does not answer within this time is not reachable, milliseconds. */

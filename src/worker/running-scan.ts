@@ -1,6 +1,6 @@
-import type { ScopeRules } from '../actions/scan-control.ts';
-import type { LiveScan, ScanOutcome } from '../actions/scan-messages.ts';
 import type { FailureCode } from '../domain/scan.ts';
+import type { ScopeRules } from '../scan-run/control.ts';
+import type { LiveScan, ScanOutcome } from '../scan-run/messages.ts';
 
 /** A scan under way, wherever its packets leave. */
 export interface RunningScan {

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
-import type { ScopeRules } from '../actions/scan-control.ts';
-import type { FromChild, LiveScan, ScanOutcome, ToChild } from '../actions/scan-messages.ts';
 import type { EvaluationData } from '../domain/shard.ts';
 import { machineNow } from '../net/machine-clock.ts';
+import type { ScopeRules } from '../scan-run/control.ts';
+import type { FromChild, LiveScan, ScanOutcome, ToChild } from '../scan-run/messages.ts';
 import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {

@@ -1,5 +1,5 @@
-import type { LiveScan, ScanOutcome } from '../actions/scan-messages.ts';
 import type { EvaluationData } from '../domain/shard.ts';
+import type { LiveScan, ScanOutcome } from '../scan-run/messages.ts';
 
 /** What a worker tells about a shard, as JSON text in the store. */
 export type ShardReport = LiveScan & {

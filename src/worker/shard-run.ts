@@ -1,21 +1,21 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ScopeRules } from '../actions/scan-control.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import type { ShardCommand } from '../domain/shard.ts';
+import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
-import type { Listener } from '../net/own-listeners.ts';
-import type { OwnShard, ShardLine } from '../queue/shard-line.ts';
+import type { OwnShard, ShardLine } from '../queue/shard-queue.ts';
+import type { ScopeRules } from '../scan-run/control.ts';
 import type { ShardOrders } from '../store/shards.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { layEarlierRows } from './earlier-rows.ts';
 import { ScanProcess } from './scan-process.ts';
 import type { ShardHome } from './shard-home.ts';
-import { ShardMirror } from './shard-mirror.ts';
 import type { ShardOutcome, ShardReport } from './shard-report.ts';
+import { ShardMirror } from './shard-upload.ts';
 
 /** A sign of life is given, and orders are taken, at least this often, milliseconds. */
 const beatMs = 500;

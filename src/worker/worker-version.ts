@@ -1,6 +1,6 @@
 import { PortolanError } from '../domain/errors.ts';
 import { majorOf } from '../domain/version.ts';
-import type { ServerTableRow } from '../store/tables.ts';
+import type { ServerTableRow } from '../store/schema/tables.ts';
 
 /**
  * Records and checkpoints go from one to the other, and their form may change with the major version.

@@ -65,8 +65,8 @@ function source(): string {
     import { rmSync, writeFileSync } from 'node:fs';
     import { openStore } from ${module('../store/open.ts')};
     import { openWorkspace } from ${module('./workspace.ts')};
-    import { openRecord } from ${module('./record-writer.ts')};
-    import { mergedRows } from ${module('./record-reader.ts')};
+    import { openRecord } from ${module('./record/record-writer.ts')};
+    import { mergedRows } from ${module('./record/record-reader.ts')};
     const dir = ${JSON.stringify(dir)};
     const timestamp = '2026-10-06T14:30:22.101Z';
     const request = (n) => ({ scan_id: '20261006-143022-' + String(n).padStart(6, '0'), created_at: timestamp,

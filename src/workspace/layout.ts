@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { backUpStore } from '../store/backup.ts';
+import { backUpStore } from '../store/sqlite/backup.ts';
 import { isMissing, writeFileAtomic } from './atomic-file.ts';
 import { WorkspaceLock } from './workspace-lock.ts';
 

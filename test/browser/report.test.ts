@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openService, type Service } from '../../src/server/fixtures/service.ts';
-import { openRecord } from '../../src/workspace/record-writer.ts';
+import { openRecord } from '../../src/workspace/record/record-writer.ts';
 import { hostileRows, summary } from '../result-rows.ts';
 import { browserFile, browserObstacle } from './chromium.ts';
 

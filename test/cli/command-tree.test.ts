@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import type { Command, Option } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
-import { completionScript } from '../../src/cli/completion-script.ts';
 import { buildProgram } from '../../src/cli/program.ts';
+import { completionScript } from '../../src/cli/terminal/completion-script.ts';
 import type { CliWiring } from '../../src/cli/wiring.ts';
 import { Home } from './command.ts';
 

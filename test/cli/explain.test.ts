@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPlace } from '../../src/cli/explain.ts';
-import { explanationText } from '../../src/cli/explain-work.ts';
+import { readPlace } from '../../src/cli/scan/explain.ts';
+import { explanationText } from '../../src/cli/scan/explain-work.ts';
 import { nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';

@@ -5,7 +5,7 @@ import { scanRequest } from '../../src/domain/fixtures/scan-request.ts';
 import type { ResultRow } from '../../src/domain/result.ts';
 import type { ScanRequest } from '../../src/domain/scan.ts';
 import { openStore } from '../../src/store/open.ts';
-import { openRecord } from '../../src/workspace/record-writer.ts';
+import { openRecord } from '../../src/workspace/record/record-writer.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
 import { ServerProcess } from '../program.ts';
 import { Home, run } from './command.ts';

@@ -2,10 +2,10 @@ import { EventEmitter } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { runScanProcess } from '../../src/actions/run-scan-process.ts';
 import { GraphLibrary } from '../../src/engine/graph-library.ts';
 import { defineModule, type ExecContext } from '../../src/engine/module.ts';
 import { Registry } from '../../src/engine/registry.ts';
+import { runScanProcess } from '../../src/scan-run/run-scan-process.ts';
 
 /** A scan process like the real one, with modules that nobody would want. Its log goes to the file HOSTILE_LOG. */
 function misbehave(name: string, execute: (ctx: ExecContext) => Promise<void>) {

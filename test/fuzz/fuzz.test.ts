@@ -17,7 +17,7 @@ const readsNothing = new Set([
   'client-hello.ts',
   'groups.ts',
   'suites.ts',
-  'survey-facts.ts',
+  'enumeration-facts.ts',
   'versions.ts',
   'weaknesses.ts',
 ]);

@@ -1,10 +1,10 @@
-import { Answers } from '../../src/net/packets/answers.ts';
 import { Chunk, type ChunkPlan } from '../../src/net/packets/chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from '../../src/net/packets/cookie.ts';
 import { readEchoReply } from '../../src/net/packets/echo.ts';
 import { controlWords } from '../../src/net/packets/engine-control.ts';
 import { readReply } from '../../src/net/packets/neighbour-frame.ts';
 import { attributesOf } from '../../src/net/packets/netlink.ts';
+import { Answers } from '../../src/net/packets/response-reader.ts';
 import { Ring } from '../../src/net/packets/ring.ts';
 import { stackAt } from '../../src/net/packets/stack-traits.ts';
 import { readIcmpError } from '../../src/net/packets/udp-socket.ts';

@@ -2,20 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Banner, describeBytes } from '../../src/domain/banner.ts';
 import { PortolanError } from '../../src/domain/errors.ts';
-import { type AnswerForm, readAnswer, readGreeting } from '../../src/knowledge/answers.ts';
-import { builtinCatalogue } from '../../src/knowledge/catalogue.ts';
 import { checks } from '../../src/knowledge/checks/all.ts';
 import { Answer } from '../../src/knowledge/checks/check.ts';
-import { claimsOf, settle } from '../../src/knowledge/claims.ts';
-import { parseCpe } from '../../src/knowledge/cpe.ts';
-import { cvss3BaseScore } from '../../src/knowledge/cvss.ts';
-import { iconPath, iconPrints } from '../../src/knowledge/favicon.ts';
-import { DeviceClaims, deviceClaimsOfFact } from '../../src/knowledge/host-device.ts';
-import { factsOfBanner } from '../../src/knowledge/host-facts.ts';
-import { hostnameOfFact, identityOfFact } from '../../src/knowledge/host-identity.ts';
-import { SystemClaims, systemClaimsOfFact } from '../../src/knowledge/host-system.ts';
-import { HostTraits, TraitTable } from '../../src/knowledge/host-traits.ts';
-import { readRegistry } from '../../src/knowledge/oui.ts';
+import { DeviceClaims, deviceClaimsOfFact } from '../../src/knowledge/hosts/host-device.ts';
+import { factsOfBanner } from '../../src/knowledge/hosts/host-facts.ts';
+import { hostnameOfFact, identityOfFact } from '../../src/knowledge/hosts/host-identity.ts';
+import { SystemClaims, systemClaimsOfFact } from '../../src/knowledge/hosts/host-system.ts';
+import { HostTraits, TraitTable } from '../../src/knowledge/hosts/host-traits.ts';
+import { readRegistry } from '../../src/knowledge/hosts/oui.ts';
+import { systemOfRevision, systemOfWindowsBuild } from '../../src/knowledge/hosts/system-rules.ts';
 import {
   probeForGreeting,
   probes,
@@ -24,17 +19,13 @@ import {
   wantsTls,
 } from '../../src/knowledge/probes/probes.ts';
 import { webProbes } from '../../src/knowledge/probes/web.ts';
+import { parseCpe } from '../../src/knowledge/products/cpe.ts';
+import { compareVersions, type VersionScheme } from '../../src/knowledge/products/versions.ts';
 import * as announcement from '../../src/knowledge/protocols/announcement.ts';
 import { parseBinaryService, parseDatagramService } from '../../src/knowledge/protocols/binary-service.ts';
 import { parseClassicService } from '../../src/knowledge/protocols/classic-service.ts';
 import { parseClusterService } from '../../src/knowledge/protocols/cluster-service.ts';
 import { parseDatabase } from '../../src/knowledge/protocols/database.ts';
-import {
-  isSecure,
-  receivedAnswers,
-  sentRequests,
-  serverBytes,
-} from '../../src/knowledge/protocols/dialogue.ts';
 import { parseDns } from '../../src/knowledge/protocols/dns.ts';
 import { parseFtp } from '../../src/knowledge/protocols/ftp.ts';
 import * as games from '../../src/knowledge/protocols/game-announcement.ts';
@@ -52,6 +43,12 @@ import { parseMumble, readMumblePing } from '../../src/knowledge/protocols/mumbl
 import * as nameAnnouncement from '../../src/knowledge/protocols/name-announcement.ts';
 import { parseNetworkService } from '../../src/knowledge/protocols/network-service.ts';
 import { plainText } from '../../src/knowledge/protocols/plain-text.ts';
+import {
+  isSecure,
+  receivedAnswers,
+  sentRequests,
+  serverBytes,
+} from '../../src/knowledge/protocols/probe-session.ts';
 import { parseRdp, parseRfb, parseX11 } from '../../src/knowledge/protocols/remote-screen.ts';
 import { parseReplies } from '../../src/knowledge/protocols/reply.ts';
 import { parseRpc } from '../../src/knowledge/protocols/rpc.ts';
@@ -63,16 +60,21 @@ import { detectTechnologies } from '../../src/knowledge/protocols/technology.ts'
 import { parseCertificate, parseTls } from '../../src/knowledge/protocols/tls.ts';
 import * as tunnel from '../../src/knowledge/protocols/tunnel.ts';
 import { parseRecog } from '../../src/knowledge/recog/recog-file.ts';
-import { redirectPath } from '../../src/knowledge/redirect.ts';
-import { parseSignatures, placeJsonSignatures } from '../../src/knowledge/signature-file.ts';
+import { iconPath, iconPrints } from '../../src/knowledge/requests/favicon.ts';
+import { redirectPath } from '../../src/knowledge/requests/redirect.ts';
+import { type AnswerForm, readAnswer, readGreeting } from '../../src/knowledge/requests/response-reader.ts';
+import { commonUdpPorts, udpPayloads } from '../../src/knowledge/requests/udp-payloads.ts';
+import { udpQuestions } from '../../src/knowledge/requests/udp-probes.ts';
+import { claimsOf, settle } from '../../src/knowledge/rules/claims.ts';
+import { builtinCatalogue } from '../../src/knowledge/rules/rule-catalog.ts';
+import { parseSignatures, placeJsonSignatures } from '../../src/knowledge/rules/signature-file.ts';
 import {
   groupSizeRequest,
   keyExchangeRequest,
   readGroupBits,
   readHostKey,
-} from '../../src/knowledge/ssh-key-exchange.ts';
-import { sshWeaknesses } from '../../src/knowledge/ssh-weaknesses.ts';
-import { systemOfRevision, systemOfWindowsBuild } from '../../src/knowledge/system-rules.ts';
+} from '../../src/knowledge/ssh/ssh-key-exchange.ts';
+import { sshWeaknesses } from '../../src/knowledge/ssh/ssh-weaknesses.ts';
 import { readExtensions } from '../../src/knowledge/tls/certificate-extensions.ts';
 import { obeyedCipherChange } from '../../src/knowledge/tls/early-cipher-change.ts';
 import { leakedBytes } from '../../src/knowledge/tls/heartbeat.ts';
@@ -81,9 +83,7 @@ import { reactionIn, rsaKeyOf } from '../../src/knowledge/tls/padding-oracle.ts'
 import { ServerFlight } from '../../src/knowledge/tls/server-flight.ts';
 import { bytesBehindName, readSession } from '../../src/knowledge/tls/session.ts';
 import { readSsl2Hello } from '../../src/knowledge/tls/ssl2.ts';
-import { commonUdpPorts, udpPayloads } from '../../src/knowledge/udp-payloads.ts';
-import { udpQuestions } from '../../src/knowledge/udp-questions.ts';
-import { compareVersions, type VersionScheme } from '../../src/knowledge/versions.ts';
+import { cvss3BaseScore } from '../../src/knowledge/vulndb/cvss.ts';
 import { FeedProblem } from '../../src/knowledge/vulndb/feed-bytes.ts';
 import {
   cve5Record,
@@ -93,7 +93,7 @@ import {
   nvdRecord,
 } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { importFeed } from '../../src/knowledge/vulndb/import-feed.ts';
-import type { Connection } from '../../src/net/gate.ts';
+import type { Connection } from '../../src/net/gate/gate.ts';
 import { askHttp2 } from '../../src/net/http2.ts';
 import type { Pick } from './mutate.ts';
 import {
@@ -505,7 +505,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'ssh',
-    covers: [protocol('ssh'), 'knowledge/ssh-weaknesses.ts'],
+    covers: [protocol('ssh'), 'knowledge/ssh/ssh-weaknesses.ts'],
     share: 10,
     seeds: recorded.sshAnswers,
     read: (bytes) => {
@@ -515,7 +515,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'ssh key exchange',
-    covers: ['knowledge/ssh-key-exchange.ts'],
+    covers: ['knowledge/ssh/ssh-key-exchange.ts'],
     share: 20,
     seeds: [recorded.keyExchangeReply, recorded.groupReply],
     read: (bytes) => [readHostKey(bytes), readGroupBits(bytes)],
@@ -682,7 +682,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'udp answers',
-    covers: ['knowledge/udp-payloads.ts', 'knowledge/udp-questions.ts'],
+    covers: ['knowledge/requests/udp-payloads.ts', 'knowledge/requests/udp-probes.ts'],
     share: 5,
     seeds: [
       ...recorded.dnsAnswers,
@@ -698,8 +698,8 @@ export const parsers: readonly FuzzedParser[] = [
     },
   },
   {
-    name: 'dialogue',
-    covers: [protocol('dialogue')],
+    name: 'probe-session',
+    covers: [protocol('probe-session')],
     share: 5,
     seeds: everyAnswer,
     read: (bytes, pick) => {
@@ -714,7 +714,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'ends of answers',
-    covers: ['knowledge/answers.ts'],
+    covers: ['knowledge/requests/response-reader.ts'],
     share: 20,
     seeds: [...everyAnswer, ...recorded.tlsFlights],
     read: readInPieces,
@@ -772,7 +772,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'tls sessions',
-    covers: ['knowledge/tls/session.ts', 'knowledge/der-reader.ts'],
+    covers: ['knowledge/tls/session.ts', 'knowledge/tls/der-reader.ts'],
     share: 20,
     seeds: recorded.tlsSessions,
     read: (bytes, pick) => {
@@ -782,7 +782,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'extensions of certificates',
-    covers: ['knowledge/tls/certificate-extensions.ts', 'knowledge/der-reader.ts'],
+    covers: ['knowledge/tls/certificate-extensions.ts', 'knowledge/tls/der-reader.ts'],
     share: 20,
     seeds: recorded.certificates,
     read: (bytes) => readExtensions(bytes),
@@ -796,7 +796,11 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'second questions',
-    covers: ['knowledge/http-request.ts', 'knowledge/ssh-key-exchange.ts', 'knowledge/probes/web.ts'],
+    covers: [
+      'knowledge/requests/http-request.ts',
+      'knowledge/ssh/ssh-key-exchange.ts',
+      'knowledge/probes/web.ts',
+    ],
     share: 5,
     seeds: everyAnswer,
     read: (bytes, pick) => {
@@ -812,7 +816,11 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'links of pages',
-    covers: ['knowledge/favicon.ts', 'knowledge/redirect.ts', 'knowledge/murmur3.ts'],
+    covers: [
+      'knowledge/requests/favicon.ts',
+      'knowledge/requests/redirect.ts',
+      'knowledge/requests/murmur3.ts',
+    ],
     share: 5,
     seeds: [...recorded.httpAnswers, ...pagesWithLinks],
     read: (bytes, pick) => {
@@ -859,14 +867,18 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'signatures',
-    covers: ['knowledge/catalogue.ts', 'knowledge/matcher.ts', 'knowledge/literal-scan.ts'],
+    covers: [
+      'knowledge/rules/rule-catalog.ts',
+      'knowledge/rules/matcher.ts',
+      'knowledge/rules/literal-scan.ts',
+    ],
     share: 5,
     seeds: evidenceTexts,
     read: (bytes, pick) => builtinCatalogue.match(oneOf(sources, pick), bytes.toString('latin1')),
   },
   {
     name: 'whole recognition',
-    covers: ['knowledge/evidence.ts', 'knowledge/claims.ts'],
+    covers: ['knowledge/rules/evidence.ts', 'knowledge/rules/claims.ts'],
     share: 2,
     seeds: [...everyAnswer, ...recorded.signatureAnswers],
     read: (bytes, pick) => {
@@ -884,12 +896,12 @@ export const parsers: readonly FuzzedParser[] = [
   {
     name: 'what is told of hosts',
     covers: [
-      'knowledge/host-facts.ts',
-      'knowledge/host-system.ts',
-      'knowledge/host-device.ts',
-      'knowledge/host-identity.ts',
-      'knowledge/host-traits.ts',
-      'knowledge/trait-rules.ts',
+      'knowledge/hosts/host-facts.ts',
+      'knowledge/hosts/host-system.ts',
+      'knowledge/hosts/host-device.ts',
+      'knowledge/hosts/host-identity.ts',
+      'knowledge/hosts/host-traits.ts',
+      'knowledge/hosts/trait-rules.ts',
     ],
     share: 2,
     seeds: [...everyAnswer, ...recorded.signatureAnswers],
@@ -907,7 +919,12 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'versions and names',
-    covers: ['knowledge/versions.ts', 'knowledge/cpe.ts', 'knowledge/cvss.ts', 'knowledge/system-rules.ts'],
+    covers: [
+      'knowledge/products/versions.ts',
+      'knowledge/products/cpe.ts',
+      'knowledge/vulndb/cvss.ts',
+      'knowledge/hosts/system-rules.ts',
+    ],
     share: 20,
     seeds: shortTexts,
     read: (bytes, pick) => {
@@ -925,7 +942,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'packets of a sweep',
-    covers: ['net/packets/answers.ts', 'net/packets/stack-traits.ts'],
+    covers: ['net/packets/response-reader.ts', 'net/packets/stack-traits.ts'],
     share: 2,
     seeds: sweepPackets,
     read: (bytes) => readSweepPacket(bytes),
@@ -963,7 +980,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'fingerprint rules',
-    covers: ['knowledge/signature-file.ts', 'knowledge/yaml-shape.ts'],
+    covers: ['knowledge/rules/signature-file.ts', 'knowledge/rules/yaml-shape.ts'],
     share: 0.2,
     seeds: [Buffer.from(signatureFile), Buffer.from(jsonSignatures)],
     read: (bytes, pick) =>
@@ -983,7 +1000,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'registry of vendors',
-    covers: ['knowledge/oui.ts'],
+    covers: ['knowledge/hosts/oui.ts'],
     share: 10,
     seeds: [Buffer.from(registryText)],
     read: (bytes) => readRegistry(bytes.toString('utf8')).size,

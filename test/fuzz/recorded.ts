@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
-import { builtinCatalogue } from '../../src/knowledge/catalogue.ts';
 import { certificateDer } from '../../src/knowledge/protocols/test-certificate.ts';
+import { builtinCatalogue } from '../../src/knowledge/rules/rule-catalog.ts';
 import {
   bson,
   mongodbAnswer,

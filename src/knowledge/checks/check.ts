@@ -1,7 +1,7 @@
 import { type Banner, bannerText } from '../../domain/banner.ts';
 import type { Severity } from '../../domain/finding.ts';
-import { isSecure, serverBytes } from '../protocols/dialogue.ts';
 import { type HttpRecord, parseHttp } from '../protocols/http.ts';
+import { isSecure, serverBytes } from '../protocols/probe-session.ts';
 import { parseTls, type TlsFacts } from '../protocols/tls.ts';
 
 /** A misconfiguration that the answer of a service can prove. */

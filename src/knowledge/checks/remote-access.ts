@@ -1,6 +1,6 @@
 import { bannerText } from '../../domain/banner.ts';
-import { sentRequests } from '../protocols/dialogue.ts';
 import { parseFtp } from '../protocols/ftp.ts';
+import { sentRequests } from '../protocols/probe-session.ts';
 import { parseRdp, parseRfb, parseX11 } from '../protocols/remote-screen.ts';
 import { parseSmb } from '../protocols/smb.ts';
 import { type Answer, type Check, evidence } from './check.ts';

@@ -1,4 +1,4 @@
-import { hostHeader } from '../http-request.ts';
+import { hostHeader } from '../requests/http-request.ts';
 import type { Probe } from './probe.ts';
 
 /** Questions for queues, caches, proxies and run-time systems that have a protocol of their own. */

@@ -1,5 +1,5 @@
-import { ber, integer, sequence } from '../ber.ts';
-import { httpRequestFor } from '../http-request.ts';
+import { ber, integer, sequence } from '../requests/ber.ts';
+import { httpRequestFor } from '../requests/http-request.ts';
 import type { Probe } from './probe.ts';
 
 /** Questions for remote access, tunnels, control ports and consoles. */

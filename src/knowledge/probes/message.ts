@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { sipOptions } from '../sip-request.ts';
+import { sipOptions } from '../requests/sip-request.ts';
 import type { Probe, Upgrade } from './probe.ts';
 
 /** Questions for message brokers, chat, telephony and media servers. */

@@ -1,5 +1,5 @@
-import { ber, integer, sequence } from '../ber.ts';
-import { kerberosRequest, rootEntrySearch } from '../directory-requests.ts';
+import { ber, integer, sequence } from '../requests/ber.ts';
+import { kerberosRequest, rootEntrySearch } from '../requests/directory-requests.ts';
 import type { Probe } from './probe.ts';
 
 /** Questions for directories, remote calls, agents and small servers. */

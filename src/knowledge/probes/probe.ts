@@ -1,4 +1,4 @@
-import type { AnswerForm } from '../answers.ts';
+import type { AnswerForm } from '../requests/response-reader.ts';
 
 /** A dialogue that asks a service what it is: harmless read commands only. */
 export interface Probe {

@@ -1,7 +1,7 @@
-import { faviconName } from '../favicon.ts';
-import { httpRequestFor } from '../http-request.ts';
-import { redirectNames } from '../redirect.ts';
-import { groupSizeRequest, keyExchangeRequest, offeredExchange } from '../ssh-key-exchange.ts';
+import { faviconName } from '../requests/favicon.ts';
+import { httpRequestFor } from '../requests/http-request.ts';
+import { redirectNames } from '../requests/redirect.ts';
+import { groupSizeRequest, keyExchangeRequest, offeredExchange } from '../ssh/ssh-key-exchange.ts';
 import { backendProbes } from './backend.ts';
 import { classicProbes, furtherClassicProbes } from './classic.ts';
 import { clusterProbes } from './cluster.ts';

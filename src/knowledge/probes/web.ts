@@ -1,5 +1,10 @@
-import { hostHeader, httpRequestFor, malformedRequest, malformedRequestName } from '../http-request.ts';
-import { pageProbe } from '../redirect.ts';
+import {
+  hostHeader,
+  httpRequestFor,
+  malformedRequest,
+  malformedRequestName,
+} from '../requests/http-request.ts';
+import { pageProbe } from '../requests/redirect.ts';
 import type { Probe } from './probe.ts';
 
 /** Pages that tell what a web server or application is, asked once its first answer fits; none needs a login. */

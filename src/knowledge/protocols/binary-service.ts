@@ -1,4 +1,4 @@
-import { enterpriseName, enterpriseOfObject } from '../enterprise-numbers.ts';
+import { enterpriseName, enterpriseOfObject } from '../hosts/enterprise-numbers.ts';
 import { rpcPrograms } from '../probes/infrastructure.ts';
 import {
   readCoap,

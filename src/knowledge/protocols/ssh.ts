@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readGroupBits, readHostKey, type SshHostKey } from '../ssh-key-exchange.ts';
+import { readGroupBits, readHostKey, type SshHostKey } from '../ssh/ssh-key-exchange.ts';
 
 /** Lines a server may send before its identification line (RFC 4253, 4.2). */
 const preambleLineLimit = 64;

@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import type { TlsObservation, TlsSurvey } from '../../domain/banner.ts';
 import { readExtensions } from '../tls/certificate-extensions.ts';
 import { type ChainFacts, examineChain } from '../tls/chain.ts';
-import { type SurveyFacts, surveyFacts } from '../tls/survey-facts.ts';
+import { type SurveyFacts, surveyFacts } from '../tls/enumeration-facts.ts';
 
 /** Certificates of a chain that are read, bytes of one certificate, names kept of one certificate. */
 export const chainLimit = 16;

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Catalogue, type SignatureMatch } from '../catalogue.ts';
-import { triedProblems } from '../signature-file.ts';
+import { Catalogue, type SignatureMatch } from '../rules/rule-catalog.ts';
+import { triedProblems } from '../rules/signature-file.ts';
 import { parseRecog } from './recog-file.ts';
 
 const database = (inner: string, attributes = 'matches="ssh.banner" protocol="ssh" preference="0.90"') =>

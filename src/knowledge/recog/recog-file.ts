@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { FieldProblem } from '../../domain/errors.ts';
-import { valueLimit } from '../catalogue.ts';
-import type { CpeName, CpePart } from '../cpe.ts';
-import { formProblems, maxSignatures, type PlacedSignature, refusal } from '../signature-file.ts';
+import type { CpeName, CpePart } from '../products/cpe.ts';
+import { valueLimit } from '../rules/rule-catalog.ts';
+import { formProblems, maxSignatures, type PlacedSignature, refusal } from '../rules/signature-file.ts';
 import type { Signature, SignatureExample } from '../signatures/signature.ts';
 import { readXml, type XmlElement, XmlProblem } from './xml-reader.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { builtinCatalogue } from '../catalogue.ts';
-import { compileMatcher, type Matcher } from '../matcher.ts';
+import { compileMatcher, type Matcher } from '../rules/matcher.ts';
+import { builtinCatalogue } from '../rules/rule-catalog.ts';
 
 /** Longest match of one signature, ms; a machine with other work gets several tries. */
 const longest = 50;

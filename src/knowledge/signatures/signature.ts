@@ -1,4 +1,4 @@
-import type { CpeName } from '../cpe.ts';
+import type { CpeName } from '../products/cpe.ts';
 
 /**
  * One fact about how a product or protocol shows itself.

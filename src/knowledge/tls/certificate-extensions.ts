@@ -1,4 +1,4 @@
-import { elementAt, elementsIn } from '../der-reader.ts';
+import { elementAt, elementsIn } from './der-reader.ts';
 
 /** Fields of a certificate, extensions of one, and timestamps of one that are read. */
 const fieldLimit = 16;

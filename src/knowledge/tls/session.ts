@@ -1,4 +1,4 @@
-import { elementAt } from '../der-reader.ts';
+import { elementAt } from './der-reader.ts';
 
 /** What a session holds that a server gave, as far as it matters here. */
 export interface SessionFacts {

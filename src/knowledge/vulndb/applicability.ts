@@ -1,6 +1,6 @@
-import { type Cpe, compareAttribute, parseCpe } from '../cpe.ts';
-import { mainName } from '../cpe-aliases.ts';
-import { compareVersions, type Order, schemeOf, type VersionScheme } from '../versions.ts';
+import { type Cpe, compareAttribute, parseCpe } from '../products/cpe.ts';
+import { mainName } from '../products/cpe-aliases.ts';
+import { compareVersions, type Order, schemeOf, type VersionScheme } from '../products/versions.ts';
 import type { Configuration, ConfigurationNode, CpeMatch, CveRecord } from './cve-record.ts';
 
 /** An operating system as far as it is known. */

@@ -1,6 +1,6 @@
-import { parseCpe } from '../cpe.ts';
-import { mainName } from '../cpe-aliases.ts';
-import { compareVersions, type Order } from '../versions.ts';
+import { parseCpe } from '../products/cpe.ts';
+import { mainName } from '../products/cpe-aliases.ts';
+import { compareVersions, type Order } from '../products/versions.ts';
 import type { KnownSystem } from './applicability.ts';
 import type { CveSource, DistroFix } from './cve-record.ts';
 import { isVendorBuilt, packagesOf, releaseByVersion } from './packages.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { builtinCatalogue } from '../catalogue.ts';
-import { parseCpe } from '../cpe.ts';
-import { mainName } from '../cpe-aliases.ts';
+import { parseCpe } from '../products/cpe.ts';
+import { mainName } from '../products/cpe-aliases.ts';
+import { builtinCatalogue } from '../rules/rule-catalog.ts';
 import { builtinEntries } from './builtin.ts';
 import { vulnerableProducts } from './product-key.ts';
 

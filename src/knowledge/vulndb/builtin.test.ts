@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { parseCpe } from '../cpe.ts';
-import { cvss3BaseScore } from '../cvss.ts';
-import { compareVersions, schemeOf } from '../versions.ts';
+import { parseCpe } from '../products/cpe.ts';
+import { compareVersions, schemeOf } from '../products/versions.ts';
 import { knownExploited } from './builtin/known-exploited.ts';
 import { builtinCves, builtinEntries, builtinRemedy } from './builtin.ts';
 import type { CpeMatch } from './cve-record.ts';
+import { cvss3BaseScore } from './cvss.ts';
 
 const records = builtinEntries.map(({ record }) => record);
 const matchesOf = (index: number): CpeMatch[] =>

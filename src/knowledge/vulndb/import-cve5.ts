@@ -1,4 +1,4 @@
-import { formatCpe } from '../cpe.ts';
+import { formatCpe } from '../products/cpe.ts';
 import {
   cutText,
   type Fields,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mainName } from '../cpe-aliases.ts';
+import { mainName } from '../products/cpe-aliases.ts';
 import { isVendorBuilt, packages, packagesOf, releaseByVersion } from './packages.ts';
 
 test.each(Object.entries(packages))('%s is filed under its main name and has packages', (product, names) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mainName } from '../cpe-aliases.ts';
+import { mainName } from '../products/cpe-aliases.ts';
 import { packagesOf } from './packages.ts';
 import { releasesWith, shippedVersions } from './shipped-versions.ts';
 

@@ -1,6 +1,6 @@
 import type { FindingClass } from '../../domain/finding.ts';
-import { parseCpe } from '../cpe.ts';
-import { aliasesOf } from '../cpe-aliases.ts';
+import { parseCpe } from '../products/cpe.ts';
+import { aliasesOf } from '../products/cpe-aliases.ts';
 import { type Applicability, judge, type KnownSystem, type Outcome } from './applicability.ts';
 import {
   type BackportVerdict,

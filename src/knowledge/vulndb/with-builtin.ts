@@ -1,4 +1,4 @@
-import { aliasesOf } from '../cpe-aliases.ts';
+import { aliasesOf } from '../products/cpe-aliases.ts';
 import { builtinCves, builtinRecord } from './builtin.ts';
 import type { CveRecord, CveSource } from './cve-record.ts';
 

@@ -1,8 +1,8 @@
 import type { Host } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
-import { vendorOf } from '../../knowledge/oui.ts';
-import { AddressWalk } from '../address-walk.ts';
+import { vendorOf } from '../../knowledge/hosts/oui.ts';
+import { AddressWalk } from '../address-iterator.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
 export default defineModule({

@@ -1,10 +1,10 @@
 import type { Host } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule, type ExecContext } from '../../engine/module.ts';
-import type { NetworkGate, PingAnswer } from '../../net/gate.ts';
-import { AddressWalk } from '../address-walk.ts';
+import type { NetworkGate, PingAnswer } from '../../net/gate/gate.ts';
+import { AddressWalk } from '../address-iterator.ts';
+import { knockOnAll } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';
-import { knockOnAll } from './knock.ts';
 
 /** Tried where no ICMP can be sent: who accepts or refuses one of them lives. */
 const portsInstead = [443, 80];

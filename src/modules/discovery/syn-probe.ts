@@ -1,10 +1,10 @@
 import type { Host } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
-import type { NetworkGate } from '../../net/gate.ts';
+import type { NetworkGate } from '../../net/gate/gate.ts';
 import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
-import type { SweepProgress } from '../../net/sweep-job.ts';
-import type { SignOfLife } from '../../net/syn-sweep.ts';
-import { AddressWalk, type WalkState } from '../address-walk.ts';
+import type { SweepProgress } from '../../net/tcp/sweep-job.ts';
+import type { SignOfLife } from '../../net/tcp/syn-sweep.ts';
+import { AddressWalk, type WalkState } from '../address-iterator.ts';
 import { packed, type SliceState, unpacked } from '../scanner/sliced-scan.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DiscoveryOutcome, DiscoveryTrial } from '../../../test/discovery-trial.ts';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import type { Host } from '../../domain/host.ts';
-import type { ScanGate } from '../../net/gate.ts';
+import type { ScanGate } from '../../net/gate/gate.ts';
 import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
 import { rawObstacle } from '../../net/packets/rights.ts';
 import tcp_probe_discovery from './tcp_probe_discovery.ts';

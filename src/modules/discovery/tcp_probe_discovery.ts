@@ -2,12 +2,12 @@ import { PortolanError } from '../../domain/errors.ts';
 import { parsePorts } from '../../domain/port.ts';
 import { defineModule, type ExecContext } from '../../engine/module.ts';
 import { portCatalogue } from '../../knowledge/ports.ts';
-import type { NetworkGate } from '../../net/gate.ts';
-import { areThisMachine } from '../../net/own-addresses.ts';
+import type { NetworkGate } from '../../net/gate/gate.ts';
+import { areThisMachine } from '../../net/local-addresses.ts';
 import { warmEngine } from '../../net/packets/engine.ts';
-import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { AddressWalk, type WalkState } from '../address-iterator.ts';
+import { knockOnAll } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';
-import { knockOnAll } from './knock.ts';
 import { SynProbe, type SynProbeState } from './syn-probe.ts';
 
 /** Whichever way was taken before an interruption is taken again. */

@@ -14,7 +14,7 @@ import {
   judge,
   unjudged,
   unseenOf,
-} from '../../knowledge/compliance/judge.ts';
+} from '../../knowledge/compliance/evaluate.ts';
 
 export default defineModule({
   name: 'compliance_evaluator',

@@ -6,7 +6,7 @@ import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
 import type { SshFacts } from '../../knowledge/protocols/ssh.ts';
 import type { TlsFacts } from '../../knowledge/protocols/tls.ts';
-import { sshWeaknesses } from '../../knowledge/ssh-weaknesses.ts';
+import { sshWeaknesses } from '../../knowledge/ssh/ssh-weaknesses.ts';
 import { type TlsDemands, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
 import type { Weakness } from '../../knowledge/weakness.ts';
 

@@ -3,7 +3,7 @@ import type { Banner } from '../../domain/banner.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
-import { claimsOf, type EvidenceKind, PortClaims } from '../../knowledge/claims.ts';
+import { claimsOf, type EvidenceKind, PortClaims } from '../../knowledge/rules/claims.ts';
 
 /** Options that all fingerprint modules share. */
 export const matcherOptions = {

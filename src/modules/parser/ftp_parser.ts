@@ -1,6 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
-import { isSecure, sentRequests, serverBytes } from '../../knowledge/protocols/dialogue.ts';
 import { parseFtp } from '../../knowledge/protocols/ftp.ts';
+import { isSecure, sentRequests, serverBytes } from '../../knowledge/protocols/probe-session.ts';
 import { parseBanners } from './banner-parser.ts';
 
 export default defineModule({

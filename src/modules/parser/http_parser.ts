@@ -1,8 +1,8 @@
 import { defineModule } from '../../engine/module.ts';
-import { faviconName, iconPrints } from '../../knowledge/favicon.ts';
 import { furtherNames } from '../../knowledge/probes/probes.ts';
-import { isSecure, serverBytes } from '../../knowledge/protocols/dialogue.ts';
 import { bodyLimit, parseHttp } from '../../knowledge/protocols/http.ts';
+import { isSecure, serverBytes } from '../../knowledge/protocols/probe-session.ts';
+import { faviconName, iconPrints } from '../../knowledge/requests/favicon.ts';
 import { parseBanners } from './banner-parser.ts';
 
 export default defineModule({

@@ -1,5 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
-import { isSecure, serverBytes } from '../../knowledge/protocols/dialogue.ts';
+import { isSecure, serverBytes } from '../../knowledge/protocols/probe-session.ts';
 import { parseSmtp } from '../../knowledge/protocols/smtp.ts';
 import { parseBanners } from './banner-parser.ts';
 

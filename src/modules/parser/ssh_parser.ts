@@ -1,6 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
 import { sshGroupSizeName, sshRsaKeyName } from '../../knowledge/probes/probes.ts';
-import { serverBytes } from '../../knowledge/protocols/dialogue.ts';
+import { serverBytes } from '../../knowledge/protocols/probe-session.ts';
 import { parseSsh, type SshFacts } from '../../knowledge/protocols/ssh.ts';
 import { parseBanners } from './banner-parser.ts';
 

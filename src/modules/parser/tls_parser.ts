@@ -1,7 +1,7 @@
 import { defineModule } from '../../engine/module.ts';
-import { observedService } from '../../knowledge/claims.ts';
 import { furtherNames } from '../../knowledge/probes/probes.ts';
 import { parseTls } from '../../knowledge/protocols/tls.ts';
+import { observedService } from '../../knowledge/rules/claims.ts';
 import { parseBanners } from './banner-parser.ts';
 
 export default defineModule({

@@ -2,8 +2,8 @@ import type { ProfilePart } from '../../domain/asset.ts';
 import type { Host, Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { defineModule } from '../../engine/module.ts';
-import type { HostFact } from '../../knowledge/host-facts.ts';
-import { HostTraits, TraitTable } from '../../knowledge/host-traits.ts';
+import type { HostFact } from '../../knowledge/hosts/host-facts.ts';
+import { HostTraits, TraitTable } from '../../knowledge/hosts/host-traits.ts';
 import { hostKeys, readHosts } from './host-reading.ts';
 
 export default defineModule({

@@ -2,9 +2,9 @@ import type { ProfilePart } from '../../domain/asset.ts';
 import type { Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { defineModule } from '../../engine/module.ts';
-import { DeviceClaims, deviceClaimsOfFact, deviceClaimsOfSystem } from '../../knowledge/host-device.ts';
-import type { HostFact } from '../../knowledge/host-facts.ts';
-import { systemClaimsOfFact, systemClaimsOfFingerprint } from '../../knowledge/host-system.ts';
+import { DeviceClaims, deviceClaimsOfFact, deviceClaimsOfSystem } from '../../knowledge/hosts/host-device.ts';
+import type { HostFact } from '../../knowledge/hosts/host-facts.ts';
+import { systemClaimsOfFact, systemClaimsOfFingerprint } from '../../knowledge/hosts/host-system.ts';
 import { hostKeys, readHosts } from './host-reading.ts';
 
 export default defineModule({

@@ -10,7 +10,7 @@ import {
   factsOfFingerprint,
   factsOfService,
   type HostFact,
-} from '../../knowledge/host-facts.ts';
+} from '../../knowledge/hosts/host-facts.ts';
 
 /** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
 const longestStretch = 20;

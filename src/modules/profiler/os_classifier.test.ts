@@ -3,8 +3,8 @@ import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { ProfilePart } from '../../domain/asset.ts';
 import type { StackTraits } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
-import { builtinCatalogue } from '../../knowledge/catalogue.ts';
-import { claimsOf, settle } from '../../knowledge/claims.ts';
+import { claimsOf, settle } from '../../knowledge/rules/claims.ts';
+import { builtinCatalogue } from '../../knowledge/rules/rule-catalog.ts';
 import osClassifier from './os_classifier.ts';
 
 const kinds = ['banner', 'http', 'tls'] as const;

@@ -1,8 +1,12 @@
 import type { ProfilePart } from '../../domain/asset.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { defineModule } from '../../engine/module.ts';
-import type { HostFact } from '../../knowledge/host-facts.ts';
-import { SystemClaims, systemClaimsOfFact, systemClaimsOfFingerprint } from '../../knowledge/host-system.ts';
+import type { HostFact } from '../../knowledge/hosts/host-facts.ts';
+import {
+  SystemClaims,
+  systemClaimsOfFact,
+  systemClaimsOfFingerprint,
+} from '../../knowledge/hosts/host-system.ts';
 import { hostKeys, readHosts } from './host-reading.ts';
 
 export default defineModule({

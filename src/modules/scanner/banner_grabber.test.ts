@@ -6,7 +6,7 @@ import { freePort } from '../../../test/cli/listeners.ts';
 import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
 import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
-import { observedService } from '../../knowledge/claims.ts';
+import { observedService } from '../../knowledge/rules/claims.ts';
 import banner_grabber from './banner_grabber.ts';
 
 // Once for all: tests that run at the same time have their servers beside each other.

@@ -3,15 +3,15 @@ import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
-import type { NetworkGate, PortObservation } from '../../net/gate.ts';
-import { shuffled } from '../../net/packets/walk.ts';
+import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
+import { shuffled } from '../../net/packets/permutation.ts';
 import { targetNames } from '../target-names.ts';
-import { emptyBanner, type Interview, type InterviewSettings, interview } from './port-interview.ts';
+import { surveyPort } from './port-enumeration.ts';
 import { plannedTcpPorts } from './port-plan.ts';
-import { surveyPort } from './port-survey.ts';
+import { emptyBanner, type Interview, type InterviewSettings, interview } from './port-session.ts';
 import { scanOptions } from './scan-options.ts';
 import { SlowHosts } from './slow-hosts.ts';
-import { questionUdpPort } from './udp-interview.ts';
+import { questionUdpPort } from './udp-session.ts';
 
 /** Ports of a host that are talked to before it is known whether the host accepts every port. */
 const deepPortsOfLiar = 64;

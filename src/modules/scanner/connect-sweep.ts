@@ -2,17 +2,17 @@ import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { onAbort, pause } from '../../net/abort.ts';
-import type { NetworkGate, PortObservation } from '../../net/gate.ts';
-import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
-import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/sweep-job.ts';
-import { AddressWalk, type WalkState } from '../address-walk.ts';
+import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
+import { randomWalkKey, type WalkKey, walk } from '../../net/packets/permutation.ts';
+import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/tcp/sweep-job.ts';
+import { AddressWalk, type WalkState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
-import { answersEverything } from './liar.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { maxSlowHosts, maxSlowProbes, retrySlowly } from './slow-retry.ts';
+import { answersEverything } from './tarpit.ts';
 
 /** Hosts that are swept side by side, so that no single host gets all probes at once. */
 const hostWindow = 64;

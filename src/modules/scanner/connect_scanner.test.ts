@@ -4,11 +4,11 @@ import { closeServers, listen, loopbackGate, tryModule } from '../../../test/mod
 import type { Port, PortCounts } from '../../domain/host.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
-import type { NetworkGate, ScanGate } from '../../net/gate.ts';
-import { RateLimiter } from '../../net/rate.ts';
-import { createGate } from '../../net/scoped-gate.ts';
+import type { NetworkGate, ScanGate } from '../../net/gate/gate.ts';
+import { RateLimiter } from '../../net/gate/rate.ts';
+import { createGate } from '../../net/gate/scoped-gate.ts';
 import connect_scanner from './connect_scanner.ts';
-import { answersEverything } from './liar.ts';
+import { answersEverything } from './tarpit.ts';
 
 afterEach(closeServers);
 

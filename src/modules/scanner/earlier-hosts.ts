@@ -1,6 +1,6 @@
 import type { Coverage, Protocol } from '../../domain/host.ts';
 import type { ExecContext } from '../../engine/module.ts';
-import type { AddressWalk } from '../address-walk.ts';
+import type { AddressWalk } from '../address-iterator.ts';
 
 export interface EarlierHostsInput {
   ctx: Pick<ExecContext, 'restored' | 'recordedCounts' | 'cover' | 'recount'>;

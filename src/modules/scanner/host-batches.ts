@@ -1,8 +1,8 @@
 import type { AddressSet } from '../../domain/address-set.ts';
 import type { Host } from '../../domain/host.ts';
 import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
-import type { SweepHost } from '../../net/sweep-job.ts';
-import { AddressWalk, type WalkState } from '../address-walk.ts';
+import type { SweepHost } from '../../net/tcp/sweep-job.ts';
+import { AddressWalk, type WalkState } from '../address-iterator.ts';
 
 /** Fewer hosts would get too many probes each at the same time; their ports are taken in turns instead. */
 const leastHosts = 64;

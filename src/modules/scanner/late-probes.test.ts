@@ -4,11 +4,11 @@ import { closeServers, listen, loopbackGate, tryModule } from '../../../test/mod
 import type { Banner } from '../../domain/banner.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
-import type { NetworkGate } from '../../net/gate.ts';
-import { RateLimiter } from '../../net/rate.ts';
-import { createGate } from '../../net/scoped-gate.ts';
+import type { NetworkGate } from '../../net/gate/gate.ts';
+import { RateLimiter } from '../../net/gate/rate.ts';
+import { createGate } from '../../net/gate/scoped-gate.ts';
 import banner_grabber from './banner_grabber.ts';
-import { interview } from './port-interview.ts';
+import { interview } from './port-session.ts';
 import { SlowHosts } from './slow-hosts.ts';
 
 afterAll(closeServers);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Coverage, PortCounts } from '../../domain/host.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { DataContext } from '../../engine/module.ts';
-import type { SweepJob, SweepOutcome } from '../../net/sweep-job.ts';
+import type { SweepJob, SweepOutcome } from '../../net/tcp/sweep-job.ts';
 import { HostBatches } from './host-batches.ts';
 import { packed, SlicedScan, type SlicedScanInput, type SlicedScanState, unpacked } from './sliced-scan.ts';
 

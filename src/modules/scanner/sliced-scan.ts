@@ -2,14 +2,14 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Coverage, Port, PortCounts, StackTraits } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
-import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
-import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/sweep-job.ts';
-import type { WalkState } from '../address-walk.ts';
+import { randomWalkKey, type WalkKey, walk } from '../../net/packets/permutation.ts';
+import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
+import type { WalkState } from '../address-iterator.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
-import { answersEverything } from './liar.ts';
 import { maxSlowHosts, retrySlowly } from './slow-retry.ts';
+import { answersEverything } from './tarpit.ts';
 
 /** Jobs that run side by side: while some wait for late answers, the next one sends. */
 const jobsAtOnce = 8;

@@ -1,10 +1,10 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
 import { defineModule, type ExecContext } from '../../engine/module.ts';
-import type { NetworkGate } from '../../net/gate.ts';
-import { areThisMachine } from '../../net/own-addresses.ts';
+import type { NetworkGate } from '../../net/gate/gate.ts';
+import { areThisMachine } from '../../net/local-addresses.ts';
 import { warmEngine } from '../../net/packets/engine.ts';
-import type { SweepJob } from '../../net/sweep-job.ts';
+import type { SweepJob } from '../../net/tcp/sweep-job.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { HostBatches } from './host-batches.ts';
 import { plannedTcpPorts } from './port-plan.ts';

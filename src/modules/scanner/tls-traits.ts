@@ -15,7 +15,7 @@ import type { ServerFlight, ServerHello } from '../../knowledge/tls/server-fligh
 import { bytesBehindName, readSession, sessionNameBytes } from '../../knowledge/tls/session.ts';
 import { cipherSuites } from '../../knowledge/tls/suites.ts';
 import { type TlsVersion, versionCode } from '../../knowledge/tls/versions.ts';
-import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate.ts';
+import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate/gate.ts';
 
 /** Longest wait for what follows a hello: some servers pass over in silence what they do not like. */
 const longestReactionMs = 2000;

@@ -2,14 +2,14 @@ import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
-import { udpPayloads } from '../../knowledge/udp-payloads.ts';
-import type { UdpOutcome, UdpTask } from '../../net/gate.ts';
-import { randomWalkKey, type WalkKey, walk } from '../../net/packets/walk.ts';
-import { AddressWalk, type WalkState } from '../address-walk.ts';
+import { udpPayloads } from '../../knowledge/requests/udp-payloads.ts';
+import type { UdpOutcome, UdpTask } from '../../net/gate/gate.ts';
+import { randomWalkKey, type WalkKey, walk } from '../../net/packets/permutation.ts';
+import { AddressWalk, type WalkState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
-import { answersEverything } from './liar.ts';
 import { plannedUdpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
+import { answersEverything } from './tarpit.ts';
 
 /** Pairs between two reports of progress. */
 const progressStep = 50;

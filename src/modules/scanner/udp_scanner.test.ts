@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sweepWithKills } from '../../../test/interrupted-trial.ts';
 import { loopbackGate, type Trial, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
-import type { NetworkGate, UdpTask } from '../../net/gate.ts';
+import type { NetworkGate, UdpTask } from '../../net/gate/gate.ts';
 import connect_scanner from './connect_scanner.ts';
 import syn_scanner from './syn_scanner.ts';
 import udp_scanner from './udp_scanner.ts';

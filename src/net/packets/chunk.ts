@@ -1,6 +1,6 @@
 import type { Family } from '../../domain/address.ts';
+import { mix, type WalkKey, walkShape } from './permutation.ts';
 import { stackWords } from './stack-traits.ts';
-import { mix, type WalkKey, walkShape } from './walk.ts';
 
 /** Most endpoints of one chunk: a bit of each goes into every checkpoint. */
 export const maxChunkEndpoints = 2 ** 18;

@@ -1,6 +1,6 @@
 import type { Family } from '../../domain/address.ts';
 import type { ChunkState } from './chunk.ts';
-import { mix, type WalkKey, walkShape } from './walk.ts';
+import { mix, type WalkKey, walkShape } from './permutation.ts';
 
 /** What became of an endpoint. */
 export const verdict = {

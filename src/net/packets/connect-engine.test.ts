@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { RateLimiter } from '../rate.ts';
+import { RateLimiter } from '../gate/rate.ts';
 import type { ChunkState } from './chunk.ts';
 import { ConnectEngine, type ConnectRun } from './connect-engine.ts';
-import { randomWalkKey } from './walk.ts';
+import { randomWalkKey } from './permutation.ts';
 
 type Plan = ConnectRun['plan'];
 

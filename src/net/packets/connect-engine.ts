@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../abort.ts';
-import type { RateLimiter } from '../rate.ts';
+import type { RateLimiter } from '../gate/rate.ts';
 import type { ChunkState } from './chunk.ts';
 import { ConnectChunk, type ConnectPlan, lateFlag, verdict } from './connect-chunk.ts';
 import {

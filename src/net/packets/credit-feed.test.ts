@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
-import { RateLimiter } from '../rate.ts';
+import { RateLimiter } from '../gate/rate.ts';
 import { CreditFeed } from './credit-feed.ts';
 
 it.each([500, 10_000, 200_000])('hands over %i packets a second in some hundred orders', async (rate) => {

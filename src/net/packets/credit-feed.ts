@@ -1,4 +1,4 @@
-import type { RateLimiter } from '../rate.ts';
+import type { RateLimiter } from '../gate/rate.ts';
 
 /** Part of a second's packets that is handed over at a time; twice as much may lie there unused. */
 const creditShare = 0.005;

@@ -1,11 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { RateLimiter } from '../rate.ts';
+import { RateLimiter } from '../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { type ChunkOutcome, PacketEngine } from './engine.ts';
+import { randomWalkKey } from './permutation.ts';
 import { rawObstacle } from './rights.ts';
-import { randomWalkKey } from './walk.ts';
 
 const obstacle = rawObstacle();
 const servers: Server[] = [];

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onAbort } from '../abort.ts';
-import { RateLimiter } from '../rate.ts';
+import { RateLimiter } from '../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
 import type { FromEngine, HearerFigures, ToEngine } from './engine-control.ts';

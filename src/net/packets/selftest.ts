@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { RateLimiter } from '../rate.ts';
+import { RateLimiter } from '../gate/rate.ts';
 import type { ChunkPlan } from './chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
 import { checksum } from './echo.ts';
 import { foldedChecksum, swap16, synTemplate, templateSums, wordSum } from './frame.ts';
+import { walk } from './permutation.ts';
 import { Ring } from './ring.ts';
 import { loadSys } from './sys.ts';
-import { walk } from './walk.ts';
 
 /** A check of what the packet engine is made of; nothing is sent. */
 export interface SelfTest {

@@ -4,8 +4,8 @@ import { Carrier } from './carrier.ts';
 import { Chunk, type ChunkPlan, clockMs, sentTick, word } from './chunk.ts';
 import { cookie, halfSipHash } from './cookie.ts';
 import { control, type FromSender, type ThreadStart, type ToSender } from './engine-control.ts';
+import { mix, walkShape } from './permutation.ts';
 import { SynBatch, synsAtOnce } from './syn-batch.ts';
-import { mix, walkShape } from './walk.ts';
 
 /** Longest wait of an idle thread, so that a missed wake-up costs no more. */
 const idleMs = 20;

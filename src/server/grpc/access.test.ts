@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createToken } from '../../actions/create-token.ts';
-import { revokeToken } from '../../actions/revoke-token.ts';
+import { createToken } from '../../actions/access/create-token.ts';
+import { revokeToken } from '../../actions/access/revoke-token.ts';
 import { codeOf, type Ended, fromProto, GrpcClient } from '../fixtures/grpc-client.ts';
 import { type GrpcService, openGrpcService, struct } from '../fixtures/grpc-service.ts';
 import { methodRules } from './method-rules.ts';

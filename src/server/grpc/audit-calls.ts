@@ -6,8 +6,8 @@ import {
   refusalFacts,
   submissionFacts,
   unprovenClaim,
-} from '../access-facts.ts';
-import { claimOf } from '../auth.ts';
+} from '../access/access-facts.ts';
+import { claimOf } from '../access/auth.ts';
 import type { ServerContext } from '../context.ts';
 import type { Call } from './call.ts';
 

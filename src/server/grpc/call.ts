@@ -1,8 +1,8 @@
 import { createContextKey, type HandlerContext } from '@connectrpc/connect';
 import type { PortolanError } from '../../domain/errors.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import type { RequestHead } from '../auth.ts';
-import type { Space } from '../tenants.ts';
+import type { RequestHead } from '../access/auth.ts';
+import type { Space } from '../access/tenants.ts';
 import type { MethodRule } from './method-rules.ts';
 import { connectError, refusalOf } from './status.ts';
 

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
-import { type ExportFormat, exportFormats, exportScan } from '../../actions/export-scan.ts';
+import { type ExportFormat, exportFormats, exportScan } from '../../actions/results/export-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { ScanPart } from '../../workspace/result-store/fetched-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { withEnvelope } from '../http/results.ts';
+import { withEnvelope } from '../http/resources/results.ts';
 import type { AdmittedCall } from './call.ts';
 import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
 

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import type { ScanEvent } from '../../actions/watch-scan.ts';
+import type { ScanEvent } from '../../actions/scans/watch-scan.ts';
 import { isErrorCode, PortolanError } from '../../domain/errors.ts';
 import type { RouteContext } from '../context.ts';
 import type { AdmittedCall } from './call.ts';

@@ -1,11 +1,11 @@
 import type { ConnectRouter } from '@connectrpc/connect';
-import { cancelJob } from '../../actions/cancel-job.ts';
-import { listJobs } from '../../actions/list-jobs.ts';
-import { showJob } from '../../actions/show-job.ts';
-import { submitJob } from '../../actions/submit-job.ts';
+import { cancelJob } from '../../actions/jobs/cancel-job.ts';
+import { listJobs } from '../../actions/jobs/list-jobs.ts';
+import { showJob } from '../../actions/jobs/show-job.ts';
+import { submitJob } from '../../actions/jobs/submit-job.ts';
 import { jobIdPattern } from '../../domain/job.ts';
 import type { RouteContext } from '../context.ts';
-import { jobBody, jobListQuery } from '../http/jobs.ts';
+import { jobBody, jobListQuery } from '../http/resources/jobs.ts';
 import { type AdmittedCall, unary } from './call.ts';
 import { type JobId, JobSchema, JobService, ListJobsResponseSchema } from './gen/service_pb.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';

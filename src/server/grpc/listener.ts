@@ -9,7 +9,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { parseEndpoint } from '../../config/endpoint.ts';
-import type { Listener } from '../../net/own-listeners.ts';
+import type { Listener } from '../../net/local-listeners.ts';
 import type { ServerContext } from '../context.ts';
 import { prepareTlsReload, type TlsMaterial } from '../tls.ts';
 import { Calls, isProtected, maxHeaderBytes, maxHeaderFields } from './calls.ts';

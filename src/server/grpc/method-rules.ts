@@ -1,5 +1,5 @@
-import type { LicenceFeature } from '../../domain/licence.ts';
-import type { RouteAccess } from '../auth.ts';
+import type { LicenceFeature } from '../../domain/license.ts';
+import type { RouteAccess } from '../access/auth.ts';
 
 /** What holds for a method before its message is read; the same as for its route of the REST API. */
 export interface MethodRule {

@@ -2,8 +2,8 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import type { FastifySchemaValidationError } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { asPortolanError } from '../http/errors.ts';
-import { inspectBody } from '../http/json-body.ts';
-import { compileValidator, unknownFields } from '../http/validation.ts';
+import { inspectBody } from '../http/request/json-body.ts';
+import { compileValidator, unknownFields } from '../http/request/validation.ts';
 import type { AdmittedCall } from './call.ts';
 import { asJson } from './messages.ts';
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { auditFiles } from '../../workspace/audit-files.ts';
-import type { AuditEvent } from '../../workspace/audit-record.ts';
+import { auditFiles } from '../../workspace/audit/audit-files.ts';
+import type { AuditEvent } from '../../workspace/audit/audit-record.ts';
 import { codeOf } from '../fixtures/grpc-client.ts';
 import { type GrpcService, openGrpcService, struct } from '../fixtures/grpc-service.ts';
 

@@ -2,7 +2,7 @@ import type { Http2SecureServer, Http2Server, ServerHttp2Session, ServerHttp2Str
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { PortolanError } from '../../domain/errors.ts';
 import type { TlsMaterial } from '../tls.ts';
-import { CallAnswer } from './call-answer.ts';
+import { CallAnswer } from './call-response.ts';
 import {
   Health,
   HealthCheckResponseSchema,

@@ -1,8 +1,8 @@
 import type { ConnectRouter } from '@connectrpc/connect';
-import { exportFormatOf } from '../../actions/export-scan.ts';
-import { showScan } from '../../actions/show-scan.ts';
+import { exportFormatOf } from '../../actions/results/export-scan.ts';
+import { showScan } from '../../actions/scans/show-scan.ts';
 import type { RouteContext } from '../context.ts';
-import { garbageOrder, partOf } from '../http/workspace.ts';
+import { garbageOrder, partOf } from '../http/resources/workspace.ts';
 import { streaming, unary } from './call.ts';
 import { heldChunks } from './file-chunks.ts';
 import { GcResponseSchema, WorkspaceInfoSchema, WorkspaceService } from './gen/service_pb.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createToken } from '../../actions/create-token.ts';
-import { revokeToken } from '../../actions/revoke-token.ts';
-import { rotateToken } from '../../actions/rotate-token.ts';
+import { createToken } from '../../actions/access/create-token.ts';
+import { revokeToken } from '../../actions/access/revoke-token.ts';
+import { rotateToken } from '../../actions/access/rotate-token.ts';
 import { type RouteEntry, routeTable } from '../fixtures/route-table.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 

@@ -2,12 +2,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ErrorCode, PortolanError } from '../../domain/errors.ts';
-import type { LicenceFeature } from '../../domain/licence.ts';
+import type { LicenceFeature } from '../../domain/license.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import type { AuditEventName } from '../../workspace/audit-record.ts';
-import type { RouteAccess } from '../auth.ts';
-import type { Space } from '../tenants.ts';
-import type { Open } from './answer-deadline.ts';
+import type { AuditEventName } from '../../workspace/audit/audit-record.ts';
+import type { RouteAccess } from '../access/auth.ts';
+import type { Space } from '../access/tenants.ts';
+import type { Open } from './response-deadline.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { InjectOptions } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorCatalogue } from '../../domain/errors.ts';
-import { Authenticator } from '../auth.ts';
+import { Authenticator } from '../access/auth.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let service: Service;

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { revokeToken } from '../../actions/revoke-token.ts';
-import { checkAuditLog } from '../../workspace/audit-check.ts';
-import { auditFiles } from '../../workspace/audit-files.ts';
-import type { AuditEvent } from '../../workspace/audit-record.ts';
+import { revokeToken } from '../../actions/access/revoke-token.ts';
+import { checkAuditLog } from '../../workspace/audit/audit-check.ts';
+import { auditFiles } from '../../workspace/audit/audit-files.ts';
+import type { AuditEvent } from '../../workspace/audit/audit-record.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let service: Service;

@@ -4,9 +4,9 @@ import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { host, port, summary } from '../../../test/result-rows.ts';
-import { checkWorkspace } from '../../actions/check-workspace.ts';
-import { compressRecord } from '../../workspace/record-compress.ts';
-import { openRecord } from '../../workspace/record-writer.ts';
+import { checkWorkspace } from '../../actions/workspace/check-workspace.ts';
+import { compressRecord } from '../../workspace/record/record-compress.ts';
+import { openRecord } from '../../workspace/record/record-writer.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let service: Service;

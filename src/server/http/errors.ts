@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
 import { errorCatalogue, invalidRequest, PortolanError } from '../../domain/errors.ts';
-import { maxBodyBytes } from './json-body.ts';
-import { fieldProblems } from './validation.ts';
+import { maxBodyBytes } from './request/json-body.ts';
+import { fieldProblems } from './request/validation.ts';
 
 /** Seconds after which a client that was turned away may come again. */
 export const retryAfter: Partial<Record<string, string>> = { queue_full: '10', unavailable: '5' };

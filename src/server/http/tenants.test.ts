@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createToken } from '../../actions/create-token.ts';
+import { createToken } from '../../actions/access/create-token.ts';
 import { type RouteEntry, routeTable } from '../fixtures/route-table.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import { problemsOf } from '../installed.ts';

@@ -5,9 +5,9 @@ import Fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../../domain/errors.ts';
 import { openService, type Service } from '../fixtures/service.ts';
-import { AnswerDeadline } from './answer-deadline.ts';
 import type { App } from './app-type.ts';
 import { sendError } from './errors.ts';
+import { AnswerDeadline } from './response-deadline.ts';
 import { handlerTimeoutMs } from './routes.ts';
 
 let service: Service;

@@ -1,6 +1,6 @@
-import type { RecordObserver } from '../../actions/open-results.ts';
+import type { RecordObserver } from '../../scan-run/open-results.ts';
 import type { Store } from '../../store/open.ts';
-import type { ServerLog } from '../log.ts';
+import type { ServerLog } from '../logging/log.ts';
 
 /** Damaged records that are remembered for the health check; the log has each. */
 const maxDamagedRecords = 1000;

@@ -10,7 +10,7 @@ import { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
 import { type ObjectStore, storeAway } from '../../workspace/result-store/object-store.ts';
 import { ResultStore } from '../../workspace/result-store/result-store.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
-import { createServerLog, openLogOutput } from '../log.ts';
+import { createServerLog, openLogOutput } from '../logging/log.ts';
 import { ResultMover } from './result-mover.ts';
 
 const pace = { lookMs: 60_000, retryMs: 20, longestRetryMs: 100 };

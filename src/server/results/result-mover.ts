@@ -5,7 +5,7 @@ import type { FetchedScans } from '../../workspace/result-store/fetched-scans.ts
 import type { ResultStore, ScanPlace } from '../../workspace/result-store/result-store.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import type { ServerLog } from '../log.ts';
+import type { ServerLog } from '../logging/log.ts';
 
 /** Times in milliseconds. */
 export interface MoverPace {

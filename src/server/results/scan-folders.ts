@@ -3,8 +3,8 @@ import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { FetchedScans, HeldFolder, ScanPart } from '../../workspace/result-store/fetched-scans.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import type { ServerLog } from '../log.ts';
-import { RegularLooks } from '../regular-looks.ts';
+import { RegularLooks } from '../background/periodic-tasks.ts';
+import type { ServerLog } from '../logging/log.ts';
 
 /** Time between two looks for fetched scans that nobody reads any more. */
 const pace = { firstMs: 60_000, betweenMs: 60_000 };

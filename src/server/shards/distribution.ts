@@ -1,18 +1,18 @@
 import { Dispatcher } from '../../queue/dispatcher.ts';
 import { PgBossQueue } from '../../queue/pg-boss.ts';
-import { type OwnShard, ShardLine } from '../../queue/shard-line.ts';
+import { type OwnShard, ShardLine } from '../../queue/shard-queue.ts';
 import { WakeUps } from '../../queue/wake-ups.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { ShardHome } from '../../worker/shard-home.ts';
 import { serverId } from '../../workspace/server-id.ts';
-import type { ServerLog } from '../log.ts';
-import { RegularLooks } from '../regular-looks.ts';
+import { RegularLooks } from '../background/periodic-tasks.ts';
+import type { ServerLog } from '../logging/log.ts';
 import { HomeServers } from './home-servers.ts';
 import { LocalHome } from './local-home.ts';
 import { Presence } from './presence.ts';
-import { ScansElsewhere } from './scans-elsewhere.ts';
-import type { ShardIntake } from './shard-intake.ts';
+import { ScansElsewhere } from './remote-scans.ts';
+import type { ShardIntake } from './shard-ingest.ts';
 import { StoreWatch } from './store-watch.ts';
 
 /** The server says this often that it is there, milliseconds. */

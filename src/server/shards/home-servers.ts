@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { Store } from '../../store/open.ts';
-import type { ScansElsewhere } from './scans-elsewhere.ts';
+import type { ScansElsewhere } from './remote-scans.ts';
 
 /** The other server sends the head of its answer by then, milliseconds. */
 const answerMs = 30_000;

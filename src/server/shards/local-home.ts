@@ -1,7 +1,7 @@
 import { PortolanError } from '../../domain/errors.ts';
-import type { OwnShard } from '../../queue/shard-line.ts';
+import type { OwnShard } from '../../queue/shard-queue.ts';
 import type { ShardHome } from '../../worker/shard-home.ts';
-import { rowLines, type ShardCredentials, type ShardIntake } from './shard-intake.ts';
+import { rowLines, type ShardCredentials, type ShardIntake } from './shard-ingest.ts';
 
 /** The home of a scan for a worker in the same process: the same doors as for others, without a network. */
 export class LocalHome implements ShardHome {

@@ -1,7 +1,7 @@
-import { ownerAway, poolWithoutWorkers } from '../../actions/hold-scan.ts';
+import { ownerAway, poolWithoutWorkers } from '../../actions/scans/window-warning.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ServerLog } from '../log.ts';
+import type { ServerLog } from '../logging/log.ts';
 
 /** A server or worker is present if its last heartbeat is younger than this, milliseconds. */
 const presentMs = 15_000;

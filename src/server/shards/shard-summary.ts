@@ -1,9 +1,9 @@
-import type { LiveScan, ScanOutcome } from '../../actions/scan-messages.ts';
 import { noFindings, type SeverityCounts } from '../../domain/finding.ts';
 import type { Coverage } from '../../domain/host.ts';
 import type { ScanWarning, StageRecord } from '../../domain/scan.ts';
 import type { EvaluationData } from '../../domain/shard.ts';
 import type { SavedState } from '../../engine/node.ts';
+import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import type { ShardState } from '../../store/shards.ts';
 import type { ShardOutcome } from '../../worker/shard-report.ts';
 

@@ -1,4 +1,4 @@
-import type { ServerLog } from '../log.ts';
+import type { ServerLog } from '../logging/log.ts';
 
 /** The database is asked this often, milliseconds. */
 const askMs = 1000;

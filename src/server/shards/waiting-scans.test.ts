@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
-import type { OwnShard, ShardLine } from '../../queue/shard-line.ts';
+import type { OwnShard, ShardLine } from '../../queue/shard-queue.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 const skip = postgresObstacle();

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { port, summary } from '../../../test/result-rows.ts';
-import { openRecord } from '../record-writer.ts';
+import { openRecord } from '../record/record-writer.ts';
 import { ScanFolder } from '../scan-folder.ts';
 import { archiveScan } from './archive.ts';
 

@@ -5,9 +5,9 @@ import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { createTarPacker, type TarHeader, type TarPackController } from 'modern-tar';
 import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
-import { openRecordFile } from '../open-record.ts';
 import { isPlainFolder } from '../plain-file.ts';
-import { blockEnd, readIndex, recordFiles } from '../record-files.ts';
+import { openRecordFile } from '../record/open-record.ts';
+import { blockEnd, readIndex, recordFiles } from '../record/record-files.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 
 /** Files that are being written and will get another name; they are no part of a scan. */

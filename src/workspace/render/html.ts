@@ -1,7 +1,7 @@
 import { kindText } from '../../domain/asset.ts';
 import { type Finding, findingClasses, type Severity, severities } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
-import { completeRow } from '../row-line.ts';
+import { completeRow } from '../record/row-line.ts';
 import { generator } from './generator.ts';
 import { ComplianceTable } from './html-compliance.ts';
 import {

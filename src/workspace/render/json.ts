@@ -7,7 +7,7 @@ import type {
   ResultRow,
   VulnerabilityRow,
 } from '../../domain/result.ts';
-import { completeRow, jsonText } from '../row-line.ts';
+import { completeRow, jsonText } from '../record/row-line.ts';
 import { mostUrgentFirst } from './finding-order.ts';
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';

@@ -1,5 +1,5 @@
 import type { ResultRow, SummaryRow } from '../../domain/result.ts';
-import { completeRow, rowLine } from '../row-line.ts';
+import { completeRow, rowLine } from '../record/row-line.ts';
 import { inPieces } from './pieces.ts';
 
 /** One object a line: the rows complete, then the summary. */

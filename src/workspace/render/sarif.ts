@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import type { Finding, Severity } from '../../domain/finding.ts';
 import type { ErrorRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
-import { completeRow, jsonText } from '../row-line.ts';
+import { completeRow, jsonText } from '../record/row-line.ts';
 import { generator } from './generator.ts';
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';

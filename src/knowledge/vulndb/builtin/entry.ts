@@ -1,4 +1,4 @@
-import { type CpePart, formatCpe } from '../../cpe.ts';
+import { type CpePart, formatCpe } from '../../products/cpe.ts';
 import type { Configuration, CpeMatch, CveRecord } from '../cve-record.ts';
 
 /** Affected versions by product: `{'a:openbsd:openssh': ['>= 8.5p1, < 9.8']}`; any range of any product applies. */

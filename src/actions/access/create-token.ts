@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { parseDuration } from '../../domain/duration.ts';
+import { type FieldProblem, invalidRequest } from '../../domain/errors.ts';
+import { nearest } from '../../domain/nearest.ts';
+import { tenantPattern } from '../../domain/tenant.ts';
+import type { Store } from '../../store/open.ts';
+import type { TokenRecord } from '../../store/tokens.ts';
+import { tokenDigest, tokenScopes } from './verify-token.ts';
+
+export interface TokenOrder {
+  name: string;
+  scopes: string[];
+  /** Duration text such as `90d`; null = the token never expires. */
+  expiry: string | null;
+  /** The only tenant that the token is for; null = none. */
+  tenant?: string | null;
+  /** The tenants that exist. */
+  tenants?: { enabled: boolean; tenants: readonly string[] };
+}
+
+export interface CreatedToken {
+  /** The only time that the value exists outside its owner's hands. */
+  token: string;
+  record: TokenRecord;
+  warnings: string[];
+}
+
+const idLength = 6;
+const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const secretBytes = 32;
+
+/** Makes a token; only the digest of it is stored. @throws PortolanError `invalid_request` */
+export async function createToken(store: Store, order: TokenOrder, now = new Date()): Promise<CreatedToken> {
+  const expiresAt = checkOrder(order, now);
+  const id = await freeId(store);
+  const token = mintToken(id);
+  const record: TokenRecord = {
+    id,
+    name: order.name.trim(),
+    digest: tokenDigest(token),
+    previous_digest: null,
+    previous_until: null,
+    scopes: [...new Set(order.scopes)],
+    tenant: order.tenant ?? null,
+    created_at: now.toISOString(),
+    expires_at: expiresAt,
+    last_used_at: null,
+    revoked_at: null,
+  };
+  await store.tokens.insert(record);
+  return { token, record, warnings: remarks(order, record) };
+}
+
+function remarks({ tenants }: TokenOrder, { expires_at, tenant, scopes }: TokenRecord): string[] {
+  const found: string[] = [];
+  if (expires_at === null) found.push('the token never expires; --expiry 90d would limit it');
+  if (tenant !== null && !tenants?.enabled) {
+    found.push('multi_tenant.enabled is not set: a token for one tenant reaches no scan until it is');
+  }
+  if (tenant === null && tenants?.enabled && !scopes.includes('admin')) {
+    found.push('a token without --tenant and without the scope admin reaches the scans of no tenant');
+  }
+  return found;
+}
+
+/** `svc_<id>_` and 256 random bits in base64url. */
+export function mintToken(id: string): string {
+  return `svc_${id}_${randomBytes(secretBytes).toString('base64url')}`;
+}
+
+function checkOrder(order: TokenOrder, now: Date): string | null {
+  const fields: FieldProblem[] = [];
+  const name = order.name.trim();
+  if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) {
+    fields.push({ field: 'name', reason: 'must be 1 to 100 printable characters' });
+  }
+  if (order.scopes.length === 0) fields.push({ field: 'scopes', reason: 'must name at least one scope' });
+  for (const scope of order.scopes) {
+    if (!(tokenScopes as readonly string[]).includes(scope))
+      fields.push({ field: 'scopes', reason: unknownScope(scope) });
+  }
+  const tenantProblem = badTenant(order);
+  if (tenantProblem) fields.push({ field: 'tenant', reason: tenantProblem });
+  const lifetime = order.expiry === null ? null : parseDuration(order.expiry);
+  if (order.expiry !== null && (lifetime === null || lifetime <= 0)) {
+    fields.push({ field: 'expiry', reason: 'must be a duration such as 90d or 12h' });
+  }
+  if (fields.length > 0) {
+    throw invalidRequest(fields.map(({ field, reason }) => `${field} ${reason}`).join('; '), fields);
+  }
+  return lifetime === null ? null : new Date(now.getTime() + lifetime).toISOString();
+}
+
+/** Why a token cannot be for the tenant, or null. */
+function badTenant({ tenant, tenants }: TokenOrder): string | null {
+  if (tenant === null || tenant === undefined) return null;
+  if (!tenantPattern.test(tenant)) return 'must be lower-case letters, digits and dashes, 63 at most';
+  if (!tenants?.enabled || tenants.tenants.includes(tenant)) return null;
+  const guess = nearest(tenant, tenants.tenants);
+  return guess ? `is not in multi_tenant.tenants; did you mean ${guess}?` : 'is not in multi_tenant.tenants';
+}
+
+function unknownScope(scope: string): string {
+  const guess = nearest(scope, tokenScopes);
+  const hint = guess ? `did you mean ${guess}?` : `known scopes: ${tokenScopes.join(', ')}`;
+  return `"${scope}" is not a scope; ${hint}`;
+}
+
+async function freeId(store: Store): Promise<string> {
+  for (;;) {
+    const id = Array.from(randomBytes(idLength), (byte) => idAlphabet[byte % idAlphabet.length]).join('');
+    if ((await store.tokens.find(id)) === null) return id;
+  }
+}

@@ -1,0 +1,94 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { parseDuration } from '../../domain/duration.ts';
+import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
+import {
+  type LicenceClaims,
+  type LicenceFeature,
+  licenceFeatures,
+  licencePlans,
+} from '../../domain/license.ts';
+import { nearest } from '../../domain/nearest.ts';
+import { licenceIdForm } from '../../workspace/license/verify-license.ts';
+
+export interface LicenceOrder {
+  customer: string;
+  plan: string;
+  /** Null = all for the plan enterprise, none for the others. */
+  features: string[] | null;
+  /** Duration text such as `365d`. */
+  expiry: string;
+  /** Null = a random one. */
+  licenceId: string | null;
+}
+
+/** A new Ed25519 key pair as PEM texts. */
+export function makeLicenceKeys(): { publicKey: string; privateKey: string } {
+  return generateKeyPairSync('ed25519', {
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+}
+
+/** Signs a licence. @throws PortolanError `invalid_request` with every problem of the order, `usage` for a bad key */
+export async function issueLicence(
+  order: LicenceOrder,
+  privateKeyPem: string,
+  now = new Date(),
+): Promise<{ licence: string; claims: LicenceClaims }> {
+  const claims = decideClaims(order, now);
+  const licence = await new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT' })
+    .sign(readPrivateKey(privateKeyPem));
+  return { licence, claims };
+}
+
+function readPrivateKey(pem: string): KeyObject {
+  let key: KeyObject | null;
+  try {
+    key = createPrivateKey(pem);
+  } catch {
+    key = null;
+  }
+  if (key?.asymmetricKeyType === 'ed25519') return key;
+  throw new PortolanError('usage', 'the key is no Ed25519 private key; portolan license keygen makes one');
+}
+
+function decideClaims(order: LicenceOrder, now: Date): LicenceClaims {
+  const problems: FieldProblem[] = [];
+  const plan = licencePlans.find((known) => known === order.plan);
+  if (!plan) problems.push({ field: 'plan', reason: `must be one of ${licencePlans.join(', ')}` });
+  const customer = checkedId('customer', order.customer, problems);
+  const licenceId = checkedId('license-id', order.licenceId ?? `lic-${randomUUID()}`, problems);
+  const features = checkedFeatures(
+    order.features ?? (plan === 'enterprise' ? licenceFeatures : []),
+    problems,
+  );
+  const lifetime = parseDuration(order.expiry);
+  if (lifetime === null || lifetime < 1000) {
+    problems.push({ field: 'expiry', reason: 'must be a duration such as 365d' });
+  }
+  if (!plan || lifetime === null || problems.length > 0) {
+    throw invalidRequest(problems.map(({ field, reason }) => `${field} ${reason}`).join('; '), problems);
+  }
+  const iat = Math.floor(now.getTime() / 1000);
+  const exp = iat + Math.floor(lifetime / 1000);
+  return { customer_id: customer, license_id: licenceId, plan, features, iat, exp };
+}
+
+function checkedId(field: string, text: string, problems: FieldProblem[]): string {
+  const id = text.trim();
+  const reason = 'must be 1 to 128 letters, digits, blanks or ._@:/+-, beginning with a letter or digit';
+  if (!licenceIdForm.test(id)) problems.push({ field, reason });
+  return id;
+}
+
+function checkedFeatures(names: readonly string[], problems: FieldProblem[]): LicenceFeature[] {
+  for (const name of names) {
+    if ((licenceFeatures as readonly string[]).includes(name)) continue;
+    const guess = nearest(name, licenceFeatures);
+    const hint = guess ? `did you mean ${guess}?` : `known features: ${licenceFeatures.join(', ')}`;
+    problems.push({ field: 'features', reason: `"${name}" is not a feature; ${hint}` });
+  }
+  return licenceFeatures.filter((feature) => names.includes(feature));
+}

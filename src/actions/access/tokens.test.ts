@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore, type Store } from '../../store/open.ts';
+import { createToken } from './create-token.ts';
+import { listTokens } from './list-tokens.ts';
+import { revokeToken } from './revoke-token.ts';
+import { rotateToken } from './rotate-token.ts';
+import { allows, tokenIdOf, verifyToken } from './verify-token.ts';
+
+let dir: string;
+let store: Store;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-tokens-'));
+  store = await openStore(join(dir, 'service.db'));
+});
+afterEach(async () => {
+  await store.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const isGood = async (token: string, now = new Date()) =>
+  verifyToken(token, await store.tokens.find(tokenIdOf(token) ?? ''), now);
+
+describe('tokens', () => {
+  it('have the documented form, are good, and are nowhere stored (T-045)', async () => {
+    const { token, record, warnings } = await createToken(store, {
+      name: 'ci',
+      scopes: ['scan:read'],
+      expiry: '90d',
+    });
+    expect(token).toMatch(/^svc_[a-z0-9]{6}_[A-Za-z0-9_-]{43}$/);
+    expect(warnings).toEqual([]);
+    expect(await isGood(token)).toBe(true);
+    expect(await isGood(`${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`)).toBe(false);
+    expect(JSON.stringify([record, await listTokens(store), await store.tokens.list()])).not.toContain(
+      token.slice(11),
+    );
+  });
+
+  it('expire, are revoked and rotated', async () => {
+    const { token, record } = await createToken(store, { name: 'ci', scopes: ['admin'], expiry: '1h' });
+    const later = new Date(Date.now() + 3_601_000);
+    expect(await isGood(token, later)).toBe(false);
+    expect((await listTokens(store, later))[0]?.status).toBe('expired');
+
+    const second = await rotateToken(store, record.id, null);
+    expect([await isGood(token), await isGood(second)]).toEqual([false, true]);
+    const third = await rotateToken(store, record.id, '10m');
+    expect([await isGood(second), await isGood(third)]).toEqual([true, true]);
+    expect(await isGood(second, new Date(Date.now() + 601_000))).toBe(false);
+
+    await revokeToken(store, record.id);
+    await revokeToken(store, record.id);
+    expect(await isGood(third)).toBe(false);
+    expect((await listTokens(store))[0]?.status).toBe('revoked');
+    await expect(rotateToken(store, record.id, null)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(revokeToken(store, 'nobody')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('are refused with every problem named; without expiry there is a warning', async () => {
+    const order = createToken(store, { name: ' ', scopes: ['scan:raed'], expiry: '90' });
+    await expect(order).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { fields: [{ field: 'name' }, { field: 'scopes' }, { field: 'expiry' }] },
+    });
+    await expect(order).rejects.toThrow(/did you mean scan:read/);
+    expect((await createToken(store, { name: 'x', scopes: ['admin'], expiry: null })).warnings).toHaveLength(
+      1,
+    );
+  });
+
+  it('allow what one of their scopes allows; admin allows all', () => {
+    expect(allows(['scan:read'], ['workspace:read', 'scan:read'])).toBe(true);
+    expect(allows(['scan:read'], ['scan:write'])).toBe(false);
+    expect(allows(['admin'], ['audit:read'])).toBe(true);
+  });
+});

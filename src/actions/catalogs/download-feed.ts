@@ -1,0 +1,72 @@
+import { PortolanError } from '../../domain/errors.ts';
+import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
+
+/** Redirects that are followed. */
+const redirects = 5;
+/** Longest silence, and all of one download, ms. */
+const idleMs = 30_000;
+const totalMs = 120_000;
+
+export interface FeedDownload {
+  bytes: Buffer;
+  etag: string | null;
+  /** `Last-Modified`, which is never in the future; null when it is not stated. */
+  published: Date | null;
+}
+
+/**
+ * Fetches a feed as a whole.
+ * @returns null when it has not changed since `etag`
+ * @throws PortolanError `network`, `timeout`; `configuration` above `maxBytes`
+ */
+export async function downloadFeed(
+  url: string,
+  { maxBytes, etag, signal }: { maxBytes: number; etag: string | null; signal?: AbortSignal },
+): Promise<FeedDownload | null> {
+  try {
+    const answer = await fetchFeed(url, {
+      redirects,
+      idleMs,
+      totalMs,
+      signal: signal ?? new AbortController().signal,
+      headers: etag === null ? {} : { 'if-none-match': etag },
+    });
+    const claimed = Number(answer.headers.get('content-length') ?? 0);
+    const bytes = await readAll(answer.body, { maxBytes, claimed }, url);
+    if (answer.status === 304) return null;
+    const { headers } = answer;
+    return { bytes, etag: headers.get('etag'), published: dateOf(headers.get('last-modified')) };
+  } catch (error) {
+    if (!(error instanceof DownloadProblem)) throw error;
+    const code = error.timedOut ? 'timeout' : 'network';
+    throw new PortolanError(code, `${shownUrl(url)}: ${error.message}`, {}, error);
+  }
+}
+
+function dateOf(text: string | null): Date | null {
+  const at = Date.parse(text ?? '');
+  return Number.isNaN(at) ? null : new Date(Math.min(at, Date.now()));
+}
+
+async function readAll(
+  body: AsyncIterable<Uint8Array>,
+  { maxBytes, claimed }: { maxBytes: number; claimed: number },
+  url: string,
+): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    if (Math.max(size, claimed) > maxBytes) {
+      throw new PortolanError('configuration', `${shownUrl(url)} is larger than ${maxBytes} bytes`);
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** A URL without what may be secret in it: name, password and query. */
+export function shownUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}

@@ -1,0 +1,10 @@
+import type { ScanRequest } from '../../domain/scan.ts';
+import { parseTargets } from '../../domain/target.ts';
+import type { Plan } from '../../engine/plan.ts';
+
+/** Lets the modules of a plan begin what takes long, while workspace and store are opened. Nothing is sent. */
+export function prepareModules({ nodes }: Plan, { targets }: Pick<ScanRequest, 'targets'>): void {
+  const { addresses } = parseTargets(targets);
+  for (const { skipped, definition, config } of nodes)
+    if (skipped === null) definition.prepare?.(config, addresses);
+}

@@ -1,0 +1,186 @@
+import { open, readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { unpackTar } from 'modern-tar';
+import { type FieldProblem, PortolanError } from '../../domain/errors.ts';
+import { looksLikeRecog, parseRecog } from '../../knowledge/recog/recog-file.ts';
+import {
+  maxSignatures,
+  type PlacedSignature,
+  placeJsonSignatures,
+  placeSignatures,
+  refusal,
+  triedProblems,
+} from '../../knowledge/rules/signature-file.ts';
+import type { Signature } from '../../knowledge/signatures/signature.ts';
+
+/** Largest feed as it is fetched or read, bytes. */
+export const maxFeedBytes = 32 * 1024 * 1024;
+
+/** What a feed may unpack to, bytes. */
+const maxUnpackedBytes = 64 * 1024 * 1024;
+
+/** Entries of an archive, and files of a folder. */
+const maxFeedFiles = 5000;
+
+/** Longest work without letting the event loop turn, ms. */
+const longestStretch = 20;
+
+/** A file with rules: its name stands in errors. */
+export interface RuleText {
+  name: string;
+  text: string;
+}
+
+export interface CheckedRules {
+  signatures: Signature[];
+  /** How many came from each file. */
+  files: { file: string; signatures: number }[];
+  /** Examples that were tried; all of them fit. */
+  examples: number;
+}
+
+/**
+ * Reads and tries every rule of some texts: forms, patterns, examples.
+ * @param own how the own format may be written: strangers may not make this process parse YAML, which takes minutes for
+ *   some texts
+ * @throws PortolanError `configuration` naming every problem of the first text that is not good, with its place
+ */
+export async function checkRules(
+  texts: readonly RuleText[],
+  own: 'yaml' | 'json' = 'yaml',
+): Promise<CheckedRules> {
+  const placeOwn = own === 'yaml' ? placeSignatures : placeJsonSignatures;
+  const byId = new Map<string, Signature>();
+  const files: CheckedRules['files'] = [];
+  let examples = 0;
+  for (const { name, text } of texts) {
+    const placed = looksLikeRecog(text) ? parseRecog(text, name) : placeOwn(text, name);
+    const problems = await tryAll(placed);
+    for (const { signature, place } of placed) {
+      if (byId.has(signature.id))
+        problems.push({ field: place, reason: `id "${signature.id}" is used twice` });
+      byId.set(signature.id, signature);
+      examples += signature.examples.length;
+    }
+    if (problems.length > 0) throw refusal(name, problems);
+    files.push({ file: name, signatures: placed.length });
+  }
+  if (byId.size === 0) throw new PortolanError('configuration', 'there are no fingerprint rules in it');
+  if (byId.size > maxSignatures) {
+    throw new PortolanError('configuration', `there are more than ${maxSignatures} fingerprint rules in it`);
+  }
+  return { signatures: [...byId.values()], files, examples };
+}
+
+async function tryAll(placed: readonly PlacedSignature[]): Promise<FieldProblem[]> {
+  const problems: FieldProblem[] = [];
+  let since = performance.now();
+  for (const each of placed) {
+    problems.push(...triedProblems(each));
+    if (performance.now() - since < longestStretch) continue;
+    await setImmediate();
+    since = performance.now();
+  }
+  return problems;
+}
+
+/** The rule files of a path: a file, an archive, or a folder. @throws PortolanError `usage`, `configuration` */
+export async function readRulePath(path: string): Promise<RuleText[]> {
+  try {
+    if (!(await stat(path)).isDirectory()) return await unpackFeed(basename(path), await readCapped(path));
+    const names = (await readdir(path)).filter((name) => /^[^.].*\.(?:xml|ya?ml|json)$/i.test(name)).sort();
+    if (names.length > maxFeedFiles)
+      throw new PortolanError('usage', `${path}: more than ${maxFeedFiles} files`);
+    const texts: RuleText[] = [];
+    for (const name of chosen(names)) {
+      texts.push({ name, text: textOf(name, await readCapped(join(path, name))) });
+    }
+    return texts;
+  } catch (error) {
+    if (error instanceof PortolanError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw new PortolanError('usage', `${path} cannot be read: ${code ?? String(error)}`, {}, error);
+  }
+}
+
+async function readCapped(path: string): Promise<Buffer> {
+  await using file = await open(path, 'r');
+  const { size } = await file.stat();
+  if (size > maxFeedBytes) throw tooLarge(path, maxFeedBytes);
+  return file.readFile();
+}
+
+/** @throws PortolanError `configuration` when it is larger than the caps, damaged, or holds no file of rules */
+export async function unpackFeed(name: string, bytes: Buffer): Promise<RuleText[]> {
+  const plain = isGzip(bytes) ? await unzipped(name, bytes) : bytes;
+  if (!isTar(plain)) return [{ name: name.replace(/\.gz$/i, ''), text: textOf(name, plain) }];
+  const entries = await tarFiles(name, plain);
+  const files = new Map(entries);
+  const texts = chosen([...files.keys()]).map((file) => ({
+    name: file,
+    text: textOf(file, files.get(file) ?? Buffer.alloc(0)),
+  }));
+  if (texts.length === 0)
+    throw new PortolanError('configuration', `${name} holds no file of fingerprint rules`);
+  return texts;
+}
+
+/**
+ * Which files of a folder or an archive hold rules. The archive of Recog keeps its databases in a folder `xml`, beside
+ * other files of the same kinds.
+ */
+function chosen(names: readonly string[]): string[] {
+  const inFolder = names.filter((name) => /^(?:[^/]+\/)?xml\/[^/]+\.xml$/i.test(name));
+  if (inFolder.length > 0) return inFolder.sort();
+  const databases = names.filter((name) => /\.xml$/i.test(name));
+  return (databases.length > 0 ? databases : names.filter((name) => /\.(?:ya?ml|json)$/i.test(name))).sort();
+}
+
+function isGzip(bytes: Buffer): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+function isTar(bytes: Buffer): boolean {
+  return bytes.length >= 512 && bytes.toString('latin1', 257, 262) === 'ustar';
+}
+
+async function unzipped(name: string, bytes: Buffer): Promise<Buffer> {
+  try {
+    return await promisify(gunzip)(bytes, { maxOutputLength: maxUnpackedBytes });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(`what ${name} unpacks to`, maxUnpackedBytes);
+    throw new PortolanError('configuration', `${name} is damaged: it cannot be unpacked`, {}, error);
+  }
+}
+
+async function tarFiles(name: string, bytes: Buffer): Promise<[string, Buffer][]> {
+  let count = 0;
+  const filter = (header: { name: string; type?: string }) => {
+    if (++count > maxFeedFiles)
+      throw new PortolanError('configuration', `${name}: more than ${maxFeedFiles} entries`);
+    return header.type === 'file' && !/(?:^|\/)\./.test(header.name);
+  };
+  try {
+    const entries = await unpackTar(bytes, { filter });
+    return entries.map(({ header, data }) => [header.name, Buffer.from(data ?? [])]);
+  } catch (error) {
+    if (error instanceof PortolanError) throw error;
+    throw new PortolanError('configuration', `${name} is damaged: it is no whole archive`, {}, error);
+  }
+}
+
+function textOf(name: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new PortolanError('configuration', `${name}: it is not UTF-8 text`);
+  }
+}
+
+function tooLarge(what: string, limit: number): PortolanError {
+  return new PortolanError('configuration', `${what} is larger than ${limit} bytes`);
+}

@@ -1,0 +1,49 @@
+import { knownExploited } from '../../knowledge/vulndb/builtin/known-exploited.ts';
+import { builtinCves, builtinEntries } from '../../knowledge/vulndb/builtin.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
+import type { Manifest } from '../../knowledge/vulndb/manifest.ts';
+
+/** What is known about flaws here: counts of the imported data, or of the builtin catalogue where there is none. */
+export interface VulndbState {
+  /** Of the imported data, else of the builtin catalogue. */
+  catalogue_version: string;
+  cve_count: number;
+  kev_count: number;
+  epss_count: number;
+  /** Statements of distributions about a CVE. */
+  fix_count: number;
+  /** The last import or sync. */
+  synced_at: string | null;
+  sources: string[];
+  /** What has to be shown with the data. */
+  notices: string[];
+}
+
+/** NVD asks for these words wherever its data is shown. */
+const nvdNotice = 'This product uses data from the NVD API but is not endorsed or certified by the NVD.';
+const epssNotice = 'EPSS scores come from FIRST (https://www.first.org/epss).';
+
+/** @throws PortolanError `conflict` when the imported data is damaged */
+export function showVulndb(dir: string): VulndbState {
+  return stateOf(readCurrentManifest(dir));
+}
+
+export function stateOf(manifest: Manifest | null): VulndbState {
+  const names = Object.keys(manifest?.sources ?? {});
+  return {
+    catalogue_version: manifest?.generation ?? builtinCves.version,
+    cve_count: manifest?.counts.cves ?? builtinEntries.length,
+    kev_count: manifest?.counts.kev ?? knownExploited.size,
+    epss_count: manifest?.counts.epss ?? 0,
+    fix_count: manifest?.counts.fixes ?? 0,
+    synced_at: manifest?.created_at ?? null,
+    sources: ['builtin', ...names.toSorted()],
+    notices: [...(names.includes('nvd') ? [nvdNotice] : []), ...(names.includes('epss') ? [epssNotice] : [])],
+  };
+}
+
+/** Milliseconds since the last import or sync; null when there was none. @throws PortolanError `conflict` */
+export function vulndbAge(dir: string, now = Date.now()): number | null {
+  const manifest = readCurrentManifest(dir);
+  return manifest && now - Date.parse(manifest.created_at);
+}

@@ -1,0 +1,16 @@
+import type { Config } from '../../config/schema.ts';
+import type { Store } from '../../store/open.ts';
+
+/**
+ * Deletes the records of jobs, and the places in the line of scans, that were over longer ago than `queue.retention`.
+ * The scans stay.
+ * @returns how many jobs are gone
+ */
+export async function forgetJobs(
+  { store, config }: { store: Store; config: Pick<Config, 'queue'> },
+  now: Date,
+): Promise<number> {
+  const before = new Date(now.getTime() - config.queue.retention).toISOString();
+  await store.jobs.deleteEndedBefore(before);
+  return await store.jobOrders.deleteEndedBefore(before);
+}

@@ -1,0 +1,197 @@
+import { CronSchedule } from '../../domain/cron.ts';
+import { type ErrorCode, PortolanError } from '../../domain/errors.ts';
+import type { JobError } from '../../domain/job.ts';
+import type { Submission } from '../../scan-run/plan/decide-request.ts';
+import type { StoredJob, Turn } from '../../store/client-jobs.ts';
+import type { Store } from '../../store/open.ts';
+import { type SubmitContext, submitScan } from '../scans/submit-scan.ts';
+import { settleJobs } from './finalize-runs.ts';
+
+type PlannedWith = Pick<SubmitContext, 'choices' | 'installed'>;
+
+/** Store and workspace are those of all tenants. */
+export interface ScheduleContext extends Omit<SubmitContext, 'companion' | keyof PlannedWith> {
+  /** As the tenant of a job has it. */
+  plannedWith: (tenant: string | null) => PlannedWith;
+  /** Tenants that the service serves; null when it knows none. */
+  tenants: readonly string[] | null;
+  /** Whether the server that owns a scan has been away for long; absent where there is one server only. */
+  isAbandoned?: (scanId: string) => Promise<boolean>;
+}
+
+/** What became of a time that had come. */
+export interface TurnReport {
+  job_id: string;
+  tenant: string | null;
+  /** ISO 8601. */
+  fire_at: string;
+  /**
+   * `late`: a later time has come as well, and both are this one run. `crowded`: there is no room now, `broken`: it
+   * could not be stored or looked at; both stay due. `detached`: the run before is left to its server, which is away.
+   */
+  outcome: 'detached' | 'started' | 'late' | 'skipped' | 'refused' | 'crowded' | 'broken';
+  scan_id?: string;
+  reason?: string;
+}
+
+/** Times that one call looks at. */
+const maxTurns = 1000;
+
+/** The run cannot be had as the job was written; trying again at once would be in vain. */
+const refusals = ['invalid_request', 'not_implemented', 'license_required'] as const satisfies ErrorCode[];
+
+/**
+ * Obeys every schedule whose time has come, once: jobs that still run leave it out, times that nobody obeyed count as
+ * one, and a run for which there is no room stays due.
+ */
+export async function runSchedules(context: ScheduleContext, now: Date): Promise<TurnReport[]> {
+  const { store, tenants } = context;
+  await settleJobs(store);
+  const at = now.toISOString();
+  const reports: TurnReport[] = [];
+  for (const turn of await store.jobOrders.turns('running', at, tenants, maxTurns)) {
+    if (await isDetached(context, turn)) {
+      reports.push(report(turn, 'detached', { scan_id: turn.scan_id ?? '', reason: 'its server is away' }));
+      continue;
+    }
+    const skipped = await store.jobOrders.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));
+    if (skipped) reports.push(report(turn, 'skipped', { reason: 'the run before still goes on' }));
+  }
+  const crowded = new Set<string | null>();
+  for (const turn of await store.jobOrders.turns('pending', at, tenants, maxTurns)) {
+    // Its other jobs would find the queue as full.
+    if (crowded.has(turn.tenant)) continue;
+    const done = await obey(context, turn, now);
+    if (done) reports.push(done);
+    if (done?.outcome === 'crowded') crowded.add(turn.tenant);
+  }
+  return reports;
+}
+
+/** Lets a job go on without its last run, which can only end when its server is back. */
+async function isDetached({ store, isAbandoned }: ScheduleContext, turn: Turn): Promise<boolean> {
+  const { job_id, scan_id } = turn;
+  if (!isAbandoned || !scan_id || !(await isAbandoned(scan_id))) return false;
+  return await store.jobOrders.detach(job_id, scan_id);
+}
+
+/** Another time zone than the one that times to come were worked out in holds from now on. */
+export async function moveSchedules(
+  context: Pick<ScheduleContext, 'store' | 'config'>,
+  now: Date,
+): Promise<void> {
+  const { store, config } = context;
+  const { timezone } = config.queue;
+  for (const turn of await store.jobOrders.inOtherZone(timezone)) {
+    // What has come is still obeyed; the zone holds for the times after it.
+    const hasCome = turn.fire_at <= now.toISOString();
+    const next = hasCome ? turn.fire_at : nextTime({ config }, { ...turn, fire_at: now.toISOString() }, now);
+    await store.jobOrders.moveToZone(turn, timezone, next);
+  }
+}
+
+/**
+ * For a clock that was set back: what was to come by the clock that was ahead comes when it has to by the one that
+ * holds now. No time that was obeyed comes again.
+ */
+export async function bringSchedulesBack(
+  { store, config }: Pick<ScheduleContext, 'store' | 'config'>,
+  now: Date,
+): Promise<void> {
+  for (const { obeyed, ...turn } of await store.jobOrders.nextTimes()) {
+    const next = nextTime({ config }, { ...turn, fire_at: obeyed ?? now.toISOString() }, now);
+    if (next !== null && next < turn.fire_at) await store.jobOrders.skip(turn.job_id, turn.fire_at, next);
+  }
+}
+
+function report(turn: Turn, outcome: TurnReport['outcome'], more: Partial<TurnReport> = {}): TurnReport {
+  const { job_id, tenant, fire_at } = turn;
+  return { job_id, tenant, fire_at, outcome, ...more };
+}
+
+/** Never one that has come already, also after the clock was set back. */
+function nextTime(
+  { config }: Pick<ScheduleContext, 'config'>,
+  { schedule, fire_at }: Turn,
+  now: Date,
+): string | null {
+  const latest = new Date(Math.max(now.getTime(), Date.parse(fire_at)));
+  return new CronSchedule(schedule, config.queue.timezone).after(latest)?.toISOString() ?? null;
+}
+
+/** Somebody else has obeyed the time, or the job was canceled. */
+class Gone extends Error {}
+
+/** @returns null when there was nothing to do any more */
+async function obey(context: ScheduleContext, turn: Turn, now: Date): Promise<TurnReport | null> {
+  const store = context.store.forTenant(turn.tenant);
+  const job = await store.jobOrders.get(turn.job_id);
+  if (!job) return null;
+  try {
+    return await start({ ...context, store }, turn, job, now);
+  } catch (error) {
+    if (error instanceof Gone) return null;
+    const { message } = error as Error;
+    // What is wrong with one job must not keep the others from running.
+    if (!(error instanceof PortolanError)) return report(turn, 'broken', { reason: message });
+    const code = refusals.find((known) => known === error.code);
+    if (code === undefined) return report(turn, 'crowded', { reason: message });
+    return await refuse({ ...context, store }, turn, now, { code, message });
+  }
+}
+
+async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: Date): Promise<TurnReport> {
+  const { job_id, fire_at, tenant } = turn;
+  const planned = context.plannedWith(tenant);
+  planned.installed.licence?.demand('jobs');
+  const companion = {
+    isDue: true,
+    admit: (inside: Store) => demandDue(inside, turn),
+    store: (inside: Store, scanId: string) =>
+      inside.jobOrders.begin(job_id, {
+        fireAt: fire_at,
+        scanId,
+        now: now.toISOString(),
+        next: nextTime(context, turn, now),
+      }),
+  };
+  const submission = { ...(job.params as unknown as Submission), pool: job.pool };
+  const workspace = context.workspace.forTenant(tenant);
+  const { accepted } = await submitScan(
+    { ...context, ...planned, workspace, companion },
+    submission,
+    job.created_by,
+  );
+  const outcome = isLate(context, turn, now) ? 'late' : 'started';
+  return report(turn, outcome, { scan_id: accepted.scan_id });
+}
+
+/** Whether the time after it has come as well. */
+function isLate({ config }: ScheduleContext, { schedule, fire_at }: Turn, now: Date): boolean {
+  const second = new CronSchedule(schedule, config.queue.timezone).after(new Date(fire_at));
+  return second !== null && second <= now;
+}
+
+async function refuse(
+  context: ScheduleContext,
+  turn: Turn,
+  now: Date,
+  error: JobError,
+): Promise<TurnReport | null> {
+  const { job_id, fire_at } = turn;
+  const next = nextTime(context, turn, now);
+  try {
+    await context.store.transaction(async (inside) => {
+      await demandDue(inside, turn);
+      await inside.jobOrders.refuse(job_id, { fireAt: fire_at, now: now.toISOString(), next, error });
+    });
+  } catch (gone) {
+    if (gone instanceof Gone) return null;
+    throw gone;
+  }
+  return report(turn, 'refused', { reason: error.message });
+}
+
+async function demandDue(inside: Store, { job_id, fire_at }: Turn): Promise<void> {
+  if (!(await inside.jobOrders.isDue(job_id, fire_at))) throw new Gone();
+}

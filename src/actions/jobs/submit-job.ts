@@ -1,0 +1,277 @@
+import { randomBytes } from 'node:crypto';
+import { CronSchedule, scheduleProblem } from '../../domain/cron.ts';
+import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { type Job, type JobType, jobTypes, newJobId } from '../../domain/job.ts';
+import type { ScanOptions } from '../../domain/scan.ts';
+import {
+  defaultPool,
+  maxNameLength,
+  optionNames,
+  type Submission,
+} from '../../scan-run/plan/decide-request.ts';
+import type { NewJob } from '../../store/client-jobs.ts';
+import type { KeyRecord } from '../../store/idempotency.ts';
+import type { Store } from '../../store/open.ts';
+import {
+  checkSubmission,
+  findKey,
+  findSame,
+  type RepeatKey,
+  repeatKey,
+  type SubmitContext,
+  submitScan,
+} from '../scans/submit-scan.ts';
+import { showStored } from './show-job.ts';
+
+/** Body of a job's submission with its types checked. */
+export interface JobSubmission {
+  type: string;
+  params: Submission;
+  schedule?: string | undefined;
+  pool?: string | undefined;
+  name?: string | undefined;
+}
+
+export interface SubmittedJob {
+  job: Job;
+  /** The first answer to the same key and body; nothing was done. */
+  replayed: boolean;
+}
+
+/** Jobs of one tenant that will run again. */
+export const maxSchedules = 10_000;
+
+/** Members of a submission that are kept; what nobody knows is not. */
+const paramNames = [
+  'targets',
+  'profile',
+  'vuln',
+  'notifications',
+  'name',
+  'tags',
+  'ports',
+  'exclude',
+  'rate',
+  'dag',
+  'options',
+] as const satisfies (keyof Submission)[];
+
+/** A job that is to be stored, the scan that it orders, and the key that it came with. */
+interface Order {
+  job: Omit<NewJob, 'job_id'>;
+  submission: Submission;
+  key: RepeatKey | null;
+}
+
+/**
+ * Takes a job: without a schedule its scan is in the queue when this returns, else it runs whenever its time comes.
+ * @param user id of the client's token
+ * @param idempotencyKey of the same user and within 24 h, the same one with the same body gives the same job
+ * @throws PortolanError `invalid_request`, `not_implemented`, `license_required`, `conflict`, `queue_full`,
+ *   `insufficient_storage`
+ */
+export async function submitJob(
+  context: SubmitContext,
+  submission: JobSubmission,
+  user: string | null,
+  idempotencyKey: string | null = null,
+): Promise<SubmittedJob> {
+  // A scan of the same body is another matter.
+  const key = idempotencyKey === null ? null : repeatKey(user, idempotencyKey, ['job', submission]);
+  const earlier = key && (await findKey(context.store, key));
+  if (earlier && earlier.digest === key?.digest) return replay(earlier);
+  const order = { ...(await decideJob(context, submission, user)), key };
+  try {
+    const job = order.job.schedule === null ? await runNow(context, order, user) : await keep(context, order);
+    return { job, replayed: false };
+  } catch (error) {
+    if (error instanceof Repeated) return replay(error.earlier);
+    throw error;
+  }
+}
+
+/** Another request with the same key and body was first. */
+class Repeated extends Error {
+  readonly earlier: KeyRecord;
+
+  constructor(earlier: KeyRecord) {
+    super('repeated');
+    this.earlier = earlier;
+  }
+}
+
+function replay({ answer }: KeyRecord): SubmittedJob {
+  return { job: JSON.parse(answer ?? '{}') as Job, replayed: true };
+}
+
+/** @throws PortolanError with all problems at once */
+async function decideJob(
+  context: SubmitContext,
+  asked: JobSubmission,
+  user: string | null,
+): Promise<Omit<Order, 'key'>> {
+  const problems: FieldProblem[] = [];
+  const type = readType(asked.type, problems);
+  checkSchedule(asked.schedule, problems);
+  checkName(asked.name, problems);
+  const submission = { ...asked.params, pool: readPool(asked, problems) };
+  const refusal = await refusalOf(context, submission, user, asked.pool !== undefined);
+  if (refusal && refusal.code !== 'invalid_request' && problems.length === 0) throw refusal;
+  if (refusal || problems.length > 0) throw allProblems(problems, refusal);
+  const createdAt = new Date();
+  const schedule = asked.schedule?.trim() ?? null;
+  const zone = context.config.queue.timezone;
+  const now = context.shards ? new Date(await context.shards.line.now()) : createdAt;
+  const next = schedule === null ? null : new CronSchedule(schedule, zone).after(now);
+  const job = {
+    type,
+    params: knownParams(asked.params),
+    schedule,
+    zone,
+    pool: submission.pool,
+    name: asked.name ?? null,
+    next_run_at: next?.toISOString() ?? null,
+    created_at: createdAt.toISOString(),
+    created_by: user,
+  };
+  return { job, submission };
+}
+
+function readType(given: string, problems: FieldProblem[]): JobType {
+  const found = jobTypes.find((type) => type === given);
+  if (!found) problems.push({ field: 'type', reason: `must be one of ${jobTypes.join(', ')}` });
+  return found ?? 'scan';
+}
+
+function checkSchedule(schedule: string | undefined, problems: FieldProblem[]): void {
+  const reason = schedule === undefined ? null : scheduleProblem(schedule);
+  if (reason !== null) problems.push({ field: 'schedule', reason });
+}
+
+function checkName(name: string | undefined, problems: FieldProblem[]): void {
+  if (name === undefined) return;
+  if (name.length > maxNameLength) {
+    problems.push({ field: 'name', reason: `must have at most ${maxNameLength} characters` });
+  }
+  if (/\p{Cc}/u.test(name)) problems.push({ field: 'name', reason: 'must not hold control characters' });
+}
+
+/** The pool of the job is that of its scans. */
+function readPool({ pool, params }: JobSubmission, problems: FieldProblem[]): string {
+  if (pool !== undefined && params.pool !== undefined && pool !== params.pool) {
+    problems.push({ field: 'params.pool', reason: 'is another one than pool; leave one of them out' });
+  }
+  return pool ?? params.pool ?? defaultPool;
+}
+
+/** What a scan of these params would be refused for, in the fields of the job. */
+async function refusalOf(
+  context: SubmitContext,
+  submission: Submission,
+  user: string | null,
+  ownPool: boolean,
+): Promise<PortolanError | null> {
+  try {
+    await checkSubmission(context, submission, user);
+    return null;
+  } catch (error) {
+    if (!(error instanceof PortolanError)) throw error;
+    const fields = fieldsOf(error).map(({ field, reason }) => ({
+      field: ownPool && field === 'pool' ? field : `params.${field}`,
+      reason,
+    }));
+    return new PortolanError(error.code, error.message, {
+      ...error.details,
+      ...(fields.length > 0 && { fields }),
+    });
+  }
+}
+
+function fieldsOf({ details }: PortolanError): FieldProblem[] {
+  return (details['fields'] as FieldProblem[] | undefined) ?? [];
+}
+
+function allProblems(problems: FieldProblem[], refusal: PortolanError | null): PortolanError {
+  const own = problems.map(({ field, reason }) => `${field}: ${reason}`);
+  const text = [...own, ...(refusal ? [refusal.message] : [])].join('; ').slice(0, 2000);
+  const { fields: _fields, ...details } = refusal?.details ?? {};
+  return invalidRequest(text, [...problems, ...(refusal ? fieldsOf(refusal) : [])], details);
+}
+
+/** A job is kept for long: it must not carry what a later version would obey. */
+function knownParams(params: Submission): Record<string, unknown> {
+  const known = pick(params, paramNames);
+  return params.options === undefined
+    ? known
+    : { ...known, options: pick<ScanOptions>(params.options, optionNames) };
+}
+
+function pick<T extends object>(from: T, names: readonly (keyof T & string)[]): Record<string, unknown> {
+  return Object.fromEntries(
+    names.filter((name) => from[name] !== undefined).map((name) => [name, from[name]]),
+  );
+}
+
+/** A job without a schedule is a scan that is submitted with it. */
+async function runNow(context: SubmitContext, order: Order, user: string | null): Promise<Job> {
+  const { job } = order;
+  let stored: Job | null = null;
+  const companion = {
+    isDue: false,
+    admit: (inside: Store) => admitKey(inside, order.key),
+    store: async (inside: Store, scanId: string) => {
+      const jobId = await insert(inside, job);
+      const run = { fireAt: job.created_at, scanId, now: job.created_at, next: null };
+      await inside.jobOrders.begin(jobId, run);
+      stored = await answer(context, inside, jobId, order);
+    },
+  };
+  await submitScan({ ...context, companion }, order.submission, user);
+  if (stored) return stored;
+  throw new Error('the job was not stored with its scan');
+}
+
+/** Nothing runs yet, so what waits in the queue is no matter. */
+async function keep(context: SubmitContext, order: Order): Promise<Job> {
+  return await context.store.transaction(async (inside) => {
+    await admitKey(inside, order.key);
+    await checkSchedules(inside);
+    return await answer(context, inside, await insert(inside, order.job), order);
+  });
+}
+
+async function admitKey(inside: Store, key: RepeatKey | null): Promise<void> {
+  const earlier = key && (await findSame(inside, key));
+  if (earlier) throw new Repeated(earlier);
+}
+
+async function checkSchedules(inside: Store): Promise<void> {
+  const recurring = await inside.jobOrders.recurringCount();
+  if (recurring < maxSchedules) return;
+  throw new PortolanError('queue_full', `${recurring} jobs with a schedule are there; cancel some first.`, {
+    recurring,
+    max_schedules: maxSchedules,
+  });
+}
+
+async function insert(inside: Store, job: Omit<NewJob, 'job_id'>): Promise<string> {
+  let jobId = newJobId(randomBytes);
+  while (await inside.jobOrders.isTaken(jobId)) jobId = newJobId(randomBytes);
+  await inside.jobOrders.insert({ ...job, job_id: jobId });
+  return jobId;
+}
+
+/** What the client is told, now and whenever it repeats itself. */
+async function answer(
+  { config }: SubmitContext,
+  inside: Store,
+  jobId: string,
+  { job, key }: Order,
+): Promise<Job> {
+  const shown = await showStored({ store: inside, config }, jobId);
+  if (key) {
+    const record = { ...key, scan_id: jobId, created_at: job.created_at, answer: JSON.stringify(shown) };
+    await inside.idempotency.insert(record, Date.now());
+  }
+  return shown;
+}

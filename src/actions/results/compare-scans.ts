@@ -1,0 +1,392 @@
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import type { Finding } from '../../domain/finding.ts';
+import type { Protocol } from '../../domain/host.ts';
+import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import { openResults, type RecordObserver, storeObserver } from '../../scan-run/open-results.ts';
+import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { Store } from '../../store/open.ts';
+import { jsonText } from '../../workspace/record/row-line.ts';
+import { compareRows } from '../../workspace/record/row-order.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import { showScan } from '../scans/show-scan.ts';
+import { type MovedHost, MovedHosts } from './moved-hosts.ts';
+import { type Blindness, Coverage } from './scan-coverage.ts';
+
+export interface CompareContext {
+  store: Store;
+  workspace: Workspace;
+  config: Config;
+  catalogue: Catalogue;
+  /** Where the files of a scan that is over can be read, when they need not be in the workspace. */
+  folderOf?: (scan: Scan) => Promise<ScanFolder>;
+  observer?: RecordObserver;
+}
+
+/** What is compared of a port. */
+export interface PortState {
+  state: string;
+  service: string | null;
+  product: string | null;
+  version: string | null;
+}
+
+type Place = { host: string; port: number; protocol: Protocol };
+export type ListedPort = Place & PortState;
+export type ChangedPort = Place & { before: PortState; after: PortState };
+export type ListedFinding = Pick<VulnerabilityRow, 'host' | 'port' | 'protocol'> & { vulnerability: Finding };
+
+/** Something that one scan has and the other could not have found; a host alone stands for all that it has. */
+export interface NotComparable {
+  host: string;
+  port: number | null;
+  protocol: Protocol | null;
+  reason: Blindness;
+  /** The scan whose silence says nothing. */
+  missing_in: string;
+}
+
+/** The lists of a comparison, by their place in the answer. */
+export interface ChangeLists {
+  'hosts.added': string;
+  'hosts.removed': string;
+  /** Those of the removed hosts that are there again under an added address. */
+  'hosts.moved': MovedHost;
+  'ports.added': ListedPort;
+  'ports.removed': ListedPort;
+  'ports.changed': ChangedPort;
+  'vulnerabilities.new': ListedFinding;
+  'vulnerabilities.resolved': ListedFinding;
+  not_comparable: NotComparable;
+}
+export type ChangeList = keyof ChangeLists;
+
+/** What changed from the scan `against`, the baseline, to the scan `scan_id`. */
+export interface Comparison {
+  scan_id: string;
+  against: string;
+  /** Findings that both scans have. */
+  unchanged: number;
+  list<L extends ChangeList>(name: L): AsyncIterable<ChangeLists[L]> | Iterable<ChangeLists[L]>;
+}
+
+type Change = { [L in ChangeList]: { list: L; item: ChangeLists[L] } }[ChangeList];
+
+/** Items of a list that are kept in memory; for a longer one both records are read again. */
+const maxHeldItems = 10_000;
+
+/**
+ * Compares two finished scans, whatever their size. What only one of them could have found is not comparable.
+ * @param signal ends the reading with its reason, that of the lists too
+ * @throws PortolanError `not_found`, or `conflict` for a scan that waits or runs
+ */
+export async function compareScans(
+  context: CompareContext,
+  scanId: string,
+  against: string,
+  signal?: AbortSignal,
+): Promise<Comparison> {
+  const after = await openSide(context, scanId);
+  const before = await openSide(context, against);
+  const held = new HeldChanges();
+  const moves = new MovedHosts();
+  const walk = (seen?: MovedHosts) => walkChanges(after, before, signal, seen);
+  for await (const change of walk(moves)) held.add(change);
+  for (const item of moves.hosts()) held.add({ list: 'hosts.moved', item });
+  return {
+    scan_id: scanId,
+    against,
+    unchanged: held.unchanged,
+    list: (name) => held.list(name) ?? itemsOf(walk(), name),
+  };
+}
+
+/** The lists of a comparison, as far as they are short. */
+class HeldChanges {
+  unchanged = 0;
+  readonly #lists = new Map<ChangeList, unknown[]>();
+
+  add(change: Change | 'unchanged'): void {
+    if (change === 'unchanged') {
+      this.unchanged++;
+      return;
+    }
+    const items = this.#lists.get(change.list) ?? [];
+    // One more than is kept shows that the list is longer.
+    if (items.length <= maxHeldItems) items.push(change.item);
+    this.#lists.set(change.list, items);
+  }
+
+  /** Null for a list that is too long. */
+  list<L extends ChangeList>(name: L): ChangeLists[L][] | null {
+    const items = this.#lists.get(name) ?? [];
+    return items.length > maxHeldItems ? null : (items as ChangeLists[L][]);
+  }
+}
+
+async function* itemsOf<L extends ChangeList>(
+  changes: AsyncIterable<Change | 'unchanged'>,
+  name: L,
+): AsyncGenerator<ChangeLists[L]> {
+  for await (const change of changes) {
+    if (change !== 'unchanged' && change.list === name) yield change.item as ChangeLists[L];
+  }
+}
+
+/** One of the two scans. */
+interface Side {
+  coverage: Coverage;
+  rows(): AsyncIterable<ResultRow>;
+}
+
+async function openSide(context: CompareContext, id: string): Promise<Side> {
+  const { store, workspace, config, catalogue } = context;
+  const scan = await showScan(store, id);
+  const request = await store.scans.request(id);
+  if (request === null) throw new PortolanError('not_found', 'There is no such scan.');
+  if (!isFinal(scan.status)) {
+    throw new PortolanError(
+      'conflict',
+      `The scan ${id} is ${scan.status}; scans are compared when they ended.`,
+    );
+  }
+  const folder =
+    (await context.folderOf?.(scan)) ?? workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
+  const observer = context.observer ?? storeObserver(store);
+  const results = await openResults(scan, folder, observer);
+  await results.close();
+  const damaged = results.damage !== null;
+  const coverage = await Coverage.of({ scan, request, folder, config, catalogue, damaged });
+  return { coverage, rows: () => rowsOf(scan, folder, observer, damaged) };
+}
+
+/**
+ * Only rows that are known to be what was recorded.
+ * @param damaged whether the record was damaged at the beginning
+ * @throws PortolanError for what became of the record since: lost rows must not look like rows that went
+ */
+async function* rowsOf(
+  scan: Scan,
+  folder: ScanFolder,
+  observer: RecordObserver,
+  damaged: boolean,
+): AsyncGenerator<ResultRow> {
+  const results = await openResults(scan, folder, observer);
+  try {
+    if (results.damage && !damaged) {
+      if (!(await folder.exists())) throw new PortolanError('not_found', 'There is no such scan.');
+      throw new PortolanError('internal_error', results.damage.message);
+    }
+    yield* results.view.rows('none');
+  } finally {
+    await results.close();
+  }
+}
+
+/** Goes through both records side by side; memory does not grow with them. */
+async function* walkChanges(
+  after: Side,
+  before: Side,
+  signal?: AbortSignal,
+  moves?: MovedHosts,
+): AsyncGenerator<Change | 'unchanged'> {
+  let host: HostComparison | null = null;
+  for await (const pair of pairRows(after.rows(), before.rows())) {
+    signal?.throwIfAborted();
+    const address = pair.after?.host ?? pair.before?.host ?? '';
+    if (host?.address !== address) {
+      host = new HostComparison(address, after.coverage, before.coverage, pair);
+      host.tell(moves);
+      yield* host.itself();
+    }
+    yield* host.compare(pair);
+  }
+}
+
+interface RowPair {
+  after: ResultRow | null;
+  before: ResultRow | null;
+}
+
+/** Rows of one identity together, in the order of the records. Errors are left out. */
+async function* pairRows(
+  after: AsyncIterable<ResultRow>,
+  before: AsyncIterable<ResultRow>,
+): AsyncGenerator<RowPair> {
+  const left = withoutErrors(after);
+  const right = withoutErrors(before);
+  try {
+    let [a, b] = [await nextRow(left), await nextRow(right)];
+    while (a !== null || b !== null) {
+      const order = a === null ? 1 : b === null ? -1 : compareRows(a, b);
+      yield { after: order <= 0 ? a : null, before: order >= 0 ? b : null };
+      if (order <= 0) a = await nextRow(left);
+      if (order >= 0) b = await nextRow(right);
+    }
+  } finally {
+    await Promise.all([left.return(undefined), right.return(undefined)]);
+  }
+}
+
+async function* withoutErrors(rows: AsyncIterable<ResultRow>): AsyncGenerator<ResultRow> {
+  for await (const row of rows) {
+    if (row.type !== 'error' && row.type !== 'compliance' && row.type !== 'summary') yield row;
+  }
+}
+
+async function nextRow(rows: AsyncGenerator<ResultRow>): Promise<ResultRow | null> {
+  const { value, done } = await rows.next();
+  return done ? null : value;
+}
+
+/** One host in both scans. Its own row, when there is one, comes before everything else that a scan has of it. */
+class HostComparison {
+  readonly address: string;
+  readonly #after: Coverage;
+  readonly #before: Coverage;
+  readonly #rows: { after: HostRow | null; before: HostRow | null };
+  /** Set when one scan has the host and the other could not have found it: then nothing of it is compared. */
+  readonly #blind: NotComparable | null;
+  /** The last port that only one scan could have found, as `22/tcp`. */
+  #blindPort: string | null = null;
+
+  constructor(address: string, after: Coverage, before: Coverage, first: RowPair) {
+    this.address = address;
+    this.#after = after;
+    this.#before = before;
+    this.#rows = { after: hostRow(first.after), before: hostRow(first.before) };
+    this.#blind = this.#blindness();
+  }
+
+  #blindness(): NotComparable | null {
+    const { after, before } = this.#rows;
+    if ((after === null) === (before === null)) return null;
+    const silent = after === null ? this.#after : this.#before;
+    const reason = silent.blindToHost(after ?? before, this.address);
+    if (reason === null) return null;
+    return { host: this.address, port: null, protocol: null, reason, missing_in: silent.scanId };
+  }
+
+  /** Tells what identifies the host, so that it is known again under another address. */
+  tell(moves: MovedHosts | undefined): void {
+    moves?.see(this.#rows, this.#blind === null);
+  }
+
+  /** What is to be said of the host as a whole. */
+  *itself(): Generator<Change> {
+    const { after, before } = this.#rows;
+    if (this.#blind) yield { list: 'not_comparable', item: this.#blind };
+    else if (after && !before) yield { list: 'hosts.added', item: this.address };
+    else if (before && !after) yield { list: 'hosts.removed', item: this.address };
+  }
+
+  *compare(pair: RowPair): Generator<Change | 'unchanged'> {
+    const row = pair.after ?? pair.before;
+    if (this.#blind || row === null) return;
+    if (row.type === 'port') yield* this.#port(pair as { after: PortRow | null; before: PortRow | null });
+    if (row.type === 'vulnerability')
+      yield* this.#finding(pair as { after: VulnerabilityRow | null; before: VulnerabilityRow | null });
+  }
+
+  *#port({ after, before }: { after: PortRow | null; before: PortRow | null }): Generator<Change> {
+    if (after && before) {
+      const states = { before: stateOf(before), after: stateOf(after) };
+      if (!sameState(states.before, states.after))
+        yield { list: 'ports.changed', item: { ...placeOf(after), ...states } };
+      return;
+    }
+    const row = (after ?? before) as PortRow;
+    const silent = after ? this.#before : this.#after;
+    const own = after ? this.#rows.before : this.#rows.after;
+    const reason = silent.blindToPort(own, row.port, row.protocol);
+    if (reason) {
+      this.#blindPort = `${row.port}/${row.protocol}`;
+      yield this.#notComparable(reason, silent, row);
+    } else {
+      yield { list: after ? 'ports.added' : 'ports.removed', item: { ...placeOf(row), ...stateOf(row) } };
+    }
+  }
+
+  *#finding(pair: {
+    after: VulnerabilityRow | null;
+    before: VulnerabilityRow | null;
+  }): Generator<Change | 'unchanged'> {
+    if (pair.after && pair.before) return yield 'unchanged';
+    const { host, port, protocol, vulnerability } = (pair.after ?? pair.before) as VulnerabilityRow;
+    // The entry of the port stands for its findings.
+    if (this.#blindPort === `${port}/${protocol}`) return;
+    const silent = pair.after ? this.#before : this.#after;
+    const reason = silent.blindToFinding(vulnerability.severity);
+    if (reason) return yield this.#notComparable(reason, silent, { port, protocol });
+    const list = pair.after ? 'vulnerabilities.new' : 'vulnerabilities.resolved';
+    yield { list, item: { host, port, protocol, vulnerability } };
+  }
+
+  #notComparable(
+    reason: Blindness,
+    silent: Coverage,
+    { port, protocol }: Pick<VulnerabilityRow, 'port' | 'protocol'>,
+  ): Change {
+    const item = { host: this.address, port, protocol, reason, missing_in: silent.scanId };
+    return { list: 'not_comparable', item };
+  }
+}
+
+function hostRow(row: ResultRow | null): HostRow | null {
+  return row?.type === 'host' ? row : null;
+}
+
+function placeOf({ host, port, protocol }: PortRow): Place {
+  return { host, port, protocol };
+}
+
+function stateOf({ state, service }: PortRow): PortState {
+  const { name, product, version } = service ?? {};
+  return { state, service: name ?? null, product: product ?? null, version: version ?? null };
+}
+
+function sameState(a: PortState, b: PortState): boolean {
+  return a.state === b.state && a.service === b.service && a.product === b.product && a.version === b.version;
+}
+
+/** The comparison as the JSON object of the API, piece by piece. */
+export async function* renderComparison(comparison: Comparison): AsyncGenerator<string> {
+  const { scan_id, against, unchanged } = comparison;
+  const list = (name: ChangeList) => renderList(comparison.list(name));
+  yield `{"scan_id":${jsonText(scan_id)},"against":${jsonText(against)},"hosts":{"added":`;
+  yield* list('hosts.added');
+  yield ',"removed":';
+  yield* list('hosts.removed');
+  const moved = await Array.fromAsync(comparison.list('hosts.moved'));
+  if (moved.length > 0) yield `,"moved":${jsonText(moved)}`;
+  yield '},"ports":{"added":';
+  yield* list('ports.added');
+  yield ',"removed":';
+  yield* list('ports.removed');
+  yield ',"changed":';
+  yield* list('ports.changed');
+  yield '},"vulnerabilities":{"new":';
+  yield* list('vulnerabilities.new');
+  yield ',"resolved":';
+  yield* list('vulnerabilities.resolved');
+  yield `,"unchanged_count":${unchanged}},"not_comparable":`;
+  yield* list('not_comparable');
+  yield '}';
+}
+
+/** Items that are joined to one piece of text. */
+const itemsPerPiece = 200;
+
+async function* renderList(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
+  let piece = '[';
+  let count = 0;
+  for await (const item of items) {
+    piece += count === 0 ? jsonText(item) : `,${jsonText(item)}`;
+    if (++count % itemsPerPiece !== 0) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}]`;
+}

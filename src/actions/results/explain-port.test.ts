@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../domain/finding.ts';
+import type { PortRow, ResultRow } from '../../domain/result.ts';
+import { builtinCatalogue } from '../../knowledge/rules/rule-catalog.ts';
+import { builtinCves } from '../../knowledge/vulndb/builtin.ts';
+import { explainPlace, type Place } from './explain-port.ts';
+
+const timestamp = '2026-11-21T00:00:00.000Z';
+const host = '192.0.2.1';
+const cpe = 'cpe:2.3:a:openbsd:openssh:9.2:p1:*:*:*:*:*:*';
+const claim = {
+  match: 'ssh',
+  product: 'OpenSSH',
+  vendor: 'openbsd',
+  version: '9.2p1',
+  cpe,
+  confidence: 0.98,
+  source: 'banner',
+  evidence: 'SSH-2.0-OpenSSH_9.2p1',
+  rule: 'ssh.openssh',
+};
+const port = (number: number, more: Partial<PortRow> = {}): PortRow => ({
+  type: 'port',
+  timestamp,
+  host,
+  port: number,
+  protocol: 'tcp',
+  state: 'open',
+  reason: 'syn-ack',
+  ...more,
+});
+const finding: Finding = {
+  id: 'CVE-2024-6387',
+  title: 'A race',
+  severity: 'high',
+  cvss: { version: '3.1', score: 8.1, vector: 'CVSS:3.1/AV:N/AC:H/PR:N/UI:N/S:U/C:H/I:H/A:H' },
+  kev: false,
+  epss: null,
+  cpe,
+  affected: '>= 8.5, < 9.8',
+  detected: '9.2p1',
+  confidence: 0.735,
+  backport_note: null,
+  class: 'likely',
+  evidence: claim.evidence,
+  remediation: 'Update.',
+  references: [],
+  plugin: 'cve_matcher',
+};
+const vulnerability = (number: number | null, more: Partial<Finding> = {}): ResultRow => ({
+  type: 'vulnerability',
+  timestamp,
+  host,
+  port: number,
+  protocol: number === null ? null : 'tcp',
+  vulnerability: { ...finding, ...more },
+});
+
+async function* stream(rows: readonly ResultRow[]) {
+  yield* rows;
+}
+const rows: ResultRow[] = [
+  { type: 'host', timestamp, host: '192.0.2.0', state: 'up' },
+  { type: 'host', timestamp, host, state: 'up', hostnames: ['Web-1.example.net'] },
+  port(22, {
+    banner: 'SSH-2.0-OpenSSH_9.2p1\r\n',
+    fingerprints: [
+      claim,
+      { ...claim, product: 'Other', cpe: null, confidence: 0.6, rule: 'no.such-rule', evidence: 'OpenSSH' },
+      { ...claim, product: null, cpe: null, confidence: 0.8, rule: undefined, evidence: 'SSH-2.0' },
+    ],
+  }),
+  vulnerability(22),
+  port(80),
+  vulnerability(null, { id: 'host-flaw', plugin: 'other_module', cpe: null }),
+  { type: 'host', timestamp, host: '192.0.2.9', state: 'up' },
+  { ...port(22), host: '192.0.2.9' },
+];
+const explain = (place: Partial<Place>, from = rows) =>
+  explainPlace('scan', stream(from), { host, port: null, protocol: null, ...place }, atHand);
+const atHand = { signatures: builtinCatalogue, vulnerabilities: builtinCves };
+
+describe('explaining a place', () => {
+  test('a port shows what was said, which rule read it, and why the others were not chosen', async () => {
+    const { ports } = await explain({ port: 22 });
+    expect(ports).toHaveLength(1);
+    expect(ports[0]).toMatchObject({ port: 22, banner: 'SSH-2.0-OpenSSH_9.2p1\r\n' });
+    const [chosen, other, bare] = ports[0]?.claims ?? [];
+    expect(chosen).toMatchObject({ outcome: 'chosen', rule: { id: 'ssh.openssh', source: 'ssh.software' } });
+    expect(chosen?.rule?.pattern).toContain('OpenSSH_');
+    expect(other).toMatchObject({
+      outcome: 'kept beside',
+      reason: 'less sure: 0.6 against 0.98',
+      rule: { id: 'no.such-rule', source: null, pattern: null },
+    });
+    expect(bare).toMatchObject({ outcome: 'kept beside', reason: 'names no product', rule: null });
+  });
+
+  test('a finding shows its range, its rank and why it is as sure as it is', async () => {
+    const { ports } = await explain({ port: 22 });
+    const [found] = ports[0]?.findings ?? [];
+    expect(found).toMatchObject({ id: 'CVE-2024-6387', affected: '>= 8.5, < 9.8' });
+    expect(found?.rank).toContain('CVSS 3.1 8.1');
+    expect(found?.reasons.join(' ')).toContain('The product is 0.98 sure');
+    expect(found?.reasons.join(' ')).not.toContain('By the data at hand it would be');
+  });
+
+  test('data that has changed since is told', async () => {
+    const changed = await explain({ port: 22 }, [
+      port(22, { fingerprints: [claim] }),
+      vulnerability(22, { confidence: 0.1 }),
+    ]);
+    expect(changed.ports[0]?.findings[0]?.reasons.at(-1)).toContain('By the data at hand it would be');
+    const gone = await explain({ port: 22 }, [
+      port(22, { fingerprints: [claim] }),
+      vulnerability(22, { id: 'CVE-1999-1' }),
+    ]);
+    expect(gone.ports[0]?.findings[0]?.reasons).toEqual(['The vulnerability data at hand does not have it.']);
+  });
+
+  test('a host shows all its ports and what is of no port; it may be named', async () => {
+    for (const name of [host, 'web-1.example.net']) {
+      const whole = await explain({ host: name });
+      expect(whole).toMatchObject({ scan_id: 'scan', host });
+      expect(whole.ports.map((each) => each.port)).toEqual([22, 80]);
+      expect(whole.findings.map(({ id, reasons }) => [id, reasons])).toEqual([['host-flaw', []]]);
+    }
+  });
+
+  test('what the record does not have is not found', async () => {
+    await expect(explain({ host: '192.0.2.77' })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(explain({ port: 23 })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(explain({ port: 22, protocol: 'udp' })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('a host with very many ports is cut', async () => {
+    const many = [
+      { type: 'host', timestamp, host, state: 'up' } as const,
+      ...Array.from({ length: 300 }, (_, at) => port(at + 1)),
+    ];
+    const { ports, left_out } = await explain({}, many);
+    expect([ports.length, left_out]).toEqual([256, 44]);
+  });
+});

@@ -1,0 +1,248 @@
+import { PortolanError } from '../../domain/errors.ts';
+import { classOf, type Finding } from '../../domain/finding.ts';
+import type { HostRow, PortRow, ResultRow } from '../../domain/result.ts';
+import { parseCpe } from '../../knowledge/products/cpe.ts';
+import { aliasesOf } from '../../knowledge/products/cpe-aliases.ts';
+import type { Catalogue } from '../../knowledge/rules/rule-catalog.ts';
+import { allowForUpdates } from '../../knowledge/vulndb/cve-findings.ts';
+import type { CveSource } from '../../knowledge/vulndb/cve-record.ts';
+import { assess, rankReason } from '../../knowledge/vulndb/verdict.ts';
+import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
+
+/** A host of a scan, or one of its ports. */
+export interface Place {
+  /** Address or name. */
+  host: string;
+  port: number | null;
+  protocol: 'tcp' | 'udp' | null;
+}
+
+/** Ports of one host that are explained; a host that says more is asked port by port. */
+const maxExplainedPorts = 256;
+/** Findings of one host that are explained. */
+const maxExplainedFindings = 10_000;
+
+type RecordedClaim = NonNullable<PortRow['fingerprints']>[number];
+
+/** Who the service may be, and what became of the claim. */
+export interface ExplainedClaim extends Omit<RecordedClaim, 'rule'> {
+  outcome: 'chosen' | 'kept beside';
+  /** Why it was chosen or not. */
+  reason: string;
+  /** What read the claim; null for the protocol itself. */
+  rule: ExplainedRule | null;
+}
+
+export interface ExplainedRule {
+  id: string;
+  /** Which evidence it reads, and how; null when the rule is not installed here. */
+  source: string | null;
+  pattern: string | null;
+}
+
+export interface ExplainedFinding extends Finding {
+  /** Why it stands where it stands among the others. */
+  rank: string;
+  /** Why it is as sure as it is; empty where only the module that found it knows. */
+  reasons: string[];
+}
+
+export interface ExplainedPort {
+  port: number;
+  protocol: string;
+  state: string;
+  reason: string;
+  banner: string | null;
+  banner_b64: string | null;
+  truncated: boolean;
+  tls: { version: unknown; cipher: unknown } | null;
+  claims: ExplainedClaim[];
+  findings: ExplainedFinding[];
+}
+
+/** The way from what a host said to what is claimed of it. */
+export interface Explanation {
+  scan_id: string;
+  host: string;
+  os: HostRow['os'] | null;
+  ports: ExplainedPort[];
+  /** Findings that are of no port. */
+  findings: ExplainedFinding[];
+  /** Ports and findings beyond the limit that are left out. */
+  left_out: number;
+}
+
+/** What rules and vulnerability data are at hand to look things up in. */
+export interface AtHand {
+  signatures: Pick<Catalogue, 'signatures'>;
+  vulnerabilities: CveSource;
+}
+
+/** Rows of one host. */
+interface HostRows {
+  host: HostRow | null;
+  address: string | null;
+  ports: PortRow[];
+  findings: { port: number | null; protocol: string | null; finding: Finding }[];
+  leftOut: number;
+}
+
+/**
+ * Explains a host or a port from the record of a scan.
+ * @param rows host rows come before what belongs to them
+ * @throws PortolanError `not_found` when the record has nothing of the place
+ */
+export async function explainPlace(
+  scanId: string,
+  rows: AsyncIterable<ResultRow>,
+  place: Place,
+  atHand: AtHand,
+): Promise<Explanation> {
+  const found = await rowsOf(rows, place);
+  if (found.address === null)
+    throw new PortolanError('not_found', `The scan ${scanId} has nothing of the host ${place.host}.`);
+  if (place.port !== null && found.ports.length === 0 && found.findings.length === 0)
+    throw new PortolanError('not_found', `The scan ${scanId} has no port ${place.port} of ${found.address}.`);
+  const context: Context = {
+    os: found.host?.os ?? null,
+    products: found.ports.flatMap(({ fingerprints = [] }) => fingerprints.flatMap(({ cpe }) => cpe ?? [])),
+    atHand,
+  };
+  const ofPort = (port: PortRow) =>
+    found.findings.filter((each) => each.port === port.port && each.protocol === port.protocol);
+  return {
+    scan_id: scanId,
+    host: found.address,
+    os: context.os,
+    ports: found.ports.map((port) => explainPort(port, ofPort(port), context)),
+    findings: found.findings
+      .filter(({ port }) => port === null)
+      .map(({ finding }) => explainFinding(finding, [], context)),
+    left_out: found.leftOut,
+  };
+}
+
+async function rowsOf(rows: AsyncIterable<ResultRow>, place: Place): Promise<HostRows> {
+  const found: HostRows = { host: null, address: null, ports: [], findings: [], leftOut: 0 };
+  for await (const row of rows) {
+    if (row.type === 'host' && found.address === null && isMeant(row, place)) {
+      found.host = row;
+      found.address = row.host;
+    }
+    if (row.type !== 'port' && row.type !== 'vulnerability') continue;
+    if (row.host !== (found.address ?? place.host)) continue;
+    found.address = row.host;
+    if (place.port !== null && (row.port !== place.port || (place.protocol ?? row.protocol) !== row.protocol))
+      continue;
+    if (row.type === 'port') {
+      if (found.ports.length < maxExplainedPorts) found.ports.push(row);
+      else found.leftOut++;
+    } else if (found.findings.length < maxExplainedFindings) {
+      found.findings.push({ port: row.port, protocol: row.protocol, finding: row.vulnerability });
+    } else found.leftOut++;
+  }
+  return found;
+}
+
+function isMeant({ host, hostnames = [] }: HostRow, place: Place): boolean {
+  const asked = place.host.toLowerCase();
+  return host === asked || hostnames.some((name) => name.toLowerCase() === asked);
+}
+
+interface Context {
+  os: HostRow['os'] | null;
+  /** CPE names of everything on the host that was explained. */
+  products: readonly string[];
+  atHand: AtHand;
+}
+
+function explainPort(row: PortRow, findings: HostRows['findings'], context: Context): ExplainedPort {
+  const { port, protocol, state, reason, fingerprints = [], tls } = row;
+  const [chosen] = fingerprints;
+  return {
+    port,
+    protocol,
+    state,
+    reason,
+    banner: row.banner ?? null,
+    banner_b64: row.banner_b64 ?? null,
+    truncated: row.truncated ?? false,
+    tls: tls ? { version: tls['version'], cipher: tls['cipher'] } : null,
+    claims: fingerprints.map((claim) => explainClaim(claim, chosen ?? claim, context)),
+    findings: mostUrgentFirst(findings, ({ finding }) => finding).map(({ finding }) =>
+      explainFinding(finding, fingerprints, context),
+    ),
+  };
+}
+
+function explainClaim(
+  { rule, ...claim }: RecordedClaim,
+  chosen: RecordedClaim,
+  { atHand }: Context,
+): ExplainedClaim {
+  const isChosen = claim.evidence === chosen.evidence && rule === chosen.rule && claim.match === chosen.match;
+  return {
+    ...claim,
+    outcome: isChosen ? 'chosen' : 'kept beside',
+    reason: isChosen ? whyChosen(claim) : whyNotChosen(claim, chosen),
+    rule: rule === undefined ? null : explainRule(rule, atHand),
+  };
+}
+
+function explainRule(id: string, { signatures }: AtHand): ExplainedRule {
+  const signature = signatures.signatures.find((known) => known.id === id);
+  return { id, source: signature?.source ?? null, pattern: signature?.pattern ?? null };
+}
+
+function whyChosen({ product }: Omit<RecordedClaim, 'rule'>): string {
+  return product === null
+    ? 'no claim names a product; this is the protocol'
+    : 'the surest claim that names a product';
+}
+
+/** By the order in which claims are settled: a product before none, then confidence, then how much is told. */
+function whyNotChosen(claim: Omit<RecordedClaim, 'rule'>, chosen: RecordedClaim): string {
+  if (claim.product === null && chosen.product !== null) return 'names no product';
+  if (claim.confidence < chosen.confidence)
+    return `less sure: ${claim.confidence} against ${chosen.confidence}`;
+  return 'as sure, but tells no more than the other';
+}
+
+function explainFinding(
+  finding: Finding,
+  claims: readonly RecordedClaim[],
+  context: Context,
+): ExplainedFinding {
+  return {
+    ...finding,
+    class: classOf(finding),
+    rank: rankReason(finding),
+    reasons: reasonsOf(finding, claims, context),
+  };
+}
+
+/** Judges the finding again with the data at hand. */
+function reasonsOf(
+  finding: Finding,
+  claims: readonly RecordedClaim[],
+  { os, products, atHand }: Context,
+): string[] {
+  const { id, cpe, confidence } = finding;
+  const claim = claims.find((each) => each.cpe === cpe);
+  const name = cpe === null ? null : parseCpe(cpe);
+  if (finding.plugin !== 'cve_matcher' || cpe === null || claim === undefined || name === null) return [];
+  const record = aliasesOf(name.vendor, name.product)
+    .flatMap(({ vendor, product }) => atHand.vulnerabilities.lookup(vendor, product))
+    .find((each) => each.id === id);
+  if (record === undefined) return ['The vulnerability data at hand does not have it.'];
+  const others = products.filter((product) => product !== cpe);
+  const judged = assess(record, { ...claim, cpe }, { os: os ?? null, others }, atHand.vulnerabilities);
+  const verdict = allowForUpdates(id, judged, claim.confidence);
+  const sure = `The product is ${claim.confidence} sure; the finding is ${confidence} sure.`;
+  if (Math.abs(verdict.confidence - confidence) < 0.001) return [...verdict.reasons, sure];
+  return [
+    ...verdict.reasons,
+    sure,
+    `By the data at hand it would be ${verdict.confidence} sure: the data or what is known of the host has changed since.`,
+  ];
+}

@@ -1,0 +1,151 @@
+import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import type { Scan } from '../../domain/scan.ts';
+import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/open-results.ts';
+import { looksForVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
+import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/stream-results.ts';
+import { resultHead } from '../../workspace/render/result-head.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+
+/** The formats of an export: media type and extension of its file. */
+export const exportFormats = {
+  json: { mediaType: 'application/json', extension: 'json' },
+  jsonl: { mediaType: 'application/x-ndjson', extension: 'jsonl' },
+  csv: { mediaType: 'text/csv; charset=utf-8', extension: 'csv' },
+  html: { mediaType: 'text/html; charset=utf-8', extension: 'html' },
+  nmap: { mediaType: 'application/xml', extension: 'xml' },
+  sarif: { mediaType: 'application/sarif+json', extension: 'sarif' },
+  'tar.gz': { mediaType: 'application/gzip', extension: 'tar.gz' },
+} as const;
+
+export type ExportFormat = keyof typeof exportFormats;
+
+/** Other words for formats. */
+const aliases: Record<string, ExportFormat> = { artifacts: 'tar.gz' };
+
+/** Known, but absent from this build. */
+const laterFormats = ['pdf'];
+
+/** @throws PortolanError `not_implemented` or `invalid_request`, listing the formats */
+export function exportFormatOf(text: string): ExportFormat {
+  if (Object.hasOwn(exportFormats, text)) return text as ExportFormat;
+  const meant = Object.hasOwn(aliases, text) ? aliases[text] : undefined;
+  if (meant) return meant;
+  if (laterFormats.includes(text))
+    throw new PortolanError('not_implemented', `This build cannot export ${text}.`, { format: text });
+  const known = [...Object.keys(exportFormats), ...Object.keys(aliases), ...laterFormats];
+  const reason = `must be one of ${known.join(', ')}`;
+  throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);
+}
+
+/**
+ * A scan as the bytes or text of one file, read while it is written out, whatever its size. An unfinished scan and a
+ * damaged record give what is there, marked as partial; a scan that is deleted meanwhile what was read. `json` is the
+ * object that the API sends as `data`.
+ *
+ * @param signal ends the reading with its reason, also while there is nothing to hand on for long
+ * @throws PortolanError `not_found` for a scan that is deleted meanwhile, `internal_error` for a damaged record as CSV.
+ *   The rows of a large record that nobody has verified yet end with that error at the first damage; from then on the
+ *   damage is known.
+ */
+export async function exportScan(
+  scan: Scan,
+  folder: ScanFolder,
+  format: ExportFormat,
+  observer: RecordObserver,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
+  // Rows begin to flow at once; reports, and files as they are, want to know first.
+  const verification = isResultFormat(format) ? 'while-reading' : 'first';
+  const results = await openResults(scan, folder, observer, verification);
+  try {
+    const content = await contentOf(results, folder, format, signal);
+    return closedAtEnd(content as AsyncIterable<string>, results, signal);
+  } catch (error) {
+    await results.close();
+    throw error;
+  }
+}
+
+function isResultFormat(format: ExportFormat): format is ResultFormat {
+  return (resultFormats as readonly string[]).includes(format);
+}
+
+async function contentOf(
+  results: OpenResults,
+  folder: ScanFolder,
+  format: ExportFormat,
+  signal: AbortSignal,
+): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
+  const rows = () => abortable(results.rows(), signal);
+  switch (format) {
+    case 'tar.gz': {
+      const { archiveScan } = await import('../../workspace/render/archive.ts');
+      return archiveScan(folder, damageNote(results));
+    }
+    case 'html': {
+      const { renderHtml } = await import('../../workspace/render/html.ts');
+      return renderHtml(reportHead(results), rows);
+    }
+    case 'nmap': {
+      const { renderNmapXml } = await import('../../workspace/render/nmap-xml.ts');
+      return renderNmapXml(reportHead(results), rows());
+    }
+    case 'sarif': {
+      const { renderSarif } = await import('../../workspace/render/sarif.ts');
+      return renderSarif(reportHead(results), rows());
+    }
+    default:
+      return streamResults(results, format);
+  }
+}
+
+function reportHead({ scan, summary }: OpenResults) {
+  const head = resultHead(summary, scan);
+  const evaluated = looksForVulnerabilities(scan.vuln, scan.warnings);
+  return { ...head, title: scan.name, failure: scan.error?.message ?? null, evaluated };
+}
+
+/** What an archive says beside the files as they are; null for a whole record. */
+function damageNote({ scan, damage }: OpenResults): string | null {
+  if (damage === null) return null;
+  return `${JSON.stringify({ scan_id: scan.scan_id, partial: true, warnings: [damage] }, null, 2)}\n`;
+}
+
+/** Lets go of the results when the content has ended, or when nobody ever began to read it. */
+function closedAtEnd<T>(
+  content: AsyncIterable<T>,
+  results: OpenResults,
+  signal: AbortSignal,
+): AsyncIterable<T> {
+  let begun = false;
+  const abandoned = () => {
+    if (!begun) void results.close();
+  };
+  if (signal.aborted) abandoned();
+  else signal.addEventListener('abort', abandoned, { once: true });
+  async function* items(): AsyncGenerator<T> {
+    begun = true;
+    try {
+      yield* content;
+    } finally {
+      await results.close();
+    }
+  }
+  return items();
+}
+
+/**
+ * Items that end, and let go of their source, once the signal is aborted. An asynchronous generator that reads them is
+ * otherwise told to end only when it has something to give.
+ */
+function abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  const end = async (): Promise<IteratorResult<T>> =>
+    (await iterator.return?.()) ?? { done: true, value: undefined };
+  const next = async () => {
+    if (!signal.aborted) return await iterator.next();
+    await end();
+    throw signal.reason;
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+}

@@ -1,0 +1,73 @@
+import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
+import type { ResultRow } from '../../domain/result.ts';
+import type { Scan, ScanWarning } from '../../domain/scan.ts';
+import { openResults, type RecordObserver, type Verification } from '../../scan-run/open-results.ts';
+import { recordPage } from '../../workspace/record/record-page.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { type ListPage, type PageQuery, readPage, refuseProblems } from '../paging/list-page.ts';
+
+export interface RecordList extends ListPage {
+  records: ResultRow[];
+  /** The scan is not finished or did not reach everything, or its record is damaged. */
+  partial: boolean;
+  /** That of a damaged record. */
+  warnings: ScanWarning[];
+}
+
+/**
+ * A page of the records of a scan: errors, then hosts by address, each followed by its ports and their findings.
+ * @param signal nobody wants the page any more; what comes then is not all of it
+ * @throws PortolanError `invalid_request`, `not_found` for a scan that is deleted meanwhile
+ */
+export async function listRecords(
+  scan: Scan,
+  folder: ScanFolder,
+  query: PageQuery,
+  observer: RecordObserver,
+  signal?: AbortSignal,
+): Promise<RecordList> {
+  const problems: FieldProblem[] = [];
+  const { limit, offset: first, cursor } = readPage(query, problems);
+  refuseProblems(problems);
+  const offset = cursor === undefined ? first : decode(cursor);
+  const page = (verification: Verification) =>
+    pageOf(scan, folder, observer, { offset, limit, verification }, signal);
+  // Damage in the page itself is met before the whole record is verified.
+  return await page('behind-page').catch((error: unknown) => {
+    if (error instanceof PortolanError && error.code === 'internal_error') return page('first');
+    throw error;
+  });
+}
+
+async function pageOf(
+  scan: Scan,
+  folder: ScanFolder,
+  observer: RecordObserver,
+  { offset, limit, verification }: { offset: number; limit: number; verification: Verification },
+  signal?: AbortSignal,
+): Promise<RecordList> {
+  const results = await openResults(scan, folder, observer, verification);
+  try {
+    const { rows, total } = await recordPage(results.view, offset, limit, signal);
+    const next = offset + limit;
+    const next_cursor = next < total ? encode(next) : null;
+    const warnings = results.damage ? [results.damage] : [];
+    return { records: rows, total, limit, offset, next_cursor, partial: results.summary.partial, warnings };
+  } finally {
+    await results.close();
+  }
+}
+
+/** The records of a finished scan do not change, so a place is its number. */
+function encode(offset: number): string {
+  return Buffer.from(`record ${offset}`).toString('base64url');
+}
+
+function decode(cursor: string): number {
+  const offset = /^record (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
+  if (offset === undefined || encode(Number(offset)) !== cursor) {
+    const reason = 'not a next_cursor of this list';
+    throw invalidRequest(`cursor ${reason}`, [{ field: 'cursor', reason }]);
+  }
+  return Number(offset);
+}

@@ -1,0 +1,150 @@
+import type { Config } from '../../config/schema.ts';
+import type { AddressSet } from '../../domain/address-set.ts';
+import { type Severity, severities } from '../../domain/finding.ts';
+import type { Protocol } from '../../domain/host.ts';
+import type { HostRow } from '../../domain/result.ts';
+import type { Scan, ScanRequest } from '../../domain/scan.ts';
+import { compileScope } from '../../domain/scope.ts';
+import { parseTargets } from '../../domain/target.ts';
+import { type Catalogue, planScan } from '../../scan-run/plan/plan-scan.ts';
+import { type PlannedPorts, plannedPorts } from '../../scan-run/plan/planned-ports.ts';
+import { mergedRows } from '../../workspace/record/record-reader.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+
+/** Why the silence of a scan about something says nothing. */
+export type Blindness = 'out_of_scope' | 'partial' | 'port_not_planned' | 'not_evaluated' | 'record_damaged';
+
+/** What a scan would have found if it had been there: only then is its silence a result. */
+export class Coverage {
+  readonly scanId: string;
+  readonly #addresses: AddressSet;
+  readonly #excluded: AddressSet;
+  readonly #names: TargetNames;
+  readonly #ports: PlannedPorts | null;
+  /** Every host was asked: the scan ended as completed and no stage that probes failed. */
+  readonly #complete: boolean;
+  readonly #evaluated: boolean;
+  /** Rows of it are lost: whatever it lacks may have been among them. */
+  readonly #damaged: boolean;
+  readonly #minSeverity: string | undefined;
+
+  private constructor(input: CoverageInput, ports: PlannedPorts | null, names: TargetNames) {
+    const { scan, request, config } = input;
+    const excluded = parseTargets([...request.exclude, ...config.scanner.blocklist]).covered;
+    const asked = parseTargets(request.targets).addresses.minus(excluded);
+    this.scanId = scan.scan_id;
+    this.#addresses = compileScope(config.scanner.scope).split(asked).inside;
+    this.#excluded = excluded;
+    this.#names = names;
+    this.#ports = ports;
+    this.#complete = scan.status === 'completed' && !failedProbing(input);
+    this.#evaluated = scan.stages.some(
+      ({ module_type, status }) => status === 'completed' && typeOf(input, module_type) === 'evaluation',
+    );
+    this.#damaged = input.damaged;
+    this.#minSeverity = request.options.min_severity;
+  }
+
+  static async of(input: CoverageInput): Promise<Coverage> {
+    return new Coverage(input, await portsOf(input), await TargetNames.of(input));
+  }
+
+  /** Why this scan, which has nothing about a host that another one found, is no witness; null when it is one. */
+  blindToHost(found: HostRow | null, host: string): Blindness | null {
+    const named = this.#names.cover(host, found?.hostnames ?? []) && !this.#excluded.has(host);
+    if (!named && !this.#addresses.has(host)) return 'out_of_scope';
+    if (this.#damaged) return 'record_damaged';
+    return this.#complete ? null : 'partial';
+  }
+
+  /** The same for an open port. @param own what this scan has of the host */
+  blindToPort(own: HostRow | null, port: number, protocol: Protocol): Blindness | null {
+    if (this.#ports && !this.#ports[protocol].has(port)) return 'port_not_planned';
+    if (this.#damaged) return 'record_damaged';
+    const { port_counts: counts } = own ?? {};
+    const swept = counts ? counts.not_tried === 0 : this.#complete;
+    return swept ? null : 'partial';
+  }
+
+  /** The same for a finding. */
+  blindToFinding(severity: Severity): Blindness | null {
+    if (this.#damaged) return 'record_damaged';
+    const least = severities.indexOf(this.#minSeverity as Severity);
+    const judged = least < 0 || severities.indexOf(severity) <= least;
+    return this.#evaluated && judged ? null : 'not_evaluated';
+  }
+}
+
+export interface CoverageInput {
+  scan: Scan;
+  request: ScanRequest;
+  folder: ScanFolder;
+  config: Config;
+  catalogue: Catalogue;
+  /** Its record is missing or damaged. */
+  damaged: boolean;
+}
+
+function failedProbing(input: CoverageInput): boolean {
+  return input.scan.stages.some(({ module_type, status }) => {
+    const type = typeOf(input, module_type);
+    return status === 'failed' && (type === undefined || type === 'discovery' || type === 'scanner');
+  });
+}
+
+function typeOf({ catalogue }: CoverageInput, moduleType: string): string | undefined {
+  return catalogue.registry.get(moduleType)?.type;
+}
+
+/** Null when the graph of the scan is not installed any more: then only the counts of its hosts tell. */
+async function portsOf({ request, config, catalogue }: CoverageInput): Promise<PlannedPorts | null> {
+  try {
+    return plannedPorts(await planScan(request, config, catalogue));
+  } catch {
+    return null;
+  }
+}
+
+/** The host names among the targets of a scan, and what became of them. */
+class TargetNames {
+  readonly #asked: ReadonlySet<string>;
+  readonly #unresolved = new Set<string>();
+  /** Live addresses by name. */
+  readonly #addresses = new Map<string, Set<string>>();
+
+  private constructor(asked: ReadonlySet<string>) {
+    this.#asked = asked;
+  }
+
+  static async of({ request, folder }: CoverageInput): Promise<TargetNames> {
+    const excluded = new Set(parseTargets(request.exclude).hostnames);
+    const asked = parseTargets(request.targets).hostnames.filter((name) => !excluded.has(name));
+    const names = new TargetNames(new Set(asked));
+    if (asked.length > 0) await names.#read(folder);
+    return names;
+  }
+
+  async #read(folder: ScanFolder): Promise<void> {
+    for await (const row of mergedRows(folder)) {
+      if (row.type === 'error' && row.target !== null && row.code === 'resolve_failed')
+        this.#unresolved.add(row.target);
+      if (row.type !== 'host') continue;
+      for (const name of row.hostnames ?? []) {
+        if (this.#asked.has(name))
+          this.#addresses.set(name, (this.#addresses.get(name) ?? new Set()).add(row.host));
+      }
+    }
+  }
+
+  /**
+   * Whether the host was asked for by one of its names. A name that did not resolve, or that led to other addresses,
+   * does not count; of a name without any live address it is taken that it still led to the host.
+   */
+  cover(host: string, names: readonly string[]): boolean {
+    return names.some((name) => {
+      if (!this.#asked.has(name) || this.#unresolved.has(name)) return false;
+      const live = this.#addresses.get(name);
+      return live === undefined || live.has(host);
+    });
+  }
+}

@@ -1,0 +1,58 @@
+import { PortolanError } from '../../domain/errors.ts';
+import { isFinal } from '../../domain/scan.ts';
+import type { Store } from '../../store/open.ts';
+import type { ScanPlace } from '../../workspace/result-store/result-store.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { type CancelContext, refuseForeign } from './cancel-scan.ts';
+import { showScan } from './show-scan.ts';
+
+/** Takes scans out of the result store. */
+export interface ResultRemover {
+  /** @throws PortolanError `unavailable` */
+  remove(place: ScanPlace): Promise<void>;
+}
+
+export interface DeleteContext extends CancelContext {
+  /** Null without a result store. */
+  results: ResultRemover | null;
+}
+
+/**
+ * Stops a scan if need be and deletes it with all its files.
+ * @throws PortolanError `not_found`, also for the second of two deletes; `unavailable` while the result store is away
+ */
+export async function deleteScan(
+  { store, workspace, queue, workers, results }: DeleteContext,
+  scanId: string,
+): Promise<void> {
+  const scan = await showScan(store, scanId);
+  if (scan.status === 'pending' || scan.status === 'running') {
+    await refuseForeign(store, scanId);
+    await queue.cancel(scanId);
+    await workers.stop(scanId);
+  }
+  // Only what is over is ever stored.
+  if (isFinal(scan.status)) await results?.remove({ scanId, tenant: await store.scans.tenantOf(scanId) });
+  const folder = workspace.scan(scanId);
+  // First out of everybody's sight: a crash here leaves a scan that is listed and can be deleted again.
+  const retired = await folder.retire();
+  const deleted = await deleteRow(store, folder, retired, scanId);
+  if (retired !== null) await folder.removeRetired(retired);
+  if (!deleted) throw new PortolanError('not_found', 'There is no such scan.');
+}
+
+/** On a full disk the store cannot even forget a scan; deleting its files first makes the room for that. */
+async function deleteRow(
+  store: Store,
+  folder: ScanFolder,
+  retired: string | null,
+  scanId: string,
+): Promise<boolean> {
+  try {
+    return await store.scans.delete(scanId);
+  } catch (error) {
+    if (!(error instanceof PortolanError && error.code === 'insufficient_storage')) throw error;
+    if (retired !== null) await folder.removeRetired(retired);
+    return await store.scans.delete(scanId);
+  }
+}

@@ -1,0 +1,68 @@
+import type { FieldProblem } from '../../domain/errors.ts';
+import { type ScanStatus, scanStatuses } from '../../domain/scan.ts';
+import type { Store } from '../../store/open.ts';
+import type { ListedScan, ScanFilter, ScanPage } from '../../store/scans/scans.ts';
+import { type ListPage, type PageQuery, readPage, readSince, refuseProblems } from '../paging/list-page.ts';
+import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
+
+/** What a list may be narrowed by. */
+export interface ListQuery extends PageQuery {
+  status?: string | undefined;
+  since?: string | undefined;
+  tag?: string | undefined;
+  q?: string | undefined;
+}
+
+export interface ScanList extends ListPage {
+  scans: ListedScan[];
+}
+
+/** Scans, newest first. @throws PortolanError `invalid_request` with every bad parameter */
+export async function listScans(store: Store, query: ListQuery): Promise<ScanList> {
+  const filter = readFilter(query);
+  const { limit, offset } = filter;
+  const { scans, total, nextCursor } =
+    limit > itemsPerTurn ? await oneByOne(() => readInParts(store, filter)) : await store.scans.list(filter);
+  return { scans, total, limit, offset, next_cursor: nextCursor };
+}
+
+/** A long page: reading a thousand scans at once would hold up everybody else. */
+async function readInParts(store: Store, filter: ScanFilter): Promise<ScanPage> {
+  const { limit } = filter;
+  const { scans, total, nextCursor } = await store.scans.list(partOf(filter, limit));
+  let cursor = nextCursor;
+  while (cursor !== null && scans.length < limit) {
+    await nextTurn();
+    const part = await store.scans.listPart({ ...partOf(filter, limit - scans.length), cursor });
+    scans.push(...part.scans);
+    cursor = part.nextCursor;
+  }
+  return { scans, total, nextCursor: cursor };
+}
+
+function partOf(filter: ScanFilter, wanted: number): ScanFilter {
+  return { ...filter, limit: Math.min(wanted, itemsPerTurn) };
+}
+
+function readFilter(query: ListQuery): ScanFilter {
+  const problems: FieldProblem[] = [];
+  const status = readStatus(query.status, problems);
+  const since = readSince(query.since, problems);
+  const page = readPage(query, problems);
+  refuseProblems(problems);
+  return {
+    ...page,
+    ...(status && { status }),
+    ...(since && { since }),
+    ...(query.tag !== undefined && { tag: query.tag }),
+    ...(query.q !== undefined && { q: query.q }),
+  };
+}
+
+function readStatus(given: string | undefined, problems: FieldProblem[]): ScanStatus | null {
+  if (given === undefined) return null;
+  const status = given === 'queued' ? 'pending' : given;
+  if ((scanStatuses as readonly string[]).includes(status)) return status as ScanStatus;
+  problems.push({ field: 'status', reason: `must be one of ${scanStatuses.join(', ')} (or queued)` });
+  return null;
+}

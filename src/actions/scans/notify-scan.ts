@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseChannel } from '../../domain/channel.ts';
+import type { NotificationState, Scan } from '../../domain/scan.ts';
+import { deliver, type NotificationSettings, type Tried } from '../../notify/deliver.ts';
+import { scanNews } from '../../notify/message.ts';
+import type { Store } from '../../store/open.ts';
+import type { OwedMessage } from '../../store/outbox.ts';
+import { readPlainText } from '../../workspace/plain-file.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+
+/** Pauses between the tries, milliseconds: there is one try more than pauses. */
+export const retryDelaysMs: readonly number[] = [2000, 8000];
+
+export interface NotifyContext {
+  store: Store;
+  /** Of all tenants, or that of the scan. */
+  workspace: Workspace;
+  settings: NotificationSettings;
+  /** The page of a scan, for links; null without one. */
+  pageOf: (scanId: string) => string | null;
+  /** Gives up what is under way; what is owed stays owed. */
+  signal: AbortSignal;
+  /** Of one try; 10 s when not given. */
+  timeoutMs?: number;
+  delaysMs?: readonly number[];
+}
+
+/** What came of a try. */
+export interface TriedMessage {
+  state: NotificationState;
+  /** Milliseconds until the next try; null when there is none. */
+  againMs: number | null;
+}
+
+/**
+ * Tries once to send a message that is owed, without noting the outcome.
+ * @returns null when the scan is gone, or when nothing is known because the signal came
+ */
+export async function tryMessage(context: NotifyContext, owed: OwedMessage): Promise<TriedMessage | null> {
+  const scan = await context.store.scans.get(owed.scan_id);
+  if (scan === null) return null;
+  const { settings, pageOf, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
+  const news = scanNews(scan, pageOf(scan.scan_id));
+  const tried = await deliver(settings, { ...owed, news }, signal, timeoutMs);
+  if (signal.aborted && tried.status === 'fault') return null;
+  return stateAfter(owed, tried, delaysMs);
+}
+
+/**
+ * Notes the outcome of a try: in the detail of the scan and in what is owed; with the last message of the scan also in
+ * `status.json`, so that no two write it.
+ */
+export async function noteTry(
+  { store, workspace }: Pick<NotifyContext, 'store' | 'workspace'>,
+  owed: OwedMessage,
+  { state, againMs }: TriedMessage,
+): Promise<void> {
+  const noted = await store.transaction(async (inside) => {
+    if (againMs === null) await inside.outbox.settle(owed.id);
+    else await inside.outbox.postpone(owed.id, state.attempts, Date.now() + againMs);
+    const scan = await inside.scans.get(owed.scan_id);
+    if (scan === null) return null;
+    const notifications = withState(scan.notifications, state);
+    await inside.scans.update(owed.scan_id, { notifications });
+    return notifications;
+  });
+  if (noted === null || noted.some(({ status }) => status === 'pending')) return;
+  const tenant = await store.scans.tenantOf(owed.scan_id);
+  await noteInStatus(workspace.forTenant(tenant), owed.scan_id, noted);
+}
+
+/**
+ * Sends everything that is owed for a scan of this process, with all tries. Never throws for what receivers do.
+ * @returns how each message ended; `pending` where the signal came first
+ */
+export async function notifyScan(context: NotifyContext, scanId: string): Promise<NotificationState[]> {
+  const owed = await context.store.outbox.ofScan(scanId);
+  return await Promise.all(owed.map((message) => sendUntilSettled(context, message)));
+}
+
+/** The same for a scan that is stored nowhere, so that it has no page. */
+export async function notifyUnstoredScan(
+  context: Omit<NotifyContext, 'store' | 'workspace' | 'pageOf'>,
+  scan: Scan,
+  channels: readonly string[],
+  newId: () => string,
+): Promise<NotificationState[]> {
+  const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
+  const news = scanNews(scan, null);
+  return await Promise.all(
+    channels.map(async (channel) => {
+      const message = { id: newId(), scan_id: scan.scan_id, channel, attempts: 0 };
+      return await untilSettled(message, signal, async (owed) => {
+        const tried = await deliver(settings, { ...owed, news }, signal, timeoutMs);
+        return stateAfter(owed, tried, delaysMs);
+      });
+    }),
+  );
+}
+
+async function sendUntilSettled(context: NotifyContext, message: OwedMessage): Promise<NotificationState> {
+  return await untilSettled(message, context.signal, async (owed) => {
+    const tried = await tryMessage(context, owed);
+    if (tried) await noteTry(context, owed, tried);
+    return tried;
+  });
+}
+
+async function untilSettled(
+  message: OwedMessage,
+  signal: AbortSignal,
+  attempt: (owed: OwedMessage) => Promise<TriedMessage | null>,
+): Promise<NotificationState> {
+  let owed = message;
+  let state: NotificationState = pending(owed);
+  while (!signal.aborted) {
+    const tried = await attempt(owed);
+    if (tried === null) break;
+    state = tried.state;
+    if (tried.againMs === null) break;
+    owed = { ...owed, attempts: state.attempts };
+    await sleep(tried.againMs, undefined, { signal }).catch(() => undefined);
+  }
+  return state;
+}
+
+function pending({ channel, attempts }: OwedMessage): NotificationState {
+  return { channel, status: 'pending', attempts, error: null };
+}
+
+function stateAfter(owed: OwedMessage, tried: Tried, delaysMs: readonly number[]): TriedMessage {
+  const { channel } = owed;
+  const attempts = owed.attempts + 1;
+  switch (tried.status) {
+    case 'delivered':
+      return { state: { channel, status: 'delivered', attempts, error: tried.remark }, againMs: null };
+    case 'skipped':
+      return {
+        state: { channel, status: 'skipped', attempts: owed.attempts, error: tried.reason },
+        againMs: null,
+      };
+    case 'fault': {
+      const againMs = delaysMs[owed.attempts] ?? null;
+      const status = againMs === null ? 'failed' : 'pending';
+      return { state: { channel, status, attempts, error: tried.reason }, againMs };
+    }
+  }
+}
+
+function withState(states: readonly NotificationState[], state: NotificationState): NotificationState[] {
+  return states.map((one) => (one.channel === state.channel ? state : one));
+}
+
+/** The store is what counts: a status file that is gone or cannot be written is no failure. */
+async function noteInStatus(
+  workspace: Workspace,
+  scanId: string,
+  notifications: NotificationState[],
+): Promise<void> {
+  const folder = workspace.scan(scanId);
+  try {
+    const status = JSON.parse(await readPlainText(join(folder.path, 'status.json'))) as object;
+    await folder.writeStatus({ ...status, notifications });
+  } catch {
+    // The scan may be deleted meanwhile, or the disk full.
+  }
+}
+
+/** What a metric or a log may say of a channel: never its name. */
+export function channelType({ channel }: Pick<NotificationState, 'channel'>): string {
+  return parseChannel(channel)?.type ?? 'unknown';
+}

@@ -1,0 +1,52 @@
+import { PortolanError } from '../../domain/errors.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import type { Closure } from '../../domain/scan-calendar.ts';
+import type { Store } from '../../store/open.ts';
+import { refuseForeign } from './cancel-scan.ts';
+import { showScan } from './show-scan.ts';
+
+/** The processes that run scans. */
+export interface PauseSwitch {
+  /** Why no scan may send now; null while they may. */
+  readonly closure: Closure | null;
+  /** Resolves when the scan sends nothing any more; at once if nobody runs it. */
+  pause(scanId: string): Promise<void>;
+  resume(scanId: string): Promise<void>;
+}
+
+export interface PauseContext {
+  store: Store;
+  workers: PauseSwitch;
+}
+
+/**
+ * Holds a scan: a waiting one is not begun, a running one sends nothing until it is resumed. It lasts over a restart of
+ * the server. A scan that is paused already stays so.
+ * @returns the scan as it is stored then
+ * @throws PortolanError `not_found`, or `conflict` for a scan that is over
+ */
+export async function pauseScan({ store, workers }: PauseContext, scanId: string): Promise<Scan> {
+  await setPaused(store, scanId, true);
+  await workers.pause(scanId);
+  // It may have come to its end before it heard of the pause.
+  return unlessOver(await showScan(store, scanId));
+}
+
+/** Writes the wish down where every server reads it, before anybody acts on it. */
+export async function setPaused(store: Store, scanId: string, paused: boolean): Promise<void> {
+  unlessOver(await showScan(store, scanId));
+  await refuseForeign(store, scanId);
+  await store.transaction(async (inside) => {
+    const scan = unlessOver(await showScan(inside, scanId));
+    const { jobs } = inside;
+    const known = paused ? await jobs.pause(scanId, Date.now()) : await jobs.resume(scanId, Date.now());
+    if (!known) throw new PortolanError('conflict', 'The scan is just coming to its end.');
+    const progress = { ...scan.progress, paused, rate: 0, eta_seconds: null };
+    await inside.scans.update(scanId, { progress });
+  });
+}
+
+function unlessOver(scan: Scan): Scan {
+  if (!isFinal(scan.status)) return scan;
+  throw new PortolanError('conflict', `The scan is over: ${scan.status}.`, { status: scan.status });
+}

@@ -1,0 +1,141 @@
+import type { Config } from '../../config/schema.ts';
+import { parseDuration } from '../../domain/duration.ts';
+import type { ScanRequest, ScanWarning } from '../../domain/scan.ts';
+import { compileScope } from '../../domain/scope.ts';
+import { parseTargets } from '../../domain/target.ts';
+import type { Plan, PlannedNode } from '../../engine/plan.ts';
+import { type Catalogue, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
+import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
+
+/** What a scan would do. */
+export interface ScanPreview {
+  graph: string;
+  profile: string;
+  vuln: boolean;
+  targets: string[];
+  /** Addresses to scan after exclusions and scope; a host name, not resolved yet, is not among them. */
+  addresses: number;
+  hostnames: number;
+  /** Addresses that exclusions, the blocklist and the scope take away. */
+  excluded: number;
+  /** Different ports for each host. */
+  ports: { tcp: number; udp: number };
+  /** Packets per second. */
+  rate: number;
+  /** An upper bound: silent hosts are not swept when discovery is on, and answers spare retries. */
+  packets_estimate: number;
+  /** Time for these packets at the rate and concurrency of the scan, when no probe is answered. */
+  duration_estimate_seconds: number;
+  nodes: PreviewNode[];
+  warnings: ScanWarning[];
+}
+
+export interface PreviewNode {
+  instance_id: string;
+  module_type: string;
+  depends_on: string[];
+  /** Why it will not run, or null. */
+  skipped: string | null;
+  /** Every option that has a value, as it is written in a graph file. */
+  options: Record<string, unknown>;
+}
+
+/**
+ * Plans a scan: nothing is sent, nothing is stored, no name is resolved.
+ * @throws PortolanError `invalid_request` for a graph that is not installed or not valid
+ */
+export async function previewScan(
+  request: ScanRequest,
+  config: Config,
+  catalogue: Catalogue,
+): Promise<ScanPreview> {
+  const plan = await planScan(request, config, catalogue);
+  const asked = parseTargets(request.targets);
+  const excluded = parseTargets([...request.exclude, ...config.scanner.blocklist]);
+  const { inside, outside } = compileScope(config.scanner.scope).split(
+    asked.addresses.minus(excluded.covered),
+  );
+  const addresses = countOf(inside.size);
+  const hosts = addresses + asked.hostnames.length;
+  const ports = plannedPorts(plan);
+  return {
+    graph: plan.name,
+    profile: request.profile,
+    vuln: request.vuln,
+    targets: request.targets,
+    addresses,
+    hostnames: asked.hostnames.length,
+    excluded: countOf(asked.addresses.size - inside.size),
+    ports: { tcp: ports.tcp.size, udp: ports.udp.size },
+    rate: request.rate,
+    packets_estimate: countOf(BigInt(hosts) * BigInt(packetsPerHost(plan))),
+    duration_estimate_seconds: durationOf(plan, hosts, request.rate),
+    nodes: plan.nodes.map(previewNode),
+    warnings: [...scopeWarnings(outside.size), ...unavailable(plan, request)],
+  };
+}
+
+function scopeWarnings(outside: bigint): ScanWarning[] {
+  if (outside === 0n) return [];
+  const message = `${outside} addresses are outside the scope (scanner.scope) and will be left out`;
+  return [{ code: 'out_of_scope', message }];
+}
+
+function previewNode({ instanceId, definition, dependsOn, skipped, config }: PlannedNode): PreviewNode {
+  const defaults = Object.entries(definition.options).flatMap(([name, { Default }]) =>
+    Default === undefined ? [] : [[name, Default] as const],
+  );
+  return {
+    instance_id: instanceId,
+    module_type: definition.name,
+    depends_on: dependsOn,
+    skipped,
+    options: { ...Object.fromEntries(defaults), ...config },
+  };
+}
+
+/** Probes that a discovery or scanner node sends to one host at most: every port, every retry. */
+function packetsOfNode(node: PlannedNode): number {
+  const discovers = node.definition.type === 'discovery' && node.skipped === null;
+  if (!discovers && !findsPorts(node)) return 0;
+  const { tcp, udp } = portsOfNode(node);
+  const probes = 'ports' in node.definition.options ? tcp.length + udp.length : 1;
+  return probes * (1 + numberOf(optionOf(node, 'retries') ?? optionOf(node, 'retry')));
+}
+
+function packetsPerHost(plan: Plan): number {
+  return plan.nodes.reduce((sum, node) => sum + packetsOfNode(node), 0);
+}
+
+/** Whichever is slower for a node: its packets at the rate, or its waits for answers that do not come. */
+function durationOf(plan: Plan, hosts: number, rate: number): number {
+  const seconds = plan.nodes.map((node) => {
+    const packets = packetsOfNode(node) * hosts;
+    const nodeRate = Math.min(rate, numberOf(optionOf(node, 'rate')) || rate);
+    const waits = (packets * secondsOf(optionOf(node, 'timeout'))) / laneCount(node);
+    return Math.max(packets / nodeRate, waits);
+  });
+  return Math.ceil(
+    Math.min(
+      seconds.reduce((sum, part) => sum + part, 0),
+      Number.MAX_SAFE_INTEGER,
+    ),
+  );
+}
+
+/** Probes at the same time; discovery has no such bound but the rate. */
+function laneCount(node: PlannedNode): number {
+  return numberOf(optionOf(node, 'concurrency')) || Number.POSITIVE_INFINITY;
+}
+
+function secondsOf(duration: unknown): number {
+  return typeof duration === 'string' ? (parseDuration(duration) ?? 0) / 1000 : 0;
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+function countOf(count: bigint): number {
+  return count > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(count);
+}

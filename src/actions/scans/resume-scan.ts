@@ -1,0 +1,27 @@
+import { PortolanError } from '../../domain/errors.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import type { Closure } from '../../domain/scan-calendar.ts';
+import { type PauseContext, setPaused } from './pause-scan.ts';
+import { showScan } from './show-scan.ts';
+import { closureText } from './window-warning.ts';
+
+/**
+ * Lets a paused scan go on, in its old place in the line if it waits. A scan that is not paused just goes on.
+ * @returns the scan as it is stored then
+ * @throws PortolanError `not_found`, or `conflict` for a scan that is over and while no scan may send
+ */
+export async function resumeScan({ store, workers }: PauseContext, scanId: string): Promise<Scan> {
+  const { closure } = workers;
+  if (closure && !isFinal((await showScan(store, scanId)).status)) throw refusal(closure);
+  await setPaused(store, scanId, false);
+  await workers.resume(scanId);
+  return await showScan(store, scanId);
+}
+
+function refusal(closure: Closure): PortolanError {
+  const { reason, until } = closure;
+  return new PortolanError('conflict', `The scan cannot go on now: ${closureText(closure)}.`, {
+    reason,
+    until: until === null ? null : new Date(until).toISOString(),
+  });
+}

@@ -1,0 +1,243 @@
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import { type NumberedLine, tailRecord } from '../../workspace/record/record-reader.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { type EventDamage, eventOfRow, type ScanEvent, type ScanSource } from './watch-scan.ts';
+
+/** Bytes of rows that one batch holds at most, and all batches together that a feed keeps for those who come next. */
+const maxBatchBytes = 1024 * 1024;
+const maxKeptBytes = 4 * 1024 * 1024;
+/** A reader that takes nothing for so long gives its batch back and reads again at its own position, milliseconds. */
+const stallMs = 2000;
+
+export interface FeedInput {
+  /** The scan as it is now; null once it is deleted. */
+  scan(): Promise<Scan | null>;
+  /** Resolves when something may have changed, or after a while, or on abort. */
+  changed(signal: AbortSignal): Promise<void>;
+  damageOf(scan: Scan, folder: ScanFolder): Promise<EventDamage>;
+}
+
+/** The rows with a number above `after` up to `to`, as events. */
+interface EventBatch {
+  after: number;
+  to: number;
+  bytes: number;
+  events: readonly ScanEvent[];
+}
+
+type Current = { scan: Scan | null } | { fault: unknown };
+
+/**
+ * What happens in a scan, read once for all who follow it: one look at its state for each piece of news, and one read
+ * of each part of the record for all readers that are at the same position. A slow reader reads at its own position.
+ */
+export class ScanFeed {
+  readonly #input: FeedInput;
+  readonly #onEmpty: () => void;
+  readonly #stop = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  readonly #held = new Set<HeldBatch>();
+  readonly #reading = new Map<number, { version: number; batch: Promise<EventBatch | null> }>();
+  /** The newest last. */
+  #kept: EventBatch[] = [];
+  #current: Current | null = null;
+  #damage: Promise<EventDamage> | null = null;
+  /** Counts the looks at the scan. */
+  #version = 0;
+  /** Behind this row there was nothing when the scan was looked at last. */
+  #end = { row: -1, version: -1 };
+  #readers = 0;
+  #looking = false;
+  #sweep: NodeJS.Timeout | null = null;
+
+  /** @param onEmpty the last reader has gone */
+  constructor(input: FeedInput, onEmpty: () => void) {
+    this.#input = input;
+    this.#onEmpty = onEmpty;
+  }
+
+  /** A reader of its own; it has to be closed. @param folder stays readable until then */
+  subscribe(scanId: string, folder: ScanFolder): ScanSource & { close(): void } {
+    this.#readers += 1;
+    this.#sweep ??= setInterval(() => this.#dropStalled(), stallMs).unref();
+    let seen = 0;
+    let open = true;
+    return {
+      scanId,
+      folder,
+      scan: async () => {
+        this.#look();
+        if (this.#current === null) await this.#next(this.#version, this.#stop.signal);
+        seen = this.#version;
+        if (this.#current === null) return null;
+        if ('fault' in this.#current) throw this.#current.fault;
+        return this.#current.scan;
+      },
+      changed: async (signal) => await this.#next(seen, signal),
+      rowsAfter: (row) => this.#rowsAfter(folder, row),
+      damageOf: (scan) => {
+        this.#damage ??= this.#input.damageOf(scan, folder);
+        return this.#damage;
+      },
+      close: () => {
+        if (open) this.#leave();
+        open = false;
+      },
+    };
+  }
+
+  #leave(): void {
+    this.#readers -= 1;
+    if (this.#readers > 0) return;
+    if (this.#sweep) clearInterval(this.#sweep);
+    this.#stop.abort();
+    this.#onEmpty();
+  }
+
+  /** Looks at the scan from now on, until it is over. */
+  #look(): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    // What was seen when the last look ended may be long ago.
+    this.#current = null;
+    void this.#lookUntilOver().finally(() => {
+      this.#looking = false;
+    });
+  }
+
+  async #lookUntilOver(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const current = await this.#read();
+      this.#publish(current);
+      if ('fault' in current || current.scan === null || isFinal(current.scan.status)) return;
+      await this.#input.changed(signal);
+    }
+  }
+
+  async #read(): Promise<Current> {
+    try {
+      return { scan: await this.#input.scan() };
+    } catch (fault) {
+      return { fault };
+    }
+  }
+
+  #publish(current: Current): void {
+    this.#current = current;
+    this.#version += 1;
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Resolves when the scan was looked at after that time, or on abort. */
+  async #next(seen: number, signal: AbortSignal): Promise<void> {
+    if (this.#version > seen || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      signal.addEventListener('abort', done);
+      this.#waiting.add(done);
+    });
+  }
+
+  async *#rowsAfter(folder: ScanFolder, afterRow: number): AsyncGenerator<ScanEvent> {
+    for (let row = afterRow; ; ) {
+      const batch = await this.#batchAfter(folder, row);
+      if (batch === null) return;
+      const held = new HeldBatch(batch, row);
+      this.#held.add(held);
+      try {
+        for (let event = held.next(); event; event = held.next()) yield event;
+      } finally {
+        this.#held.delete(held);
+      }
+      row = held.row;
+    }
+  }
+
+  /** The rows behind one, as many as fit into a batch; null when there are none yet. */
+  async #batchAfter(folder: ScanFolder, row: number): Promise<EventBatch | null> {
+    const kept = this.#kept.findLast(({ after, to }) => after <= row && row < to);
+    if (kept) return kept;
+    const version = this.#version;
+    if (this.#end.row === row && this.#end.version === version) return null;
+    const same = this.#reading.get(row);
+    // What was found to be the end before the scan was looked at again may not be the end now.
+    if (same?.version === version) return await same.batch;
+    const batch = this.#readBatch(folder, row, version);
+    const reading = { version, batch };
+    this.#reading.set(row, reading);
+    try {
+      return await batch;
+    } finally {
+      if (this.#reading.get(row) === reading) this.#reading.delete(row);
+    }
+  }
+
+  async #readBatch(folder: ScanFolder, row: number, version: number): Promise<EventBatch | null> {
+    const { rows } = await tailRecord(folder, row);
+    const batch = batchOf(row, rows);
+    if (batch) this.#keep(batch);
+    else this.#end = { row, version };
+    return batch;
+  }
+
+  #keep(batch: EventBatch): void {
+    this.#kept.push(batch);
+    let bytes = 0;
+    const first = this.#kept.findLastIndex((one) => (bytes += one.bytes) > maxKeptBytes);
+    this.#kept = this.#kept.slice(first + 1);
+  }
+
+  #dropStalled(): void {
+    for (const held of this.#held) held.dropIfStalled();
+  }
+}
+
+/** The part of a batch that a reader has not taken yet. */
+class HeldBatch {
+  /** The last row that was taken, or passed over. */
+  row: number;
+  #batch: EventBatch | null;
+  #index: number;
+  #indexBefore = -1;
+
+  constructor(batch: EventBatch, row: number) {
+    this.row = row;
+    this.#batch = batch;
+    const { events } = batch;
+    const index = events.findIndex(({ id = 0 }) => id > row);
+    this.#index = index < 0 ? events.length : index;
+  }
+
+  /** Undefined at the end, and after it was dropped: then `row` is where to read on. */
+  next(): ScanEvent | undefined {
+    const event = this.#batch?.events[this.#index];
+    if (event) this.row = event.id ?? this.row;
+    else if (this.#batch) this.row = this.#batch.to;
+    this.#index += 1;
+    return event;
+  }
+
+  dropIfStalled(): void {
+    if (this.#index === this.#indexBefore) this.#batch = null;
+    this.#indexBefore = this.#index;
+  }
+}
+
+function batchOf(after: number, rows: readonly NumberedLine[]): EventBatch | null {
+  const events: ScanEvent[] = [];
+  let bytes = 0;
+  let to = after;
+  for (const { sequence, line } of rows) {
+    if (to > after && bytes + line.length > maxBatchBytes) break;
+    bytes += line.length;
+    to = sequence;
+    const event = eventOfRow(line);
+    if (event) events.push({ event, id: sequence, data: line });
+  }
+  return rows.length > 0 ? { after, to, bytes, events } : null;
+}

@@ -1,0 +1,209 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { newScanId, type ScanRequest } from '../../domain/scan.ts';
+import type { JobQueue } from '../../queue/queue.ts';
+import type { ShardLine } from '../../queue/shard-queue.ts';
+import { decideRequest, type ScanChoices, type Submission } from '../../scan-run/plan/decide-request.ts';
+import { type Catalogue, planScan } from '../../scan-run/plan/plan-scan.ts';
+import type { KeyRecord } from '../../store/idempotency.ts';
+import type { Store } from '../../store/open.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+
+export interface SubmitContext {
+  store: Store;
+  workspace: Workspace;
+  queue: JobQueue;
+  config: Config;
+  choices: ScanChoices;
+  /** What the scan will be planned with. */
+  installed: Catalogue;
+  /** Tells the workers that a scan waits. */
+  wake(): void;
+  /** The clock that schedules go by where servers share a database; without one it is that of this machine. */
+  shards?: { line: Pick<ShardLine, 'now'> } | null;
+  /** Of a scan that a job orders. */
+  companion?: ScanCompanion;
+}
+
+/** What is decided and stored together with a scan: both are, or none is. */
+export interface ScanCompanion {
+  /** The order has a place in the queue already, as a job that is due. */
+  isDue: boolean;
+  /** Called before anything is decided; what it throws refuses the scan. */
+  admit(inside: Store): Promise<void>;
+  store(inside: Store, scanId: string): Promise<void>;
+}
+
+/** The answer to a submission: exactly these three fields. */
+export interface Accepted {
+  scan_id: string;
+  status: 'queued';
+  created_at: string;
+}
+
+export interface Submitted {
+  accepted: Accepted;
+  /** The first answer to the same key and body; nothing was done. */
+  replayed: boolean;
+}
+
+/** A client's key and the body that it stands for. */
+export type RepeatKey = Pick<KeyRecord, 'owner' | 'key' | 'digest'>;
+
+/**
+ * Takes a scan: once this returns, the scan is on the disk and in the queue, and survives a kill.
+ * @param user id of the client's token
+ * @param idempotencyKey of the same user and within 24 h, the same one with the same body gives the same scan
+ * @throws PortolanError `invalid_request`, `license_required`, `conflict`, `queue_full`, `insufficient_storage`
+ */
+export async function submitScan(
+  context: SubmitContext,
+  submission: Submission,
+  user: string | null,
+  idempotencyKey: string | null = null,
+): Promise<Submitted> {
+  const key = idempotencyKey === null ? null : repeatKey(user, idempotencyKey, submission);
+  const { store } = context;
+  const earlier = key && (await findKey(store, key));
+  // Before anything is decided: what the first submission was given holds, also if it would be refused today.
+  if (earlier && earlier.digest === key?.digest) return replay(earlier);
+  const request = await checkSubmission(context, submission, user);
+  const known = await store.transaction((inside) => admit(context, inside, key));
+  if (known) return replay(known);
+  return await storeRequest(context, request, key);
+}
+
+/** What a submission comes to. @throws PortolanError `invalid_request`, `not_implemented`, `license_required` */
+export async function checkSubmission(
+  context: SubmitContext,
+  submission: Submission,
+  user: string | null,
+): Promise<ScanRequest> {
+  const request = decide(context, submission, user);
+  await checkLicence(context, request);
+  return request;
+}
+
+/** Its plan shows which modules a scan runs. @throws PortolanError `license_required` */
+async function checkLicence({ installed, config }: SubmitContext, request: ScanRequest): Promise<void> {
+  if (installed.licence?.enforced) await planScan(request, config, installed);
+}
+
+/** The order of members and the spaces between them make no other body. */
+export function repeatKey(user: string | null, key: string, body: unknown): RepeatKey {
+  const text = JSON.stringify(body, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return { owner: user ?? '', key, digest: createHash('sha256').update(text).digest('hex') };
+}
+
+export async function findKey(store: Store, { owner, key }: RepeatKey): Promise<KeyRecord | null> {
+  return await store.idempotency.find(owner, key, Date.now());
+}
+
+function replay({ scan_id, created_at }: KeyRecord): Submitted {
+  return { accepted: { scan_id, status: 'queued', created_at }, replayed: true };
+}
+
+/**
+ * Decides in one transaction whether this is a repetition and, if not, whether there is room.
+ * @returns the first submission with this key and body
+ */
+async function admit(
+  context: SubmitContext,
+  inside: Store,
+  key: RepeatKey | null,
+): Promise<KeyRecord | null> {
+  await context.companion?.admit(inside);
+  const earlier = key && (await findSame(inside, key));
+  if (earlier === null) await checkRoom(context, inside);
+  return earlier;
+}
+
+/** The first submission with this key. @throws PortolanError `conflict` when it had another body */
+export async function findSame(inside: Store, key: RepeatKey): Promise<KeyRecord | null> {
+  const earlier = await findKey(inside, key);
+  if (earlier === null || earlier.digest === key.digest) return earlier;
+  throw new PortolanError('conflict', 'This Idempotency-Key was used with another body in the last 24 h.');
+}
+
+function decide(
+  { config, choices }: SubmitContext,
+  submission: Submission,
+  user: string | null,
+): ScanRequest {
+  const createdAt = new Date();
+  return decideRequest(submission, config, choices, {
+    scanId: newScanId(createdAt, randomBytes),
+    createdAt,
+    user,
+  });
+}
+
+async function checkRoom({ queue, config, companion }: SubmitContext, store: Store): Promise<void> {
+  const { pending: scans } = await queue.counts(store);
+  const due = companion?.isDue ? 0 : await store.jobOrders.dueCount(new Date().toISOString());
+  const pending = scans + due;
+  if (pending < config.queue.max_jobs) return;
+  const what = due > 0 ? 'scans and jobs' : 'scans';
+  throw new PortolanError(
+    'queue_full',
+    `${pending} ${what} wait already, as many as queue.max_jobs allows.`,
+    {
+      pending,
+      max_jobs: config.queue.max_jobs,
+    },
+  );
+}
+
+async function storeRequest(
+  context: SubmitContext,
+  first: ScanRequest,
+  key: RepeatKey | null,
+): Promise<Submitted> {
+  const request = await createFolder(context, first);
+  const { scan_id, created_at, pool } = request;
+  const { store, workspace, queue } = context;
+  const folder = workspace.scan(scan_id);
+  try {
+    const earlier = await store.transaction(async (inside) => {
+      // Others may have come between the first look, which spares a full queue the writing, and this one.
+      const known = await admit(context, inside, key);
+      if (known) return known;
+      await inside.scans.insert(request);
+      await queue.enqueue(inside, scan_id, pool);
+      await context.companion?.store(inside, scan_id);
+      if (key) await inside.idempotency.insert({ ...key, scan_id, created_at }, Date.now());
+      return null;
+    });
+    if (earlier) {
+      await folder.remove();
+      return replay(earlier);
+    }
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+  context.wake();
+  return { accepted: { scan_id, status: 'queued', created_at }, replayed: false };
+}
+
+/** The folder is what makes an id ours; one that is taken (24 random bits a second) is replaced by another. */
+async function createFolder({ store, workspace }: SubmitContext, first: ScanRequest): Promise<ScanRequest> {
+  for (
+    let request = first;
+    ;
+    request = { ...first, scan_id: newScanId(new Date(first.created_at), randomBytes) }
+  ) {
+    if (await store.scans.isTaken(request.scan_id)) continue;
+    try {
+      await workspace.scan(request.scan_id).create(request);
+      return request;
+    } catch (error) {
+      if (!(error instanceof PortolanError && error.code === 'conflict')) throw error;
+    }
+  }
+}

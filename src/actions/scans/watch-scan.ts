@@ -1,0 +1,158 @@
+import { PortolanError } from '../../domain/errors.ts';
+import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
+import { openResults, type RecordObserver, recordDamaged } from '../../scan-run/open-results.ts';
+import { parseRow } from '../../workspace/record/row-line.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { passingWarnings } from './window-warning.ts';
+
+export type ScanEventName = 'status' | 'progress' | 'host' | 'port' | 'finding' | 'warning' | 'end';
+
+/** One event of a scan. `data` is JSON text on one line; `id` is the number of the row of the record. */
+export interface ScanEvent {
+  event: ScanEventName;
+  id?: number;
+  data: string;
+}
+
+export interface ScanSource {
+  scanId: string;
+  folder: ScanFolder;
+  /** The scan as it is now; null once it is deleted. */
+  scan(): Promise<Scan | null>;
+  /** Resolves when something may have changed, or after a while, or on abort. */
+  changed(signal: AbortSignal): Promise<void>;
+  /** Every sealed row after a number, as it stands. */
+  rowsAfter(row: number): AsyncIterable<ScanEvent>;
+  /** How the events of a scan that is over are. */
+  damageOf(scan: Scan): Promise<EventDamage>;
+}
+
+/** Why the events of a scan are not all that it recorded; null when they are. */
+export type EventDamage = ScanWarning | 'deleted' | null;
+
+/** Least time between two `progress` events, milliseconds. */
+const progressMs = 500;
+
+const eventsOfRows: Record<string, ScanEventName> = {
+  host: 'host',
+  port: 'port',
+  vulnerability: 'finding',
+  error: 'warning',
+};
+
+/**
+ * What happens in a scan, from a row of its record on, until its `end`. Rows come from the disk and only as fast as
+ * the reader takes them, so none is lost; of `progress` a slow reader sees only the newest.
+ */
+export async function* watchScan(
+  source: ScanSource,
+  afterRow: number,
+  signal: AbortSignal,
+): AsyncGenerator<ScanEvent> {
+  const news = new ScanNews();
+  let row = afterRow;
+  while (!signal.aborted) {
+    // The state is read before the rows: when it is final, every row is on the disk.
+    const scan = await source.scan();
+    if (scan === null) return;
+    yield* news.statusOf(scan);
+    for await (const event of source.rowsAfter(row)) {
+      row = event.id ?? row;
+      yield event;
+      if (signal.aborted) return;
+    }
+    yield* news.warningsOf(scan);
+    if (isFinal(scan.status)) {
+      const damage = await source.damageOf(scan);
+      if (damage === 'deleted') return;
+      if (damage) yield { event: 'warning', data: JSON.stringify(damage) };
+      yield news.end(scan, damage !== null);
+      return;
+    }
+    yield* news.progressOf(scan);
+    await source.changed(signal);
+  }
+}
+
+/** Verifies the record of a scan that is over, for those who followed its events. */
+export async function eventDamage(
+  scan: Scan,
+  folder: ScanFolder,
+  observer: RecordObserver,
+): Promise<EventDamage> {
+  const results = await openResults(scan, folder, observer).catch((error: unknown) => {
+    if (error instanceof PortolanError && error.code === 'not_found') return null;
+    throw error;
+  });
+  if (results === null) return 'deleted';
+  try {
+    if (results.damage || (await results.view.hasWholeSequence())) return results.damage;
+    return { code: recordDamaged, message: sequenceLost };
+  } finally {
+    await results.close();
+  }
+}
+
+const sequenceLost =
+  'Events are missing: the order in which the results came is lost. The results themselves are whole.';
+
+/** The event of a row; undefined for one that is no event, and for what a damaged record gives in its place. */
+export function eventOfRow(line: string): ScanEventName | undefined {
+  if (line.includes('\n')) return undefined;
+  const type = /^\{"type":"(\w+)".*\}$/.exec(line)?.[1] ?? parseRow(line)?.type ?? '';
+  return eventsOfRows[type];
+}
+
+/** Tells what changed since the last look. */
+class ScanNews {
+  #status = '';
+  #progress = '';
+  #progressAt = Number.NEGATIVE_INFINITY;
+  #warnings = 0;
+  #passing: ReadonlySet<string> = new Set();
+
+  *statusOf({ scan_id, status, started_at, completed_at, progress, error }: Scan): Generator<ScanEvent> {
+    const { paused } = progress;
+    const seen = `${status} ${paused}`;
+    if (seen === this.#status) return;
+    this.#status = seen;
+    const data = { scan_id, status, paused, started_at, completed_at, error };
+    yield { event: 'status', data: JSON.stringify(data) };
+  }
+
+  /** All come to stay but those that go with what held the scan up. */
+  *warningsOf({ warnings }: Scan): Generator<ScanEvent> {
+    const staying = warnings.filter(({ code }) => !passingWarnings.has(code));
+    for (const warning of staying.slice(this.#warnings))
+      yield { event: 'warning', data: JSON.stringify(warning) };
+    this.#warnings = Math.max(this.#warnings, staying.length);
+    const passing = warnings
+      .filter(({ code }) => passingWarnings.has(code))
+      .map((one) => JSON.stringify(one));
+    for (const data of passing) if (!this.#passing.has(data)) yield { event: 'warning', data };
+    this.#passing = new Set(passing);
+  }
+
+  *progressOf({ progress, results, severity_counts }: Scan): Generator<ScanEvent> {
+    const now = performance.now();
+    const data = JSON.stringify({ progress, results, severity_counts });
+    if (data === this.#progress || now - this.#progressAt < progressMs) return;
+    this.#progress = data;
+    this.#progressAt = now;
+    yield { event: 'progress', data };
+  }
+
+  end(scan: Scan, damaged: boolean): ScanEvent {
+    const { scan_id, status, completed_at, results, severity_counts, error } = scan;
+    const data = {
+      scan_id,
+      status,
+      partial: damaged || status !== 'completed',
+      completed_at,
+      results,
+      severity_counts,
+      error,
+    };
+    return { event: 'end', data: JSON.stringify(data) };
+  }
+}

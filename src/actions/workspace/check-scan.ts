@@ -1,0 +1,160 @@
+import { join } from 'node:path';
+import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
+import { storedStatus } from '../../scan-run/status.ts';
+import { provisionalSummary } from '../../scan-run/stream-results.ts';
+import type { Store } from '../../store/open.ts';
+import type { DatedScan } from '../../store/scans/scan-ages.ts';
+import { leftoversOf, removeDrafts } from '../../workspace/leftovers.ts';
+import { type RecordFault, recordFaults, repairRecord } from '../../workspace/record/record-check.ts';
+import { damagedSummary } from '../../workspace/record/record-finish.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+
+/** Something that is not as it should be. */
+export interface Finding {
+  /** Relative to the workspace. */
+  path: string;
+  problem: string;
+  /** What a person can do about it. */
+  remedy: string;
+  /** Mends it without losing a result; absent when that cannot be done. */
+  repair?: () => Promise<void>;
+}
+
+/** What `--fix` does. */
+const fix = (what: string) => `--fix ${what}`;
+
+/** Faults in the folder of one scan. Of a scan that waits or runs only its request is looked at. */
+export async function* checkScan(
+  store: Store,
+  folder: ScanFolder,
+  listed: DatedScan,
+  path: string,
+): AsyncGenerator<Finding> {
+  yield* checkLinks(folder, path);
+  yield* checkRequest(store, folder, listed.scan_id, path);
+  const scan = isFinal(listed.status) ? await store.scans.get(listed.scan_id) : null;
+  if (scan === null) return;
+  yield* checkStatus(folder, scan, path);
+  yield* checkRecord(folder, scan, path);
+  yield* checkLeftovers(folder, path);
+  yield* checkSize(store, folder, listed, path);
+}
+
+async function* checkLinks(folder: ScanFolder, path: string): AsyncGenerator<Finding> {
+  for (const name of await folder.links()) yield linkFinding(join(path, name));
+}
+
+/** A link could lead out of the workspace, so nobody follows it. */
+export function linkFinding(path: string): Finding {
+  return {
+    path,
+    problem: 'is a link; links are not followed',
+    remedy: 'put what it leads to in its place',
+  };
+}
+
+/** What could not be written on a full disk is no damage; a server makes up for it when there is room. */
+function metFullDisk({ error }: Scan): boolean {
+  return error?.code === 'insufficient_storage';
+}
+
+async function* checkRequest(
+  store: Store,
+  folder: ScanFolder,
+  scanId: string,
+  path: string,
+): AsyncGenerator<Finding> {
+  if ((await readRequest(folder)) !== null) return;
+  const stored = await store.scans.request(scanId);
+  yield {
+    path: join(path, 'request.json'),
+    problem: 'is missing or damaged',
+    remedy: fix('writes it again from the store'),
+    ...(stored && { repair: () => folder.writeRequest(stored) }),
+  };
+}
+
+/** Null when it is missing or damaged. */
+export async function readRequest(folder: ScanFolder): Promise<ScanRequest | null> {
+  return await folder.request().catch(() => null);
+}
+
+async function* checkStatus(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<Finding> {
+  if (metFullDisk(scan) || (await folder.hasStatus())) return;
+  yield {
+    path: join(path, 'status.json'),
+    problem: 'is missing or damaged',
+    remedy: fix('writes it again from the store'),
+    repair: () => folder.writeStatus(storedStatus(scan)),
+  };
+}
+
+const faultTexts: Record<RecordFault, { problem: string; remedy: string; repairable: boolean }> = {
+  missing: {
+    problem: 'is missing: the results are lost',
+    remedy: 'bring it back from a backup, or delete the scan: portolan workspace delete ID',
+    repairable: false,
+  },
+  torn: {
+    problem: 'has no end: it is damaged',
+    remedy: fix('ends it behind its last whole row; every row that can be read stays'),
+    repairable: true,
+  },
+  twice: {
+    problem: 'is there plain and compressed: compressing was broken off',
+    remedy: fix('keeps the one that is whole'),
+    repairable: true,
+  },
+  index: {
+    problem: 'has lost the index that leads to its rows',
+    remedy: fix('makes it anew'),
+    repairable: true,
+  },
+  damaged: {
+    problem: 'has rows that cannot be read; the others are served',
+    remedy: 'bring it back from a backup, or scan again',
+    repairable: false,
+  },
+};
+
+async function* checkRecord(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<Finding> {
+  for (const fault of await recordFaults(folder)) {
+    // A scan that was canceled while it waited has recorded nothing.
+    if (fault === 'missing' && scan.started_at === null) continue;
+    if (fault === 'torn' && metFullDisk(scan)) continue;
+    const { repairable, ...texts } = faultTexts[fault];
+    const summary = provisionalSummary(scan);
+    // What a completed scan recorded behind the tear is lost.
+    const end = scan.status === 'completed' ? damagedSummary(summary) : summary;
+    const repair = () => repairRecord(folder, fault, end);
+    yield { path: join(path, 'results.jsonl'), ...texts, ...(repairable && { repair }) };
+  }
+}
+
+async function* checkLeftovers(folder: ScanFolder, path: string): AsyncGenerator<Finding> {
+  for (const name of (await leftoversOf(folder)).filter((file) => file !== 'results.jsonl.gz')) {
+    yield {
+      path: join(path, name),
+      problem: 'was left by a write that a crash broke off',
+      remedy: fix('removes it; nothing uses it'),
+      repair: () => removeDrafts(folder, [name]),
+    };
+  }
+}
+
+async function* checkSize(
+  store: Store,
+  folder: ScanFolder,
+  { scan_id, size_bytes }: DatedScan,
+  path: string,
+): AsyncGenerator<Finding> {
+  const bytes = await folder.sizeBytes();
+  if (bytes === size_bytes) return;
+  yield {
+    path,
+    problem: `takes ${bytes} bytes, the store says ${size_bytes}`,
+    remedy: fix('stores the true size; a running server does so within the hour'),
+    // What was repaired before has changed it again.
+    repair: async () => void (await store.scans.setSize(scan_id, await folder.sizeBytes())),
+  };
+}

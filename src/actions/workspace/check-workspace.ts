@@ -1,0 +1,239 @@
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { PortolanError } from '../../domain/errors.ts';
+import { isFinal, scanIdPattern } from '../../domain/scan.ts';
+import { tenantPattern } from '../../domain/tenant.ts';
+import { concludeScan } from '../../scan-run/finalize-scan.ts';
+import { storeFaults } from '../../store/integrity.ts';
+import type { Store } from '../../store/open.ts';
+import type { DatedScan } from '../../store/scans/scan-ages.ts';
+import { makePrivate, openModes } from '../../workspace/file-modes.ts';
+import { recordSummary } from '../../workspace/record/record-reader.ts';
+import { deletedPrefix, type ScanFolder } from '../../workspace/scan-folder.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import { checkScan, type Finding, linkFinding, readRequest } from './check-scan.ts';
+
+export interface CheckedProblem {
+  /** Relative to the workspace. */
+  path: string;
+  problem: string;
+  remedy: string;
+  fixed: boolean;
+}
+
+export interface CheckReport {
+  /** Scans that were looked at. */
+  scans: number;
+  /** At most the first 1,000. */
+  problems: CheckedProblem[];
+  /** All problems, those beyond the first 1,000 too. */
+  found: number;
+  fixed: number;
+  /** Problems that are still there. */
+  left: number;
+}
+
+export interface CheckContext {
+  store: Store;
+  workspace: Workspace;
+  /** A server works in the workspace: what it may be writing or deleting just now is no fault. */
+  served: boolean;
+}
+
+/** Problems that a report lists; all are counted. */
+const maxReported = 1000;
+
+/**
+ * Looks at everything that is kept, every byte of the results included, and mends what can be mended without losing
+ * a result. A damaged entry never keeps it from looking at the others.
+ */
+export async function checkWorkspace(context: CheckContext, fix: boolean): Promise<CheckReport> {
+  const report: CheckReport = { scans: 0, problems: [], found: 0, fixed: 0, left: 0 };
+  for await (const finding of findings(context, report)) {
+    const fixed = fix && (await repaired(finding));
+    report.found++;
+    if (fixed) report.fixed++;
+    else report.left++;
+    const { path, problem, remedy } = finding;
+    if (report.problems.length < maxReported) report.problems.push({ path, problem, remedy, fixed });
+  }
+  return report;
+}
+
+async function repaired(finding: Finding): Promise<boolean> {
+  if (!finding.repair) return false;
+  try {
+    await finding.repair();
+    return true;
+  } catch (error) {
+    finding.remedy = `it could not be mended: ${reasonOf(error)}`;
+    return false;
+  }
+}
+
+/** Texts of the system name paths, so only its code is told. */
+function reasonOf(error: unknown): string {
+  if (error instanceof PortolanError) return error.message;
+  return (error as NodeJS.ErrnoException).code ?? 'an unknown fault';
+}
+
+async function* findings(context: CheckContext, report: CheckReport): AsyncGenerator<Finding> {
+  const { store, workspace } = context;
+  for (const fault of storeFaults(workspace.storeFile)) {
+    yield {
+      path: 'service.db',
+      problem: `SQLite finds it damaged: ${fault}`,
+      remedy:
+        'stop the server and bring service.db back from a backup; results are files and are not concerned',
+    };
+  }
+  yield* checkModes(workspace);
+  const listed = new Set<string>();
+  for await (const scan of store.scanAges.newestFirst()) {
+    listed.add(scan.scan_id);
+    report.scans++;
+    yield* checkListed(context, scan);
+  }
+  yield* checkFolders(context, listed);
+}
+
+async function* checkModes({ dir }: Workspace): AsyncGenerator<Finding> {
+  for await (const path of openModes(dir)) {
+    yield {
+      path: relative(dir, path),
+      problem: 'may be read or written by other users',
+      remedy: '--fix takes their rights away',
+      repair: () => makePrivate(path),
+    };
+  }
+}
+
+async function* checkListed(context: CheckContext, scan: DatedScan): AsyncGenerator<Finding> {
+  const { store, workspace, served } = context;
+  if (served && !isFinal(scan.status)) return;
+  const folder = workspace.forTenant(scan.tenant).scan(scan.scan_id);
+  const path = relative(workspace.dir, folder.path);
+  try {
+    if (await folder.exists()) yield* checkScan(store, folder, scan, path);
+    else if (await folder.isLink()) yield linkFinding(path);
+    else if (await store.scans.get(scan.scan_id)) yield* missingFolder(store, scan, path);
+  } catch (error) {
+    yield { path, problem: `cannot be read (${reasonOf(error)})`, remedy: 'look at the rights and the disk' };
+  }
+}
+
+async function* missingFolder(
+  store: Store,
+  { scan_id, status }: DatedScan,
+  path: string,
+): AsyncGenerator<Finding> {
+  // It is read from the result store.
+  if ((await store.scans.storedAt(scan_id)) !== null) return;
+  const problem = 'is listed, but its folder is gone with all results';
+  if (!isFinal(status)) {
+    yield { path, problem, remedy: `delete it: portolan workspace delete ${scan_id} --force` };
+    return;
+  }
+  yield {
+    path,
+    problem,
+    remedy: 'bring the folder back from a backup; --fix takes the scan off the list',
+    repair: async () => void (await store.scans.delete(scan_id)),
+  };
+}
+
+/** What lies among the scans without being one that is listed. */
+async function* checkFolders(context: CheckContext, known: ReadonlySet<string>): AsyncGenerator<Finding> {
+  const { workspace, served } = context;
+  for (const { tenant, scans } of await placesOf(workspace)) {
+    for (const name of await namesIn(scans)) {
+      const path = relative(workspace.dir, join(scans, name));
+      if (name.startsWith(deletedPrefix)) {
+        if (!served) yield deletion(join(scans, name), path);
+      } else if (known.has(name)) {
+        // Looked at already.
+      } else if (!scanIdPattern.test(name) || !(await isFolder(join(scans, name)))) {
+        yield { path, problem: 'is no scan', remedy: 'move it to another place' };
+      } else if (!(await isListed(context, name, join(scans, name)))) {
+        yield await unlisted(context, tenant, name, path);
+      }
+    }
+  }
+}
+
+/** A submission makes its folder a moment before it is listed. */
+const submissionMs = 60_000;
+
+async function isListed({ store }: CheckContext, scanId: string, folder: string): Promise<boolean> {
+  const entry = await lstat(folder).catch(() => null);
+  if (entry === null || Date.now() - entry.mtimeMs < submissionMs) return true;
+  return await store.scans.isTaken(scanId);
+}
+
+async function placesOf({ dir }: Workspace): Promise<{ tenant: string | null; scans: string }[]> {
+  const tenants = (await namesIn(join(dir, 'tenants'))).filter((name) => tenantPattern.test(name));
+  return [
+    { tenant: null, scans: join(dir, 'scans') },
+    ...tenants.map((tenant) => ({ tenant, scans: join(dir, 'tenants', tenant, 'scans') })),
+  ];
+}
+
+function deletion(folder: string, path: string): Finding {
+  return {
+    path,
+    problem: 'is what a broken-off deletion left',
+    remedy: '--fix removes it, and so does the next start of a server',
+    repair: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A folder that the store knows nothing of. */
+async function unlisted(
+  context: CheckContext,
+  tenant: string | null,
+  scanId: string,
+  path: string,
+): Promise<Finding> {
+  const folder = context.workspace.forTenant(tenant).scan(scanId);
+  const request = await readRequest(folder);
+  const problem = 'is not listed in the store';
+  if (!(await hasRecord(folder))) {
+    return {
+      path,
+      problem: `${problem} and holds no results: a submission that was broken off`,
+      remedy: '--fix removes it',
+      repair: () => folder.remove(),
+    };
+  }
+  if (request === null || request.scan_id !== scanId) {
+    return {
+      path,
+      problem: `${problem}, and its request.json is damaged`,
+      remedy: 'move it to another place',
+    };
+  }
+  return {
+    path,
+    problem,
+    remedy: '--fix lists it again',
+    repair: async () => {
+      const store = context.store.forTenant(tenant);
+      await store.scans.insert(request);
+      await concludeScan({ store, workspace: context.workspace.forTenant(tenant) }, scanId);
+    },
+  };
+}
+
+async function hasRecord(folder: ScanFolder): Promise<boolean> {
+  if ((await recordSummary(folder)) !== null) return true;
+  return (await namesIn(folder.path)).some((name) => name.startsWith('results.jsonl'));
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => null))?.isDirectory() ?? false;
+}
+
+/** Names in a folder; none when it is not there. */
+async function namesIn(folder: string): Promise<string[]> {
+  return await readdir(folder).catch(() => []);
+}

@@ -1,0 +1,252 @@
+import { createHash, type Hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { PortolanError } from '../../domain/errors.ts';
+import { commandLineExecutor, commandLineOf, serverExecutor, serverOf } from '../../domain/executor.ts';
+import { Dispatcher } from '../../queue/dispatcher.ts';
+import { announceScans, openScanLine } from '../../queue/pg-boss.ts';
+import { openStore, type Store } from '../../store/open.ts';
+import { isPostgresUrl, shownUrl } from '../../store/postgres/postgres-url.ts';
+import {
+  type ContentTable,
+  contentTables,
+  type TableRow,
+  type TableRows,
+} from '../../store/schema/table-rows.ts';
+import { serverId } from '../../workspace/server-id.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+
+export interface StoreMove {
+  workspace: Workspace;
+  /** Path of a SQLite file, or `postgres://…`; the target is of the other kind. */
+  source: string;
+  target: string;
+  onProgress?: (progress: MoveProgress) => void;
+}
+
+export interface MoveProgress {
+  table: ContentTable;
+  step: 'copy' | 'verify';
+  /** Done so far, of `total`. */
+  rows: number;
+  total: number;
+}
+
+export interface MoveReport {
+  /** Without passwords. */
+  from: string;
+  to: string;
+  tables: MovedTable[];
+  /** Scans of the last `queue.retention` whose results lie in the workspaces of other servers. */
+  elsewhere: number;
+}
+
+interface MovedTable {
+  table: ContentTable;
+  rows: number;
+  /** SHA-256 over all rows in the order of their key, hex; that of the source and of the target. */
+  sha256: string;
+}
+
+/** A server or worker of a database that was seen this long ago may still be there, milliseconds. */
+const presentMs = 30_000;
+
+/**
+ * Copies a store, all of it or nothing, and reads every row of the copy again. The source stays as it is, apart from
+ * being brought to this version.
+ *
+ * @throws PortolanError `configuration` while a server has one of them, or when one cannot be used; `conflict` when the
+ *   target holds something, or when work is under way that the target could not go on with
+ */
+export async function migrateStore(move: StoreMove): Promise<MoveReport> {
+  const { source, target, workspace } = move;
+  if (isPostgresUrl(source) === isPostgresUrl(target)) {
+    const message =
+      'A store moves from a SQLite file to PostgreSQL or back. Copies of one kind are made with its tools.';
+    throw new PortolanError('usage', message);
+  }
+  if (!isPostgresUrl(source) && !existsSync(source))
+    throw new PortolanError('configuration', `There is no store ${source}.`);
+  const lock = await workspace.lock({ url: '' });
+  try {
+    return await withStores(move, (stores) => moveRows(move, stores));
+  } finally {
+    await lock.release();
+  }
+}
+
+interface Stores {
+  source: Store;
+  target: Store;
+}
+
+/** A file that was not there before is there afterwards only when `work` succeeds. */
+async function withStores<T>(
+  { source, target }: StoreMove,
+  work: (stores: Stores) => Promise<T>,
+): Promise<T> {
+  const isNew = !isPostgresUrl(target) && !existsSync(target);
+  const from = await openStore(source);
+  try {
+    const to = await openStore(target);
+    try {
+      return await work({ source: from, target: to });
+    } finally {
+      await to.close();
+    }
+  } catch (error) {
+    if (isNew) for (const end of ['', '-wal', '-shm']) await rm(`${target}${end}`, { force: true });
+    throw error;
+  } finally {
+    await from.close();
+  }
+}
+
+async function moveRows(move: StoreMove, { source, target }: Stores): Promise<MoveReport> {
+  const { workspace, onProgress } = move;
+  const isToPostgres = isPostgresUrl(move.target);
+  await demandNobody(isToPostgres ? target : source);
+  const home = await serverId(workspace.dir);
+  const places = new JobPlaces(home, isToPostgres);
+  const dispatcher = isToPostgres ? await Dispatcher.start(move.target, () => undefined) : null;
+  try {
+    if (dispatcher) await openScanLine(dispatcher, home);
+    const tables = await source.transaction((from) =>
+      target.transaction(async (to) => {
+        await Promise.all([from.rows.hold(), to.rows.hold()]);
+        await demandEmpty(to, move.target);
+        const moved: MovedTable[] = [];
+        for (const table of contentTables)
+          moved.push(await moveTable(table, from.rows, to.rows, places, onProgress));
+        if (dispatcher) await announceScans(dispatcher, to, home, places.waiting);
+        return moved;
+      }),
+    );
+    await target.emptyLog();
+    return { from: shownUrl(move.source), to: shownUrl(move.target), tables, elsewhere: places.elsewhere };
+  } finally {
+    await dispatcher?.close();
+  }
+}
+
+/** Servers and workers of a database lock nothing on this machine; they tell that they are there. */
+async function demandNobody({ hosts }: Store): Promise<void> {
+  const since = Date.now() - presentMs;
+  const names = [
+    ...(await hosts.servers(since)).map(({ url }) => `the server at ${url}`),
+    ...(await hosts.workers(since)).map(({ host }) => `a worker on ${host}`),
+  ];
+  if (names.length === 0) return;
+  const message = `The database is in use by ${names.slice(0, 3).join(', ')}. Stop the servers and workers, wait ${presentMs / 1000} s, and try again.`;
+  throw new PortolanError('configuration', message);
+}
+
+async function demandEmpty({ rows }: Store, place: string): Promise<void> {
+  for (const table of contentTables) {
+    const found = await rows.count(table);
+    if (found === 0) continue;
+    const message = `The store ${shownUrl(place)} holds ${found} rows of ${table}; only an empty one is written to.`;
+    throw new PortolanError('conflict', message);
+  }
+}
+
+async function moveTable(
+  table: ContentTable,
+  from: TableRows,
+  to: TableRows,
+  places: JobPlaces,
+  onProgress: StoreMove['onProgress'],
+): Promise<MovedTable> {
+  const total = await from.count(table);
+  const sent = new Fingerprint();
+  for await (const page of from.pages(table)) {
+    const rows = page.map((row) => places.moved(table, row));
+    await to.insert(table, rows);
+    sent.add(rows);
+    onProgress?.({ table, step: 'copy', rows: sent.rows, total });
+  }
+  const kept = new Fingerprint();
+  for await (const page of to.pages(table)) {
+    kept.add(page);
+    onProgress?.({ table, step: 'verify', rows: kept.rows, total });
+  }
+  const [expected, found] = [sent.end(), kept.end()];
+  if (sent.rows !== kept.rows || expected !== found) {
+    const message = `The rows of ${table} came out differently (${sent.rows} sent, ${kept.rows} kept); nothing was written.`;
+    throw new PortolanError('internal_error', message);
+  }
+  return { table, rows: kept.rows, sha256: found };
+}
+
+/** Number and digest of rows that come in the order of their key. */
+class Fingerprint {
+  readonly #hash: Hash = createHash('sha256');
+  #rows = 0;
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  add(rows: readonly TableRow[]): void {
+    for (const row of rows) {
+      const columns = Object.keys(row).toSorted();
+      this.#hash.update(`${JSON.stringify(columns.map((column) => [column, row[column]]))}\n`);
+    }
+    this.#rows += rows.length;
+  }
+
+  end(): string {
+    return this.#hash.digest('hex');
+  }
+}
+
+/** Where jobs belong: to the server of this workspace where there may be several, to nobody where there is one. */
+class JobPlaces {
+  readonly #home: string;
+  readonly #isToPostgres: boolean;
+  /** Scans that wait for a worker. */
+  readonly waiting: string[] = [];
+  elsewhere = 0;
+
+  constructor(home: string, isToPostgres: boolean) {
+    this.#home = home;
+    this.#isToPostgres = isToPostgres;
+  }
+
+  /** The row as the target keeps it. @throws PortolanError `conflict` for work that it could not go on with */
+  moved(table: ContentTable, row: TableRow): TableRow {
+    if (table === 'shards') demandOver(row);
+    if (table === 'scans') return { ...row, executor: this.#executor(row['executor']) };
+    if (table === 'outbox') return { ...row, owner: this.#executor(row['owner']) };
+    if (table !== 'jobs') return row;
+    if (this.#isToPostgres) {
+      if (row['state'] === 'waiting') this.waiting.push(String(row['scan_id']));
+      return { ...row, home: this.#home };
+    }
+    if (row['home'] !== null && row['home'] !== this.#home) {
+      demandEnded(row);
+      this.elsewhere += 1;
+    }
+    return { ...row, home: null };
+  }
+
+  /** A command line that ran a scan by itself stays one, in the same workspace. */
+  #executor(of: TableRow[string] | undefined): TableRow[string] {
+    if (typeof of !== 'string' || ![null, this.#home].includes(serverOf(of))) return of ?? null;
+    const home = this.#isToPostgres ? this.#home : null;
+    const pid = commandLineOf(of);
+    return pid === null ? serverExecutor(home) : commandLineExecutor(pid, home);
+  }
+}
+
+function demandOver({ state, scan_id }: TableRow): void {
+  if (state !== 'waiting' && state !== 'running') return;
+  const message = `The scan ${scan_id} is divided among workers. Let it end, or cancel it, before the store is moved.`;
+  throw new PortolanError('conflict', message);
+}
+
+function demandEnded({ state, scan_id }: TableRow): void {
+  if (state !== 'waiting' && state !== 'running') return;
+  const message = `The scan ${scan_id} waits or runs in the workspace of another server. Let it end, or cancel it, before the store is moved.`;
+  throw new PortolanError('conflict', message);
+}

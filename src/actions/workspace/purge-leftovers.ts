@@ -1,0 +1,77 @@
+import { isFinal } from '../../domain/scan.ts';
+import { storedStatus } from '../../scan-run/status.ts';
+import { provisionalSummary } from '../../scan-run/stream-results.ts';
+import type { Store } from '../../store/open.ts';
+import type { DatedScan } from '../../store/scans/scan-ages.ts';
+import { leftoversOf, removeDrafts } from '../../workspace/leftovers.ts';
+import { repairRecord } from '../../workspace/record/record-check.ts';
+import { resolveBoth } from '../../workspace/record/record-compress.ts';
+import { recordSummary } from '../../workspace/record/record-reader.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+
+export interface TidyReport {
+  scans: number;
+  /** Scans whose stored size was wrong, and is right now. */
+  resized: number;
+  /** Scans from whose folder something was removed that a crash had left. */
+  swept: number;
+  /** Scans that could not be looked at. */
+  failed: number;
+}
+
+/**
+ * Counts the bytes of every scan anew and takes away what crashes left in the folders of finished ones. Results are
+ * never touched. Meant for the background: it waits before each scan, and no request waits for it.
+ *
+ * @param wait resolves when the next scan may be looked at
+ */
+export async function tidyWorkspace(
+  { store, workspace }: { store: Store; workspace: Workspace },
+  wait: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<TidyReport> {
+  const report: TidyReport = { scans: 0, resized: 0, swept: 0, failed: 0 };
+  for await (const scan of store.scanAges.newestFirst()) {
+    await wait();
+    if (signal.aborted) break;
+    try {
+      await tidyScan(store, workspace, scan, report);
+      report.scans++;
+    } catch {
+      // A damaged entry is for `workspace check`; the others still get their turn.
+      report.failed++;
+    }
+  }
+  return report;
+}
+
+async function tidyScan(
+  store: Store,
+  workspace: Workspace,
+  scan: DatedScan,
+  report: TidyReport,
+): Promise<void> {
+  const folder = workspace.forTenant(scan.tenant).scan(scan.scan_id);
+  if (isFinal(scan.status)) {
+    const leftovers = await leftoversOf(folder);
+    await removeDrafts(folder, leftovers);
+    await resolveBoth(folder);
+    if (leftovers.length > 0) report.swept++;
+    if (scan.status === 'failed') await makeUpForFullDisk(store, folder, scan.scan_id);
+  }
+  const bytes = await folder.sizeBytes();
+  if (bytes === scan.size_bytes || !(await folder.exists())) return;
+  await store.scans.setSize(scan.scan_id, bytes);
+  report.resized++;
+}
+
+/** Writes what a scan that met a full disk could not: the end of its record, and `status.json`. */
+async function makeUpForFullDisk(store: Store, folder: ScanFolder, scanId: string): Promise<void> {
+  const ended = (await recordSummary(folder)) !== null;
+  if (ended && (await folder.storedState()) === 'failed') return;
+  const scan = await store.scans.get(scanId);
+  if (scan?.error?.code !== 'insufficient_storage' || !(await folder.exists())) return;
+  if (!ended) await repairRecord(folder, 'torn', provisionalSummary(scan));
+  await folder.writeStatus(storedStatus(scan));
+}

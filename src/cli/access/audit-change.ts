@@ -1,0 +1,75 @@
+import { userInfo } from 'node:os';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { AuditLogs } from '../../workspace/audit/audit-logs.ts';
+import type { AuditActor, AuditEvent } from '../../workspace/audit/audit-record.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import { note } from '../terminal/output.ts';
+
+/** What is changed, and what is known of it before. */
+export interface Change {
+  /** E.g. `token.create`. */
+  operation: string;
+  /** Id of what is changed, when it has one already. */
+  id?: string | null;
+  tenant?: string | null;
+  details?: Record<string, unknown>;
+}
+
+/**
+ * Does a change and records it in the audit log of the workspace, also when it is refused. The server of the workspace
+ * may append to the same log at the same time.
+ * @param found what is known afterwards
+ */
+export async function recordChange<T>(
+  { config, workspace }: { config: Config; workspace: Workspace },
+  change: Change,
+  work: () => Promise<T>,
+  found: (result: T) => Partial<Change> = () => ({}),
+): Promise<T> {
+  const audit = new AuditLogs({
+    workspaceDir: workspace.dir,
+    tenants: config.multi_tenant.enabled ? config.multi_tenant.tenants : [],
+    settings: config.logging.audit,
+    onFault: (message) => note(`warning: ${message}`),
+    onRecovery: (message) => note(`warning: ${message}`),
+    onGap: (message) => note(`warning: ${message}`),
+  });
+  try {
+    const result = await work();
+    await audit.record(eventOf({ ...change, ...found(result) }, 'allowed'));
+    return result;
+  } catch (error) {
+    const code = error instanceof PortolanError ? error.code : 'internal_error';
+    const outcome = error instanceof PortolanError ? 'denied' : 'error';
+    await audit.record(eventOf({ ...change, details: { ...change.details, error: code } }, outcome));
+    throw error;
+  } finally {
+    await audit.close();
+  }
+}
+
+function eventOf(
+  { operation, id = null, tenant = null, details = {} }: Change,
+  outcome: AuditEvent['outcome'],
+): AuditEvent {
+  return {
+    event: 'config_change',
+    outcome,
+    actor: person(),
+    tenant,
+    request: null,
+    resource: { type: operation.split('.')[0] ?? operation, id: id?.slice(0, 64) ?? null },
+    details: { operation, ...details },
+  };
+}
+
+/** Whoever is at the command line. */
+function person(): AuditActor {
+  try {
+    const { uid, username } = userInfo();
+    return { type: 'user', id: String(uid), name: username };
+  } catch {
+    return { type: 'user', id: String(process.getuid?.() ?? ''), name: null };
+  }
+}

@@ -1,0 +1,99 @@
+import type { Command } from 'commander';
+import { PortolanError } from '../../domain/errors.ts';
+import type { AuditReport } from '../../workspace/audit/audit-check.ts';
+import type { AuditPlace } from '../../workspace/audit/audit-files.ts';
+import type { SettledLog } from '../../workspace/audit/audit-settled.ts';
+import { readConfig } from '../session/session.ts';
+import { guarded } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { print } from '../terminal/output.ts';
+import { formatOption } from '../terminal/output-options.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import { count } from '../terminal/progress-bar.ts';
+
+export function addAuditCommand(program: Command): void {
+  const audit = program.command('audit').description('check the audit log');
+  audit
+    .command('verify')
+    .description('check the hash chain: exit 0 when it is whole, 1 where it breaks')
+    .argument(
+      '[file...]',
+      'files that follow each other, the oldest first; else the log of the configuration',
+    )
+    .addOption(formatOption())
+    .action(
+      guarded((files: string[], { format }: { format: string }, command: Command) =>
+        verify(files, format, globalFlags(command)),
+      ),
+    );
+}
+
+/** The report about the service's own log, with those of its tenants beside it. */
+interface WholeReport extends AuditReport {
+  tenants?: Record<string, AuditReport>;
+}
+
+async function verify(named: string[], format: string, global: GlobalFlags): Promise<number> {
+  const report = named.length > 0 ? await check(named) : await checkConfigured(global);
+  print(format === 'json' ? jsonText(report) : textOf(report));
+  return report.ok ? 0 : 1;
+}
+
+/** Every log of the workspace; where one file is named for the log, that file. */
+async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
+  const { auditFolder, tenantsWithLog } = await import('../../workspace/audit/audit-logs.ts');
+  const { config } = await readConfig(global);
+  const { file, enabled } = config.logging.audit;
+  const { dir } = config.workspace;
+  const own = await checkPlace({ folder: auditFolder(dir, null), file: file || null });
+  const tenants: Record<string, AuditReport> = {};
+  for (const tenant of file ? [] : await tenantsWithLog(dir)) {
+    const report = await checkPlace({ folder: auditFolder(dir, tenant), file: null });
+    if (report) tenants[tenant] = report;
+  }
+  const found = Object.values(tenants);
+  if (!own && found.length === 0) {
+    const why = enabled ? '' : '; logging.audit.enabled is false';
+    throw new PortolanError('not_found', `there is no audit log at ${file || auditFolder(dir, null)}${why}`);
+  }
+  const service = own ?? (await check([]));
+  const ok = service.ok && found.every((report) => report.ok);
+  return { ...service, ok, ...(found.length > 0 && { tenants }) };
+}
+
+/** @returns null when there is no log at this place */
+async function checkPlace(place: AuditPlace): Promise<AuditReport | null> {
+  const { settledLog } = await import('../../workspace/audit/audit-settled.ts');
+  const log = settledLog(place);
+  return log && (await check(log.files, log));
+}
+
+async function check(
+  files: string[],
+  known: { sizes?: readonly number[]; end?: SettledLog['end'] } = {},
+): Promise<AuditReport> {
+  const { checkAuditLog } = await import('../../workspace/audit/audit-check.ts');
+  try {
+    return await checkAuditLog(files, known);
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new PortolanError('not_found', `cannot read ${path ?? 'the audit log'}: ${code}`, {}, error);
+  }
+}
+
+function textOf({ tenants = {}, ...own }: WholeReport): string {
+  const lines = Object.entries(tenants).flatMap(([tenant, report]) =>
+    linesOf(report).map((line) => `${tenant}: ${line}`),
+  );
+  return `${[...linesOf(own), ...lines].map(printable).join('\n')}\n`;
+}
+
+function linesOf({ files, records, complete, last_hash: last, problems, gaps }: AuditReport): string[] {
+  const broken = problems.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
+  const from = complete ? '' : ', continuing an older log';
+  const word = problems.length > 0 ? 'BROKEN' : 'whole';
+  const summary = `${word}: ${count(records, 'record')} in ${count(files, 'file')}${from}`;
+  const lost = gaps.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
+  return [...broken, ...lost, summary, ...(last ? [`last hash ${last}`] : [])];
+}

@@ -1,0 +1,175 @@
+import { type Command, Option } from 'commander';
+import type { TokenSummary } from '../../actions/access/list-tokens.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { withStore } from '../session/session.ts';
+import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { guarded, usage } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { listFormatOption } from '../terminal/output-options.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+
+interface CreateFlags {
+  name: string;
+  scopes: string;
+  expiry?: string;
+  expires?: string;
+  tenant?: string;
+}
+
+/** Tokens are made and read on the machine of the server, straight in its store; a running server sees it within 2 s. */
+export function addTokenCommand(server: Command): void {
+  const token = server.command('token').description('create and manage API tokens on this machine');
+  token
+    .command('create')
+    .description('create a token; its value is printed once')
+    .requiredOption('--name <name>', 'what the token is for')
+    .requiredOption('--scopes <list>', 'scopes separated by commas, e.g. scan:read,scan:write')
+    .option('--expiry <duration>', 'lifetime, e.g. 90d; without it the token never expires')
+    .addOption(new Option('--expires <duration>', 'same as --expiry').hideHelp())
+    .option('--tenant <tenant>', 'the only tenant that the token is for')
+    .action(guarded((flags: CreateFlags, command: Command) => create(flags, globalFlags(command))));
+  token
+    .command('list')
+    .description('list all tokens without their values')
+    .addOption(listFormatOption())
+    .action(
+      guarded(({ format }: { format: string }, command: Command) => list(format, globalFlags(command))),
+    );
+  token
+    .command('revoke')
+    .description('end a token for good')
+    .argument('<token_id>', 'id from the list')
+    .action(guarded((id: string, _flags: object, command: Command) => revoke(id, globalFlags(command))));
+  token
+    .command('rotate')
+    .description('give a token a new value; the old one dies')
+    .argument('<token_id>', 'id from the list')
+    .option('--grace <duration>', 'keep the old value working for this time')
+    .action(
+      guarded((id: string, { grace }: { grace?: string }, command: Command) =>
+        rotate(id, grace, globalFlags(command)),
+      ),
+    );
+  token
+    .command('verify')
+    .description('check a token read from stdin (or SERVICE_API_TOKEN): exit 0 when it is good, else 5')
+    .action(guarded((_flags: object, command: Command) => verify(globalFlags(command))));
+}
+
+async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> {
+  const [{ createToken }, { recordChange }] = await Promise.all([
+    import('../../actions/access/create-token.ts'),
+    import('./audit-change.ts'),
+  ]);
+  const scopes = flags.scopes
+    .split(',')
+    .map((scope) => scope.trim())
+    .filter((scope) => scope !== '');
+  const expiry = flags.expiry ?? flags.expires ?? null;
+  const tenant = flags.tenant ?? null;
+  const details = { name: flags.name.slice(0, 100), scopes };
+  const created = await withStore(global, (session) =>
+    recordChange(
+      session,
+      { operation: 'token.create', tenant, details },
+      () => {
+        const tenants = session.config.multi_tenant;
+        return createToken(session.store, { name: flags.name, scopes, expiry, tenant, tenants });
+      },
+      ({ record }) => ({ id: record.id, details: { ...details, expires_at: record.expires_at } }),
+    ),
+  );
+  for (const warning of created.warnings) note(`warning: ${warning}`);
+  const { record } = created;
+  const until = record.expires_at ? `until ${record.expires_at}` : 'without expiry';
+  note(
+    `token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}${record.tenant ? `, tenant ${record.tenant}` : ''}, ${until}; shown only this once:`,
+  );
+  print(`${created.token}\n`);
+  return 0;
+}
+
+async function list(format: string, global: GlobalFlags): Promise<number> {
+  const { listTokens } = await import('../../actions/access/list-tokens.ts');
+  const tokens = await withStore(global, ({ store }) => listTokens(store));
+  const rows = tokens.map((token) => rowOf(token, format === 'csv' ? '' : '-'));
+  if (format === 'json') print(jsonText({ tokens }));
+  else if (format === 'csv')
+    print(
+      renderRows(
+        ['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status', 'tenant'],
+        rows,
+      ),
+    );
+  else if (rows.length === 0)
+    note('no tokens; create one with: portolan server token create --name NAME --scopes LIST');
+  else
+    print(
+      renderColumns(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS', 'TENANT'], rows),
+    );
+  return 0;
+}
+
+function rowOf(token: TokenSummary, nothing: string): string[] {
+  const { id, name, scopes, created_at, expires_at, last_used_at, status, tenant } = token;
+  const times = [created_at, expires_at ?? nothing, last_used_at ?? nothing];
+  return [id, name, scopes.join(' '), ...times, status, tenant ?? nothing];
+}
+
+async function revoke(id: string, global: GlobalFlags): Promise<number> {
+  const [{ revokeToken }, { recordChange }] = await Promise.all([
+    import('../../actions/access/revoke-token.ts'),
+    import('./audit-change.ts'),
+  ]);
+  await withStore(global, (session) =>
+    recordChange(session, { operation: 'token.revoke', id }, () => revokeToken(session.store, id)),
+  );
+  note(`token ${printable(id)} is revoked`);
+  return 0;
+}
+
+async function rotate(id: string, grace: string | undefined, global: GlobalFlags): Promise<number> {
+  const [{ rotateToken }, { recordChange }] = await Promise.all([
+    import('../../actions/access/rotate-token.ts'),
+    import('./audit-change.ts'),
+  ]);
+  const token = await withStore(global, (session) => {
+    const change = { operation: 'token.rotate', id, details: { grace: grace ?? null } };
+    return recordChange(session, change, () => rotateToken(session.store, id, grace ?? null));
+  });
+  note(`token ${printable(id)} has a new value, shown only this once:`);
+  print(`${token}\n`);
+  return 0;
+}
+
+async function verify(global: GlobalFlags): Promise<number> {
+  const { tokenIdOf, tokenState, verifyToken } = await import('../../actions/access/verify-token.ts');
+  const value = (process.env['SERVICE_API_TOKEN'] || (await readLine())).trim();
+  if (value === '') throw usage('no token: give it on stdin or in SERVICE_API_TOKEN');
+  const now = new Date();
+  const record = await withStore(global, async ({ store }) => {
+    const id = tokenIdOf(value);
+    return id === null ? null : store.tokens.find(id);
+  });
+  if (!record || !verifyToken(value, record, now)) {
+    const why =
+      record && tokenState(record, now) !== 'active'
+        ? `it is ${tokenState(record, now)}`
+        : 'it is not known here';
+    throw new PortolanError('unauthorized', `the token is not good: ${why}`);
+  }
+  const { id, name, scopes, expires_at } = record;
+  print(jsonText({ token_id: id, name, scopes, tenant: record.tenant, expires_at }));
+  return 0;
+}
+
+/** The first line of stdin; a token is far shorter than 4 KiB. */
+async function readLine(): Promise<string> {
+  let text = '';
+  for await (const part of process.stdin) {
+    text += String(part);
+    if (text.includes('\n') || text.length > 4096) break;
+  }
+  return text.split('\n')[0] ?? '';
+}

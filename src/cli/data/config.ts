@@ -1,0 +1,106 @@
+import type { Command } from 'commander';
+import type { ShownSetting } from '../../config/show.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { readConfig, readConfigQuietly } from '../session/session.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { guarded } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { formatOption } from '../terminal/output-options.ts';
+import { jsonText, printable, printableLines } from '../terminal/printable.ts';
+import type { CliWiring } from '../wiring.ts';
+
+export function addConfigCommand(program: Command, wiring: CliWiring): void {
+  const config = program.command('config').description('check, show and begin a configuration');
+  config
+    .command('init')
+    .description('write an example with every key to a file, or to stdout')
+    .argument('[file]', 'new file; one that exists is left alone')
+    .action(guarded((file: string | undefined) => init(file)));
+  config
+    .command('validate')
+    .description('check the configuration that would hold: exit 0 valid, 3 not')
+    .option('--strict', 'unknown keys are errors')
+    .action(
+      guarded(({ strict }: { strict?: boolean }, command: Command) =>
+        validate(strict ?? false, globalFlags(command), wiring),
+      ),
+    );
+  config
+    .command('show')
+    .description('show every setting that holds; secrets are hidden')
+    .option('--origin', 'where each value comes from')
+    .addOption(formatOption())
+    .action(
+      guarded((flags: { origin?: boolean; format: string }, command: Command) =>
+        show(flags, globalFlags(command)),
+      ),
+    );
+}
+
+async function init(file: string | undefined): Promise<number> {
+  const { renderExample } = await import('../../config/example.ts');
+  if (file === undefined) print(renderExample());
+  else {
+    await writeNew(file, renderExample());
+    note(
+      `${printable(file)} is written; check it with: portolan config validate --config ${printable(file)}`,
+    );
+  }
+  return 0;
+}
+
+/** Owner only: secrets may be put there. */
+async function writeNew(file: string, text: string): Promise<void> {
+  const { writeFile } = await import('node:fs/promises');
+  try {
+    await writeFile(file, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reasons: Record<string, string> = {
+      EEXIST: 'it exists already and is left as it is',
+      ENOENT: 'its folder does not exist',
+      EACCES: 'this user may not write there',
+    };
+    throw new PortolanError('conflict', `cannot write ${file}: ${reasons[code ?? ''] ?? code}`);
+  }
+}
+
+async function validate(strict: boolean, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const loaded = await readConfigQuietly(global, {}, strict);
+  for (const warning of loaded.warnings) note(`warning: ${printableLines(warning)}`);
+  if (Object.keys(loaded.config.modules).length > 0) {
+    const { checkModuleDefaults } = await import('../../scan-run/plan/module-defaults.ts');
+    checkModuleDefaults(loaded, await wiring.loadRegistry(loaded.config));
+  }
+  print('the configuration is valid\n');
+  return 0;
+}
+
+async function show(flags: { origin?: boolean; format: string }, global: GlobalFlags): Promise<number> {
+  const loaded = await readConfig(global);
+  const { showSettings } = await import('../../config/show.ts');
+  const settings = showSettings(loaded);
+  if (flags.format === 'json')
+    print(jsonText({ settings: settings.map((one) => jsonOf(one, flags.origin)) }));
+  else {
+    const rows = settings.map(({ key, value, origin }) => [
+      key,
+      textOf(value),
+      ...(flags.origin ? [origin] : []),
+    ]);
+    print(renderColumns(['KEY', 'VALUE', ...(flags.origin ? ['ORIGIN'] : [])], rows));
+  }
+  return 0;
+}
+
+function jsonOf({ key, value, origin }: ShownSetting, withOrigin = false): object {
+  return withOrigin ? { key, value, origin } : { key, value };
+}
+
+function textOf(value: ShownSetting['value']): string {
+  if (value === null || value === '') return '-';
+  if (typeof value !== 'object') return String(value);
+  const plain = Array.isArray(value) && value.every((item) => typeof item !== 'object');
+  return plain ? value.join(', ') || '-' : JSON.stringify(value);
+}

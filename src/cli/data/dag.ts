@@ -1,0 +1,208 @@
+import { type Command, Option } from 'commander';
+import { PortolanError } from '../../domain/errors.ts';
+import type { Graph, GraphIssue } from '../../engine/graph.ts';
+import { loadInstalled, readConfigQuietly } from '../session/session.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { guarded } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { note, print, writeResult } from '../terminal/output.ts';
+import { formatOption } from '../terminal/output-options.ts';
+import { jsonText, printable, printableLines } from '../terminal/printable.ts';
+import { count } from '../terminal/progress-bar.ts';
+import type { CliWiring } from '../wiring.ts';
+import { graphDot, graphOut, graphText } from './graph-text.ts';
+
+export function addDagCommand(program: Command, wiring: CliWiring): void {
+  const dag = program.command('dag').description('check and show graph files');
+  dag
+    .command('validate')
+    .description('check a graph file: exit 0 valid, 1 errors, 2 warnings with --strict')
+    .argument('<file>', 'YAML or JSON file')
+    .option('--strict', 'warnings are failures too')
+    .option('--json', 'the findings as JSON')
+    .action(
+      guarded((file: string, flags: { strict?: boolean; json?: boolean }, command: Command) =>
+        validate(file, flags, globalFlags(command), wiring),
+      ),
+    );
+  dag
+    .command('show')
+    .description('show the nodes of a graph file or of an installed graph')
+    .argument('<file>', 'file, or name of an installed graph')
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'dot', 'json']).default('text'))
+    .action(
+      guarded((file: string, { format }: { format: string }, command: Command) =>
+        show(file, format, globalFlags(command), wiring),
+      ),
+    );
+  dag
+    .command('export')
+    .description('print an installed graph as a file, to be changed and used with scan --dag')
+    .argument('<name>', 'name of an installed graph')
+    .option('-o, --output <file>', 'file; stdout without it')
+    .addOption(new Option('--format <format>', 'form').choices(['yaml', 'json']).default('yaml'))
+    .action(
+      guarded((name: string, flags: { format: string; output?: string }, command: Command) =>
+        exportGraph(name, flags, globalFlags(command), wiring),
+      ),
+    );
+  dag
+    .command('list')
+    .description('list the installed graphs')
+    .addOption(formatOption())
+    .action(
+      guarded(({ format }: { format: string }, command: Command) =>
+        list(format, globalFlags(command), wiring),
+      ),
+    );
+}
+
+interface CheckedFile {
+  graph: Graph;
+  errors: GraphIssue[];
+  warnings: GraphIssue[];
+}
+
+/** @throws PortolanError when the file cannot be read */
+async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): Promise<CheckedFile> {
+  const { config } = await readConfigQuietly(global);
+  const [text, { loadGraph }, { validateGraph }, registry] = await Promise.all([
+    readGraphText(file),
+    import('../../engine/graph.ts'),
+    import('../../engine/validate.ts'),
+    wiring.loadRegistry(config),
+  ]);
+  const { graph, issues } = loadGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''));
+  // What refers to other nodes cannot be judged while the form is broken.
+  if (issues.length > 0) return { graph, errors: issues, warnings: [] };
+  return { graph, ...validateGraph(graph, registry) };
+}
+
+async function readGraphText(file: string): Promise<string> {
+  const { open } = await import('node:fs/promises');
+  const { maxGraphBytes } = await import('../../engine/graph.ts');
+  try {
+    await using handle = await open(file, 'r');
+    // One byte more than allowed is enough to see that a file is too large, whatever its size.
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(maxGraphBytes + 1),
+      0,
+      maxGraphBytes + 1,
+      null,
+    );
+    return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') {
+      throw new PortolanError('not_found', `no file ${file}; portolan dag list shows the installed graphs`);
+    }
+    const reasons: Record<string, string> = {
+      ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
+      EISDIR: 'it is a folder',
+      EACCES: 'not permitted',
+    };
+    throw new PortolanError('conflict', `cannot read ${file}: ${reasons[code ?? ''] ?? message}`);
+  }
+}
+
+async function validate(
+  file: string,
+  flags: { strict?: boolean; json?: boolean },
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const { graph, errors, warnings } = await checkFile(file, global, wiring);
+  const valid = errors.length === 0;
+  if (valid) await checkLicence(graph, global);
+  if (flags.json) print(jsonText({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
+  else {
+    for (const issue of errors) print(`${issueLine(file, 'error', issue)}\n`);
+    for (const issue of warnings) print(`${issueLine(file, 'warning', issue)}\n`);
+    if (valid) print(`${printable(file)}: ${count(graph.nodes.length, 'node')}, valid\n`);
+  }
+  if (!valid) return 1;
+  return flags.strict && warnings.length > 0 ? 2 : 0;
+}
+
+/** @throws PortolanError `license_required` for modules that need a licence where licences are enforced */
+async function checkLicence({ nodes }: Graph, global: GlobalFlags): Promise<void> {
+  const moduleTypes = nodes.map((node) => node.moduleType);
+  const { featuresOfModules } = await import('../../domain/license.ts');
+  if (featuresOfModules(moduleTypes).length === 0) return;
+  const { config } = await readConfigQuietly(global);
+  const { readLicence } = await import('../../workspace/license/read-license.ts');
+  (await readLicence(config)).demandModules(moduleTypes);
+}
+
+function issueOut(issue: GraphIssue): Record<string, unknown> {
+  const { type, message, node_id, field, line, column, fix } = issue;
+  return { type, message, node_id, field, line, column, fix };
+}
+
+/** `file:line:column: error: node "x", config.ports: message (fix)` */
+function issueLine(file: string, severity: string, issue: GraphIssue): string {
+  const place = [issue.node_id && `node "${issue.node_id}"`, issue.field].filter(Boolean).join(', ');
+  const fix = issue.fix ? ` (${issue.fix})` : '';
+  return printable(
+    `${file}:${issue.line}:${issue.column}: ${severity}: ${place && `${place}: `}${issue.message}${fix}`,
+  );
+}
+
+async function show(file: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const found = await findGraph(file, global, wiring);
+  for (const issue of found.errors) note(issueLine(file, 'error', issue));
+  if (found.errors.length > 0) return 1;
+  if (format === 'json') print(jsonText(graphOut(found.graph)));
+  else if (format === 'dot') print(graphDot(found.graph));
+  else print(graphText(found.graph));
+  return 0;
+}
+
+/** A name without a slash or an extension can be an installed graph. */
+async function findGraph(file: string, global: GlobalFlags, wiring: CliWiring): Promise<CheckedFile> {
+  if (/^[\w-]+$/.test(file)) {
+    const { library } = await loadInstalled(wiring, global);
+    const installed = library.get(file);
+    if (installed) return { graph: installed.graph, errors: [], warnings: [] };
+  }
+  return checkFile(file, global, wiring);
+}
+
+/** An installed graph as a file, to be changed and used with `scan --dag`. */
+async function exportGraph(
+  name: string,
+  flags: { format: string; output?: string },
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const { library } = await loadInstalled(wiring, global);
+  const entry = library.get(name);
+  if (!entry) {
+    const known = library.list().map((installed) => installed.name);
+    throw new PortolanError('not_found', `no graph "${name}" is installed; there are ${known.join(', ')}`);
+  }
+  const text = flags.format === 'json' ? jsonText(graphOut(entry.graph)) : entry.text;
+  if (flags.output === undefined) print(printableLines(text));
+  else await writeResult(flags.output, piece(text));
+  return 0;
+}
+
+async function* piece(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { library } = await loadInstalled(wiring, global);
+  const dags = library.list().map(({ name, description, source, graph }) => ({
+    name,
+    description,
+    source,
+    nodes: graph.nodes.length,
+  }));
+  if (format === 'json') print(jsonText({ dags, problems: library.problems }));
+  else {
+    const rows = dags.map((dag) => [dag.name, String(dag.nodes), dag.source, dag.description]);
+    print(renderColumns(['NAME', 'NODES', 'SOURCE', 'DESCRIPTION'], rows));
+  }
+  return 0;
+}

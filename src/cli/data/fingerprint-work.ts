@@ -1,0 +1,290 @@
+import { open } from 'node:fs/promises';
+import {
+  type InstalledReport,
+  installFingerprints,
+  nameOfFile,
+  removeFingerprints,
+} from '../../actions/catalogs/install-fingerprints.ts';
+import {
+  type FingerprintStatistics,
+  findSignature,
+  fingerprintStatistics,
+  type ListedSignature,
+  listSignatures,
+  type SampleReport,
+  trySample,
+} from '../../actions/catalogs/list-fingerprints.ts';
+import { checkRules, readRulePath } from '../../actions/catalogs/read-rule-feed.ts';
+import { type SyncReport, syncFingerprints } from '../../actions/catalogs/sync-fingerprints.ts';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { builtinCatalogue } from '../../knowledge/rules/rule-catalog.ts';
+import type { Signature } from '../../knowledge/signatures/signature.ts';
+import { type LoadedFingerprints, loadFingerprints } from '../../scan-run/load-fingerprints.ts';
+import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
+import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
+import { recordChange } from '../access/audit-change.ts';
+import { readConfig, readConfigQuietly } from '../session/session.ts';
+import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import { count } from '../terminal/progress-bar.ts';
+
+/** Bytes of a sample that are read: more than any rule looks at. */
+const maxSampleBytes = 1024 * 1024;
+
+export interface ListFlags {
+  category?: string;
+  search?: string;
+  format: string;
+}
+
+export interface SyncFlags {
+  url?: string;
+  file?: string;
+  force?: boolean;
+  format: string;
+}
+
+export async function list(flags: ListFlags, global: GlobalFlags): Promise<number> {
+  const listed = listSignatures(await inForce(global), flags);
+  if (flags.format === 'json') {
+    print(jsonText({ signatures: listed.map(rowOf), total: listed.length }));
+    return 0;
+  }
+  const titles = ['ID', 'SET', 'CATEGORY', 'EVIDENCE', 'SERVICE', 'PRODUCT', 'CERTAINTY'];
+  const rows = listed.map(({ set, signature }) => [
+    signature.id,
+    set,
+    signature.category ?? '-',
+    signature.source,
+    signature.service ?? '-',
+    signature.product ?? '-',
+    String(signature.certainty),
+  ]);
+  print(
+    flags.format === 'csv'
+      ? renderRows(
+          titles.map((title) => title.toLowerCase()),
+          rows,
+        )
+      : renderColumns(titles, rows),
+  );
+  return 0;
+}
+
+/** What a list tells of a rule; `show` tells all. */
+function rowOf({ set, signature }: ListedSignature): Record<string, unknown> {
+  const {
+    id,
+    description = null,
+    category = null,
+    tags = [],
+    service,
+    source,
+    product,
+    vendor,
+    certainty,
+  } = signature;
+  return { id, set, description, category, tags, service, source, product, vendor, certainty };
+}
+
+export async function show(id: string, format: string, global: GlobalFlags): Promise<number> {
+  const found = findSignature(await inForce(global), id);
+  if (found.length === 0)
+    throw new PortolanError('not_found', `no rule "${id}"; see: portolan fingerprint list`);
+  print(
+    format === 'json'
+      ? jsonText({ rules: found.map(({ set, signature }) => ({ set, ...signature })) })
+      : found.map(ruleText).join('\n'),
+  );
+  return 0;
+}
+
+function ruleText({ set, signature }: ListedSignature): string {
+  const { examples, ...fields } = signature;
+  const facts = [['set', set], ...Object.entries(fields).map(([name, value]) => [name, textOf(value)])];
+  const width = Math.max(...facts.map(([name = '']) => name.length));
+  const lines = facts.map(([name = '', value = '']) => `${name.padEnd(width)}  ${printable(value)}\n`);
+  const shown = examples.map(({ text, ...values }) => {
+    const expected = Object.keys(values).length > 0 ? `  gives ${JSON.stringify(values)}` : '';
+    return `example ${printable(JSON.stringify(text))}${printable(expected)}\n`;
+  });
+  return [...lines, ...shown].join('');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : value === null ? '-' : JSON.stringify(value);
+}
+
+export async function stats(format: string, global: GlobalFlags): Promise<number> {
+  const found = fingerprintStatistics(await inForce(global));
+  print(format === 'json' ? jsonText(found) : statisticsText(found));
+  return 0;
+}
+
+function statisticsText(found: FingerprintStatistics): string {
+  const sets = found.sets.map(({ name, origin, signatures, installed_at, source }) => [
+    name,
+    origin,
+    String(signatures),
+    installed_at ?? '-',
+    source,
+  ]);
+  const counted = (title: string, counts: Record<string, number>) =>
+    renderColumns(
+      [title, 'RULES'],
+      Object.entries(counts).map(([name, number]) => [name, String(number)]),
+    );
+  return [
+    `catalogue ${printable(found.catalogue_version)}: ${count(found.signatures, 'rule')} for ${count(found.products, 'product')}, ` +
+      `${found.with_cpe} with a CPE, ${count(found.examples, 'example')}\n`,
+    renderColumns(['SET', 'ORIGIN', 'RULES', 'INSTALLED', 'SOURCE'], sets),
+    counted('CATEGORY', found.by_category),
+    counted('EVIDENCE', found.by_evidence),
+  ].join('\n');
+}
+
+export async function validate(file: string, format: string): Promise<number> {
+  const { files, examples, signatures } = await checkRules(await readRulePath(file));
+  if (format === 'json') print(jsonText({ valid: true, files, signatures: signatures.length, examples }));
+  else
+    print(
+      `${printable(file)}: ${count(signatures.length, 'rule')}, ${count(examples, 'example')}, all good\n`,
+    );
+  return 0;
+}
+
+/** @returns 1 when nothing matches */
+export async function tryRules(
+  rules: string,
+  sample: string,
+  flags: { evidence?: string; format: string },
+  global: GlobalFlags,
+): Promise<number> {
+  const signatures = await rulesOf(rules, global);
+  const report = trySample(signatures, await readSample(sample), flags.evidence ?? null);
+  print(flags.format === 'json' ? jsonText(report) : sampleText(report));
+  if (report.matches.length > 0) return 0;
+  const keys = Object.keys(report.evidence).join(', ') || 'nothing';
+  note(`no rule matches; the sample was read as: ${printable(keys)}`);
+  return 1;
+}
+
+async function rulesOf(rules: string, global: GlobalFlags): Promise<readonly Signature[]> {
+  if (rules === 'builtin') return builtinCatalogue.signatures;
+  if (rules === 'installed') return (await inForce(global)).catalogue.signatures;
+  return (await checkRules(await readRulePath(rules))).signatures;
+}
+
+async function readSample(sample: string): Promise<Buffer> {
+  try {
+    await using file = sample === '-' ? null : await open(sample, 'r');
+    const parts: Buffer[] = [];
+    let size = 0;
+    for await (const part of file?.createReadStream({ autoClose: false }) ?? process.stdin) {
+      parts.push(Buffer.from(part as Uint8Array));
+      size += (part as Uint8Array).length;
+      if (size >= maxSampleBytes) break;
+    }
+    return Buffer.concat(parts).subarray(0, maxSampleBytes);
+  } catch (error) {
+    throw usage(
+      `the sample ${sample} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+    );
+  }
+}
+
+function sampleText({ matches }: SampleReport): string {
+  if (matches.length === 0) return '';
+  const rows = matches.map(({ rule, evidence, service, product, version, certainty, cpe }) => [
+    rule,
+    evidence,
+    service ?? '-',
+    product ?? '-',
+    version ?? '-',
+    String(certainty),
+    cpe ?? '-',
+  ]);
+  return renderColumns(['RULE', 'EVIDENCE', 'SERVICE', 'PRODUCT', 'VERSION', 'CERTAINTY', 'CPE'], rows);
+}
+
+export async function install(
+  paths: readonly string[],
+  flags: { name?: string; force?: boolean; format: string },
+  origin: 'added' | 'imported',
+  global: GlobalFlags,
+): Promise<number> {
+  const { config, workspace } = await openPlace(global);
+  const order = { paths, name: flags.name ?? nameOfFile(paths[0] ?? ''), force: flags.force ?? false };
+  const operation = origin === 'added' ? 'fingerprint.add' : 'fingerprint.import';
+  const report = await recordChange(
+    { config, workspace },
+    { operation, id: order.name },
+    () => installFingerprints(workspace.dir, order, origin),
+    ({ set }) => ({ details: detailsOf(set) }),
+  );
+  print(flags.format === 'json' ? jsonText(report) : installedText(report));
+  return 0;
+}
+
+function detailsOf({ signatures, sha256, source }: SetHeader): Record<string, unknown> {
+  return { source, signatures, sha256 };
+}
+
+function installedText({ set, files, examples }: InstalledReport): string {
+  const rows = files.map(({ file, signatures }) => [file, String(signatures)]);
+  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${count(set.signatures, 'rule')} in force, ${count(examples, 'example')} tried\n`;
+}
+
+export async function remove(name: string, global: GlobalFlags): Promise<number> {
+  const { config, workspace } = await openPlace(global);
+  await recordChange({ config, workspace }, { operation: 'fingerprint.remove', id: name }, () =>
+    removeFingerprints(workspace.dir, name),
+  );
+  if (!global.quiet) note(`the set ${printable(name)} is not used any more`);
+  return 0;
+}
+
+export async function sync(flags: SyncFlags, global: GlobalFlags): Promise<number> {
+  if (flags.url !== undefined && flags.file !== undefined) throw usage('--url and --file exclude each other');
+  if (flags.url !== undefined && !/^https?:\/\//i.test(flags.url))
+    throw usage('--url must be an http or https address');
+  const { config, workspace } = await openPlace(global);
+  const { url, file, force = false } = flags;
+  const report = await recordChange(
+    { config, workspace },
+    { operation: 'fingerprint.sync' },
+    () => syncFingerprints(config, { url, file, force }),
+    ({ state, source, set }) => ({ details: { state, source, sha256: set?.sha256 ?? null } }),
+  );
+  print(flags.format === 'json' ? jsonText(report) : syncText(report));
+  return 0;
+}
+
+function syncText({ state, source, checked_at, set }: SyncReport): string {
+  const rules = set === null ? 'no rules' : count(set.signatures, 'rule');
+  const states = {
+    updated: `now ${rules} of ${source}`,
+    unchanged: `${source} has not changed: ${rules}`,
+    fresh: `${rules} of ${source}, fetched ${checked_at ?? ''}, are not old yet; --force fetches them anew`,
+  };
+  return `${printable(states[state])}\n`;
+}
+
+/** The workspace that keeps sets. @throws PortolanError `usage` when nothing is to be kept */
+async function openPlace(global: GlobalFlags): Promise<{ config: Config; workspace: Workspace }> {
+  const { config } = await readConfig(global);
+  if (!config.workspace.enabled) throw usage('rules are kept in the workspace; leave out --no-workspace');
+  return { config, workspace: await openWorkspace(config.workspace.dir) };
+}
+
+/** Every rule in force; sets that are left out are told on stderr. */
+async function inForce(global: GlobalFlags): Promise<LoadedFingerprints> {
+  const { config } = await readConfigQuietly(global);
+  const loaded = await loadFingerprints(config);
+  for (const problem of loaded.problems) note(`warning: left out: ${printable(problem)}`);
+  return loaded;
+}

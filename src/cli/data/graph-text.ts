@@ -1,0 +1,52 @@
+import type { Graph } from '../../engine/graph.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { printable } from '../terminal/printable.ts';
+
+/** A graph as JSON, which `dag validate` reads again. */
+export function graphOut(graph: Graph): Record<string, unknown> {
+  return {
+    name: graph.name,
+    description: graph.description,
+    version: graph.version,
+    nodes: nodesOut(graph),
+  };
+}
+
+export function nodesOut(graph: Graph): Record<string, unknown>[] {
+  return graph.nodes.map((node) => ({
+    instance_id: node.instanceId,
+    module_type: node.moduleType,
+    config: node.config,
+    depends_on: node.dependsOn,
+  }));
+}
+
+/** A graph for a person. */
+export function graphText(graph: Graph): string {
+  const title = [graph.name, graph.description].filter(Boolean).join(': ');
+  const rows = graph.nodes.map((node) => [
+    node.instanceId,
+    node.moduleType,
+    node.dependsOn.join(', ') || '-',
+    Object.entries(node.config)
+      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .join(' '),
+  ]);
+  return `${printable(title)}\n\n${renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'CONFIG'], rows)}`;
+}
+
+/** Graphviz; names are quoted as JSON text, which DOT reads alike. */
+export function graphDot(graph: Graph): string {
+  const nodes = graph.nodes.map(
+    (node) => `  ${dotText(node.instanceId)} [label=${dotText(`${node.instanceId}\n${node.moduleType}`)}];`,
+  );
+  const edges = graph.nodes.flatMap((node) =>
+    node.dependsOn.map((before) => `  ${dotText(before)} -> ${dotText(node.instanceId)};`),
+  );
+  return `digraph ${dotText(graph.name)} {\n  rankdir=LR;\n  node [shape=box];\n${[...nodes, ...edges].join('\n')}\n}\n`;
+}
+
+function dotText(text: string): string {
+  const lines = text.split('\n').map((line) => printable(line).replace(/["\\]/g, '\\$&'));
+  return `"${lines.join('\\n')}"`;
+}

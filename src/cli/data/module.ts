@@ -1,0 +1,92 @@
+import type { Command } from 'commander';
+import { PortolanError } from '../../domain/errors.ts';
+import type { ModuleDefinition } from '../../engine/module.ts';
+import { readConfigQuietly } from '../session/session.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { guarded } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { print } from '../terminal/output.ts';
+import { formatOption } from '../terminal/output-options.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import type { CliWiring } from '../wiring.ts';
+
+export function addModuleCommand(program: Command, wiring: CliWiring): void {
+  const module = program.command('module').description('show the scan modules');
+  module
+    .command('list')
+    .description('list every module')
+    .addOption(formatOption())
+    .action(
+      guarded(({ format }: { format: string }, command: Command) =>
+        list(format, globalFlags(command), wiring),
+      ),
+    );
+  module
+    .command('show')
+    .description('show what a module reads, writes and can be told')
+    .argument('<name>', 'name of a module')
+    .addOption(formatOption())
+    .action(
+      guarded((name: string, { format }: { format: string }, command: Command) =>
+        show(name, format, globalFlags(command), wiring),
+      ),
+    );
+}
+
+async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { config } = await readConfigQuietly(global);
+  const modules = (await wiring.loadRegistry(config)).list();
+  if (format === 'json') print(jsonText({ modules: modules.map(moduleOut) }));
+  else {
+    const rows = modules.map(({ name, type, version, description }) => [name, type, version, description]);
+    print(renderColumns(['NAME', 'TYPE', 'VERSION', 'DESCRIPTION'], rows));
+  }
+  return 0;
+}
+
+async function show(name: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { config } = await readConfigQuietly(global);
+  const modules = (await wiring.loadRegistry(config)).list();
+  const module = modules.find((candidate) => candidate.name === name);
+  if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);
+  print(format === 'json' ? jsonText(moduleOut(module)) : moduleText(module));
+  return 0;
+}
+
+function moduleOut(module: ModuleDefinition & { source: string }): Record<string, unknown> {
+  const { name, type, description, version, source, requires, provides, options } = module;
+  return { name, type, description, version, source, requires, provides, config_schema: options };
+}
+
+function moduleText(module: ModuleDefinition & { source: string }): string {
+  const facts = [
+    `${module.name} ${module.version} (${module.type}, ${module.source})`,
+    module.description,
+    '',
+    `reads    ${module.requires.join(', ') || '-'}`,
+    `writes   ${module.provides.join(', ') || '-'}`,
+    '',
+  ].map(printable);
+  const rows = Object.entries(module.options).map(([name, option]) => [
+    name,
+    option.Type,
+    option.Default === undefined ? '-' : String(option.Default),
+    boundsText(option),
+    option.Description,
+  ]);
+  const options =
+    rows.length > 0 ? renderColumns(['OPTION', 'TYPE', 'DEFAULT', 'BOUNDS', 'DESCRIPTION'], rows) : '';
+  return `${facts.join('\n')}\n${options}`;
+}
+
+/** A longer list of words would be wider than a screen; `--format json` has all of them. */
+const mostNamedItems = 6;
+
+/** Bounds of a duration are milliseconds. */
+function boundsText(option: ModuleDefinition['options'][string]): string {
+  if (option.Enum) return option.Enum.join('|');
+  if (option.Items) return option.Items.length > mostNamedItems ? 'list' : option.Items.join(',');
+  if (option.Min === undefined && option.Max === undefined) return '-';
+  const unit = option.Type === 'duration' ? ' ms' : '';
+  return `${option.Min ?? ''}..${option.Max ?? ''}${unit}`;
+}

@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { PortolanError } from '../../domain/errors.ts';
+import type { GraphLibrary, ProfileEntry } from '../../engine/graph-library.ts';
+import { isProfileFile, withProfileFile } from '../scan/profile-choice.ts';
+import { loadInstalled } from '../session/session.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { guarded } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { print } from '../terminal/output.ts';
+import { formatOption } from '../terminal/output-options.ts';
+import { jsonText, printableLines } from '../terminal/printable.ts';
+import type { CliWiring } from '../wiring.ts';
+import { nodesOut } from './graph-text.ts';
+
+export function addProfileCommand(program: Command, wiring: CliWiring): void {
+  const profile = program.command('profile').description('show the scan profiles');
+  profile
+    .command('list')
+    .description('list every profile')
+    .addOption(formatOption())
+    .action(
+      guarded(({ format }: { format: string }, command: Command) =>
+        list(format, globalFlags(command), wiring),
+      ),
+    );
+  profile
+    .command('show')
+    .description('print the file of a profile; of a file, check it')
+    .argument('<name>', 'name or alias of a profile, or a profile file')
+    .addOption(formatOption())
+    .action(
+      guarded((name: string, { format }: { format: string }, command: Command) =>
+        show(name, format, globalFlags(command), wiring),
+      ),
+    );
+}
+
+async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const { library } = await loadInstalled(wiring, global);
+  const profiles = library.profiles();
+  if (format === 'json') {
+    print(jsonText({ profiles: profiles.map(profileOut), problems: library.problems }));
+    return 0;
+  }
+  const rows = profiles.map((entry) => [
+    entry.name,
+    entry.aliases.join(', ') || '-',
+    entry.source,
+    entry.description,
+  ]);
+  print(renderColumns(['NAME', 'ALIASES', 'SOURCE', 'DESCRIPTION'], rows));
+  return 0;
+}
+
+async function show(name: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+  const catalogue = await loadInstalled(wiring, global);
+  const chosen = isProfileFile(name) ? await withProfileFile(catalogue, name) : { catalogue, profile: name };
+  const entry = findProfile(chosen.catalogue.library, chosen.profile);
+  if (format === 'text') print(printableLines(entry.text));
+  else print(jsonText({ ...profileOut(entry), ...settingsOut(entry), nodes: nodesOut(entry.graph) }));
+  return 0;
+}
+
+function findProfile(library: GraphLibrary, name: string): ProfileEntry {
+  const entry = library.profile(name);
+  if (entry) return entry;
+  const known = library.profileNames().join(', ');
+  throw new PortolanError('not_found', `no profile "${name}"; there are ${known}`);
+}
+
+function profileOut({ name, description, source, aliases }: ProfileEntry): Record<string, unknown> {
+  return { name, description, source, aliases };
+}
+
+/** Of a builtin profile, the graph says all. */
+function settingsOut({ dag, settings }: ProfileEntry): Record<string, unknown> {
+  return settings === null ? {} : { dag, settings };
+}

@@ -1,0 +1,166 @@
+import { type ImportedPath, importVulndb } from '../../actions/catalogs/import-vulndb.ts';
+import { stateOf } from '../../actions/catalogs/show-vulndb.ts';
+import {
+  type SyncedSource,
+  type SyncSource,
+  syncSources,
+  syncVulndb,
+} from '../../actions/catalogs/sync-vulndb.ts';
+import type { Config } from '../../config/schema.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
+import type { Manifest } from '../../knowledge/vulndb/manifest.ts';
+import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
+import { openWorkspace } from '../../workspace/workspace.ts';
+import { recordChange } from '../access/audit-change.ts';
+import { readConfig } from '../session/session.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import { count } from '../terminal/progress-bar.ts';
+
+export interface ImportFlags {
+  replace?: boolean;
+  format: string;
+}
+
+export interface SyncFlags {
+  source: string;
+  since?: string;
+  force?: boolean;
+  format: string;
+}
+
+export async function importFiles(paths: string[], flags: ImportFlags, global: GlobalFlags): Promise<number> {
+  const { config } = await readConfig(global);
+  checkKept(config);
+  const workspace = await openWorkspace(config.workspace.dir);
+  const dir = vulndbFolder(config);
+  const { manifest, imported } = await recordChange(
+    { config, workspace },
+    { operation: 'vulndb.import', details: { paths: paths.length, replace: flags.replace ?? false } },
+    () => importVulndb({ dir, paths, replace: flags.replace ?? false }),
+    ({ manifest: { generation, counts } }) => ({ id: generation, details: { cves: counts.cves } }),
+  );
+  for (const path of imported) tellRefused(path.path, path);
+  if (flags.format === 'json') print(jsonText({ ...stateOf(manifest), imported }));
+  else print(`${imported.map(importedLine).join('')}${stateLine(manifest)}`);
+  return 0;
+}
+
+/** @returns 0, or 4 when a source could not be had */
+export async function sync(flags: SyncFlags, global: GlobalFlags): Promise<number> {
+  const { config } = await readConfig(global);
+  checkKept(config);
+  const sources = readSources(flags.source);
+  const workspace = await openWorkspace(config.workspace.dir);
+  const { nvd_url: nvd, kev_url: kev, epss_url: epss, nvd_api_key } = config.vulndb;
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.once('SIGINT', onSignal);
+  try {
+    const { manifest, synced } = await recordChange(
+      { config, workspace },
+      { operation: 'vulndb.sync', details: { sources } },
+      () =>
+        syncVulndb({
+          dir: vulndbFolder(config),
+          urls: { nvd, kev, epss },
+          nvdApiKey: nvd_api_key,
+          sources,
+          since: flags.since ?? null,
+          force: flags.force ?? false,
+          signal: stop.signal,
+          onProgress: (text) => {
+            if (!global.quiet) note(printable(text));
+          },
+        }),
+      (report) => ({
+        id: report.manifest?.generation ?? null,
+        details: { outcomes: report.synced.map(({ source, status }) => `${source} ${status}`) },
+      }),
+    );
+    for (const outcome of synced) tellOutcome(outcome);
+    const current = manifest ?? readCurrentManifest(vulndbFolder(config));
+    if (flags.format === 'json') print(jsonText({ ...stateOf(current), synced }));
+    else print(`${synced.map(syncedLine).join('')}${current ? stateLine(current) : ''}`);
+    return synced.some(({ status }) => status === 'failed') ? 4 : 0;
+  } finally {
+    process.off('SIGINT', onSignal);
+  }
+}
+
+export async function stats(format: string, global: GlobalFlags): Promise<number> {
+  const { config } = await readConfig(global);
+  const manifest = readCurrentManifest(vulndbFolder(config));
+  const state = stateOf(manifest);
+  if (format === 'json') {
+    const { counts, sources, distributions, synced_at } = manifest ?? {};
+    const details = { last_sync: synced_at ?? null, counts, source_states: sources, distributions };
+    print(jsonText({ ...state, ...(manifest && details) }));
+    return 0;
+  }
+  const facts: [string, string][] = [
+    ['catalogue', state.catalogue_version],
+    ['CVEs', String(state.cve_count)],
+    ['withdrawn CVEs', String(manifest?.counts.rejected ?? 0)],
+    ['products', String(manifest?.counts.products ?? 0)],
+    ['known exploited (KEV)', String(state.kev_count)],
+    ['EPSS scores', String(state.epss_count)],
+    ["distributions' fixes", String(state.fix_count)],
+    ['last import or sync', state.synced_at ?? '-'],
+    ...Object.entries(manifest?.sources ?? {}).map(([name, { updated_at, data_date }]): [string, string] => [
+      `source ${name}`,
+      `${updated_at}${data_date === null ? '' : `, data of ${data_date}`}`,
+    ]),
+    ...(manifest?.distributions ?? []).map(({ distribution, release, statements }): [string, string] => [
+      `${distribution} ${release}`,
+      count(statements, 'statement'),
+    ]),
+  ];
+  print(renderColumns(['FACT', 'VALUE'], facts));
+  for (const notice of state.notices) note(notice);
+  if (manifest === null)
+    note('nothing was imported yet: portolan vulndb sync, or portolan vulndb import FILE');
+  return 0;
+}
+
+/** Data that would be lost with the end of the command is not worth its way. */
+function checkKept({ workspace, vulndb }: Config): void {
+  if (workspace.enabled || vulndb.dir !== '') return;
+  throw usage('without a workspace there is no place for the data; set vulndb.dir');
+}
+
+function readSources(list: string): SyncSource[] {
+  const names = list.split(',').map((name) => name.trim().toLowerCase());
+  const unknown = names.find((name) => !syncSources.some((source) => source === name));
+  if (unknown !== undefined) {
+    throw usage(`${JSON.stringify(unknown)} is no source; choose of ${syncSources.join(', ')}`);
+  }
+  return syncSources.filter((source) => names.includes(source));
+}
+
+function tellRefused(name: string, { refused, reasons }: Pick<ImportedPath, 'refused' | 'reasons'>): void {
+  if (refused === 0) return;
+  note(`warning: ${printable(name)}: ${count(refused, 'record')} refused`);
+  for (const reason of reasons) note(`  ${printable(reason)}`);
+}
+
+function tellOutcome(outcome: SyncedSource): void {
+  tellRefused(outcome.source, outcome);
+  if (outcome.error !== null) note(`portolan: ${printable(outcome.error)}; its old data stays`);
+}
+
+function importedLine({ path, formats, files, skipped, accepted }: ImportedPath): string {
+  const from = files === 1 && skipped === 0 ? '' : ` from ${count(files, 'file')}, ${skipped} passed over`;
+  return `${printable(path)}: ${count(accepted, 'record')} (${formats.join(', ')})${from}\n`;
+}
+
+function syncedLine({ source, status, accepted }: SyncedSource): string {
+  return `${source}: ${status}${status === 'updated' ? `, ${count(accepted, 'record')}` : ''}\n`;
+}
+
+function stateLine({ generation, counts: { cves, kev, epss, fixes } }: Manifest): string {
+  return `${generation}: ${cves} CVEs, ${kev} known exploited, ${epss} EPSS scores, ${fixes} fixes of distributions\n`;
+}

@@ -1,0 +1,57 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { guarded } from '../terminal/failure.ts';
+import { globalFlags } from '../terminal/globals.ts';
+import { formatOption } from '../terminal/output-options.ts';
+import type { ImportFlags, SyncFlags } from './vulndb-work.ts';
+
+/** Vulnerability data: what is known about flaws of products, and where it comes from. */
+export function addVulndbCommand(program: Command): void {
+  const vulndb = program.command('vulndb').description('import, fetch and show vulnerability data');
+  vulndb
+    .command('import')
+    .description(
+      'read files, all of them or none: NVD 2.0, CVE 5, KEV, EPSS, fixes of distributions; plain or .gz',
+    )
+    .argument('<file...>', 'files, or folders with such files below them')
+    .option('--replace', 'begin with nothing in place of what was imported before')
+    .addOption(formatOption())
+    .action(
+      guarded(async (files: string[], flags: ImportFlags, command: Command) => {
+        const { importFiles } = await import('./vulndb-work.ts');
+        return importFiles(files, flags, globalFlags(command));
+      }),
+    );
+  vulndb
+    .command('sync')
+    .description('fetch what is new from NVD, CISA (KEV) and FIRST (EPSS)')
+    .option('--source <list>', 'nvd, kev, epss, separated by commas', 'nvd,kev,epss')
+    .option('--since <time>', 'of NVD, what was changed since this date or time', readTime)
+    .option('--force', 'everything anew, whatever is there')
+    .addOption(formatOption())
+    .action(
+      guarded(async (flags: SyncFlags, command: Command) => {
+        const { sync } = await import('./vulndb-work.ts');
+        return sync(flags, globalFlags(command));
+      }),
+    );
+  vulndb
+    .command('stats')
+    .description('show what there is, from when and from where')
+    .addOption(formatOption())
+    .action(
+      guarded(async (flags: { format: string }, command: Command) => {
+        const { stats } = await import('./vulndb-work.ts');
+        return stats(flags.format, globalFlags(command));
+      }),
+    );
+}
+
+/** ISO 8601; without a zone it is UTC. */
+function readTime(text: string): string {
+  const form = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(text);
+  const zoned = text.includes('T') && !/(?:Z|[+-]\d\d:\d\d)$/.test(text) ? `${text}Z` : text;
+  const time = form ? Date.parse(zoned) : Number.NaN;
+  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a date such as 2026-11-01, or a time.');
+  if (time > Date.now()) throw new InvalidArgumentError('It must not lie in the future.');
+  return new Date(time).toISOString();
+}

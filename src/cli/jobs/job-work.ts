@@ -1,0 +1,180 @@
+import type { JobList } from '../../actions/jobs/list-jobs.ts';
+import type { Job } from '../../domain/job.ts';
+import { factLines } from '../results/scan-text.ts';
+import { readListFile, type ScanFlags, type Submission, submissionOf } from '../scan/submission.ts';
+import type { Client } from '../session/client.ts';
+import { requireServer } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+
+/** Flags of `job submit`. */
+export type JobFlags = Partial<ScanFlags> & JobShowFlags & { name?: string; params?: string };
+
+export interface JobShowFlags extends ServerFlags {
+  format: string;
+}
+
+export interface JobListFlags extends ServerFlags {
+  format: string;
+  status?: string;
+  since?: string;
+  pool?: string;
+  type?: string;
+  limit: number;
+  offset?: number;
+}
+
+/** What a job is made of. */
+export interface JobOrder {
+  params: Record<string, unknown>;
+  schedule?: string | undefined;
+  pool?: string | undefined;
+  name?: string | undefined;
+}
+
+/** `job submit` */
+export async function submitJob(positional: string[], flags: JobFlags, global: GlobalFlags): Promise<number> {
+  const params = await paramsOf(positional, flags);
+  const client = await requireServer(flags, global);
+  await orderJob(
+    client,
+    { params, schedule: flags.schedule, pool: flags.pool, name: flags.name },
+    flags.format,
+  );
+  return 0;
+}
+
+/** Submits a job and prints it with its next times. */
+export async function orderJob(client: Client, order: JobOrder, format: string): Promise<void> {
+  const body = { type: 'scan', ...order };
+  const { data, warnings } = await client.submit<Job>('POST', '/api/v1/jobs', body);
+  for (const warning of warnings) note(`warning: ${printable(warning)}`);
+  printJob(data, format);
+}
+
+async function paramsOf(positional: string[], flags: JobFlags): Promise<Record<string, unknown>> {
+  const given = flags.params === undefined ? {} : await readParams(flags.params);
+  const named = positional.length > 0 || flags.targets !== undefined || flags.targetFile !== undefined;
+  const targets = named ? positional : targetsIn(given);
+  // The pool is the job's.
+  const { pool: _pool, ...asked }: Submission = await submissionOf(targets, {
+    ...flags,
+    discover: true,
+    fingerprint: true,
+    wait: false,
+  });
+  const options = { ...objectIn(given, 'options'), ...objectIn(asked, 'options') };
+  return { ...given, ...asked, ...(Object.keys(options).length > 0 && { options }) };
+}
+
+function targetsIn({ targets }: Record<string, unknown>): string[] {
+  return Array.isArray(targets) ? targets.map(String) : [];
+}
+
+function objectIn(from: Record<string, unknown>, name: string): object {
+  const value = from[name];
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+async function readParams(file: string): Promise<Record<string, unknown>> {
+  const text = await readListFile(file);
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>;
+    }
+  } catch {
+    // Told below.
+  }
+  throw usage(`--params: ${file} does not hold one JSON object`);
+}
+
+/** `job list` */
+export async function listJobs(flags: JobListFlags, global: GlobalFlags): Promise<number> {
+  const client = await requireServer(flags, global);
+  const { format, status, since, pool, type, limit, offset } = flags;
+  const given = Object.entries({ status, since, pool, type, limit, offset }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  const list = await client.call<JobList>('GET', `/api/v1/jobs?${new URLSearchParams(given)}`);
+  if (format === 'json') print(jsonText(list));
+  else if (format === 'csv')
+    print(
+      renderRows(
+        csvTitles,
+        list.jobs.map((job) => rowOf(job, '')),
+      ),
+    );
+  else if (list.jobs.length === 0) note('no jobs');
+  else printTable(list);
+  return 0;
+}
+
+const csvTitles = ['job_id', 'status', 'schedule', 'next_run_at', 'last_status', 'run_count', 'pool', 'name'];
+const titles = ['ID', 'STATUS', 'SCHEDULE', 'NEXT RUN', 'LAST', 'RUNS', 'POOL', 'NAME'];
+
+function printTable({ jobs, total, offset }: JobList): void {
+  print(
+    renderColumns(
+      titles,
+      jobs.map((job) => rowOf(job, '-')),
+    ),
+  );
+  if (total > jobs.length) note(`${jobs.length} of ${total} jobs, from number ${offset + 1}`);
+}
+
+function rowOf(job: Job, nothing: string): string[] {
+  const { job_id, status, schedule, next_run_at, last_status, run_count, pool, name } = job;
+  const run = [next_run_at ?? nothing, last_status ?? nothing, String(run_count)];
+  return [job_id, status, schedule ?? nothing, ...run, pool, name ?? nothing];
+}
+
+/** `job show` */
+export async function showJob(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
+  const client = await requireServer(flags, global);
+  printJob(await client.call<Job>('GET', jobPath(id)), flags.format);
+  return 0;
+}
+
+/** `job cancel`: prints the job as it is then. */
+export async function cancelJob(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
+  const client = await requireServer(flags, global);
+  const job = await client.call<Job>('POST', `${jobPath(id)}/cancel`);
+  print(flags.format === 'json' ? jsonText(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);
+  return 0;
+}
+
+function jobPath(id: string): string {
+  return `/api/v1/jobs/${encodeURIComponent(id)}`;
+}
+
+function printJob(job: Job, format: string): void {
+  print(format === 'json' ? jsonText(job) : jobText(job));
+}
+
+/** A job for a person. */
+function jobText(job: Job): string {
+  const { targets } = job.params;
+  return factLines([
+    ['job', job.job_id],
+    ['status', job.error ? `${job.status} (${job.error.code}: ${job.error.message})` : job.status],
+    ['schedule', job.schedule ?? 'once'],
+    ...job.next_runs.map((time): [string, string] => ['next', time]),
+    ['targets', Array.isArray(targets) ? targets.join(' ') : '-'],
+    ['profile', typeof job.params['profile'] === 'string' ? job.params['profile'] : '-'],
+    ['pool', job.pool],
+    ['name', job.name ?? '-'],
+    ['created', job.created_at],
+    ['progress', `${job.progress} %`],
+    ...(job.warnings ?? []).map((warning): [string, string] => ['warning', warning.message]),
+    ['runs', `${job.run_count}${job.last_status ? `, the last ${job.last_status}` : ''}`],
+    ...job.runs.map((run): [string, string] => [
+      'run',
+      `${run.scan_id ?? 'no scan'} ${run.status} ${run.completed_at ?? run.started_at ?? ''}`.trim(),
+    ]),
+  ]);
+}

@@ -1,0 +1,116 @@
+import { type Command, Option } from 'commander';
+import { maxRate } from '../scan/scan.ts';
+import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { guarded } from '../terminal/failure.ts';
+import { globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
+import type { JobFlags, JobListFlags, JobShowFlags } from './job-work.ts';
+
+/** `job submit|list|show|cancel`: jobs of a server. */
+export function addJobCommand(program: Command): void {
+  const job = program.command('job').description('scan at set times: jobs of a server');
+  addSubmit(job);
+  addList(job);
+  job
+    .command('show')
+    .description('show a job, its last runs and its next times')
+    .argument('<id>', 'job id')
+    .addOption(formatOption())
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (id: string, flags: JobShowFlags, command: Command) => {
+        const { showJob } = await import('./job-work.ts');
+        return showJob(id, flags, globalFlags(command));
+      }),
+    );
+  job
+    .command('cancel')
+    .description('end a job: it runs no more, and the scan that it runs is stopped')
+    .argument('<id>', 'job id')
+    .addOption(formatOption())
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (id: string, flags: JobShowFlags, command: Command) => {
+        const { cancelJob } = await import('./job-work.ts');
+        return cancelJob(id, flags, globalFlags(command));
+      }),
+    );
+}
+
+function addSubmit(job: Command): void {
+  job
+    .command('submit')
+    .description('let a server scan now, or again and again')
+    .argument('[targets...]', 'addresses, CIDR, ranges, host names, @file with a list')
+    .option('--schedule <cron>', 'five fields of cron, e.g. "0 2 * * *", or @daily; without it, one run now')
+    .option('--pool <name>', 'worker pool of the server')
+    .option('--name <name>', 'label of the job')
+    .option('--params <file>', 'JSON file with the fields of a scan, - for stdin; other flags come on top')
+    .option('-t, --targets <list>', 'further targets, separated by commas')
+    .option('-f, --target-file <file>', 'file with targets, - for stdin')
+    .option('--exclude <list>', 'targets that are never touched')
+    .option('--exclude-file <file>', 'file with targets that are never touched')
+    .option('-p, --profile <name>', 'profile of the scans')
+    .option('--dag <name>', 'installed graph in place of the profile')
+    .option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all')
+    .addOption(
+      new Option('-r, --rate <n>', 'packets per second').argParser((text) => wholeNumber(text, 1, maxRate)),
+    )
+    .option('--vuln', 'evaluate vulnerabilities')
+    .option('--no-vuln', 'evaluate no vulnerabilities')
+    .option('--max-duration <duration>', 'end each scan after this time, e.g. 1h30m')
+    .option('--scan-name <name>', 'label of the scans')
+    .option('--tags <list>', 'labels of the scans, separated by commas')
+    .option('--notify <list>', 'channels such as slack://security, separated by commas')
+    .addOption(formatOption())
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .addHelpText('after', examples)
+    .action(
+      guarded(async (targets: string[], flags: JobFlags, command: Command) => {
+        const { submitJob } = await import('./job-work.ts');
+        return submitJob(targets, flags, globalFlags(command));
+      }),
+    );
+}
+
+function addList(job: Command): void {
+  job
+    .command('list')
+    .description('list jobs, newest first')
+    .addOption(listFormatOption())
+    .addOption(
+      new Option('--status <status>', 'only this state').choices([
+        'pending',
+        'running',
+        'completed',
+        'failed',
+        'canceled',
+      ]),
+    )
+    .option('--since <time>', 'only jobs created then or later (ISO 8601)')
+    .option('--pool <name>', 'only jobs of this pool')
+    .addOption(new Option('--type <type>', 'only jobs of this type').choices(['scan']))
+    .addOption(limitOption())
+    .addOption(
+      new Option('--offset <n>', 'leave out so many').argParser((text) =>
+        wholeNumber(text, 0, 1_000_000_000),
+      ),
+    )
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (flags: JobListFlags, command: Command) => {
+        const { listJobs } = await import('./job-work.ts');
+        return listJobs(flags, globalFlags(command));
+      }),
+    );
+}
+
+const examples = `
+Examples:
+  portolan job submit 192.0.2.0/24 --schedule "0 2 * * *" --name nightly
+  portolan job submit --params scan.json --schedule @weekly --pool dmz
+`;

@@ -1,0 +1,139 @@
+import type { JobList } from '../../actions/jobs/list-jobs.ts';
+import { readTyped } from '../../config/value.ts';
+import { CronSchedule, scheduleProblem } from '../../domain/cron.ts';
+import type { Job } from '../../domain/job.ts';
+import { freezeTimePattern, freezeTimeProblem } from '../../domain/scan-calendar.ts';
+import { instantsOf, WallClock } from '../../domain/wall-clock.ts';
+import type { Client } from '../session/client.ts';
+import { requireServer } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+import { readConfigQuietly } from '../session/session.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import { scheduleRows, scheduleTable } from './schedule-table.ts';
+
+export interface ScheduleListFlags extends ServerFlags {
+  format: string;
+  pool?: string;
+  all?: boolean;
+}
+
+export interface ScheduleNextFlags {
+  format: string;
+  count: number;
+  zone?: string;
+  from?: string;
+}
+
+/** Of a line that no terminal bounds. */
+const usualColumns = 120;
+
+/** `schedule list` */
+export async function listSchedules(flags: ScheduleListFlags, global: GlobalFlags): Promise<number> {
+  const client = await requireServer(flags, global);
+  const jobs = (await findRecurring(client, flags)).toSorted(byNextRun);
+  if (flags.format === 'json') print(jsonText({ jobs }));
+  else if (flags.format === 'csv') print(scheduleRows(jobs));
+  else if (jobs.length === 0) note(nothingRecurs(flags));
+  else print(scheduleTable(jobs, process.stdout.columns || usualColumns));
+  return 0;
+}
+
+/**
+ * Jobs of one answer. Each may show a hundred long names of targets and as many that are excluded; so many jobs fit
+ * into an answer that is read.
+ */
+const pageSize = 250;
+
+async function findRecurring(client: Client, { pool, all = false }: ScheduleListFlags): Promise<Job[]> {
+  const found: Job[] = [];
+  const query = new URLSearchParams({ limit: String(pageSize), ...(pool !== undefined && { pool }) });
+  for (;;) {
+    const page = await client.call<JobList>('GET', `/api/v1/jobs?${query}`);
+    found.push(...page.jobs.filter((job) => job.schedule !== null && (all || !hasEnded(job))));
+    if (!page.next_cursor) return found;
+    query.set('cursor', page.next_cursor);
+  }
+}
+
+function hasEnded({ status }: Job): boolean {
+  return status !== 'pending' && status !== 'running';
+}
+
+/** Those that never run again come last. */
+function byNextRun(a: Job, b: Job): number {
+  const [first, second] = [a, b].map((job) => job.next_run_at ?? '\uffff') as [string, string];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+function nothingRecurs({ pool }: ScheduleListFlags): string {
+  const where = pool === undefined ? '' : ` in the pool ${printable(pool)}`;
+  return `no job recurs${where}; make one with: portolan job submit TARGETS --schedule "0 2 * * *"`;
+}
+
+/** `schedule next` */
+export async function showNext(
+  expression: string,
+  flags: ScheduleNextFlags,
+  global: GlobalFlags,
+): Promise<number> {
+  const problem = scheduleProblem(expression);
+  if (problem !== null) throw usage(`schedule: ${problem}`);
+  const zone = await zoneOf(flags, global);
+  const clock = new WallClock(zone);
+  const from = flags.from === undefined ? Date.now() : readFrom(flags.from, clock);
+  const times = timesFrom(new CronSchedule(expression, zone), from, flags.count).map((time) => ({
+    local: clock.textOf(time.getTime()),
+    utc: time.toISOString(),
+  }));
+  if (flags.format === 'json') {
+    print(jsonText({ schedule: expression, zone, from: new Date(from).toISOString(), times }));
+  } else if (times.length === 0) note('no such time is known: the calendar ends with the year 9999');
+  else print(timesText(times, zone));
+  return 0;
+}
+
+/** The zone that was asked for, checked as one of the configuration, else that of the configuration. */
+async function zoneOf({ zone }: ScheduleNextFlags, global: GlobalFlags): Promise<string> {
+  if (zone === undefined) return (await readConfigQuietly(global)).config.queue.timezone;
+  const read = readTyped({ type: 'zone' }, zone);
+  if ('reason' in read) throw usage(`--zone ${read.reason}`);
+  return zone;
+}
+
+/** In the form of scanner.freeze. Of a time that comes twice it is the first. @returns epoch milliseconds */
+function readFrom(text: string, clock: WallClock): number {
+  const problem = freezeTimePattern.test(text)
+    ? freezeTimeProblem(text)
+    : 'is no time such as 2027-03-28, 2027-03-28T01:30 or 2027-03-28T01:30:00+01:00';
+  if (problem !== null) throw usage(`--from: "${text}" ${problem}`);
+  const from = Math.min(...instantsOf(text, clock, 0));
+  if (from >= 0) return from;
+  throw usage(`--from: "${text}" is before 1970`);
+}
+
+/** The first times, `from` itself among them if it is one. */
+function timesFrom(schedule: CronSchedule, from: number, count: number): Date[] {
+  const times: Date[] = [];
+  let time = schedule.after(new Date(from - 1));
+  while (time !== null && times.length < count) {
+    times.push(time);
+    time = schedule.after(time);
+  }
+  return times;
+}
+
+function timesText(times: readonly { local: string; utc: string }[], zone: string): string {
+  return renderColumns(
+    ['DAY', `LOCAL (${zone})`, 'UTC'],
+    times.map(({ local, utc }) => [weekdayOf(local), local, utc.replace('.000Z', 'Z')]),
+  );
+}
+
+/** `Sun` */
+function weekdayOf(local: string): string {
+  return new Date(local.slice(0, 10)).toUTCString().slice(0, 3);
+}

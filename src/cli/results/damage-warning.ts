@@ -1,0 +1,14 @@
+import type { RecordObserver } from '../../scan-run/open-results.ts';
+import type { Store } from '../../store/open.ts';
+import { note } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+
+/** Tells on stderr of records that are damaged. @param store null for a scan that is not stored */
+export function damageNote(store: Pick<Store, 'scans'> | null): RecordObserver {
+  return {
+    isListed: async (scanId) => store === null || (await store.scans.get(scanId)) !== null,
+    observed: (scanId, warning) => {
+      if (warning) note(`warning: ${scanId}: ${printable(warning.message)}`);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { keepScan, keptId } from '../../actions/fixtures/kept-scan.ts';
+import type { ScanWarning } from '../../domain/scan.ts';
+import type { RecordObserver } from '../../scan-run/open-results.ts';
+import { openStore, type Store } from '../../store/open.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { openWorkspace } from '../../workspace/workspace.ts';
+import type { ResultFormat } from '../terminal/output.ts';
+import { renderResult } from './local-result.ts';
+
+let dir: string;
+let store: Store;
+let folder: ScanFolder;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-result-'));
+  const workspace = await openWorkspace(dir);
+  store = await openStore(workspace.storeFile);
+  folder = await keepScan({ store, workspace }, 1, 3);
+});
+afterEach(async () => {
+  await store.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function rendered(format: ResultFormat): Promise<{ text: string; observed: (ScanWarning | null)[] }> {
+  const observed: (ScanWarning | null)[] = [];
+  const observer: RecordObserver = {
+    isListed: async () => true,
+    observed: (_scanId, warning) => observed.push(warning),
+  };
+  const scan = await store.scans.get(keptId(1));
+  if (scan === null) throw new Error('the scan is not listed');
+  const style = { columns: 80, color: false };
+  const text = (await Array.fromAsync(renderResult(format, folder, scan, style, observer))).join('');
+  return { text, observed };
+}
+
+it('shows a whole record without a warning', async () => {
+  const { text, observed } = await rendered('text');
+  expect(text).toContain('3/tcp');
+  expect(text).not.toContain('partial');
+  expect(observed).toEqual([null]);
+});
+
+it.each<[ResultFormat, RegExp]>([
+  ['text', /results of the scan are missing/],
+  ['json', /"partial":true/],
+  ['yaml', /partial: true/],
+  ['jsonl', /"code":"record_damaged"/],
+])('says as %s that the record is missing', async (format, expected) => {
+  await rm(join(folder.path, 'results.jsonl'));
+  const { text, observed } = await rendered(format);
+  expect(text).toMatch(expected);
+  expect(observed).toMatchObject([{ code: 'record_damaged' }]);
+});
+
+it('fails as CSV, which has no place for a warning', async () => {
+  await rm(join(folder.path, 'results.jsonl'));
+  await expect(rendered('csv')).rejects.toMatchObject({ code: 'internal_error' });
+});

@@ -1,0 +1,53 @@
+import type { Scan } from '../../domain/scan.ts';
+import { openResults, type RecordObserver } from '../../scan-run/open-results.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ResultFormat } from '../terminal/output.ts';
+import { jsonSafe, linesSafe } from '../terminal/printable.ts';
+import type { TableStyle } from './result-table.ts';
+
+/** The results of a scan on this machine in the asked format, safe to print. */
+export async function* renderResult(
+  format: ResultFormat,
+  folder: ScanFolder,
+  scan: Scan,
+  style: TableStyle,
+  observer: RecordObserver,
+): AsyncIterable<string> {
+  if (format === 'text') {
+    const { renderTable } = await import('./result-table.ts');
+    const results = await openResults(scan, folder, observer);
+    try {
+      yield* renderTable(results.rowsWithDamage(), results.summary, style);
+    } finally {
+      await results.close();
+    }
+  } else {
+    const { exportScan } = await import('../../actions/results/export-scan.ts');
+    const text = await exportScan(scan, folder, format === 'yaml' ? 'json' : format, observer);
+    yield* makeSafe(format, text as AsyncIterable<string>);
+  }
+}
+
+/**
+ * Results as the API sends them, with every control character escaped or visible, and a line end at the end; YAML is
+ * made of the JSON form.
+ */
+export async function* makeSafe(
+  format: Exclude<ResultFormat, 'text'>,
+  chunks: AsyncIterable<string>,
+): AsyncIterable<string> {
+  const isJson = format === 'json' || format === 'jsonl' || format === 'sarif';
+  const safe = isJson ? jsonSafe : linesSafe;
+  let last = '\n';
+  for await (const chunk of format === 'yaml' ? asYaml(chunks) : chunks) {
+    if (chunk === '') continue;
+    yield safe(chunk);
+    last = chunk;
+  }
+  if (!last.endsWith('\n')) yield '\n';
+}
+
+async function* asYaml(json: AsyncIterable<string>): AsyncIterable<string> {
+  const { yamlOfJson } = await import('./yaml-text.ts');
+  yield* yamlOfJson(json);
+}

@@ -1,0 +1,32 @@
+import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+
+/** Prints a plan, as JSON when a JSON format was asked for. */
+export function printPreview(preview: ScanPreview, format: string): void {
+  print(format === 'json' || format === 'jsonl' ? jsonText(preview) : planText(preview));
+}
+
+/** The plan of a scan for a person; names are not resolved, so each counts as one address. */
+function planText(preview: ScanPreview): string {
+  const { addresses, hostnames, excluded, ports, warnings } = preview;
+  const names = hostnames > 0 ? ` and ${hostnames} host names (not resolved yet)` : '';
+  const left = excluded > 0 ? ` (${excluded} excluded)` : '';
+  const rows = preview.nodes.map((node) => [
+    node.instance_id,
+    node.module_type,
+    node.depends_on.join(', ') || '-',
+    node.skipped === null ? 'runs' : `skipped: ${node.skipped}`,
+  ]);
+  return `graph      ${printable(preview.graph)}
+addresses  ${addresses}${names}${left}
+ports      ${ports.tcp} tcp, ${ports.udp} udp for each host
+rate       ${preview.rate} packets per second
+packets    ${preview.packets_estimate} at most for discovery and ports
+duration   ${preview.duration_estimate_seconds} s at most for them, when nothing answers
+${warnings.map(({ message }) => `warning    ${printable(message)}\n`).join('')}
+${renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'STATE'], rows)}
+Nothing was sent.
+`;
+}

@@ -1,0 +1,61 @@
+import { PortolanError } from '../../domain/errors.ts';
+import type { ResultRow } from '../../domain/result.ts';
+import type { Scan } from '../../domain/scan.ts';
+import type { Client } from '../session/client.ts';
+import { readLines } from '../session/event-stream.ts';
+import type { ResultFormat } from '../terminal/output.ts';
+import { unwrapData } from './envelope.ts';
+import { makeSafe } from './local-result.ts';
+import { renderTable, type TableStyle } from './result-table.ts';
+
+/** Results of a scan on a server in the asked format, streamed. */
+export async function* fetchResult(
+  client: Client,
+  { scan_id }: Pick<Scan, 'scan_id'>,
+  format: ResultFormat,
+  style: TableStyle,
+): AsyncIterable<string> {
+  const path = `${scanPath(scan_id)}/results`;
+  const results = (form: string) => client.download(`${path}?format=${form}`);
+  switch (format) {
+    case 'text':
+      return yield* renderTable(readRows(await results('jsonl')), null, style);
+    case 'json':
+    case 'yaml':
+      return yield* makeSafe(format, unwrapData(await results('json')));
+    case 'jsonl':
+    case 'csv':
+      return yield* makeSafe(format, await results(format));
+    default:
+      yield* makeSafe(format, await client.download(`${exportPath(scan_id)}?format=${format}`));
+  }
+}
+
+/** The whole folder of a scan on a server, as tar.gz. */
+export async function* fetchArchive(client: Client, scanId: string): AsyncIterable<Uint8Array> {
+  yield* await client.downloadBytes(`${exportPath(scanId)}?format=tar.gz`);
+}
+
+/** Path of a scan in the API. */
+export function scanPath(scanId: string): string {
+  return `/api/v1/scans/${encodeURIComponent(scanId)}`;
+}
+
+function exportPath(scanId: string): string {
+  return `/api/v1/workspace/scans/${encodeURIComponent(scanId)}/export`;
+}
+
+/** Rows of JSON Lines. @throws PortolanError `network` for anything else */
+export async function* readRows(chunks: AsyncIterable<string>): AsyncIterable<ResultRow> {
+  for await (const line of readLines(chunks)) {
+    if (line === '') continue;
+    try {
+      yield JSON.parse(line) as ResultRow;
+    } catch {
+      throw new PortolanError(
+        'network',
+        'the server sent a result that is not JSON Lines, or the connection broke',
+      );
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import type { Scan } from '../../domain/scan.ts';
+import { printable } from '../terminal/printable.ts';
+import { count } from '../terminal/progress-bar.ts';
+
+/** The detail of a scan for a person. */
+export function scanText(scan: Scan): string {
+  const { results, error, progress } = scan;
+  return factLines([
+    ['scan', scan.scan_id],
+    ['status', error ? `${scan.status} (${error.code}: ${error.message})` : scan.status],
+    ['targets', scan.targets.join(' ')],
+    ['profile', scan.profile],
+    ['name', scan.name ?? '-'],
+    ['tags', scan.tags.join(' ') || '-'],
+    ['created', scan.created_at],
+    ['started', scan.started_at ?? '-'],
+    ['completed', scan.completed_at ?? '-'],
+    [
+      'found',
+      `${count(results.live_hosts, 'host')}, ${count(results.open_ports, 'open port')}, ${count(results.vulnerabilities, 'finding')}`,
+    ],
+    ['progress', `${progress.percent} % (${progress.phase})${progress.paused ? ', paused' : ''}`],
+    ...scan.stages
+      .filter(({ status }) => status === 'failed')
+      .map((stage): [string, string] => [
+        'failed',
+        `${stage.instance_id}: ${stage.error ?? 'no reason given'}`,
+      ]),
+    ...scan.warnings.map((warning): [string, string] => ['warning', warning.message]),
+  ]);
+}
+
+/** Names and values in two columns, every value on one line and printable. */
+export function factLines(facts: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...facts.map(([name]) => name.length));
+  return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join('');
+}

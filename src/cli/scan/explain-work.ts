@@ -1,0 +1,124 @@
+import type {
+  AtHand,
+  ExplainedClaim,
+  ExplainedFinding,
+  Explanation,
+  Place,
+} from '../../actions/results/explain-port.ts';
+import { explainPlace } from '../../actions/results/explain-port.ts';
+import { showScan } from '../../actions/scans/show-scan.ts';
+import type { Config } from '../../config/schema.ts';
+import { loadFingerprints } from '../../scan-run/load-fingerprints.ts';
+import { openResults } from '../../scan-run/open-results.ts';
+import { ScanVulnerabilities } from '../../scan-run/scan-vulnerabilities.ts';
+import { damageNote } from '../results/damage-warning.ts';
+import { readRows, scanPath } from '../results/remote-result.ts';
+import { namedClient } from '../session/server-choice.ts';
+import { readConfigQuietly, withStore } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import type { ExplainFlags } from './explain.ts';
+
+export async function explain(
+  scanId: string,
+  place: Place,
+  flags: ExplainFlags,
+  global: GlobalFlags,
+): Promise<number> {
+  const explanation = await explained(scanId, place, flags, global);
+  print(flags.format === 'json' ? jsonText(explanation) : explanationText(explanation));
+  return 0;
+}
+
+async function explained(
+  scanId: string,
+  place: Place,
+  flags: ExplainFlags,
+  global: GlobalFlags,
+): Promise<Explanation> {
+  const client = await namedClient(flags, global);
+  if (client) {
+    const { config } = await readConfigQuietly(global);
+    const rows = readRows(await client.download(`${scanPath(scanId)}/results?format=jsonl`));
+    return withAtHand(config, (atHand) => explainPlace(scanId, rows, place, atHand));
+  }
+  return withStore(global, async ({ store, workspace, config }) => {
+    const scan = await showScan(store, scanId);
+    const folder = workspace.forTenant(await store.scans.tenantOf(scan.scan_id)).scan(scan.scan_id);
+    const results = await openResults(scan, folder, damageNote(store));
+    try {
+      return await withAtHand(config, (atHand) => explainPlace(scan.scan_id, results.rows(), place, atHand));
+    } finally {
+      await results.close();
+    }
+  });
+}
+
+/** Runs `work` with the rules and the vulnerability data of this machine. */
+async function withAtHand<T>(config: Config, work: (atHand: AtHand) => Promise<T>): Promise<T> {
+  const tell = (problem: string) => note(`warning: ${printable(problem)}`);
+  const { catalogue, problems } = await loadFingerprints(config);
+  problems.forEach(tell);
+  const vulnerabilities = new ScanVulnerabilities(config, tell);
+  try {
+    return await work({ signatures: catalogue, vulnerabilities: await vulnerabilities.source() });
+  } finally {
+    vulnerabilities.close();
+  }
+}
+
+/** Characters of a banner in the text form; the JSON form has all. */
+const maxBannerText = 400;
+
+/** For a person: one block a port, with what follows from what indented below it. */
+export function explanationText({ scan_id, host, os, ports, findings, left_out }: Explanation): string {
+  const system = os ? [os.family, os.distribution, os.version].filter(Boolean).join(' ') : null;
+  const lines = [`${host} in ${scan_id}${os && system ? `: ${system}, ${os.confidence} sure` : ''}`];
+  for (const port of ports) {
+    lines.push('', `${port.port}/${port.protocol} ${port.state} (${port.reason})`);
+    if (port.tls) lines.push(`  TLS: ${port.tls.version} ${port.tls.cipher}`);
+    lines.push(`  said: ${bannerText(port.banner)}${port.truncated ? ' (cut)' : ''}`);
+    if (port.claims.length === 0) lines.push('  no rule names it');
+    for (const claim of port.claims) lines.push(...claimLines(claim));
+    if (port.findings.length === 0) lines.push('  no findings');
+    for (const finding of port.findings) lines.push(...findingLines(finding));
+  }
+  if (findings.length > 0) lines.push('', 'of the host itself');
+  for (const finding of findings) lines.push(...findingLines(finding));
+  if (left_out > 0) lines.push('', `${left_out} more are left out; name one port`);
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function bannerText(banner: string | null): string {
+  if (banner === null || banner === '') return 'nothing';
+  const text = banner.trimEnd();
+  return JSON.stringify(text.length > maxBannerText ? `${text.slice(0, maxBannerText)}…` : text);
+}
+
+function claimLines(claim: ExplainedClaim): string[] {
+  const { outcome, reason, match, product, version, revision, cpe, confidence, source, evidence, rule } =
+    claim;
+  const name = [product ?? 'no product', version, revision && `(${revision})`].filter(Boolean).join(' ');
+  return [
+    `  ${outcome}: ${match}, ${name}, ${confidence} sure: ${reason}`,
+    `    read from ${rule?.source ?? source}: ${JSON.stringify(evidence)}`,
+    ...(rule
+      ? [`    by rule ${rule.id}${rule.pattern === null ? ' (not installed here)' : `: ${rule.pattern}`}`]
+      : []),
+    ...(cpe ? [`    as ${cpe}`] : []),
+  ];
+}
+
+function findingLines(finding: ExplainedFinding): string[] {
+  const { id, severity, title, rank, affected, detected, confidence, evidence, backport_note, plugin } =
+    finding;
+  return [
+    `  ${id} ${severity}: ${title}`,
+    `    ${rank}`,
+    ...(affected === null ? [] : [`    affected: ${affected}; detected: ${detected ?? 'no version'}`]),
+    `    ${finding.class}, ${confidence} sure, by ${plugin}, from ${JSON.stringify(evidence)}`,
+    ...(backport_note === null || finding.reasons.includes(backport_note) ? [] : [`    ${backport_note}`]),
+    ...finding.reasons.map((reason) => `    - ${reason}`),
+  ];
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import { notifyScan, notifyUnstoredScan } from '../../actions/scans/notify-scan.ts';
+import { scanPage } from '../../config/public-url.ts';
+import type { Config } from '../../config/schema.ts';
+import type { NotificationState, Scan } from '../../domain/scan.ts';
+import type { Store } from '../../store/open.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { printable } from '../terminal/printable.ts';
+
+/**
+ * Tells the channels of a scan that it has ended, and waits for it. What comes of that changes nothing about the scan.
+ * A first Ctrl-C gives up: what is owed then is sent when a server works with the workspace.
+ *
+ * @param note takes lines for a person
+ */
+export async function notifyFromHere(
+  { store, workspace }: { store: Store | null; workspace: Workspace },
+  { notifications: settings, server }: Pick<Config, 'notifications' | 'server'>,
+  scan: Scan,
+  channels: readonly string[],
+  note: (text: string) => void,
+): Promise<void> {
+  if (channels.length === 0) return;
+  const abort = new AbortController();
+  const release = onInterrupt(() => abort.abort(), 7);
+  const context = { settings, signal: abort.signal };
+  const pageOf = (scanId: string) => scanPage(server, scanId);
+  try {
+    const states = store
+      ? await notifyScan({ ...context, pageOf, store, workspace }, scan.scan_id)
+      : await notifyUnstoredScan(context, scan, channels, randomUUID);
+    for (const line of states.flatMap(remarkOn)) note(line);
+  } catch (error) {
+    note(`warning: the notifications could not be sent: ${printable((error as Error).message)}`);
+  } finally {
+    release();
+  }
+}
+
+function remarkOn({ channel, status, error }: NotificationState): string[] {
+  if (status === 'delivered' && error === null) return [];
+  const remark = error === null ? status : `${status}: ${error}`;
+  return [`warning: notification to ${printable(channel)} ${printable(remark)}`];
+}

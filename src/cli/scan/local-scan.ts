@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import { prepareModules } from '../../actions/catalogs/prepare-modules.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
+import { ScanAbort } from '../../scan-run/failure.ts';
+import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
+import { decideRequest, type Submission } from '../../scan-run/plan/decide-request.ts';
+import { checkModuleDefaults } from '../../scan-run/plan/module-defaults.ts';
+import { type Catalogue, planScan, readGraphFile } from '../../scan-run/plan/plan-scan.ts';
+import { runScan } from '../../scan-run/run-scan.ts';
+import type { ScanRows } from '../../store/scans/scan-rows.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { damageNote } from '../results/damage-warning.ts';
+import { renderResult } from '../results/local-result.ts';
+import { tableStyle } from '../results/result-table.ts';
+import { loadCatalogue, noteProblems } from '../session/session.ts';
+import { usage } from '../terminal/failure.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { createLog } from '../terminal/log.ts';
+import { note, writeResult } from '../terminal/output.ts';
+import type { CliWiring } from '../wiring.ts';
+import { openPlace, type ScanPlace } from './local-store.ts';
+import { isProfileFile, withProfileFile } from './profile-choice.ts';
+import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
+import type { ScanOrder } from './scan-work.ts';
+
+/** Runs a scan in this process. @returns the exit code */
+export async function scanHere(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
+  const { catalogue, request } = await decide(order, settings, wiring);
+  // What cannot be planned is refused before anything is stored or sent.
+  const plan = await planScan(request, settings.config, catalogue);
+  await checkRules(request);
+  prepareModules(plan, request);
+  const place = await openPlace(settings.config);
+  try {
+    if (order.flags.compareWith !== undefined) await findBaseline(place, order.flags.compareWith);
+    return await new LocalScan(order, settings, catalogue, request, place).run();
+  } finally {
+    await place.close();
+  }
+}
+
+/** A file of signatures that cannot be read or used is told before the scan. @throws PortolanError `usage` */
+async function checkRules({ options }: ScanRequest): Promise<void> {
+  const file = options.fingerprint_rules;
+  if (file === undefined) return;
+  const { readSignatureFile } = await import('../../knowledge/rules/signature-file.ts');
+  await readSignatureFile(file).catch((error: Error) => {
+    throw usage(`--fingerprint-rules: ${error.message}`);
+  });
+}
+
+async function findBaseline({ store }: ScanPlace, id: string): Promise<void> {
+  if (store === null) throw usage('--compare-with needs the workspace; leave out --no-workspace');
+  const { checkBaseline } = await import('../results/compared-with.ts');
+  const { showScan } = await import('../../actions/scans/show-scan.ts');
+  checkBaseline(await showScan(await store.whole(), id));
+}
+
+class LocalScan {
+  readonly #order: ScanOrder;
+  readonly #settings: LoadedConfig;
+  readonly #catalogue: Catalogue;
+  readonly #request: ScanRequest;
+  readonly #place: ScanPlace;
+  readonly #view: ScanView;
+
+  constructor(
+    order: ScanOrder,
+    settings: LoadedConfig,
+    catalogue: Catalogue,
+    request: ScanRequest,
+    place: ScanPlace,
+  ) {
+    this.#order = order;
+    this.#settings = settings;
+    this.#catalogue = catalogue;
+    this.#request = request;
+    this.#place = place;
+    this.#view = openView(order.flags);
+  }
+
+  async run(): Promise<number> {
+    const folder = this.#place.workspace.scan(this.#request.scan_id);
+    await folder.create(this.#request);
+    const book = await this.#openBook();
+    const outcome = await this.#execute(folder, book);
+    const scan = scanOf(this.#request, outcome, book.startedAt);
+    try {
+      await book.finish(outcome, await folder.sizeBytes());
+    } catch (error) {
+      // Who waits for the result gets it, also when the store is away.
+      await this.#writeResult(folder, scan);
+      throw error;
+    }
+    noteOutcome(outcome, this.#order.flags.quiet ?? false);
+    try {
+      await this.#writeResult(folder, scan);
+      await this.#compare();
+    } finally {
+      await this.#notify(scan);
+    }
+    return exitCodeOf(outcome);
+  }
+
+  /** Where the scan is listed: what it owes to channels is a matter of the whole store. */
+  async #openBook(): Promise<ScanBook> {
+    const { store } = this.#place;
+    if (store === null) return new ScanBook(null, this.#request);
+    const rows = this.#request.notifications.length > 0 ? await store.whole() : store.rows;
+    return await ScanBook.open(rows, this.#request, store.executor);
+  }
+
+  async #notify(scan: Scan): Promise<void> {
+    const { notifications } = this.#request;
+    if (notifications.length === 0) return;
+    const { notifyFromHere } = await import('./local-notifications.ts');
+    const tell = this.#order.flags.quiet ? () => undefined : note;
+    const { store, workspace } = this.#place;
+    const place = { workspace, store: store && (await store.whole()) };
+    await notifyFromHere(place, this.#settings.config, scan, notifications, tell);
+  }
+
+  async #compare(): Promise<void> {
+    const { compareWith } = this.#order.flags;
+    const { store, workspace } = this.#place;
+    if (compareWith === undefined || store === null) return;
+    const { compareScans } = await import('../../actions/results/compare-scans.ts');
+    const { writeDiff } = await import('../results/compared-with.ts');
+    const { renderDiff } = await import('./scan-diff.ts');
+    const context = {
+      store: await store.whole(),
+      workspace,
+      config: this.#settings.config,
+      catalogue: this.#catalogue,
+    };
+    const comparison = await compareScans(context, this.#request.scan_id, compareWith);
+    await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
+  }
+
+  async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
+    const abort = new AbortController();
+    const release = onInterrupt(() => {
+      this.#view.note('canceling; what was found is kept. Press Ctrl-C again to end at once.');
+      abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
+    }, 7);
+    try {
+      return await runScan({
+        request: this.#request,
+        config: this.#settings.config,
+        catalogue: this.#catalogue,
+        folder,
+        startedAt: book.startedAt,
+        resumes: 0,
+        signal: abort.signal,
+        log: logFor(this.#settings, this.#view),
+        onLive: (live) => {
+          this.#view.update(live);
+          book.live(live);
+        },
+      });
+    } finally {
+      this.#view.end();
+      release();
+    }
+  }
+
+  async #writeResult(folder: ScanFolder, scan: Scan): Promise<void> {
+    const { file, format } = this.#order.output;
+    const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
+    await writeResult(file, renderResult(format, folder, scan, style, damageNote(null)));
+    if (!this.#order.flags.quiet) noteResult(scan, file, this.#place.store !== null);
+  }
+}
+
+/** Plans a scan and prints what it would do; nothing is sent and nothing is kept. @returns the exit code */
+export async function dryRun(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
+  const { previewScan } = await import('../../actions/scans/preview-scan.ts');
+  const { printPreview } = await import('../results/plan-text.ts');
+  const { catalogue, request } = await decide(order, settings, wiring);
+  await checkRules(request);
+  printPreview(await previewScan(request, settings.config, catalogue), order.output.format);
+  return 0;
+}
+
+/** What is installed, the profile file of the order too, and what the order means with it. @throws PortolanError */
+async function decide(
+  order: ScanOrder,
+  settings: LoadedConfig,
+  wiring: CliWiring,
+): Promise<{ catalogue: Catalogue; request: ScanRequest }> {
+  const installed = await loadCatalogue(wiring, settings.config, onlyProfile(order, settings.config));
+  noteProblems(installed);
+  checkModuleDefaults(settings, installed.registry);
+  const { profile } = order.flags;
+  if (profile === undefined || !isProfileFile(profile)) {
+    return { catalogue: installed, request: await requestOf(order, settings.config, installed) };
+  }
+  const chosen = await withProfileFile(installed, profile);
+  const submission = { ...order.submission, profile: chosen.profile };
+  const request = await requestOf({ ...order, submission }, settings.config, chosen.catalogue);
+  return { catalogue: chosen.catalogue, request };
+}
+
+/** The name of the profile when the order needs no other graph, or null. */
+function onlyProfile({ dag, flags, submission }: ScanOrder, { scanner }: Config): string | null {
+  return (dag ?? submission.dag) === undefined && flags.compareWith === undefined
+    ? (flags.profile ?? scanner.default_profile)
+    : null;
+}
+
+/** @throws PortolanError `invalid_request` with every problem */
+async function requestOf(
+  order: ScanOrder,
+  config: Config,
+  { library, registry }: Catalogue,
+): Promise<ScanRequest> {
+  const { dag, flags } = order;
+  const submission = { ...order.submission } as Submission;
+  const file = dag === undefined || library.get(dag) ? null : resolve(dag);
+  if (dag !== undefined) submission.dag = file ?? dag;
+  if (flags.fingerprintRules !== undefined) {
+    submission.options = { ...submission.options, fingerprint_rules: resolve(flags.fingerprintRules) };
+  }
+  const choices = {
+    profiles: library.profiles(),
+    dags: library.list().map(({ name }) => name),
+    installed: library,
+    ...(file !== null && { graph: await readGraphFile(file, registry) }),
+  };
+  const createdAt = new Date();
+  const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: 'cli', graphFiles: true };
+  return decideRequest(submission, config, choices, origin);
+}
+
+/** Log lines are for those who ask for them: without a wish only warnings show. */
+function logFor({ config, origins }: LoadedConfig, view: ScanView) {
+  const level = origins.get('logging.level') === 'default' ? 'warn' : config.logging.level;
+  return createLog(level, config.logging.format, (line) => view.note(line));
+}
+
+/** The scan's row in the store, kept up to date while it runs. Without a store it does nothing. */
+class ScanBook {
+  readonly startedAt = new Date().toISOString();
+  readonly #rows: ScanRows | null;
+  readonly #scanId: string;
+  /** Updates one after another, so that an old state never overwrites a new one. */
+  #writing: Promise<unknown> = Promise.resolve();
+  #latest: LiveScan | null = null;
+
+  constructor(rows: ScanRows | null, { scan_id }: ScanRequest) {
+    this.#rows = rows;
+    this.#scanId = scan_id;
+  }
+
+  /** @param executor who runs the scan */
+  static async open(rows: ScanRows, request: ScanRequest, executor: string): Promise<ScanBook> {
+    const book = new ScanBook(rows, request);
+    await rows.transaction(async ({ scans }) => {
+      await scans.insert(request, executor);
+      await scans.update(request.scan_id, { status: 'running', started_at: book.startedAt });
+    });
+    return book;
+  }
+
+  /** A lost update is no harm: the next one or the end brings the truth. */
+  live(live: LiveScan): void {
+    if (this.#latest === null)
+      this.#writing = this.#writing.then(() => this.#writeLatest()).catch(() => undefined);
+    this.#latest = live;
+  }
+
+  async #writeLatest(): Promise<void> {
+    const live = this.#latest;
+    this.#latest = null;
+    if (live) await this.#rows?.scans.update(this.#scanId, live);
+  }
+
+  async finish(outcome: ScanOutcome, sizeBytes: number): Promise<void> {
+    await this.#writing;
+    await this.#rows?.transaction(async ({ scans }) => {
+      await scans.update(this.#scanId, outcome);
+      await scans.setSize(this.#scanId, sizeBytes);
+    });
+  }
+}
+
+function scanOf(request: ScanRequest, outcome: ScanOutcome, startedAt: string): Scan {
+  const { scan_id, targets, created_at, profile, vuln, name, tags, pool } = request;
+  const decided = { scan_id, targets, created_at, profile, vuln, name, tags, pool };
+  return { ...decided, ...outcome, started_at: startedAt, notifications: [] };
+}

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import { checkBaseline, writeDiff } from '../results/compared-with.ts';
+import { printPreview } from '../results/plan-text.ts';
+import { fetchResult, scanPath } from '../results/remote-result.ts';
+import { tableStyle } from '../results/result-table.ts';
+import type { Client } from '../session/client.ts';
+import type { ServerEvent } from '../session/event-stream.ts';
+import { usage } from '../terminal/failure.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { note, print, writeResult } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import { isProfileFile } from './profile-choice.ts';
+import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
+import type { ScanOrder } from './scan-work.ts';
+
+/** How long a server may stay away while a scan is followed. */
+const patienceMs = 30_000;
+const retryMs = 1000;
+
+interface Accepted {
+  scan_id: string;
+  status: string;
+  created_at: string;
+}
+
+/** Submits a scan to a server, follows it and fetches its results. @returns the exit code */
+export async function scanOnServer(order: ScanOrder, client: Client): Promise<number> {
+  const body = bodyOf(order);
+  const { output, flags } = order;
+  const baseline = flags.compareWith;
+  if (baseline !== undefined) checkBaseline(await client.call<Scan>('GET', scanPath(baseline)));
+  const accepted = await client.call<Accepted>('POST', '/api/v1/scans', body);
+  if (!flags.wait) {
+    print(output.format === 'json' ? jsonText(accepted) : `${printable(accepted.scan_id)}\n`);
+    return 0;
+  }
+  const view = openView(flags);
+  view.note(`scan ${printable(accepted.scan_id)} runs on ${client.url}`);
+  const scan = await follow(client, accepted.scan_id, view);
+  noteOutcome(scan, flags.quiet ?? false);
+  const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
+  await writeResult(output.file, fetchResult(client, scan, output.format, style));
+  if (!flags.quiet) noteResult(scan, output.file, false);
+  if (baseline !== undefined) {
+    const { fetchDiff } = await import('./scan-diff.ts');
+    await writeDiff(output, (format) => fetchDiff(client, { id: scan.scan_id, baseline }, format));
+  }
+  return exitCodeOf(scan);
+}
+
+/** Asks a server what a scan would do; nothing is sent to a target and nothing is kept. @returns the exit code */
+export async function dryRunOnServer(order: ScanOrder, client: Client): Promise<number> {
+  const preview = await client.call<ScanPreview>('POST', '/api/v1/scans/plan', bodyOf(order));
+  printPreview(preview, order.output.format);
+  return 0;
+}
+
+/** The body of the submission to a server. @throws PortolanError `usage` for what a server cannot know */
+export function bodyOf({ submission, dag, flags }: ScanOrder): Record<string, unknown> {
+  if (flags.fingerprintRules !== undefined) {
+    throw usage('--fingerprint-rules names a file of this machine; a server cannot read it');
+  }
+  if (flags.profile !== undefined && isProfileFile(flags.profile)) {
+    throw usage(
+      `a server runs installed profiles only, not the file ${flags.profile}; without a server (or with --no-workspace) it can be used`,
+    );
+  }
+  return dag === undefined ? submission : { ...submission, dag: graphName(dag) };
+}
+
+/** Over the API a graph is an installed name; a file would have to lie on the server. */
+function graphName(dag: string): string {
+  if (/^[\w-]+$/.test(dag)) return dag;
+  throw usage(
+    `a server runs installed graphs only, not the file ${dag}; without a server (or with --no-workspace) it can be used`,
+  );
+}
+
+/** Shows a scan's progress until it is over. Ctrl-C cancels it on the server; its results stay. */
+async function follow(client: Client, scanId: string, view: ScanView): Promise<Scan> {
+  const release = onInterrupt(() => {
+    view.note('canceling; what was found is kept. Press Ctrl-C again to end at once.');
+    client
+      .call('POST', `${scanPath(scanId)}/cancel`)
+      .catch((error: Error) => note(`portolan: cannot cancel: ${printable(error.message)}`));
+  }, 7);
+  try {
+    return await awaitScan(client, scanId, view, new AbortController().signal);
+  } finally {
+    release();
+    view.end();
+  }
+}
+
+/**
+ * Reads the events of a scan until it is over; picks up where it was after a broken connection.
+ * @returns the scan at its end
+ * @throws the reason of `signal` when that ends the wait, PortolanError `network` when the server stays away
+ */
+export async function awaitScan(
+  client: Client,
+  scanId: string,
+  view: ScanView,
+  signal: AbortSignal,
+): Promise<Scan> {
+  const path = scanPath(scanId);
+  let lastId: string | null = null;
+  let lostAt: number | null = null;
+  for (;;) {
+    try {
+      for await (const event of await client.events(`${path}/events`, lastId, signal)) {
+        lostAt = null;
+        lastId = event.id ?? lastId;
+        if (event.event === 'end') break;
+        show(event, view);
+      }
+      const scan = await client.call<Scan>('GET', path);
+      if (isFinal(scan.status)) return scan;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof PortolanError) || !['network', 'unavailable'].includes(error.code)) throw error;
+      if (lostAt === null) view.note(`the server is away; trying again for ${patienceMs / 1000} s`);
+      lostAt ??= performance.now();
+      if (performance.now() - lostAt > patienceMs) throw leftBehind(error, scanId);
+    }
+    await sleep(retryMs, undefined, { signal });
+  }
+}
+
+/** What was acknowledged is not lost: the scan goes on with its server. */
+function leftBehind({ code, message }: PortolanError, scanId: string): PortolanError {
+  return new PortolanError(code, `${message}; the scan ${scanId} goes on when its server is back`);
+}
+
+type Counts = Scan['results'];
+
+function show(event: ServerEvent, view: ScanView): void {
+  if (event.event !== 'progress' && event.event !== 'status') return;
+  const { progress, results } = readData(event) as { progress?: Scan['progress']; results?: Counts };
+  if (typeof progress?.percent === 'number' && results) view.update({ progress, results });
+}
+
+function readData(event: ServerEvent): unknown {
+  try {
+    return (JSON.parse(event.data) as unknown) ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,91 @@
+import { type Command, Option } from 'commander';
+import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
+import { guarded, usage } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import type { CliWiring } from '../wiring.ts';
+
+/** Flags of the commands below `scan`. */
+export type ControlFlags = ServerFlags & { format: string; progress?: boolean };
+
+/** `scan status|cancel|pause|resume|watch|diff`. */
+export function addScanControl(scan: Command, wiring: CliWiring): void {
+  control(scan, 'status', 'show a scan of a server', async (id, flags, global) => {
+    const { showScan } = await import('./scan-control.ts');
+    return showScan(id, flags, global);
+  });
+  control(scan, 'cancel', 'end a scan of a server; its results stay', async (id, flags, global) => {
+    const { steerScan } = await import('./scan-control.ts');
+    return steerScan('cancel', id, flags, global);
+  });
+  control(
+    scan,
+    'pause',
+    'let a scan of a server send nothing until it is resumed',
+    async (id, flags, global) => {
+      const { steerScan } = await import('./scan-control.ts');
+      return steerScan('pause', id, flags, global);
+    },
+  );
+  control(scan, 'resume', 'let a paused scan of a server go on', async (id, flags, global) => {
+    const { steerScan } = await import('./scan-control.ts');
+    return steerScan('resume', id, flags, global);
+  });
+  control(
+    scan,
+    'watch',
+    'follow a scan of a server to its end; exit code as of scan',
+    async (id, flags, global) => {
+      const { watchScan } = await import('./scan-control.ts');
+      return watchScan(id, flags, global);
+    },
+  ).option('--progress', 'show progress even when stderr is no terminal');
+  addDiff(scan, wiring);
+}
+
+type Work = (id: string, flags: ControlFlags, global: GlobalFlags) => Promise<number>;
+
+function control(scan: Command, name: string, description: string, work: Work): Command {
+  return withPlace(scan.command(name).description(description).argument('<id>', 'scan id')).action(
+    guarded(async (id: string, _own: unknown, command: Command) =>
+      work(id, controlFlags(command), globalFlags(command)),
+    ),
+  );
+}
+
+function addDiff(scan: Command, wiring: CliWiring): void {
+  withPlace(scan.command('diff'))
+    .description('show what changed in a scan since another one')
+    .argument('<id>', 'scan id')
+    .argument('<baseline>', 'id of the scan that it is compared with')
+    .addHelpText('after', '\nWithout a server the scans of the workspace are compared.')
+    .action(
+      guarded(async (id: string, baseline: string, _own: unknown, command: Command) => {
+        const { diffScans } = await import('./scan-diff.ts');
+        return diffScans({ id, baseline }, controlFlags(command), globalFlags(command), wiring);
+      }),
+    );
+}
+
+function withPlace(command: Command): Command {
+  return command
+    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']))
+    .addOption(serverOption())
+    .addOption(tokenOption());
+}
+
+/**
+ * The flags of a command below `scan`. `scan` has flags of the same names and takes them first, so its own values are
+ * read, and what means nothing here is refused rather than ignored.
+ */
+function controlFlags(command: Command): ControlFlags {
+  const scan = command.parent as Command;
+  const own = new Set(command.options.map((option) => option.attributeName()));
+  for (const option of scan.options) {
+    const name = option.attributeName();
+    if (scan.getOptionValueSource(name) !== 'cli' || own.has(name)) continue;
+    throw usage(`${option.long} is a flag of scan, not of scan ${command.name()}`);
+  }
+  const { format = 'text', ...others } = command.optsWithGlobals() as Partial<ControlFlags>;
+  if (format !== 'text' && format !== 'json') throw usage(`--format: "${format}" is not one of text, json`);
+  return { ...others, format };
+}

@@ -1,0 +1,71 @@
+import type { Scan } from '../../domain/scan.ts';
+import { scanPath } from '../results/remote-result.ts';
+import { scanText } from '../results/scan-text.ts';
+import type { Client } from '../session/client.ts';
+import { requireServer } from '../session/server-choice.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { note, print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import { awaitScan } from './remote-scan.ts';
+import type { ControlFlags } from './scan-commands.ts';
+import { exitCodeOf, noteOutcome, openView } from './scan-view.ts';
+
+/** `scan status`: one scan of a server. */
+export async function showScan(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
+  const client = await requireServer(flags, global);
+  printScan(await client.call<Scan>('GET', scanPath(id)), flags);
+  return 0;
+}
+
+/** `scan cancel`, `pause` and `resume`: prints the scan as it is then. */
+export async function steerScan(
+  verb: 'cancel' | 'pause' | 'resume',
+  id: string,
+  flags: ControlFlags,
+  global: GlobalFlags,
+): Promise<number> {
+  const client = await requireServer(flags, global);
+  const scan = await client.call<Scan>('POST', `${scanPath(id)}/${verb}`);
+  if (flags.format === 'json') print(jsonText(scan));
+  else print(`${printable(`${scan.scan_id} ${stateOf(scan)}`)}\n`);
+  return 0;
+}
+
+function stateOf({ status, progress, error }: Scan): string {
+  if (error) return `${status} (${error.code})`;
+  return progress.paused ? `${status} (paused)` : status;
+}
+
+/** `scan watch`: follows a scan that somebody else submitted. Ctrl-C ends the watching, not the scan. */
+export async function watchScan(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
+  const client = await requireServer(flags, global);
+  // An id that does not exist is told at once.
+  await client.call<Scan>('GET', scanPath(id));
+  const scan = await watch(client, id, { ...global, ...flags });
+  if (scan === null) return 1;
+  printScan(scan, flags);
+  if (flags.format === 'json') noteOutcome(scan, global.quiet ?? false);
+  return exitCodeOf(scan);
+}
+
+async function watch(client: Client, id: string, flags: GlobalFlags & ControlFlags): Promise<Scan | null> {
+  const view = openView(flags);
+  const enough = new AbortController();
+  const release = onInterrupt(() => enough.abort(), 1);
+  try {
+    return await awaitScan(client, id, view, enough.signal);
+  } catch (error) {
+    if (!enough.signal.aborted) throw error;
+    view.end();
+    note(`no longer watched; the scan ${printable(id)} goes on`);
+    return null;
+  } finally {
+    release();
+    view.end();
+  }
+}
+
+function printScan(scan: Scan, { format }: ControlFlags): void {
+  print(format === 'json' ? jsonText(scan) : scanText(scan));
+}

@@ -1,0 +1,76 @@
+import { type Comparison, compareScans, renderComparison } from '../../actions/results/compare-scans.ts';
+import { damageNote } from '../results/damage-warning.ts';
+import { diffText } from '../results/diff-text.ts';
+import { unwrapData } from '../results/envelope.ts';
+import { makeSafe } from '../results/local-result.ts';
+import { scanPath } from '../results/remote-result.ts';
+import type { Client } from '../session/client.ts';
+import { findServer } from '../session/server-choice.ts';
+import { loadCatalogue, withStore } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { writeResult } from '../terminal/output.ts';
+import type { CliWiring } from '../wiring.ts';
+import type { ControlFlags } from './scan-commands.ts';
+
+interface Pair {
+  id: string;
+  baseline: string;
+}
+
+/** `scan diff`: on a server when one is named or holds the workspace, else in the workspace itself. */
+export async function diffScans(
+  pair: Pair,
+  flags: ControlFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const client = await findServer(flags, global);
+  if (client) {
+    await writeResult(null, fetchDiff(client, pair, flags.format));
+    return 0;
+  }
+  await withStore(global, async ({ store, workspace, config }) => {
+    const catalogue = await loadCatalogue(wiring, config);
+    const comparison = await compareScans(
+      { store, workspace, config, catalogue, observer: damageNote(store) },
+      pair.id,
+      pair.baseline,
+    );
+    await writeResult(null, renderDiff(comparison, flags.format));
+  });
+  return 0;
+}
+
+/** A comparison of this machine, safe to print. */
+export function renderDiff(comparison: Comparison, format: string): AsyncIterable<string> {
+  return format === 'json' ? makeSafe('json', renderComparison(comparison)) : diffText(comparison);
+}
+
+/** A comparison of a server, safe to print. As JSON it is streamed, as text it is read as a whole first. */
+export async function* fetchDiff(
+  client: Client,
+  { id, baseline }: Pair,
+  format: string,
+): AsyncIterable<string> {
+  const path = `${scanPath(id)}/diff?against=${encodeURIComponent(baseline)}`;
+  if (format === 'json') yield* makeSafe('json', unwrapData(await client.download(path)));
+  else yield* diffText(readComparison(await client.call<ComparisonAnswer>('GET', path)));
+}
+
+/** The answer of the API as far as it is read. */
+interface ComparisonAnswer extends Record<string, unknown> {
+  scan_id: string;
+  against: string;
+  vulnerabilities: { unchanged_count: number };
+}
+
+function readComparison(answer: ComparisonAnswer): Comparison {
+  const list = (name: string) => {
+    const value = name
+      .split('.')
+      .reduce<unknown>((part, key) => (part as Record<string, unknown>)?.[key], answer);
+    return Array.isArray(value) ? value : [];
+  };
+  const { scan_id, against, vulnerabilities } = answer;
+  return { scan_id, against, unchanged: vulnerabilities.unchanged_count, list };
+}

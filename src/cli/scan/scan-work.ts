@@ -1,0 +1,73 @@
+import type { Client } from '../session/client.ts';
+import { clientOf, namedClient, requireServer, serverInCharge } from '../session/server-choice.ts';
+import { readConfig } from '../session/session.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { checkOutputFile, chooseOutput } from '../terminal/output.ts';
+import type { CliWiring } from '../wiring.ts';
+import { type ScanFlags, submissionOf } from './submission.ts';
+
+/** `portolan scan`: decides where the scan runs. @returns the exit code */
+export async function scan(
+  positional: string[],
+  flags: ScanFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const output = outputOf(flags);
+  if (flags.compareWith !== undefined && !flags.wait)
+    throw usage('--compare-with waits for the end of the scan; it does not go together with --no-wait');
+  const submission = await submissionOf(positional, flags);
+  if (output.file !== null) await checkOutputFile(output.file);
+  const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
+
+  if (flags.schedule !== undefined) {
+    const { scheduleScan } = await import('../jobs/schedule-scan.ts');
+    return scheduleScan(order, await requireServer(flags, global));
+  }
+  const named = await namedClient(flags, global);
+  if (named) return scanOn(named, order);
+  const settings = await readConfig(global);
+  if (flags.dryRun) {
+    const { dryRun } = await import('./local-scan.ts');
+    return dryRun(order, settings, wiring);
+  }
+  const inCharge = await serverInCharge(settings.config);
+  if (inCharge !== null) return scanOn(clientOf(inCharge, flags), order);
+  if (flags.pool !== undefined)
+    throw usage('--pool names workers of a server: name it with --server, or start one');
+  if (!flags.wait) throw usage('--no-wait needs a server: name it with --server, or start one');
+  const { scanHere } = await import('./local-scan.ts');
+  return scanHere(order, settings, wiring);
+}
+
+async function scanOn(client: Client, order: ScanOrder): Promise<number> {
+  const { dryRunOnServer, scanOnServer } = await import('./remote-scan.ts');
+  return order.flags.dryRun ? dryRunOnServer(order, client) : scanOnServer(order, client);
+}
+
+/** What the command line asks for, wherever it runs. */
+export interface ScanOrder {
+  submission: Awaited<ReturnType<typeof submissionOf>>;
+  /** File or name of a graph. */
+  dag: string | undefined;
+  output: ReturnType<typeof chooseOutput>;
+  flags: GlobalFlags & ScanFlags;
+}
+
+function outputOf(flags: ScanFlags): ReturnType<typeof chooseOutput> {
+  if (flags.outputFile === undefined) return chooseOutput(flags);
+  const { file, format } = chooseOutput({
+    output: `./${flags.outputFile}`,
+    format: flags.format ?? wordOf(flags.output),
+  });
+  return { file: file === null ? null : flags.outputFile, format };
+}
+
+/** `-o json --output-file f`: the word next to -o is the format. */
+function wordOf(output: string | undefined): string | undefined {
+  if (output === undefined) return undefined;
+  const { file, format } = chooseOutput({ output });
+  if (file === null) return format;
+  throw usage('--output and --output-file name two files');
+}

@@ -1,0 +1,197 @@
+import { open } from 'node:fs/promises';
+import { PortolanError } from '../../domain/errors.ts';
+import { usage } from '../terminal/failure.ts';
+
+/** Flags of `scan` as commander hands them over. */
+export interface ScanFlags {
+  targets?: string;
+  targetFile?: string;
+  exclude?: string;
+  excludeFile?: string;
+  ports?: string;
+  topPorts?: number;
+  profile?: string;
+  dag?: string;
+  rate?: number;
+  timeout?: string;
+  retries?: number;
+  retry?: number;
+  maxRetries?: number;
+  concurrency?: number;
+  maxDuration?: string;
+  scanType?: string;
+  onlyDiscover?: boolean;
+  /** False after --no-discover. */
+  discover: boolean;
+  vuln?: boolean;
+  intrusive?: boolean;
+  failFast?: boolean;
+  format?: string;
+  output?: string;
+  outputFile?: string;
+  scanName?: string;
+  tags?: string;
+  plugin?: string[];
+  discoverProfile?: string;
+  discoveryTimeout?: string;
+  discoveryRetry?: number;
+  excludePorts?: string;
+  continueOnError?: boolean;
+  /** False after --no-fingerprint. */
+  fingerprint: boolean;
+  fingerprintRules?: string;
+  maxProtocols?: number;
+  minSeverity?: string;
+  compliance?: string;
+  notify?: string;
+  pool?: string;
+  schedule?: string;
+  compareWith?: string;
+  server?: string;
+  apiToken?: string;
+  /** False after --no-wait. */
+  wait: boolean;
+  progress?: boolean;
+  dryRun?: boolean;
+}
+
+/** Body of a submission (contract 2.5). Only what was asked for is in it; the rest is decided where the scan runs. */
+export type Submission = Record<string, unknown> & { targets: string[] };
+
+/** Largest file with targets, bytes. */
+const maxListBytes = 8 * 1024 * 1024;
+
+/** Turns the command line into the body that the API takes. */
+export async function submissionOf(positional: string[], flags: ScanFlags): Promise<Submission> {
+  refuseMissing(flags);
+  const targets = await targetsOf(positional, flags);
+  if (targets.length === 0) {
+    throw usage(
+      'no targets: name an address, CIDR, range, host name or @file, e.g. portolan scan 192.0.2.10',
+    );
+  }
+  const exclude = [...(await expand(listOf(flags.exclude))), ...(await fileOf(flags.excludeFile))];
+  const options = dropUnset({
+    scan_type: flags.scanType,
+    discover: flags.discover ? undefined : false,
+    concurrency: flags.concurrency,
+    timeout: flags.timeout,
+    retries: flags.retries ?? flags.retry ?? flags.maxRetries,
+    max_duration: flags.maxDuration,
+    intrusive: flags.intrusive,
+    fail_fast: flags.continueOnError ? false : flags.failFast,
+    exclude_ports: flags.excludePorts,
+    discover_profile: flags.discoverProfile,
+    discovery_timeout: flags.discoveryTimeout,
+    discovery_retries: flags.discoveryRetry,
+    fingerprint: flags.fingerprint ? undefined : false,
+    max_protocols: flags.maxProtocols,
+    min_severity: flags.minSeverity,
+    compliance: flags.compliance === undefined ? undefined : frameworksOf(flags.compliance),
+  });
+  const optional = dropUnset({
+    exclude: exclude.length > 0 ? exclude : undefined,
+    ports: flags.ports ?? (flags.topPorts === undefined ? undefined : `top-${flags.topPorts}`),
+    profile: flags.profile,
+    rate: flags.rate,
+    vuln: flags.vuln,
+    name: flags.scanName,
+    tags: flags.tags === undefined ? undefined : listOf(flags.tags),
+    notifications: flags.notify === undefined ? undefined : listOf(flags.notify),
+    pool: flags.pool,
+    dag: flags.onlyDiscover ? 'discovery-only' : undefined,
+    options: Object.keys(options).length > 0 ? options : undefined,
+  });
+  return { targets, ...optional };
+}
+
+/** Flags that are known and that nothing obeys yet. @throws PortolanError `not_implemented` */
+function refuseMissing({ plugin }: ScanFlags): void {
+  if (plugin) throw new PortolanError('not_implemented', '--plugin: this build loads no plugins');
+}
+
+const frameworks = ['cis', 'pci', 'nist'];
+
+function frameworksOf(list: string): string[] {
+  const named = listOf(list.toLowerCase());
+  const unknown = named.find((name) => !frameworks.includes(name));
+  if (unknown === undefined) return [...new Set(named)];
+  throw usage(`--compliance: "${unknown}" is not one of ${frameworks.join(', ')}`);
+}
+
+async function targetsOf(positional: string[], flags: ScanFlags): Promise<string[]> {
+  const named = await expand([...positional.flatMap(listOf), ...listOf(flags.targets)]);
+  return [...named, ...(await fileOf(flags.targetFile))];
+}
+
+/** `@file` stands for the list in that file. */
+async function expand(items: string[]): Promise<string[]> {
+  const lists = await Promise.all(
+    items.map((item) => (item.startsWith('@') ? fileOf(item.slice(1)) : [item])),
+  );
+  return lists.flat();
+}
+
+/** Items of a comma list; blanks around them do not count. Empty items stay: they are mistakes to be reported. */
+function listOf(text: string | undefined): string[] {
+  return text === undefined ? [] : text.split(',').map((item) => item.trim());
+}
+
+async function fileOf(file: string | undefined): Promise<string[]> {
+  return file === undefined ? [] : readList(file);
+}
+
+/** The text of a file, or of stdin when it is called `-`. @throws PortolanError `usage` */
+export async function readListFile(file: string): Promise<string> {
+  return file === '-' ? await readStdin() : await readText(file);
+}
+
+/** Items of a list file: one or more per line, separated by commas; `#` begins a comment. */
+async function readList(file: string): Promise<string[]> {
+  if (file === '') throw usage('@ must be followed by the name of a file');
+  const text = await readListFile(file);
+  return text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
+    .filter((line) => line !== '')
+    .flatMap(listOf);
+}
+
+async function readText(file: string): Promise<string> {
+  let handle: Awaited<ReturnType<typeof open>> | undefined;
+  try {
+    handle = await open(file, 'r');
+    return await collect(handle.createReadStream({ autoClose: false }), file);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === undefined || code === 'usage') throw error;
+    const reasons: Record<string, string> = {
+      ENOENT: 'no such file',
+      EISDIR: 'it is a folder',
+      EACCES: 'not permitted',
+    };
+    throw usage(`cannot read the list ${file}: ${reasons[code] ?? code}`);
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function readStdin(): Promise<string> {
+  return collect(process.stdin, 'stdin');
+}
+
+async function collect(stream: AsyncIterable<Buffer | string>, name: string): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of stream) {
+    parts.push(Buffer.from(part));
+    size += part.length;
+    if (size > maxListBytes) throw usage(`the list ${name} is larger than 8 MiB`);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function dropUnset(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,255 @@
+import { constants } from 'node:fs';
+import { access, readFile, stat, statfs } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { openFilesLimit } from '../../net/gate/scoped-gate.ts';
+import { choosePingMethod } from '../../net/icmp/ping.ts';
+import { NameResolver } from '../../net/resolve.ts';
+import { findLockHolder } from '../../workspace/workspace-lock.ts';
+import { clientOf } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+
+/** One thing about this machine, and what to do when it is not as it should be. */
+export interface Finding {
+  name: string;
+  status: 'ok' | 'warn' | 'fail';
+  message: string;
+  remedy: string | null;
+}
+
+type Verdict = Omit<Finding, 'name'>;
+
+const leastNodeMajor = 20;
+/** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
+const rawCapability = 1n << 13n;
+/** Files that the program has open beside the connections of a scan. */
+const ownHandles = 128;
+const leastHandles = 256;
+const tightSpace = 1024 ** 3;
+const leastSpace = 64 * 1024 ** 2;
+const resolverMs = 3000;
+/** A name that does not exist anywhere (RFC 6761): an answer shows that somebody answers. */
+const probeName = 'portolan.invalid';
+
+/** Checks of the machine alone. */
+export function machineChecks(): Promise<Finding[]> {
+  return all({
+    node: async () => nodeVersion(),
+    raw_sockets: rawSockets,
+    ping: async () => pingRights(),
+    interfaces: async () => interfaces(),
+    routes,
+    clock,
+  });
+}
+
+/** Checks that depend on the configuration. */
+export function configuredChecks(config: Config, flags: ServerFlags): Promise<Finding[]> {
+  return all({
+    open_files: async () => openFiles(config),
+    workspace: () => workspaceState(config),
+    disk: () => diskSpace(config),
+    server: () => server(config, flags),
+    resolver: () => resolver(config),
+  });
+}
+
+function all(checks: Record<string, () => Promise<Verdict>>): Promise<Finding[]> {
+  return Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      const verdict = await check().catch((error: Error) => warn(`could not be checked: ${error.message}`));
+      return { name, ...verdict };
+    }),
+  );
+}
+
+function ok(message: string): Verdict {
+  return { status: 'ok', message, remedy: null };
+}
+
+function warn(message: string, remedy: string | null = null): Verdict {
+  return { status: 'warn', message, remedy };
+}
+
+function fail(message: string, remedy: string): Verdict {
+  return { status: 'fail', message, remedy };
+}
+
+function nodeVersion(): Verdict {
+  const { node } = process.versions;
+  const message = `Node.js ${node}`;
+  if (Number(node.split('.')[0]) >= leastNodeMajor) return ok(message);
+  return fail(message, `install Node.js ${leastNodeMajor} or newer`);
+}
+
+async function rawSockets(): Promise<Verdict> {
+  const status = await readFile('/proc/self/status', 'utf8');
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
+  if ((BigInt(`0x${effective}`) & rawCapability) !== 0n) return ok('CAP_NET_RAW is held');
+  return warn(
+    'CAP_NET_RAW is missing: scans make full connections and use the ICMP sockets of the system',
+    'in a service: AmbientCapabilities=CAP_NET_RAW; by hand: run it as root',
+  );
+}
+
+function pingRights(): Verdict {
+  const { method, reason } = choosePingMethod(4);
+  if (method !== 'none') return ok(reason);
+  return warn(
+    `ICMP discovery is not possible: ${reason}`,
+    'sysctl -w net.ipv4.ping_group_range="0 2147483647", or grant CAP_NET_RAW',
+  );
+}
+
+function interfaces(): Verdict {
+  const outside = Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
+    (addresses ?? [])
+      .filter(({ internal }) => !internal)
+      .map(({ cidr, address }) => `${name} ${cidr ?? address}`),
+  );
+  if (outside.length > 0) return ok(outside.join(', '));
+  return warn('only loopback is up: no other machine can be scanned', 'bring a network interface up');
+}
+
+async function routes(): Promise<Verdict> {
+  const v4 = (await readFile('/proc/net/route', 'utf8')).split('\n').slice(1);
+  const v6 = await readFile('/proc/net/ipv6_route', 'utf8').catch(() => '');
+  // Both files name destination and interface; the default route has the destination 0 (and the prefix 0).
+  const default4 = v4.map((line) => line.split('\t')).find(([, destination]) => destination === '00000000');
+  const default6 = v6.split('\n').find((line) => /^0{32} 00 /.test(line) && !/\slo$/.test(line));
+  const found = [
+    ...(default4 ? [`IPv4 by ${default4[0]}`] : []),
+    ...(default6 ? [`IPv6 by ${default6.trim().split(/\s+/).at(-1)}`] : []),
+  ];
+  if (found.length > 0) return ok(`default route: ${found.join(', ')}`);
+  return warn(
+    'no default route: only networks of this machine can be scanned',
+    'ip route add default via GATEWAY',
+  );
+}
+
+/** A clock that stands before the installation of this program is wrong; whether a right one is kept so is told. */
+async function clock(): Promise<Verdict> {
+  const now = Date.now();
+  const installed = (await stat(import.meta.filename)).mtimeMs;
+  const time = new Date(now).toISOString();
+  if (now < installed - 86_400_000)
+    return fail(`${time} is before this program was installed`, 'set the clock');
+  const synchronised = await exists('/run/systemd/timesync/synchronized');
+  return ok(synchronised ? `${time}, kept by the network` : time);
+}
+
+function openFiles({ scanner, server }: Config): Verdict {
+  const limit = openFilesLimit();
+  const wanted = ownHandles + scanner.concurrency;
+  const message = `${limit} files and connections at once`;
+  const remedy = 'raise it: LimitNOFILE= of the service, or ulimit -n';
+  if (limit < leastHandles) return fail(message, remedy);
+  if (limit >= wanted) return ok(message);
+  return warn(
+    `${message}; scanner.concurrency ${scanner.concurrency} (${server.workers} scans) needs ${wanted}`,
+    remedy,
+  );
+}
+
+async function workspaceState({ workspace }: Config): Promise<Verdict> {
+  const { dir, enabled } = workspace;
+  if (!enabled) return ok('off (workspace.enabled): scans live in a temporary folder');
+  if (!(await exists(dir))) return missingWorkspace(dir);
+  const elsewhere = 'choose another with workspace.dir';
+  const entry = await stat(dir);
+  if (!entry.isDirectory()) return fail(`${dir} is no folder`, elsewhere);
+  const { mode, uid } = entry;
+  if (process.geteuid && uid !== process.geteuid())
+    return fail(`${dir} belongs to another user (uid ${uid})`, elsewhere);
+  if (!(await isWritable(dir))) return fail(`${dir} is not writable`, elsewhere);
+  if (!(await exists(join(dir, 'workspace.version'))))
+    return warn(`${dir} is no workspace yet; the first scan makes it one`);
+  if ((mode & 0o077) !== 0) return warn(`${dir} is open to other users`, `chmod 700 ${dir}`);
+  return openedWorkspace(dir);
+}
+
+/** Versions and damage are what opening finds. */
+async function openedWorkspace(dir: string): Promise<Verdict> {
+  const { openWorkspace } = await import('../../workspace/workspace.ts');
+  try {
+    await openWorkspace(dir);
+    return ok(dir);
+  } catch (error) {
+    if (!(error instanceof PortolanError)) throw error;
+    return fail(error.message, 'choose another with workspace.dir, or see: portolan workspace check');
+  }
+}
+
+async function missingWorkspace(dir: string): Promise<Verdict> {
+  const parent = await nearestFolder(dir);
+  if (await isWritable(parent)) return ok(`${dir} will be made when it is needed`);
+  return fail(`${dir} cannot be made: ${parent} is not writable`, 'choose another with workspace.dir');
+}
+
+async function diskSpace({ workspace }: Config): Promise<Verdict> {
+  const { bavail, bsize } = await statfs(await nearestFolder(workspace.dir));
+  const free = bavail * bsize;
+  const wanted = Math.max(tightSpace, workspace.retention.min_free_space ?? 0);
+  const message = `${inMebibytes(free)} free for the workspace`;
+  const remedy = 'make room: portolan workspace gc --older-than 30d';
+  if (free < leastSpace) return fail(message, remedy);
+  return free < wanted ? warn(`${message}, less than ${inMebibytes(wanted)}`, remedy) : ok(message);
+}
+
+function inMebibytes(bytes: number): string {
+  return `${Math.floor(bytes / 1024 ** 2)} MiB`;
+}
+
+async function server({ workspace }: Config, flags: ServerFlags): Promise<Verdict> {
+  const holder = workspace.enabled ? await findLockHolder(workspace.dir) : null;
+  if (holder === null) return ok('no server runs on this workspace');
+  const place = `pid ${holder.pid}, ${holder.url}`;
+  try {
+    const { status } = await clientOf(holder.url, flags).health<{ status: string }>();
+    if (status === 'unhealthy') return fail(`${place}: ${status}`, 'see: portolan server status');
+    return status === 'healthy'
+      ? ok(`${place}: healthy`)
+      : warn(`${place}: ${status}`, 'see: portolan server status');
+  } catch (error) {
+    if (!(error instanceof PortolanError)) throw error;
+    if (error.code === 'unauthorized')
+      return warn(`${place}: its health needs a token`, 'set SERVICE_API_TOKEN');
+    return fail(`${place}: ${error.message}`, 'see its log: portolan server logs');
+  }
+}
+
+async function resolver({ scanner }: Config): Promise<Verdict> {
+  const { servers } = scanner.dns;
+  const place = servers.length > 0 ? servers.join(', ') : 'the resolver of the system';
+  const names = new NameResolver({ servers, timeoutMs: Math.min(scanner.dns.timeout, resolverMs) });
+  const answer = await names.resolve(probeName, new AbortController().signal);
+  // Whatever it says of a name that does not exist: it says something.
+  const silent = 'error' in answer && /does not answer|no answer|refuses|failed/.test(answer.error);
+  if (!silent) return ok(`${place} answers`);
+  return warn(
+    `${place}: ${answer.error}; host names cannot be scanned`,
+    'check /etc/resolv.conf or set scanner.dns.servers',
+  );
+}
+
+async function nearestFolder(path: string): Promise<string> {
+  return (await exists(path)) || dirname(path) === path ? path : nearestFolder(dirname(path));
+}
+
+function exists(path: string): Promise<boolean> {
+  return may(path, constants.F_OK);
+}
+
+function isWritable(path: string): Promise<boolean> {
+  return may(path, constants.W_OK | constants.X_OK);
+}
+
+async function may(path: string, mode: number): Promise<boolean> {
+  return await access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}

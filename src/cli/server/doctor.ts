@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { PortolanError } from '../../domain/errors.ts';
+import { type ServerFlags, tokenOption } from '../session/server-flags.ts';
+import { readConfigQuietly } from '../session/session.ts';
+import { guarded } from '../terminal/failure.ts';
+import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { print } from '../terminal/output.ts';
+import { formatOption } from '../terminal/output-options.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import type { Finding } from './doctor-checks.ts';
+
+const help = `
+Looks at rights, interfaces and routes, the limit of open files, free space, the clock, the
+workspace, the server that holds it and the resolver. Nothing is changed, and no packet leaves
+this machine but one query to the resolver. Exit code 0 unless something fails, then 1.
+`;
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('check what this machine allows and what it lacks')
+    .addOption(formatOption())
+    .addOption(tokenOption())
+    .addHelpText('after', help)
+    .action(
+      guarded(async (flags: { format: string; apiToken?: string }, command: Command) => {
+        const findings = await examine(flags, globalFlags(command));
+        print(flags.format === 'json' ? jsonText(reportOf(findings)) : reportText(findings));
+        return findings.some(({ status }) => status === 'fail') ? 1 : 0;
+      }),
+    );
+}
+
+async function examine(flags: ServerFlags, global: GlobalFlags): Promise<Finding[]> {
+  const { configuredChecks, machineChecks } = await import('./doctor-checks.ts');
+  const machine = await machineChecks();
+  try {
+    const { config, warnings } = await readConfigQuietly(global);
+    const remedy = 'see: portolan config validate';
+    const configuration: Finding = {
+      name: 'configuration',
+      status: warnings.length > 0 ? 'warn' : 'ok',
+      message: warnings.length > 0 ? warnings.join('; ') : 'no problem',
+      remedy: warnings.length > 0 ? remedy : null,
+    };
+    return [...machine, configuration, ...(await configuredChecks(config, flags))];
+  } catch (error) {
+    if (!(error instanceof PortolanError)) throw error;
+    const remedy = 'mend it; what depends on it was not checked';
+    return [...machine, { name: 'configuration', status: 'fail', message: error.message, remedy }];
+  }
+}
+
+function reportOf(checks: Finding[]): { status: Finding['status']; checks: Finding[] } {
+  const worst = (['fail', 'warn'] as const).find((status) => checks.some((check) => check.status === status));
+  return { status: worst ?? 'ok', checks };
+}
+
+function reportText(findings: Finding[]): string {
+  const width = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ name, status, message, remedy }) => [
+    `${status.padEnd(4)}  ${name.padEnd(width)}  ${printable(message)}`,
+    ...(remedy === null ? [] : [`${' '.repeat(width + 8)}${printable(remedy)}`]),
+  ]);
+  return `${lines.join('\n')}\n`;
+}

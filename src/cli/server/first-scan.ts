@@ -1,0 +1,75 @@
+import { createToken } from '../../actions/access/create-token.ts';
+import type { Config } from '../../config/schema.ts';
+import { openStore } from '../../store/open.ts';
+import { openWorkspace } from '../../workspace/workspace.ts';
+import { fetchResult } from '../results/remote-result.ts';
+import { tableStyle } from '../results/result-table.ts';
+import { awaitScan } from '../scan/remote-scan.ts';
+import { noteOutcome, openView } from '../scan/scan-view.ts';
+import { Client } from '../session/client.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print, writeResult } from '../terminal/output.ts';
+import type { RunningServer } from '../wiring.ts';
+
+const firstTarget = '127.0.0.1';
+
+/**
+ * Shows a new user what the server does: scans this machine through the API, shows the result and how to go on.
+ * @throws the reason of `signal` when the server is stopped meanwhile
+ */
+export async function runFirstScan(
+  server: RunningServer,
+  config: Config,
+  global: GlobalFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const token = await firstToken(config);
+  const client = new Client({ url: server.url, token });
+  note(
+    `Portolan serves ${server.url}; now it scans this machine (${firstTarget}) with the standard profile.`,
+  );
+  const view = openView({ ...global, progress: true });
+  try {
+    const submission = { targets: [firstTarget], profile: 'standard', name: 'first scan' };
+    const { scan_id } = await client.call<{ scan_id: string }>('POST', '/api/v1/scans', submission);
+    const scan = await awaitScan(client, scan_id, view, signal);
+    view.end();
+    noteOutcome(scan, global.quiet ?? false);
+    await writeResult(null, fetchResult(client, scan, 'text', tableStyle(process.stdout, !global.color)));
+  } finally {
+    view.end();
+  }
+  print(nextSteps(server.url, token));
+}
+
+/**
+ * A token that lasts for a day, so that the line which is printed works whether the API demands one or not. Null
+ * without a workspace: a store that ends with the process cannot be shared.
+ */
+async function firstToken(config: Config): Promise<string | null> {
+  if (!config.workspace.enabled) return null;
+  const workspace = await openWorkspace(config.workspace.dir);
+  const store = await openStore(config.queue.url ?? workspace.storeFile);
+  try {
+    const order = { name: 'first-scan', scopes: ['scan:read', 'scan:write'], expiry: '24h' };
+    return (await createToken(store, order)).token;
+  } finally {
+    await store.close();
+  }
+}
+
+function nextSteps(url: string, token: string | null): string {
+  const header = token === null ? '' : `    -H 'Authorization: Bearer ${token}' \\\n`;
+  return `
+Scan something else${token === null ? '' : ' (the token is good for 24 hours)'}:
+
+  curl -X POST ${url}/api/v1/scans \\
+${header}    -H 'Content-Type: application/json' \\
+    -d '{"targets": ["${firstTarget}"], "profile": "quick"}'
+
+Page about the API  ${url}/api/v1/docs
+OpenAPI 3.1         ${url}/api/v1/openapi.json
+
+The server keeps running. Ctrl-C stops it.
+`;
+}

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseDuration } from '../../domain/duration.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { type ReloadNotice, readReloadNotice } from '../../workspace/reload-notice.ts';
+import { findLockHolder } from '../../workspace/workspace-lock.ts';
+import { readConfig } from '../session/session.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note } from '../terminal/output.ts';
+import { printableLines } from '../terminal/printable.ts';
+
+export interface ReloadFlags {
+  timeout: string;
+}
+
+const pollMs = 50;
+
+/**
+ * Lets the server of the workspace read its configuration again and tells how that ended.
+ * @throws PortolanError `network` when none runs, `configuration` when it was refused, `timeout` when no answer comes
+ */
+export async function reloadServer(flags: ReloadFlags, global: GlobalFlags): Promise<number> {
+  const timeoutMs = parseDuration(flags.timeout);
+  if (timeoutMs === null) throw usage(`--timeout: "${flags.timeout}" is not a duration such as 10s`);
+  const { config } = await readConfig(global);
+  const { dir } = config.workspace;
+  const holder = await findLockHolder(dir);
+  if (!holder) throw new PortolanError('network', `no server runs on the workspace ${dir}`);
+  const before = await readReloadNotice(dir, holder.pid);
+  hangUp(holder.pid);
+  tell(await outcome(dir, holder.pid, before?.count ?? 0, timeoutMs), global);
+  return 0;
+}
+
+function hangUp(pid: number): void {
+  try {
+    process.kill(pid, 'SIGHUP');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ESRCH') throw new PortolanError('network', `the server (pid ${pid}) has just ended`);
+    throw new PortolanError('permission', `cannot signal the server (pid ${pid}): ${code}`, {}, error);
+  }
+}
+
+async function outcome(dir: string, pid: number, before: number, timeoutMs: number): Promise<ReloadNotice> {
+  for (const until = performance.now() + timeoutMs; performance.now() < until; ) {
+    const notice = await readReloadNotice(dir, pid);
+    if (notice && notice.count > before) return notice;
+    await sleep(pollMs);
+  }
+  throw new PortolanError(
+    'timeout',
+    `the server (pid ${pid}) has not said how the reload ended; see its log`,
+  );
+}
+
+/** @throws PortolanError `configuration` when the server has refused */
+function tell({ ok, changed, needs_restart, warnings, problems }: ReloadNotice, global: GlobalFlags): void {
+  for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
+  if (!ok) {
+    const message = 'the server keeps the configuration before; the new one has problems:';
+    throw new PortolanError('configuration', [message, ...problems].join('\n  '), { problems });
+  }
+  if (needs_restart.length > 0) note(`warning: changed, but needs a restart: ${needs_restart.join(', ')}`);
+  if (!global.quiet) note(changed.length > 0 ? `changed: ${changed.join(', ')}` : 'no setting has changed');
+}

@@ -1,0 +1,235 @@
+import { type ErrorCode, errorCatalogue, isErrorCode, PortolanError } from '../../domain/errors.ts';
+import { readEvents, type ServerEvent } from './event-stream.ts';
+import { fetchFromOwnServer } from './local-certificate.ts';
+
+/** A request without a stream must be answered within this time. */
+const answerMs = 30_000;
+/** Largest answer that is read as a whole, characters. */
+const maxAnswer = 32 * 1024 * 1024;
+
+export interface Server {
+  /** Base URL, e.g. `http://127.0.0.1:8080`. */
+  url: string;
+  token: string | null;
+  /** Whose scans it is about, on a server with tenants; SERVICE_TENANT_ID when absent. */
+  tenant?: string | null;
+}
+
+/**
+ * A Portolan server over REST. Every failure is a PortolanError: `network` when the server cannot be reached or
+ * breaks off, else the code that the server sent.
+ */
+export class Client {
+  readonly url: string;
+  readonly #token: string | null;
+  readonly #tenant: string | null;
+
+  constructor(server: Server) {
+    this.url = checkServerUrl(server.url);
+    this.#token = server.token;
+    this.#tenant = server.tenant ?? (process.env['SERVICE_TENANT_ID'] || null);
+  }
+
+  /** Sends a request and gives the `data` of the answer, which must come within `patienceMs`. */
+  async call<T>(method: string, path: string, body?: unknown, patienceMs = answerMs): Promise<T> {
+    return (await this.submit<T>(method, path, body, patienceMs)).data;
+  }
+
+  /** The same, with what the server did not understand of the request. */
+  async submit<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    patienceMs = answerMs,
+  ): Promise<{ data: T; warnings: string[] }> {
+    const signal = AbortSignal.timeout(patienceMs);
+    const response = await this.#fetch(method, path, body, {}, signal);
+    const { data, meta } = parseAnswer<T>(await readAll(this.#text(response))) ?? {};
+    if (data !== undefined) return { data, warnings: meta?.warnings ?? [] };
+    throw new PortolanError('network', `${this.url} did not answer as a Portolan server does`);
+  }
+
+  /** The health object; an unhealthy server answers with 503, which is no error here. */
+  async health<T>(): Promise<T> {
+    const response = await this.#send('GET', '/api/v1/health', undefined, {}, AbortSignal.timeout(answerMs));
+    const text = await readAll(this.#text(response));
+    const { data } = parseAnswer<T>(text) ?? {};
+    if (data === undefined || (!response.ok && response.status !== 503))
+      throw this.#refusal(response.status, text);
+    return data;
+  }
+
+  /** The text of a download, piece by piece. */
+  async download(path: string, signal?: AbortSignal): Promise<AsyncIterable<string>> {
+    return this.#text(await this.#fetch('GET', path, undefined, {}, signal));
+  }
+
+  /** The bytes of a download, piece by piece. */
+  async downloadBytes(path: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    return this.#bytes(await this.#fetch('GET', path, undefined, {}, signal));
+  }
+
+  /** Events after `lastId`, until the server closes the stream. */
+  async events(
+    path: string,
+    lastId: string | null,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<ServerEvent>> {
+    const headers = { accept: 'text/event-stream', ...(lastId ? { 'last-event-id': lastId } : {}) };
+    return readEvents(this.#text(await this.#fetch('GET', path, undefined, headers, signal)));
+  }
+
+  /** @throws PortolanError for every answer that is not a success */
+  async #fetch(
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const response = await this.#send(method, path, body, headers, signal);
+    if (response.ok) return response;
+    throw this.#refusal(response.status, await readAll(this.#text(response)));
+  }
+
+  /** What the server says, in terms of flags and variables where a person can act on it. */
+  #refusal(status: number, text: string): PortolanError {
+    const { code, message, details } = errorOf(status, text);
+    if (code === 'unauthorized') return new PortolanError(code, this.#tokenAdvice(), details);
+    const isTenantMissing = this.#tenant === null && JSON.stringify(details).includes('"X-Tenant-ID"');
+    const advice = isTenantMissing ? ' Name the tenant in SERVICE_TENANT_ID.' : '';
+    return new PortolanError(code, message + advice, details);
+  }
+
+  #tokenAdvice(): string {
+    return this.#token === null
+      ? `the server ${this.url} wants a token: set SERVICE_API_TOKEN or use --api-token`
+      : `the server ${this.url} does not take this token: it is malformed, unknown, expired or revoked`;
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    try {
+      return await fetchFromOwnServer(this.url + path, {
+        method,
+        headers: {
+          ...headers,
+          ...(this.#token ? { authorization: `Bearer ${this.#token}` } : {}),
+          ...(this.#tenant ? { 'x-tenant-id': this.#tenant } : {}),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        // A redirect could carry the token to another place.
+        redirect: 'error',
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal ? { signal } : {}),
+      });
+    } catch (error) {
+      throw this.#unreachable(error);
+    }
+  }
+
+  async *#text(response: Response): AsyncIterable<string> {
+    const decoder = new TextDecoder();
+    for await (const bytes of this.#bytes(response)) yield decoder.decode(bytes, { stream: true });
+    const rest = decoder.decode();
+    if (rest !== '') yield rest;
+  }
+
+  async *#bytes(response: Response): AsyncIterable<Uint8Array> {
+    try {
+      yield* response.body ?? [];
+    } catch (error) {
+      throw this.#unreachable(error);
+    }
+  }
+
+  #unreachable(error: unknown): unknown {
+    const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+    if (name === 'AbortError') return error;
+    const why =
+      name === 'TimeoutError' ? `no answer within ${answerMs / 1000} s` : networkReason(cause, message);
+    return new PortolanError('network', `the server ${this.url} is not reachable: ${why}`);
+  }
+}
+
+/** The envelope of an answer, or null when it is none. */
+function parseAnswer<T>(text: string): { data?: T; meta?: { warnings?: string[] } } | null {
+  try {
+    return JSON.parse(text) as ReturnType<typeof parseAnswer<T>>;
+  } catch {
+    return null;
+  }
+}
+
+/** @throws PortolanError when the text is no http(s) URL, or holds more than a place */
+export function checkServerUrl(text: string): string {
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+    throw new PortolanError('usage', `"${text}" is not a server URL such as http://127.0.0.1:8080`);
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new PortolanError(
+      'usage',
+      'a server URL holds scheme, host, port and path only; tokens go to --api-token',
+    );
+  }
+  return url.href.replace(/\/(api\/v1\/?)?$/, '');
+}
+
+function networkReason(cause: { code?: string; message?: string } | undefined, message: string): string {
+  const known: Record<string, string> = {
+    ECONNREFUSED: 'connection refused',
+    ENOTFOUND: 'the host name is not known',
+    EAI_AGAIN: 'the host name cannot be resolved now',
+    ECONNRESET: 'the connection was reset',
+    ETIMEDOUT: 'the connection timed out',
+    UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+    UND_ERR_SOCKET: 'the connection broke',
+  };
+  // Fetch refuses ports of other protocols (Fetch Standard, "bad port"), whatever listens there.
+  if (cause?.message === 'bad port') return 'HTTP clients refuse to use this port';
+  return known[cause?.code ?? ''] ?? cause?.message ?? message;
+}
+
+/** What an error answer means here: the server's own code where it sent one, else what its status says. */
+export function errorOf(status: number, text: string): PortolanError {
+  const sent = errorBody(text);
+  const code = sent && isErrorCode(sent.code) ? sent.code : codeOfStatus(status);
+  return new PortolanError(
+    code,
+    sent?.message ?? `the server answered with status ${status}`,
+    sent?.details ?? {},
+  );
+}
+
+function errorBody(text: string): { code: string; message: string; details: Record<string, unknown> } | null {
+  try {
+    const { error } = JSON.parse(text) as {
+      error?: { code?: unknown; message?: unknown; details?: unknown };
+    };
+    if (typeof error?.code !== 'string' || typeof error.message !== 'string') return null;
+    const details = typeof error.details === 'object' && error.details !== null ? error.details : {};
+    return { code: error.code, message: error.message, details: details as Record<string, unknown> };
+  } catch {
+    return null;
+  }
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  const entries = Object.entries(errorCatalogue) as [ErrorCode, { status: number | null }][];
+  return entries.find(([, entry]) => entry.status === status)?.[0] ?? 'internal_error';
+}
+
+async function readAll(chunks: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const chunk of chunks) {
+    text += chunk;
+    if (text.length > maxAnswer) throw new PortolanError('network', 'the answer is larger than 32 MiB');
+  }
+  return text;
+}

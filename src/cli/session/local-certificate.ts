@@ -1,0 +1,102 @@
+import type { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import type { RequestOptions } from 'node:https';
+import type { PeerCertificate } from 'node:tls';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+
+/**
+ * A server that shows the very certificate of `server.tls.cert_file` is the server of this installation, under whatever
+ * name or address it is reached: who has the key is it. The certificate need not name 127.0.0.1, nor come from an
+ * authority that this machine knows. Every other server is checked as usual.
+ */
+let certificateFile = '';
+
+/** From now on requests of this process trust the server of this configuration. */
+export function trustOwnServer({ server }: Config): void {
+  certificateFile = server.tls.cert_file;
+}
+
+/**
+ * From now on requests of this process trust servers with certificates of further authorities too.
+ * @param file PEM
+ * @throws PortolanError `configuration`
+ */
+export async function trustAuthorities(file: string): Promise<void> {
+  const { getCACertificates, setDefaultCACertificates } = await import('node:tls');
+  try {
+    setDefaultCACertificates([...getCACertificates('default'), await readFile(file, 'utf8')]);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new PortolanError('configuration', `${file} holds no certificates to trust: ${code ?? message}`);
+  }
+}
+
+/** Like `fetch`, for an https URL; the body of a request is text. */
+export async function fetchFromOwnServer(url: string, init: RequestInit): Promise<Response> {
+  const own = await ownCertificate();
+  if (own === null || !url.startsWith('https:')) return fetch(url, init);
+  const { signal } = init;
+  signal?.throwIfAborted();
+  try {
+    return await responseOf(await send(url, init, await trustOf(own)));
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new TypeError('fetch failed', { cause: error });
+  }
+}
+
+/** Null when none is configured, or when it cannot be read: then nothing more is trusted than elsewhere. */
+async function ownCertificate(): Promise<X509Certificate | null> {
+  if (certificateFile === '') return null;
+  try {
+    const { X509Certificate } = await import('node:crypto');
+    return new X509Certificate(await readFile(certificateFile));
+  } catch {
+    return null;
+  }
+}
+
+async function trustOf(own: X509Certificate): Promise<RequestOptions> {
+  const { checkServerIdentity, getCACertificates } = await import('node:tls');
+  return {
+    ca: [...getCACertificates('default'), own.toString()],
+    // The own certificate counts although who signed it is not known.
+    allowPartialTrustChain: true,
+    checkServerIdentity: (name: string, shown: PeerCertificate) =>
+      shown.raw.equals(own.raw) ? undefined : checkServerIdentity(name, shown),
+  };
+}
+
+async function send(url: string, { method, headers, body, signal }: RequestInit, trust: RequestOptions) {
+  const { request: httpsRequest } = await import('node:https');
+  return await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = {
+      ...trust,
+      method: method ?? 'GET',
+      headers: Object.fromEntries(new Headers(headers)),
+      agent: false,
+      ...(signal && { signal }),
+    } as const;
+    const request = httpsRequest(url, options, resolve);
+    request.on('error', reject);
+    request.end(typeof body === 'string' ? body : undefined);
+  });
+}
+
+/** @throws Error for a redirect, which could carry the token to another place */
+async function responseOf(answer: IncomingMessage): Promise<Response> {
+  const { statusCode: status = 500, headers } = answer;
+  if (status >= 300 && status < 400) {
+    answer.destroy();
+    throw new Error('unexpected redirect');
+  }
+  const { Readable } = await import('node:stream');
+  const empty = status === 204 || status === 205;
+  if (empty) answer.resume();
+  return new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>), {
+    status,
+    headers: new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+  });
+}

@@ -1,0 +1,116 @@
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { Store } from '../../store/open.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import { configFlags, type GlobalFlags } from '../terminal/globals.ts';
+import { note } from '../terminal/output.ts';
+import { printableLines } from '../terminal/printable.ts';
+import type { CliWiring } from '../wiring.ts';
+import { chosenTenant } from './tenant-choice.ts';
+
+/** Reads the configuration; its warnings go to stderr. @throws PortolanError `configuration` */
+export async function readConfig(flags: GlobalFlags): Promise<LoadedConfig> {
+  const loaded = await readConfigQuietly(flags);
+  for (const warning of loaded.warnings) note(`warning: ${printableLines(warning)}`);
+  return loaded;
+}
+
+/** The same with values of further flags; the caller reports the warnings. */
+export async function readConfigQuietly(
+  flags: GlobalFlags,
+  more: Record<string, unknown> = {},
+  strict = false,
+): Promise<LoadedConfig> {
+  const [{ loadConfig }, { trustOwnServer }] = await Promise.all([
+    import('../../config/load.ts'),
+    import('./local-certificate.ts'),
+  ]);
+  const loaded = loadConfig({
+    file: flags.config,
+    env: process.env,
+    flags: { ...configFlags(flags), ...more },
+    strict,
+  });
+  trustOwnServer(loaded.config);
+  return loaded;
+}
+
+export interface Session {
+  config: Config;
+  workspace: Workspace;
+  store: Store;
+}
+
+/** Runs `work` with the workspace and its store open. @throws PortolanError */
+export async function withStore<T>(flags: GlobalFlags, work: (session: Session) => Promise<T>): Promise<T> {
+  const { config } = await readConfig(flags);
+  const [{ openWorkspace }, { openStore }, { serverId }] = await Promise.all([
+    import('../../workspace/workspace.ts'),
+    import('../../store/open.ts'),
+    import('../../workspace/server-id.ts'),
+  ]);
+  const workspace = await openWorkspace(config.workspace.dir);
+  const { url } = config.queue;
+  // Of a store that servers share, the scans of this workspace are those of its server.
+  const store = await openStore(
+    url ?? workspace.storeFile,
+    url === null ? null : await serverId(workspace.dir),
+  );
+  try {
+    return await work({ config, workspace, store });
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * The installed modules and graphs.
+ *
+ * @param config whose licence decides what may run
+ * @param profile when nothing but this builtin profile is asked for, the other graphs may be left out
+ */
+export async function loadCatalogue(
+  wiring: CliWiring,
+  config: Config,
+  profile: string | null = null,
+): Promise<Catalogue> {
+  const catalogue = await installedCatalogue(wiring, config, profile);
+  if (!config.license.enforce) return catalogue;
+  const { readLicence } = await import('../../workspace/license/read-license.ts');
+  return { ...catalogue, licence: await readLicence(config) };
+}
+
+async function installedCatalogue(
+  wiring: CliWiring,
+  config: Config,
+  profile: string | null = null,
+): Promise<Catalogue> {
+  const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, registry] = await Promise.all([
+    import('../../engine/graph-library.ts'),
+    import('../../engine/installed-files.ts'),
+    wiring.loadRegistry(config),
+  ]);
+  const one = profile && (await GraphLibrary.loadProfile(wiring.profilesDir, 'builtin', registry, profile));
+  const dir = config.workspace.enabled ? config.workspace.dir : null;
+  const folders = [installedFolders(dir, process.env)];
+  const tenant = chosenTenant(config);
+  if (tenant !== null && dir !== null) folders.push(tenantFolders(dir, tenant));
+  // What people have installed may build on any graph, and what is wrong with it is told at each scan.
+  if (one && (await areEmpty(folders))) return { registry, library: one };
+  let library = await GraphLibrary.load(wiring.profilesDir, 'builtin', registry);
+  for (const folder of folders) library = await library.withInstalled(folder, registry);
+  return { registry, library };
+}
+
+/** The same for commands that only show them. Files that are left out are told on stderr. @throws PortolanError */
+export async function loadInstalled(wiring: CliWiring, flags: GlobalFlags): Promise<Catalogue> {
+  const { config } = await readConfigQuietly(flags);
+  const catalogue = await installedCatalogue(wiring, config);
+  noteProblems(catalogue);
+  return catalogue;
+}
+
+export function noteProblems({ library }: Catalogue): void {
+  for (const { message } of library.problems) note(`warning: left out: ${printableLines(message)}`);
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { describeFailure } from './failure.ts';
+
+describe('describeFailure', () => {
+  it('prints message and problems, each once', () => {
+    const error = invalidRequest(
+      '2 of 3 targets are not accepted: "a b": bad',
+      [{ field: 'targets', reason: 'invalid' }],
+      {
+        targets: [
+          { index: 0, value: 'a b', reason: 'bad' },
+          { index: 2, value: 'x\x1b', reason: 'worse' },
+        ],
+      },
+    );
+    expect(describeFailure(error)).toBe(
+      'portolan: 2 of 3 targets are not accepted: "a b": bad\n  "x\\u001b": worse\n',
+    );
+  });
+
+  it('does not repeat what the message says', () => {
+    const error = invalidRequest('ports: 0 is not a port', [{ field: 'ports', reason: '0 is not a port' }]);
+    expect(describeFailure(error)).toBe('portolan: ports: 0 is not a port\n');
+    const sentence = invalidRequest('grace must be short', [{ field: 'grace', reason: 'must be short' }]);
+    expect(describeFailure(sentence)).toBe('portolan: grace must be short\n');
+  });
+
+  it('does not repeat a lone problem, nor the reason code of a target that is explained', () => {
+    const lone = invalidRequest('there is no syn scanner', [
+      { field: 'options.scan_type', reason: 'there is no syn scanner' },
+    ]);
+    expect(describeFailure(lone)).toBe('portolan: there is no syn scanner\n');
+    const target = invalidRequest('1 of 1 targets: "192.0.2.7": add it to the scope', [], {
+      targets: [{ index: 0, value: '192.0.2.7', reason: 'out_of_scope' }],
+    });
+    expect(describeFailure(target)).toBe('portolan: 1 of 1 targets: "192.0.2.7": add it to the scope\n');
+  });
+
+  it('shows no control character', () => {
+    expect(describeFailure(new PortolanError('network', 'a\x1b[2J\nb\x07'))).toBe(
+      'portolan: a\\x1b[2J\nb\\x07\n',
+    );
+  });
+
+  it('limits long lists', () => {
+    const fields = Array.from({ length: 30 }, (_, index) => ({ field: `f${index}`, reason: 'bad' }));
+    expect(describeFailure(invalidRequest('many', fields))).toContain('... and 10 more');
+  });
+
+  it('marks faults of the program', () => {
+    expect(describeFailure(new TypeError('x is undefined'))).toMatch(
+      /^portolan: internal fault: TypeError: x is/,
+    );
+  });
+});

@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { PortolanError } from '../../domain/errors.ts';
+import { usage } from './failure.ts';
+
+/** Formats of results; `tar.gz` is for `workspace export` alone. */
+export const resultFormats = ['text', 'json', 'jsonl', 'csv', 'yaml', 'html', 'nmap', 'sarif'] as const;
+export type ResultFormat = (typeof resultFormats)[number];
+export type FileFormat = ResultFormat | 'tar.gz';
+
+/** Words for formats that are not in this build. */
+const laterWords = ['pdf'];
+const bareWords = ['json', 'jsonl', 'csv', 'text', 'yaml'];
+const extensions: Record<string, string> = {
+  '.json': 'json',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.csv': 'csv',
+  '.txt': 'text',
+  '.yaml': 'yaml',
+  '.yml': 'yaml',
+  '.html': 'html',
+  '.htm': 'html',
+  '.xml': 'nmap',
+  '.sarif': 'sarif',
+  '.pdf': 'pdf',
+  '.tgz': 'tar.gz',
+  '.tar.gz': 'tar.gz',
+};
+
+/**
+ * Where results go and in which format: `-o` names a file, except that a bare format word means the format; without
+ * `--format` the extension of the file decides, else text. `file: null` is stdout.
+ */
+export function chooseOutput(flags: OutputFlags): { file: string | null; format: ResultFormat } {
+  const { file, format } = chooseFile(flags);
+  if (format === 'tar.gz') throw usage('tar.gz is for workspace export: a whole scan with its files');
+  return { file, format };
+}
+
+interface OutputFlags {
+  output?: string | undefined;
+  format?: string | undefined;
+}
+
+/** The same where tar.gz is a format too. */
+export function chooseFile(flags: OutputFlags): { file: string | null; format: FileFormat } {
+  const word = flags.output !== undefined && bareWords.includes(flags.output);
+  const file = word || flags.output === '-' ? null : (flags.output ?? null);
+  if (file === '') throw usage('--output needs a file name');
+  const named = flags.format ?? (word ? flags.output : undefined);
+  const format = named ?? (file ? extensions[extensionOf(file)] : undefined) ?? 'text';
+  return { file, format: checkFormat(format) };
+}
+
+function extensionOf(file: string): string {
+  return /\.tar\.gz$/i.test(file) ? '.tar.gz' : extname(file).toLowerCase();
+}
+
+function checkFormat(format: string): FileFormat {
+  const known = [...resultFormats, 'tar.gz' as const].find((candidate) => candidate === format);
+  if (known) return known;
+  const why = laterWords.includes(format) ? 'is not in this build' : 'is not a format';
+  throw usage(`${format} ${why}; choose one of ${resultFormats.join(', ')}`);
+}
+
+/**
+ * Checks before any work is done that results can be written to a file afterwards.
+ * @throws PortolanError when its folder is missing or not writable, or a folder has its name
+ */
+export async function checkOutputFile(file: string): Promise<void> {
+  const folder = dirname(resolve(file));
+  const found = await stat(folder).catch(() => null);
+  if (!found?.isDirectory())
+    throw new PortolanError('not_found', `cannot write ${file}: no folder ${folder}`);
+  const target = await stat(file).catch(() => null);
+  if (target?.isDirectory()) throw new PortolanError('conflict', `cannot write ${file}: it is a folder`);
+  // A device or pipe is written to in place; its folder (/dev) is nobody's to write.
+  if (target && !target.isFile()) return;
+  await access(folder, constants.W_OK).catch(() => {
+    throw new PortolanError('conflict', `cannot write ${file}: folder ${folder} is not writable`);
+  });
+}
+
+/** Pieces of a result: text, or the bytes of an archive. */
+export type Pieces = AsyncIterable<string | Uint8Array>;
+
+/** Writes a result to stdout, or to a file that appears complete (mode 0600) or not at all. */
+export async function writeResult(file: string | null, chunks: Pieces): Promise<void> {
+  if (file === null) await writeToStdout(chunks);
+  else await writeToFile(file, chunks);
+}
+
+async function writeToStdout(chunks: Pieces): Promise<void> {
+  for await (const chunk of chunks) {
+    if (!process.stdout.writable) return;
+    if (!process.stdout.write(chunk)) await roomOrEnd(process.stdout);
+  }
+}
+
+/** Resolves when a stream takes more, or never will; its errors are for `watchStdout` to judge. */
+function roomOrEnd(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    const events = ['drain', 'close', 'error'];
+    const done = () => {
+      for (const event of events) stream.off(event, done);
+      resolve();
+    };
+    for (const event of events) stream.on(event, done);
+  });
+}
+
+async function writeToFile(file: string, chunks: Pieces): Promise<void> {
+  await checkOutputFile(file);
+  const target = await realpath(file).catch(() => resolve(file));
+  if (await isSpecial(target)) return writeInPlace(target, chunks);
+  const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    const handle = await open(temporary, 'wx', 0o600);
+    await writeAndClose(handle, chunks, true);
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw writeFailure(file, error);
+  }
+}
+
+/** A device or pipe is written to; replacing it by a file would destroy it. */
+async function isSpecial(target: string): Promise<boolean> {
+  const found = await lstat(target).catch(() => null);
+  return found !== null && !found.isFile();
+}
+
+async function writeInPlace(target: string, chunks: Pieces): Promise<void> {
+  try {
+    await writeAndClose(await open(target, 'w'), chunks, false);
+  } catch (error) {
+    throw writeFailure(target, error);
+  }
+}
+
+async function writeAndClose(handle: FileHandle, chunks: Pieces, sync: boolean): Promise<void> {
+  try {
+    for await (const chunk of chunks) await handle.writeFile(chunk);
+    if (sync) await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function writeFailure(file: string, error: unknown): unknown {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (error instanceof PortolanError || code === undefined) return error;
+  if (code === 'ENOSPC')
+    return new PortolanError('insufficient_storage', `cannot write ${file}: the disk is full`);
+  return new PortolanError('conflict', `cannot write ${file}: ${code}`);
+}
+
+/**
+ * A reader that closes the pipe early (`| head`) is no error; anything else that stdout refuses (a full disk behind a
+ * redirection) is one.
+ */
+export function watchStdout(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    process.stderr.write(`portolan: cannot write to stdout: ${error.code ?? error.message}\n`);
+    process.exit(1);
+  });
+  process.stderr.on('error', () => undefined);
+}
+
+/**
+ * Ends the process of a command whose work is done. By itself it would first take its memory apart, piece by piece; with
+ * output on its way, it does.
+ */
+export async function endProcess(): Promise<void> {
+  // What stdout refused is told in the next turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
+}
+
+/** Text for stdout in one piece. */
+export function print(text: string): void {
+  if (process.stdout.writable) process.stdout.write(text);
+}
+
+/** A remark for the person, on stderr. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,78 @@
+import { visibleCharacter, visibleText } from '../../domain/visible.ts';
+
+/**
+ * What a target sent is bytes, not terminal commands. Every text that did not come from this program passes one of
+ * these functions on its way out, whether the output is a terminal, a pipe or a file.
+ */
+
+/** Of the unprintable characters those that JSON.stringify leaves as they are. */
+const unsafeInJson = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** All unprintable characters but CR and LF, which end lines. */
+const unsafeInLines = /[^\P{Cc}\r\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** One line of text with every unprintable character visible: `\xNN`, or `\u{...}` beyond Latin-1. */
+export const printable = visibleText;
+
+/** The same for text of several lines; line ends stay. */
+export function printableLines(text: string): string {
+  return text.split(/\r?\n/).map(printable).join('\n');
+}
+
+/** JSON or JSON Lines with the same meaning and without a raw control or format character. */
+export function jsonSafe(json: string): string {
+  return json.replace(unsafeInJson, (character) =>
+    Array.from({ length: character.length }, (_, index) => escapeUnit(character.charCodeAt(index))).join(''),
+  );
+}
+
+/** CSV, HTML or XML with every unprintable character visible, as in `printable`; line ends stay. */
+export function linesSafe(text: string): string {
+  return text.replace(unsafeInLines, visibleCharacter);
+}
+
+function escapeUnit(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`;
+}
+
+const combining = /^\p{M}/u;
+/** Han, Hangul, kana, full-width forms and pictographs take two columns on a terminal. */
+const wide =
+  /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+/** Columns that a printable text takes on a terminal. */
+export function columnsOf(text: string): number {
+  let columns = 0;
+  for (const character of text) columns += columnsOfCharacter(character);
+  return columns;
+}
+
+function columnsOfCharacter(character: string): number {
+  if (character <= '~') return 1;
+  if (combining.test(character)) return 0;
+  return wide.test(character) ? 2 : 1;
+}
+
+/** The text cut to a number of columns; an ellipsis shows that something is missing. */
+export function fit(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  let kept = '';
+  let used = 0;
+  for (const character of text) {
+    const more = columnsOfCharacter(character);
+    if (used + more > columns - 1) break;
+    kept += character;
+    used += more;
+  }
+  return columns > 0 ? `${kept}…` : '';
+}
+
+/** The text filled with blanks to a number of columns. */
+export function pad(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - columnsOf(text)));
+}
+
+/** Indented JSON with a line end, safe to print. */
+export function jsonText(value: unknown): string {
+  return `${jsonSafe(JSON.stringify(value, null, 2))}\n`;
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import type { CliWiring } from '../wiring.ts';
+import { print } from './output.ts';
+import { formatOption } from './output-options.ts';
+import { jsonText } from './printable.ts';
+
+export function addVersionCommand(program: Command, wiring: CliWiring): void {
+  program
+    .command('version')
+    .description('print the version of the program, its commit, and the version of its runtime')
+    .option('--short', 'the version number alone')
+    .addOption(formatOption())
+    .action(({ short, format }: { short?: boolean; format: string }) => {
+      const { node, openssl } = process.versions;
+      const { platform, arch } = process;
+      const { version } = wiring;
+      if (short) return print(`${version}\n`);
+      const { commit, built_at } = wiring.build();
+      if (format === 'json')
+        return print(jsonText({ version, commit, built_at, node, openssl, platform, arch }));
+      const built = built_at === null ? '' : `, built ${built_at}`;
+      const program = `portolan ${version}\nnode ${node}\nopenssl ${openssl}\n${platform} ${arch}\n`;
+      print(`${program}commit ${commit ?? 'unknown'}${built}\n`);
+    });
+}

@@ -1,0 +1,96 @@
+import { type MoveProgress, type MoveReport, migrateStore } from '../../actions/workspace/migrate-store.ts';
+import type { Config } from '../../config/schema.ts';
+import { isPostgresUrl } from '../../store/postgres/postgres-url.ts';
+import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
+import { recordChange } from '../access/audit-change.ts';
+import { readConfig } from '../session/session.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { jsonText, printable } from '../terminal/printable.ts';
+import { count } from '../terminal/progress-bar.ts';
+
+export interface StoreMigrateFlags {
+  to: string;
+  from?: string;
+  format: string;
+}
+
+/** Least time between two drawings of the progress, milliseconds. */
+const redrawMs = 200;
+
+export async function migrate(flags: StoreMigrateFlags, global: GlobalFlags): Promise<number> {
+  const { config } = await readConfig(global);
+  if (!config.workspace.enabled) throw usage('a store needs a workspace: leave out --no-workspace');
+  const places = placesOf(flags, config);
+  const workspace = await openWorkspace(config.workspace.dir);
+  const [source = workspace.storeFile, target = workspace.storeFile] = places;
+  const line = new ProgressLine(process.stderr.isTTY === true && !global.quiet);
+  const move = async () => {
+    try {
+      return await migrateStore({ workspace, source, target, onProgress: (progress) => line.show(progress) });
+    } finally {
+      line.end();
+    }
+  };
+  const report = await recordChange({ config, workspace }, { operation: 'store.migrate' }, move, (moved) => ({
+    details: { from: moved.from, to: moved.to },
+  }));
+  print(flags.format === 'json' ? jsonText(report) : reportText(report));
+  if (!global.quiet) adviseNext(report, workspace);
+  return 0;
+}
+
+/** Source and target; undefined for the file of the workspace. */
+function placesOf({ to, from }: StoreMigrateFlags, config: Config): [string | undefined, string | undefined] {
+  if (isPostgresUrl(to)) {
+    if (from !== undefined)
+      throw usage('--from goes with --to sqlite: only; here the file of the workspace is read');
+    return [undefined, to];
+  }
+  if (to !== 'sqlite:') throw usage(`--to is postgres://… or sqlite:, not ${printable(to)}`);
+  const database = from ?? config.queue.url;
+  if (database === null) throw usage('name the database with --from, or set queue.url');
+  if (!isPostgresUrl(database)) throw usage('--from is postgres://…');
+  return [database, undefined];
+}
+
+function reportText({ tables, from, to }: MoveReport): string {
+  const total = tables.reduce((sum, { rows }) => sum + rows, 0);
+  const cells = tables.map(({ table, rows, sha256 }) => [table, String(rows), sha256.slice(0, 16)]);
+  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${count(total, 'row')} copied and compared: ${printable(from)} -> ${printable(to)}\n`;
+}
+
+function adviseNext({ to, elsewhere }: MoveReport, workspace: Workspace): void {
+  if (elsewhere > 0)
+    note(
+      `the results of ${count(elsewhere, 'scan')} lie in the workspaces of other servers; copy their folders from scans/`,
+    );
+  if (isPostgresUrl(to))
+    note('set queue.url to the database; the file stays as it was until you move it away');
+  else note(`take queue.url out of the configuration; the store is ${printable(workspace.storeFile)} again`);
+}
+
+/** How far it is, in one line that is drawn again in place. */
+class ProgressLine {
+  readonly #isShown: boolean;
+  #drawnAt = Number.NEGATIVE_INFINITY;
+
+  constructor(isShown: boolean) {
+    this.#isShown = isShown;
+  }
+
+  show({ table, step, rows, total }: MoveProgress): void {
+    const now = performance.now();
+    if (!this.#isShown || now - this.#drawnAt < redrawMs) return;
+    this.#drawnAt = now;
+    process.stderr.write(
+      `\r\x1b[2K${step === 'copy' ? 'copying' : 'comparing'} ${table}: ${rows} of ${total}`,
+    );
+  }
+
+  end(): void {
+    if (this.#isShown && Number.isFinite(this.#drawnAt)) process.stderr.write('\r\x1b[2K');
+  }
+}

@@ -1,0 +1,66 @@
+import { type ListQuery, listScans, type ScanList } from '../../actions/scans/list-scans.ts';
+import type { ListedScan } from '../../store/scans/scans.ts';
+import { namedClient } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+import { withStore } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import type { ListOrder } from '../terminal/list-order.ts';
+
+export interface ListFlags extends ServerFlags {
+  format: string;
+  status?: string;
+  since?: string;
+  limit: number;
+  sort: ListOrder;
+}
+
+type Compare = (a: ListedScan, b: ListedScan) => number;
+
+const byText = (text: (scan: ListedScan) => string): Compare => {
+  return (a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
+};
+
+/** Orders of the list; scans that are alike stay newest first. */
+const orders: Record<ListOrder, Compare | null> = {
+  newest: null,
+  oldest: byText((scan) => scan.created_at),
+  status: byText((scan) => scan.status),
+  profile: byText((scan) => scan.profile),
+  name: byText((scan) => scan.name ?? '\uffff'),
+  hosts: (a, b) => b.results.live_hosts - a.results.live_hosts,
+  ports: (a, b) => b.results.open_ports - a.results.open_ports,
+  findings: (a, b) => b.results.vulnerabilities - a.results.vulnerabilities,
+};
+
+type Fetch = (query: ListQuery) => Promise<ScanList>;
+
+/** The scans that the flags ask for, here or on the server that they name. */
+export async function findScans(flags: ListFlags, global: GlobalFlags): Promise<ScanList> {
+  const { status, since, limit, sort } = flags;
+  const query = { ...(status && { status }), ...(since && { since }) };
+  const order = orders[sort];
+  const find = (fetch: Fetch) =>
+    order === null ? fetch({ ...query, limit }) : sorted(fetch, query, limit, order);
+  const client = await namedClient(flags, global);
+  if (!client) return await withStore(global, ({ store }) => find((page) => listScans(store, page)));
+  return await find((page) => client.call<ScanList>('GET', `/api/v1/scans?${parameters(page)}`));
+}
+
+/** Largest page of a list. */
+const pageSize = 1000;
+
+/** Looks at all pages and keeps only as many scans as will be shown. */
+async function sorted(fetch: Fetch, query: ListQuery, limit: number, order: Compare): Promise<ScanList> {
+  let kept: ListedScan[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await fetch({ ...query, limit: pageSize, ...(cursor && { cursor }) });
+    kept = [...kept, ...page.scans].toSorted(order).slice(0, limit);
+    if (page.next_cursor === null) return { ...page, scans: kept, limit, offset: 0 };
+    cursor = page.next_cursor;
+  }
+}
+
+function parameters(query: ListQuery): string {
+  const given = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+  return new URLSearchParams(given).toString();
+}

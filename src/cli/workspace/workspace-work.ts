@@ -1,0 +1,252 @@
+import { exportScan as exportFile } from '../../actions/results/export-scan.ts';
+import { deleteScan } from '../../actions/scans/delete-scan.ts';
+import { showScan } from '../../actions/scans/show-scan.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { serverOf } from '../../domain/executor.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import { EmbeddedQueue } from '../../queue/embedded.ts';
+import { liveCommandLine } from '../../scan-run/interrupt-scan.ts';
+import type { ListedScan } from '../../store/scans/scans.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { damageNote } from '../results/damage-warning.ts';
+import { renderResult } from '../results/local-result.ts';
+import { fetchArchive, fetchResult, scanPath } from '../results/remote-result.ts';
+import { type TableStyle, tableStyle } from '../results/result-table.ts';
+import { factLines, scanText } from '../results/scan-text.ts';
+import type { Client } from '../session/client.ts';
+import { clientOf, namedClient } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+import { type Session, withStore } from '../session/session.ts';
+import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import {
+  checkOutputFile,
+  chooseFile,
+  type FileFormat,
+  note,
+  type Pieces,
+  print,
+  writeResult,
+} from '../terminal/output.ts';
+import { jsonText } from '../terminal/printable.ts';
+import { demandOwnStore } from './require-local-store.ts';
+import { findScans, type ListFlags } from './workspace-list.ts';
+
+export async function info(flags: ServerFlags & { format: string }, global: GlobalFlags): Promise<number> {
+  const facts = await workspaceInfo(flags, global);
+  if (flags.format === 'json') print(jsonText(facts));
+  else print(factLines(Object.entries(facts).map(([name, value]) => [name, String(value ?? '-')])));
+  return 0;
+}
+
+async function workspaceInfo(flags: ServerFlags, global: GlobalFlags): Promise<object> {
+  const client = await namedClient(flags, global);
+  if (client) return await client.call<object>('GET', '/api/v1/workspace/info');
+  return await withStore(global, async ({ store, workspace }) => {
+    const { size_bytes, scan_count, oldest, newest } = await store.scans.totals();
+    return { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
+  });
+}
+
+const csvTitles = [
+  'scan_id',
+  'status',
+  'created_at',
+  'live_hosts',
+  'open_ports',
+  'profile',
+  'name',
+  'targets',
+];
+const tableTitles = ['SCAN', 'STATUS', 'CREATED', 'HOSTS', 'OPEN', 'PROFILE', 'NAME', 'TARGETS'];
+
+export async function list(flags: ListFlags, global: GlobalFlags): Promise<number> {
+  const { format } = flags;
+  const found = await findScans(flags, global);
+  const rows = found.scans.map((scan) => rowOf(scan, format === 'csv'));
+  if (format === 'json') print(jsonText(found));
+  else if (format === 'csv') print(renderRows(csvTitles, rows));
+  else if (rows.length === 0) note('no scans');
+  else print(renderColumns(tableTitles, rows));
+  if (format === 'table' && found.total > rows.length)
+    note(`${found.total - rows.length} more; raise --limit to see them`);
+  return 0;
+}
+
+/** Longest list of targets in a table, characters. */
+const maxTargetText = 40;
+
+/** Cells of one scan; in CSV targets are in full and what is missing is empty. */
+function rowOf(scan: ListedScan, csv: boolean): string[] {
+  const targets = scan.targets.join(' ');
+  return [
+    scan.scan_id,
+    scan.status,
+    scan.created_at,
+    String(scan.results.live_hosts),
+    String(scan.results.open_ports),
+    scan.profile,
+    scan.name ?? (csv ? '' : '-'),
+    !csv && targets.length > maxTargetText ? `${targets.slice(0, maxTargetText - 3)}...` : targets,
+  ];
+}
+
+export interface ShowFlags extends ServerFlags {
+  showResults?: boolean;
+  format: string;
+}
+
+export async function show(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
+  const client = await namedClient(flags, global);
+  if (client) return await showRemote(id, flags, client, global);
+  await withStore(global, async (session) => {
+    const scan = await showScan(session.store, id);
+    if (flags.format === 'json' && !flags.showResults) print(jsonText(scan));
+    if (flags.format === 'text') print(scanText(scan));
+    if (!flags.showResults) return;
+    if (flags.format === 'text') print('\n');
+    const style = tableStyle(process.stdout, !global.color);
+    const format = flags.format === 'json' ? 'json' : 'text';
+    await writeResult(
+      null,
+      renderResult(format, await folderOf(session, id), scan, style, damageNote(session.store)),
+    );
+  });
+  return 0;
+}
+
+async function showRemote(
+  id: string,
+  { showResults, format }: ShowFlags,
+  client: Client,
+  global: GlobalFlags,
+): Promise<number> {
+  const scan = await client.call<Scan>('GET', scanPath(id));
+  if (format === 'text') print(scanText(scan));
+  else if (!showResults) print(jsonText(scan));
+  if (!showResults) return 0;
+  if (format === 'text') print('\n');
+  const style = tableStyle(process.stdout, !global.color);
+  await writeResult(null, fetchResult(client, scan, format === 'json' ? 'json' : 'text', style));
+  return 0;
+}
+
+/** @throws PortolanError `not_found` for the scan of a server that shares the store and has its own workspace */
+async function folderOf({ store, workspace }: Session, id: string): Promise<ScanFolder> {
+  const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
+  if (await folder.exists()) return folder;
+  const home = await store.scans.homeOf(id);
+  const server = home === null ? null : await store.hosts.server(home);
+  const place = server
+    ? `they lie with the server ${server.url}: name it with --server`
+    : home === null || home === serverOf(store.executor)
+      ? 'its folder is gone'
+      : 'they lie in the workspace of another host';
+  throw new PortolanError('not_found', `The results of the scan ${id} are not in this workspace: ${place}.`);
+}
+
+export interface ExportFlags extends ServerFlags {
+  output?: string;
+  format?: string;
+  includeArtifacts?: boolean;
+}
+
+export async function exportScan(id: string, flags: ExportFlags, global: GlobalFlags): Promise<number> {
+  const { file, format } = exportOutput(flags);
+  if (format === 'tar.gz' && file === null && process.stdout.isTTY)
+    throw usage('tar.gz is not for a terminal: name a file with --output, or redirect');
+  if (file !== null) await checkOutputFile(file);
+  const style = tableStyle(file === null ? process.stdout : {}, !global.color);
+  const client = await namedClient(flags, global);
+  if (client) {
+    await writeResult(file, exportRemote(id, format, client, style));
+    return 0;
+  }
+  await withStore(global, async (session) => {
+    const scan = await showScan(session.store, id);
+    const folder = await folderOf(session, id);
+    const observer = damageNote(session.store);
+    await writeResult(
+      file,
+      format === 'tar.gz'
+        ? await exportFile(scan, folder, 'tar.gz', observer)
+        : renderResult(format, folder, scan, style, observer),
+    );
+  });
+  return 0;
+}
+
+function exportRemote(id: string, format: FileFormat, client: Client, style: TableStyle): Pieces {
+  if (format === 'tar.gz') return fetchArchive(client, id);
+  return fetchResult(client, { scan_id: id }, format, style);
+}
+
+/** Without a word about the format it is JSON; the files of a scan exist as tar.gz only. */
+function exportOutput({ output, format, includeArtifacts }: ExportFlags): ReturnType<typeof chooseFile> {
+  if (!includeArtifacts)
+    return chooseFile({ output, format: output === undefined ? (format ?? 'json') : format });
+  const file = chooseFile({ output, format: format ?? 'tar.gz' });
+  if (file.format === 'tar.gz') return file;
+  throw usage(
+    `--include-artifacts writes the whole scan as tar.gz; it does not go together with ${file.format}`,
+  );
+}
+
+export async function remove(
+  id: string,
+  flags: ServerFlags & { force?: boolean },
+  global: GlobalFlags,
+): Promise<number> {
+  const client = await namedClient(flags, global);
+  if (client) await removeRemote(id, flags.force ?? false, client);
+  else await removeFromWorkspace(id, flags, global);
+  if (!global.quiet) note(`the scan ${id} is deleted`);
+  return 0;
+}
+
+async function removeRemote(id: string, force: boolean, client: Client): Promise<void> {
+  const path = scanPath(id);
+  mayGo(await client.call<Scan>('GET', path), force);
+  await client.call('DELETE', path);
+}
+
+/** @throws PortolanError `conflict` for a scan that is not over, unless that was asked for */
+function mayGo({ scan_id, status }: Scan, force: boolean): void {
+  if (isFinal(status) || force) return;
+  throw new PortolanError('conflict', `the scan ${scan_id} is ${status}; --force stops and deletes it`);
+}
+
+async function removeFromWorkspace(
+  id: string,
+  flags: ServerFlags & { force?: boolean },
+  global: GlobalFlags,
+): Promise<void> {
+  await withStore(global, async (session) => {
+    const scan = await showScan(session.store, id);
+    mayGo(scan, flags.force ?? false);
+    const holder = await session.workspace.lockHolder();
+    if (holder) {
+      await clientOf(holder.url, flags).call('DELETE', scanPath(id));
+    } else {
+      await removeHere(scan, session);
+    }
+  });
+}
+
+/** Without a server nobody runs scans of the queue; a scan of another command line is left alone. */
+async function removeHere(scan: Scan, { store, workspace, config }: Session): Promise<void> {
+  demandOwnStore(config);
+  const runner = isFinal(scan.status)
+    ? null
+    : liveCommandLine(await store.scans.executor(scan.scan_id), store.executor);
+  if (runner !== null) {
+    throw new PortolanError('conflict', `the scan ${scan.scan_id} runs in process ${runner}; end that first`);
+  }
+  const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
+  const home = workspace.forTenant(await store.scans.tenantOf(scan.scan_id));
+  const workers = { stop: async () => undefined };
+  const { openResultStore } = await import('../../workspace/result-store/open-result-store.ts');
+  const results = await openResultStore(config);
+  await deleteScan({ store, workspace: home, queue, workers, results }, scan.scan_id);
+}

@@ -1,0 +1,127 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ambiguousMinutes, parseDuration } from '../../domain/duration.ts';
+import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
+import { guarded } from '../terminal/failure.ts';
+import { globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { listOrders } from '../terminal/list-order.ts';
+import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
+import { addCareCommands } from './maintenance-commands.ts';
+import type { GarbageFlags } from './workspace-gc.ts';
+import type { ListFlags } from './workspace-list.ts';
+import type { ExportFlags, ShowFlags } from './workspace-work.ts';
+
+export function addWorkspaceCommand(program: Command): void {
+  const workspace = program
+    .command('workspace')
+    .alias('storage')
+    .description('look after the scans that are kept');
+  workspace
+    .command('info')
+    .description('show where scans are kept and how much they take')
+    .addOption(formatOption())
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (flags: ServerFlags & { format: string }, command: Command) => {
+        const { info } = await import('./workspace-work.ts');
+        return info(flags, globalFlags(command));
+      }),
+    );
+  workspace
+    .command('list')
+    .description('list scans')
+    .addOption(listFormatOption())
+    .addOption(
+      new Option('--status <status>', 'only this state').choices([
+        'pending',
+        'running',
+        'completed',
+        'failed',
+      ]),
+    )
+    .option('--since <time>', 'only scans created then or later (ISO 8601)')
+    .addOption(limitOption())
+    .addOption(new Option('--sort <order>', 'order').choices(listOrders).default('newest'))
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (flags: ListFlags, command: Command) => {
+        const { list } = await import('./workspace-work.ts');
+        return list(flags, globalFlags(command));
+      }),
+    );
+  workspace
+    .command('show')
+    .description('show one scan')
+    .argument('<id>', 'scan id')
+    .option('--show-results', 'its results too')
+    .addOption(formatOption())
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (id: string, flags: ShowFlags, command: Command) => {
+        const { show } = await import('./workspace-work.ts');
+        return show(id, flags, globalFlags(command));
+      }),
+    );
+  workspace
+    .command('export')
+    .description('write the results of a scan')
+    .argument('<id>', 'scan id')
+    .option('-o, --output <file>', 'file; stdout without it')
+    .option('--format <format>', 'json (default), jsonl, csv, yaml, html, nmap, sarif, text or tar.gz')
+    .option('--include-artifacts', 'the whole folder of the scan, as tar.gz')
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (id: string, flags: ExportFlags, command: Command) => {
+        const { exportScan } = await import('./workspace-work.ts');
+        return exportScan(id, flags, globalFlags(command));
+      }),
+    );
+  workspace
+    .command('delete')
+    .description('delete a scan with all its files')
+    .argument('<id>', 'scan id')
+    .option('--force', 'also when it waits or runs: it is stopped first')
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (id: string, flags: ServerFlags & { force?: boolean }, command: Command) => {
+        const { remove } = await import('./workspace-work.ts');
+        return remove(id, flags, globalFlags(command));
+      }),
+    );
+  workspace
+    .command('gc')
+    .description('delete old scans; without criteria, as workspace.retention says')
+    .addOption(
+      new Option('--older-than <duration>', 'only scans created longer ago, e.g. 30d, 6mo, 1y').argParser(
+        retentionAge,
+      ),
+    )
+    .addOption(
+      new Option('--keep-last <n>', 'the newest so many stay').argParser((text) =>
+        wholeNumber(text, 0, 9_999_999_999),
+      ),
+    )
+    .option('--dry-run', 'delete nothing; tell what would go')
+    .option('--force', 'ask nothing')
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .addOption(formatOption())
+    .action(
+      guarded(async (flags: GarbageFlags, command: Command) => {
+        const { gc } = await import('./workspace-gc.ts');
+        return gc(flags, globalFlags(command));
+      }),
+    );
+  addCareCommands(workspace);
+}
+
+/** The text itself: the place that deletes reads it again. @throws InvalidArgumentError */
+function retentionAge(text: string): string {
+  if (parseDuration(text, { retention: true }) !== null) return text;
+  const reason = ambiguousMinutes(text) ?? 'must be a duration such as 30d, 6mo or 1y';
+  throw new InvalidArgumentError(`It ${reason}.`);
+}

@@ -1,0 +1,644 @@
+import type { DeviceType } from '../../domain/asset.ts';
+import { RuleBook, type TraitRule } from './trait-rules.ts';
+
+type KnownDevice = Exclude<DeviceType, 'unknown'>;
+
+type Row = [id: string, device: KnownDevice, weight: number, pattern: string, example: string];
+
+/** Texts in which devices name their make and model, most of them in front of a login. */
+const nameplates = [
+  'http.title',
+  'http.realm',
+  'http.header.server',
+  'tls.subject',
+  'ftp.greeting',
+  'telnet.greeting',
+  'snmp.sysdescr',
+  'sip.server',
+  'sip.user-agent',
+  'rtsp.server',
+  'product',
+];
+
+/** Makes and models, wherever they stand. Phrases that a web page would hardly write by chance. */
+const plates: readonly Row[] = [
+  [
+    'hp-printer',
+    'printer',
+    0.9,
+    String.raw`(?i)\b(?:HP|Hewlett-Packard)\b.{0,40}(?:LaserJet|OfficeJet|DeskJet|PageWide|DesignJet|JetDirect)`,
+    'HP LaserJet Pro MFP M428fdw',
+  ],
+  [
+    'jetdirect',
+    'printer',
+    0.92,
+    '(?i)JETDIRECT|HP ETHERNET MULTI-ENVIRONMENT|HP-ChaiSOE|HP HTTP Server; .*(?:LaserJet|OfficeJet|DeskJet|Photosmart|ENVY)',
+    'HP ETHERNET MULTI-ENVIRONMENT,ROM none,JETDIRECT',
+  ],
+  [
+    'brother',
+    'printer',
+    0.9,
+    String.raw`(?i)\bBrother (?:HL|MFC|DCP|ADS|QL|NC)-?`,
+    'Brother HL-L2350DW series',
+  ],
+  [
+    'canon',
+    'printer',
+    0.88,
+    String.raw`(?i)\bCanon (?:iR|MF|LBP|MX|TS|PIXMA|imageRUNNER|imageCLASS)|Canon Http Server|\bKS_HTTP/`,
+    'Canon LBP226',
+  ],
+  [
+    'epson',
+    'printer',
+    0.85,
+    String.raw`(?i)^EPSON_Linux|EPSON (?:WF|ET|XP|AL|WorkForce|Stylus)|Epson UPnP`,
+    'EPSON_Linux UPnP/1.0 Epson UPnP SDK/1.0',
+  ],
+  [
+    'kyocera',
+    'printer',
+    0.88,
+    '(?i)KYOCERA (?:Command Center|Print|ECOSYS|TASKalfa|FS-)|^KM-MFP-http',
+    'KM-MFP-http/V0.0.1',
+  ],
+  [
+    'lexmark',
+    'printer',
+    0.88,
+    String.raw`(?i)\bLexmark [A-Z]{1,3}\d{2,4}|Lexmark_Web_Server`,
+    'Lexmark MS810',
+  ],
+  [
+    'xerox',
+    'printer',
+    0.88,
+    '(?i)Xerox(?:\\(R\\)|\\xae)? (?:WorkCentre|Phaser|VersaLink|AltaLink|ColorQube)|Xerox_MicroServer',
+    'Xerox_MicroServer/Xerox11',
+  ],
+  [
+    'ricoh',
+    'printer',
+    0.85,
+    '(?i)RICOH (?:Aficio|MP|SP|IM|Pro)|Web Image Monitor|^Web-Server/3\\.0$',
+    'RICOH Aficio MP C3003',
+  ],
+  ['konica', 'printer', 0.88, '(?i)KONICA MINOLTA bizhub|bizhub C?\\d', 'KONICA MINOLTA bizhub C364e'],
+  ['zebra', 'printer', 0.88, '(?i)Zebra Technologies.{0,40}|ZTC Z[DTM]\\d', 'ZTC ZD420-203dpi'],
+  ['cups', 'printer', 0.3, '^CUPS', 'CUPS 2.4.2'],
+
+  ['hikvision', 'camera', 0.92, '(?i)Hikvision|^DVRDVS-Webs|^DNVRS-Webs|^App-webs/', 'DNVRS-Webs'],
+  ['dahua', 'camera', 0.92, '(?i)\\bDahua|DahuaRtsp|Dahua Rtsp', 'Dahua Rtsp Server'],
+  [
+    'axis',
+    'camera',
+    0.92,
+    '(?i)\\bAXIS [A-Z]?\\d{3,4}.{0,40}(?:Camera|Encoder)|AXIS (?:Network|Video) ',
+    'AXIS Q1604 Network Camera',
+  ],
+  [
+    'ip-camera',
+    'camera',
+    0.8,
+    '(?i)\\b(?:IP ?Camera|Network Camera|NetCam|IPCam|Netwave IP)\\b|\\b(?:NVR|DVR) (?:Login|Web)|Web ?Camera (?:Login|Server)',
+    'Network Camera VB-M40',
+  ],
+  [
+    'camera-makes',
+    'camera',
+    0.88,
+    '(?i)\\b(?:Vivotek|Foscam|Reolink|Mobotix|Amcrest|Uniview|Geovision|Hanwha Techwin|Wisenet|Avigilon)\\b',
+    'Reolink',
+  ],
+
+  [
+    'synology',
+    'nas',
+    0.93,
+    '(?i)Synology (?:DiskStation|RackStation|NAS|DSM)|^Synology(?: DSM)?$|DiskStation Manager|(?:Disk|Rack)Station',
+    'Synology DiskStation',
+  ],
+  ['qnap', 'nas', 0.92, '(?i)\\bQNAP\\b|\\bQTS\\b.{0,20}NAS', 'QNAP Turbo NAS'],
+  [
+    'nas-makes',
+    'nas',
+    0.92,
+    '(?i)\\b(?:TrueNAS|FreeNAS|OpenMediaVault|Unraid|ReadyNAS|My ?Cloud (?:EX|PR|Home|Mirror)|TeraStation|LinkStation|TerraMaster|ASUSTOR|Buffalo NAS)\\b',
+    'TrueNAS',
+  ],
+  ['netapp', 'nas', 0.9, '(?i)\\bNetApp Release|Data ONTAP|\\bONTAP\\b', 'NetApp Release 9.8P5'],
+
+  ['fortinet', 'firewall', 0.93, '(?i)\\bFortiGate|FortiOS|FortiWeb|^xxxxxxxx-xxxxx$', 'FortiGate'],
+  [
+    'firewall-makes',
+    'firewall',
+    0.93,
+    '(?i)\\b(?:pfSense|OPNsense|SonicWALL|SonicOS|Palo Alto Networks|PAN-OS|GlobalProtect|Check ?Point (?:Software|Gaia|SVN)|WatchGuard|Sophos (?:UTM|Firewall|XG)|IPFire|Smoothwall|Untangle|Stormshield|Barracuda (?:Next|Cloud)|NetScreen|Juniper SRX|Clavister|Endian Firewall)\\b',
+    'OPNsense',
+  ],
+  [
+    'cisco-asa',
+    'firewall',
+    0.95,
+    '(?i)Cisco Adaptive Security Appliance|Cisco (?:ASA|PIX|Firepower)\\b|\\+CSCOE\\+',
+    'Cisco Adaptive Security Appliance Version 9.8(2)',
+  ],
+  [
+    'juniper-srx',
+    'firewall',
+    0.9,
+    '(?i)Juniper Networks.{0,30}\\bsrx\\d',
+    'Juniper Networks, Inc. srx300 internet router, kernel JUNOS 18.2R3',
+  ],
+
+  ['bigip', 'load_balancer', 0.93, '(?i)\\bBIG-?IP\\b', 'BIG-IP&reg;- Redirect'],
+  [
+    'adc-makes',
+    'load_balancer',
+    0.92,
+    '(?i)\\b(?:NetScaler|Citrix ADC|Citrix Gateway|KEMP (?:LoadMaster|LM)|LoadMaster|A10 Thunder|ACOS|Radware Alteon|Alteon|loadbalancer\\.org|AVI Vantage)\\b',
+    'NetScaler',
+  ],
+  [
+    'cloud-balancer',
+    'load_balancer',
+    0.85,
+    '(?i)^(?:awselb/|Amazon Elastic Load|Google Frontend)',
+    'awselb/2.0',
+  ],
+  [
+    'haproxy',
+    'load_balancer',
+    0.5,
+    '(?i)^HAProxy|HAProxy Statistics|Statistics Report for HAProxy',
+    'HAProxy 2.6.12',
+  ],
+  ['proxy-products', 'load_balancer', 0.3, '^(?:Traefik|Envoy|Varnish)', 'Traefik'],
+
+  [
+    'routeros',
+    'router',
+    0.92,
+    '(?i)^RouterOS|\\bMikroTik (?:RouterOS|Router)|RouterOS router configuration',
+    'RouterOS router configuration page',
+  ],
+  [
+    'openwrt',
+    'router',
+    0.9,
+    '(?i)\\bOpenWrt\\b|\\bLuCI\\b|DD-WRT|Tomato Router|AsusWRT|\\bVyOS\\b|\\bGargoyle Router',
+    'OpenWrt - LuCI',
+  ],
+  [
+    'home-routers',
+    'router',
+    0.9,
+    '(?i)FRITZ!Box|Speedport|Linksys (?:Smart Wi-Fi|WRT|EA\\d)|NETGEAR (?:Router|R\\d{4}|WNR|DGN)|TP-?LINK.{0,20}Router|Archer [ACV]X?\\d|DrayTek|Vigor ?(?:Router|\\d{4})|Zyxel.{0,20}(?:Router|VMG|NBG)|ZTE.{0,10}ZXHN|Huawei (?:HG|EchoLife)|D-Link.{0,12}DIR-|Technicolor|Sagemcom|ASUS Wireless Router|Teltonika|Peplink|ROUTER Manufacturer|Broadband Router|Wireless Router|DSL Router|Cable Modem',
+    'FRITZ!Box 7590',
+  ],
+  [
+    'edge-routers',
+    'router',
+    0.88,
+    '(?i)\\bEdgeOS\\b|EdgeRouter|UniFi (?:Dream|Security Gateway)|Juniper Networks.{0,30}\\b(?:mx|acx|ptx)\\d|Cisco (?:IOS|Internetwork).{0,40}\\b(?:ISR|ASR|C?[1278]9\\d\\d|C?[12378][68]\\d\\d|C8[0-9]0|C11\\d\\d)\\b|Cisco IOS.{0,40}(?:Virtual XE|IOS-XE Software)|IOS.XR|Cisco-SIPGateway/IOS|ProCurve Secure Router',
+    'EdgeOS',
+  ],
+
+  [
+    'catalyst',
+    'switch',
+    0.93,
+    '(?i)Cisco (?:IOS|Internetwork).{0,60}\\b(?:C?(?:29|35|36|37|38|45|65|93|94|95)\\d\\d\\w*|CAT\\dK\\w*|Catalyst)\\b|Cisco NX-OS|Catalyst (?:\\d|L3)',
+    'Cisco IOS Software, C2960 Software (C2960-LANBASEK9-M), Version 15.0(2)SE4',
+  ],
+  [
+    'switch-makes',
+    'switch',
+    0.92,
+    '(?i)\\b(?:ProCurve (?:J\\d{4}|Switch|\\d{4})|Aruba (?:\\S{1,12} )?Switch|ExtremeXOS|Arista Networks|PowerConnect|JetStream|ProSafe.{0,30}Switch|Smart Managed|GS\\d{3,4}T\\w*|Managed Switch|Ethernet Switch|Gigabit Switch|Layer ?[23] Switch|Brocade (?:ICX|VDX|FC)|FastIron|EdgeSwitch|UniFi Switch|Hirschmann|OmniSwitch|Juniper Networks.{0,30}\\b(?:ex|qfx)\\d)',
+    'ProCurve J9019B Switch 2510-24',
+  ],
+
+  [
+    'voip-phones',
+    'phone',
+    0.93,
+    '(?i)\\b(?:Yealink|Polycom|PolycomVVX|PolycomSoundPoint|Poly(?:com)? (?:VVX|Trio)|Grandstream (?:GXP|GXV|GRP|DP|HT)|snom\\d{0,4}|Aastra|Gigaset|Cisco[ /-](?:SPA|CP-)|Cisco (?:Unified )?IP Phone|Mitel (?:IP|\\d{4})|Fanvil|AudioCodes-?\\d|Panasonic_KX)',
+    'Yealink SIP-T46S 66.84.0.15',
+  ],
+
+  ['esxi', 'hypervisor', 0.95, '(?i)VMware ESXi?|Welcome to VMware ESX|ID_EESX_Welcome', 'VMware ESXi 7.0.3'],
+  [
+    'hypervisor-makes',
+    'hypervisor',
+    0.93,
+    '(?i)\\b(?:Proxmox Virtual Environment|Proxmox VE|XenServer|XCP-ng|oVirt|Nutanix (?:Web Console|AHV)|VMware vSphere|libvirtd?|Hyper-V)\\b',
+    'Proxmox VE',
+  ],
+
+  [
+    'iot-makes',
+    'iot',
+    0.9,
+    '(?i)\\b(?:Philips hue|Tasmota|Shelly\\d?|ESPHome|ESP8266|ESP32|Sonos|Chromecast|Roku|Home Assistant|Tuya|WLED|openHAB|Nest|Ring Doorbell|Smart ?TV|Samsung.{0,6}TV|LG WebOS|WebOSTV|Zigbee2MQTT|deCONZ|Homematic|CCU[23])\\b',
+    'Tasmota',
+  ],
+  [
+    'controllers',
+    'iot',
+    0.88,
+    '(?i)\\b(?:SIMATIC|S7-\\d{3,4}|Schneider Electric.{0,40}|Modicon|WAGO|Beckhoff|Rockwell Automation|Allen-Bradley|Phoenix Contact|Niagara (?:AX|4)|Tridium|BACnet|Moxa|Lantronix|Crestron|Advantech|WebAccess/SCADA|PowerLogic)\\b',
+    'Siemens, SIMATIC S7, CPU315-2',
+  ],
+  [
+    'power',
+    'iot',
+    0.88,
+    '(?i)\\bAPC (?:Web/SNMP|Management Card|Smart-UPS|\\| Log)|APC Web|Network Management Card|\\bPDU\\b.{0,20}(?:Raritan|Eaton|APC)|UPS Network|Eaton.{0,20}UPS|SmartZone',
+    'APC Web/SNMP Management Card',
+  ],
+
+  [
+    'print-servers',
+    'printer',
+    0.9,
+    String.raw`(?i)\bPrint ?Servers?\b|\bLantronix (?:EPS|MPS|LPS)\d|\bDocument Solutions Printing|^Remote UI: `,
+    'EPSON External 10Base-T/100Base-TX Print Server',
+  ],
+  [
+    'office-printers',
+    'printer',
+    0.9,
+    String.raw`(?i)^(?:NRG|SAVIN|Gestetner|Lanier|Infotec) .{0,40}FTP server|TOSHIBA e-STUDIO|\bSHARP (?:MX|AR|BP)-|\bOKI ?(?:DATA|OkiLAN)|\bDatamax Corporation|\bInfoPrint \d`,
+    'NRG MP C2550 FTP server (8.25) ready.',
+  ],
+  [
+    'camera-models',
+    'camera',
+    0.88,
+    String.raw`(?i)\bDCS-\d{3,4}|Network Video Recorder|O=Axis Communications|\bIQeye\d|^camera$|myboschcam\.net`,
+    'DCS-5222LB1',
+  ],
+  [
+    'storage-arrays',
+    'nas',
+    0.9,
+    String.raw`(?i)O=Synology Inc|^Synology/DSM|^NetApp/|\bNASFTPD\b|\bEMC-SNAS|HP StorageWorks|\bEquallogic\b|HP_3PAR|\bwd2go\.com|MyBookLive|\bOneFS\b`,
+    'CN=synology.com,O=Synology Inc.,L=Taipei,C=TW',
+  ],
+  [
+    'firewall-models',
+    'firewall',
+    0.92,
+    String.raw`O=Fortinet|\bIPSO\b|Symantec Gateway Security|Check Point FireWall|^Cisco AWARE `,
+    'CN=FG100D3G13803999,O=Fortinet Ltd.',
+  ],
+  [
+    'router-models',
+    'router',
+    0.88,
+    String.raw`\bZXHN |\bZXDSL|EchoLife|(?:Thomson|MediaAccess) TG\d|\bTL-[WR]\w*\d{3}|\bTD-?[WV]?\d{3,4}|\bWNR\d{4}|\bDIR-\d{3}|\bSmartAX MT|\bRT-(?:AC|AX|N)\d|UbiquitiRouterUI|\bNetopia R\d`,
+    'MediaAccess TG788vn v2 Build 10.5.2.S.GD',
+  ],
+  [
+    'switch-models',
+    'switch',
+    0.93,
+    String.raw`MikroTik SwOS|\bWS-C\d{4}|Cisco Catalyst |\bSmart Switch\b|\bBayStack \d|\bERS-\d{4}|\bVDX\d{4}|\bEdgeIron\b`,
+    'MikroTik SwOS',
+  ],
+  [
+    'phone-models',
+    'phone',
+    0.9,
+    String.raw`(?i)\bLinksys/(?:SPA|PAP)|\boptiPoint \d|^Desk_Phone_IP|\bOpenScape Desk|\bSangoma [SP]\d{3}|^Cisco-ATA\d|CN=(?:CP-\d{4}-)?SEP[0-9A-F]{12}`,
+    'Linksys/SPA922-6.1.5',
+  ],
+  [
+    'power-units',
+    'iot',
+    0.9,
+    String.raw`Sentry Switched (?:DC )?[CP]DU|\bRack PDU\b|\bIntelliSlot\b|ConnectUPS|^APC FTP server|CyberPower Systems`,
+    'Sentry Switched CDU',
+  ],
+  [
+    'lights-out',
+    'server',
+    0.85,
+    '(?i)\\b(?:HP-iLO|iLO \\d|Integrated Lights-Out|iDRAC\\d?|Integrated Dell Remote Access|Supermicro.{0,20}IPMI|MegaRAC|IBM IMM|XClarity Controller|Cisco Integrated Management)',
+    'HP-iLO-Server/1.30',
+  ],
+];
+
+interface KeyedRow {
+  id: string;
+  device: KnownDevice;
+  sources: readonly string[];
+  pattern: string;
+  weight: number;
+  example: string;
+}
+
+/** What the other traits say. */
+const traits: readonly KeyedRow[] = [
+  // The system, as `family distribution version`.
+  ...systems([
+    ['fortios', 'firewall', 0.93],
+    ['cisco asa', 'firewall', 0.95],
+    ['screenos', 'firewall', 0.92],
+    ['sonicos', 'firewall', 0.9],
+    ['pan-os', 'firewall', 0.9],
+    ['esxi', 'hypervisor', 0.95],
+    ['linux dsm', 'nas', 0.93],
+    ['linux qts', 'nas', 0.93],
+    ['linux openwrt', 'router', 0.85],
+    ['linux routeros', 'router', 0.88],
+    ['linux arista eos', 'switch', 0.9],
+    ['cisco nx-os', 'switch', 0.93],
+    ['extremexos', 'switch', 0.93],
+    ['comware', 'switch', 0.6],
+    ['vrp', 'switch', 0.4],
+    ['cisco ios', 'switch', 0.45],
+    ['junos', 'router', 0.5],
+    ['ilo', 'server', 0.85],
+    ['vxworks', 'iot', 0.4],
+    ['windows windows server', 'server', 0.9],
+    ['windows windows ', 'workstation', 0.8],
+    ['linux ubuntu', 'server', 0.3],
+    ['linux debian', 'server', 0.3],
+    ['linux rhel', 'server', 0.5],
+    ['linux raspbian', 'iot', 0.4],
+    ['freebsd', 'server', 0.3],
+    ['solaris', 'server', 0.7],
+    ['os/400', 'server', 0.9],
+    ['z/os', 'server', 0.9],
+    ['openvms', 'server', 0.9],
+    ['macos', 'workstation', 0.6],
+  ]),
+  // The protocol.
+  ...services([
+    ['msrpc', 'workstation', 0.2],
+    ['kerberos', 'server', 0.6],
+    ['rtsp', 'camera', 0.5],
+    ['ipp', 'printer', 0.3],
+    ['jetdirect', 'printer', 0.7],
+    ['printer', 'printer', 0.5],
+    ['modbus', 'iot', 0.7],
+    ['bacnet', 'iot', 0.75],
+    ['coap', 'iot', 0.5],
+    ['bgp', 'router', 0.6],
+    ['afp', 'nas', 0.4],
+    ['iscsi', 'nas', 0.4],
+    ['nfs', 'server', 0.3],
+    ['docker', 'server', 0.6],
+    ['kubernetes', 'server', 0.6],
+  ]),
+  // Agents describe what they manage.
+  ...keyed(
+    ['snmp.sysdescr'],
+    [
+      ['describes-router', 'router', 0.75, String.raw`(?i)\brouter\b`, 'Lab router'],
+      ['describes-switch', 'switch', 0.75, String.raw`(?i)\bswitch\b`, '24-port Gigabit switch'],
+      ['describes-firewall', 'firewall', 0.6, String.raw`(?i)\bfirewall\b`, 'Edge firewall'],
+      ['describes-printer', 'printer', 0.6, String.raw`(?i)\bprinter\b`, 'Network printer'],
+      ['describes-ups', 'iot', 0.6, String.raw`\bUPS\b`, 'UPS SNMP agent'],
+    ],
+  ),
+  // SSH servers of devices.
+  ...keyed(
+    ['ssh.software'],
+    [
+      ['ssh-ilo', 'server', 0.85, '^mpSSH_', 'mpSSH_0.2.1'],
+      ['ssh-romsshell', 'switch', 0.5, '^RomSShell', 'RomSShell_4.62'],
+      ['ssh-allegro', 'switch', 0.5, '^(?:Mocana|IPSSH-)', 'Mocana SSH 6.3'],
+      ['ssh-netscaler', 'load_balancer', 0.7, '(?i)netscaler', 'OpenSSH_7.2 NetScaler'],
+      ['ssh-dropbear', 'iot', 0.25, '^dropbear', 'dropbear_2022.83'],
+    ],
+  ),
+  // Who made the device that an agent of SNMP belongs to.
+  ...keyed(
+    ['snmp.vendor'],
+    [
+      [
+        'snmp-maker-printer',
+        'printer',
+        0.85,
+        '^(?:Brother|Canon|Epson|Konica Minolta|Kyocera|Lexmark|OKI|Ricoh|Xerox)$',
+        'Brother',
+      ],
+      [
+        'snmp-maker-firewall',
+        'firewall',
+        0.8,
+        '^(?:Fortinet|Check Point|Palo Alto Networks|SonicWall|NetScreen)$',
+        'Fortinet',
+      ],
+      ['snmp-maker-nas', 'nas', 0.85, '^(?:Synology|QNAP|NetApp)$', 'Synology'],
+      [
+        'snmp-maker-switch',
+        'switch',
+        0.7,
+        '^(?:Arista|Brocade|Enterasys|Extreme Networks|Force10|Foundry|Mellanox)$',
+        'Extreme Networks',
+      ],
+      ['snmp-maker-router', 'router', 0.7, '^MikroTik$', 'MikroTik'],
+      ['snmp-maker-camera', 'camera', 0.8, '^Axis$', 'Axis'],
+      ['snmp-maker-hypervisor', 'hypervisor', 0.85, '^VMware$', 'VMware'],
+      ['snmp-maker-power', 'iot', 0.7, '^(?:APC|CyberPower|Eaton|MGE UPS Systems|Raritan|Vertiv)', 'APC'],
+    ],
+  ),
+  // What hosts announce on their network.
+  ...keyed(
+    ['mdns.services'],
+    [
+      [
+        'mdns-printer',
+        'printer',
+        0.5,
+        String.raw`(?m)^_(?:pdl-datastream|printer|scanner|uscan)\._tcp$`,
+        '_pdl-datastream._tcp',
+      ],
+      ['mdns-camera', 'camera', 0.6, String.raw`(?m)^_(?:axis-video|nvr|rtsp)\._tcp$`, '_axis-video._tcp'],
+      [
+        'mdns-player',
+        'iot',
+        0.6,
+        String.raw`(?m)^_(?:googlecast|sonos|raop|spotify-connect|hap|hue|amzn-wplay)\._tcp$`,
+        '_googlecast._tcp',
+      ],
+    ],
+  ),
+  ...keyed(
+    ['mdns.text'],
+    [
+      [
+        'mdns-mac',
+        'workstation',
+        0.7,
+        String.raw`(?m)^model=(?:MacBook|iMac|Macmini|MacPro)`,
+        'model=MacBookPro18,3',
+      ],
+    ],
+  ),
+  ...keyed(
+    ['netbios.names'],
+    [['netbios-controller', 'server', 0.75, '(?m)^domain_controllers: ', 'domain_controllers: BACKOFFICE']],
+  ),
+  // Who made the network card; a card alone never decides.
+  ...keyed(
+    ['mac.vendor'],
+    [
+      [
+        'mac-printer',
+        'printer',
+        0.65,
+        '^(?:Brother|Epson|Kyocera|Lexmark|Xerox|Ricoh|Konica Minolta|Zebra)',
+        'Brother',
+      ],
+      ['mac-canon', 'printer', 0.5, '^(?:Canon|Sharp)', 'Canon'],
+      ['mac-camera', 'camera', 0.75, '^(?:Axis|Hikvision|Dahua|Hanwha Vision)', 'Hikvision'],
+      ['mac-nas', 'nas', 0.8, '^(?:Synology|QNAP)', 'Synology'],
+      ['mac-storage', 'nas', 0.55, '^(?:NetApp|Buffalo|Western Digital)', 'NetApp'],
+      [
+        'mac-firewall',
+        'firewall',
+        0.8,
+        '^(?:Fortinet|Palo Alto|SonicWall|Check Point|WatchGuard|Sophos|Netgate)',
+        'Fortinet',
+      ],
+      ['mac-balancer', 'load_balancer', 0.85, '^F5\\b', 'F5'],
+      [
+        'mac-router',
+        'router',
+        0.7,
+        '^(?:MikroTik|AVM|DrayTek|LANCOM|Peplink|Teltonika|Sierra Wireless|Cambium)',
+        'AVM',
+      ],
+      [
+        'mac-home-router',
+        'router',
+        0.4,
+        '^(?:TP-Link|Linksys|Tenda|D-Link|Netgear|Zyxel|ZTE|Belkin|TRENDnet|Edimax|Juniper)',
+        'TP-Link',
+      ],
+      [
+        'mac-switch',
+        'switch',
+        0.75,
+        '^(?:Arista|Extreme|Brocade|Allied Telesis|Hirschmann|Mellanox)',
+        'Arista',
+      ],
+      ['mac-cisco', 'switch', 0.4, '^(?:Cisco|Aruba|Ruckus)', 'Cisco'],
+      ['mac-phone', 'phone', 0.8, '^(?:Yealink|Polycom|Grandstream|Snom|Gigaset|Mitel|Avaya)', 'Yealink'],
+      ['mac-mobile', 'phone', 0.4, '^(?:OnePlus|Xiaomi|Motorola)', 'OnePlus'],
+      [
+        'mac-iot',
+        'iot',
+        0.7,
+        '^(?:Espressif|Philips Hue|Sonos|Roku|Nest|Tuya|Nordic|WIZnet|Arduino|Beckhoff|WAGO|Siemens|Schneider|Rockwell|Phoenix Contact|Moxa|Lantronix|Crestron|APC|Eaton|Garmin|Nintendo)',
+        'Espressif',
+      ],
+      ['mac-raspberry', 'iot', 0.35, '^Raspberry Pi', 'Raspberry Pi'],
+      ['mac-apple', 'workstation', 0.35, '^Apple', 'Apple'],
+      [
+        'mac-virtual',
+        'server',
+        0.3,
+        '^(?:VMware|Microsoft Hyper-V|Xen|Oracle VirtualBox|Parallels|Nutanix)',
+        'VMware',
+      ],
+      ['mac-server', 'server', 0.45, '^(?:Supermicro|Dell EMC|Quanta)', 'Supermicro'],
+    ],
+  ),
+];
+
+function systems(list: readonly [system: string, device: KnownDevice, weight: number][]): KeyedRow[] {
+  return list.map(([system, device, weight]) => ({
+    id: `system-${system.trim().replaceAll(/[ /]/g, '-')}`,
+    device,
+    sources: ['os'],
+    pattern: `^${system}${system.endsWith(' ') ? '[0-9xv]' : '(?: |$)'}`,
+    weight,
+    example: system.endsWith(' ') ? `${system}10` : system,
+  }));
+}
+
+function services(list: readonly [service: string, device: KnownDevice, weight: number][]): KeyedRow[] {
+  return list.map(([service, device, weight]) => ({
+    id: `service-${service}`,
+    device,
+    sources: ['service'],
+    pattern: `^${service}$`,
+    weight,
+    example: service,
+  }));
+}
+
+function keyed(sources: readonly string[], list: readonly Row[]): KeyedRow[] {
+  return list.map(([id, device, weight, pattern, example]) => ({
+    id,
+    device,
+    sources,
+    pattern,
+    weight,
+    example,
+  }));
+}
+
+/** Which texts speak for which kind of device. */
+export const deviceRules = new RuleBook<KnownDevice>(
+  [...keyed(nameplates, plates), ...traits].map(
+    ({ id, device, sources, pattern, weight, example }): TraitRule<KnownDevice> => ({
+      id: `device.${id}`,
+      sources,
+      pattern,
+      weight,
+      says: device,
+      example,
+    }),
+  ),
+);
+
+interface PortRule {
+  id: string;
+  /** All of these are open, UDP ports as `161/udp`. */
+  ports: readonly string[];
+  says: KnownDevice;
+  weight: number;
+}
+
+/** What open ports say together, without a word from any of them. */
+export const portRules: readonly PortRule[] = [
+  { id: 'device.ports-printer', ports: ['9100/tcp'], says: 'printer', weight: 0.55 },
+  { id: 'device.ports-printers', ports: ['515/tcp', '9100/tcp'], says: 'printer', weight: 0.8 },
+  {
+    id: 'device.ports-all-printers',
+    ports: ['515/tcp', '631/tcp', '9100/tcp'],
+    says: 'printer',
+    weight: 0.88,
+  },
+  { id: 'device.ports-dahua', ports: ['554/tcp', '37777/tcp'], says: 'camera', weight: 0.85 },
+  { id: 'device.ports-rtsp', ports: ['80/tcp', '554/tcp'], says: 'camera', weight: 0.45 },
+  { id: 'device.ports-winbox', ports: ['8291/tcp'], says: 'router', weight: 0.8 },
+  { id: 'device.ports-rip', ports: ['520/udp'], says: 'router', weight: 0.4 },
+  { id: 'device.ports-bgp', ports: ['179/tcp'], says: 'router', weight: 0.5 },
+  { id: 'device.ports-switch', ports: ['23/tcp', '161/udp'], says: 'switch', weight: 0.3 },
+  { id: 'device.ports-esxi', ports: ['443/tcp', '902/tcp'], says: 'hypervisor', weight: 0.55 },
+  { id: 'device.ports-proxmox', ports: ['22/tcp', '8006/tcp', '3128/tcp'], says: 'hypervisor', weight: 0.7 },
+  { id: 'device.ports-hyper-v', ports: ['135/tcp', '2179/tcp'], says: 'hypervisor', weight: 0.75 },
+  {
+    id: 'device.ports-domain-controller',
+    ports: ['88/tcp', '389/tcp', '445/tcp'],
+    says: 'server',
+    weight: 0.85,
+  },
+  { id: 'device.ports-iphone', ports: ['62078/tcp'], says: 'phone', weight: 0.8 },
+  { id: 'device.ports-modbus', ports: ['502/tcp'], says: 'iot', weight: 0.5 },
+  { id: 'device.ports-s7', ports: ['102/tcp'], says: 'iot', weight: 0.35 },
+  { id: 'device.ports-bacnet', ports: ['47808/udp'], says: 'iot', weight: 0.5 },
+  { id: 'device.ports-ethernet-ip', ports: ['44818/tcp'], says: 'iot', weight: 0.6 },
+  { id: 'device.ports-chromecast', ports: ['8008/tcp', '8009/tcp'], says: 'iot', weight: 0.6 },
+  { id: 'device.ports-nas', ports: ['445/tcp', '548/tcp', '5000/tcp', '5001/tcp'], says: 'nas', weight: 0.6 },
+];

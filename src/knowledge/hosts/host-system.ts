@@ -1,0 +1,172 @@
+import type { OperatingSystem, SystemEvidence } from '../../domain/asset.ts';
+import type { Fingerprint } from '../../domain/service.ts';
+import { type HostFact, sourceOf, stackSource } from './host-facts.ts';
+import { type SystemName, systemOfRevision, systemOfWindowsBuild, systemRules } from './system-rules.ts';
+import { strongest } from './trait-rules.ts';
+
+/** Claims of one host that are kept, the weightiest first, and characters of their proof. */
+const systemClaimLimit = 24;
+const claimTextLimit = 160;
+
+/**
+ * How much a service is part of its host: web servers and databases often run in containers, or stand for another
+ * machine behind them, and name a system that is not the host's.
+ */
+function hostShare(service: string): number {
+  if (/^(?:ssh|snmp|ntp|rdp|smb|msrpc|telnet)/.test(service)) return 1;
+  if (/^(?:smtp|imap|pop3|ftp|dns|ldap)/.test(service)) return 0.95;
+  return 0.85;
+}
+
+/** The more is told, the less it is said by chance. */
+function weightOf({ distribution, version }: SystemName): number {
+  if (version) return 0.92;
+  return distribution ? 0.85 : 0.7;
+}
+
+/** What the claims of a port say of its host: the systems that they name, and the builds of their packages. */
+export function systemClaimsOfFingerprint(fingerprint: Fingerprint): SystemEvidence[] {
+  const source = sourceOf(fingerprint);
+  const claims: SystemEvidence[] = [];
+  for (const claim of [fingerprint, ...fingerprint.alternatives]) {
+    const share = claim.confidence * hostShare(claim.match);
+    const add = (system: SystemName | null | undefined, rule: string) => {
+      if (system) claims.push(claimOf(system, share * weightOf(system), source, claim.evidence, rule));
+    };
+    if (claim.os) add(systemOf(claim.os), claim.rule ?? 'system.fingerprint');
+    if (claim.revision) add(systemOfRevision(claim.revision), 'system.revision');
+  }
+  return claims;
+}
+
+/** What a fact says of its host. */
+export function systemClaimsOfFact({ key, text, source }: HostFact): SystemEvidence[] {
+  const claims: SystemEvidence[] = [];
+  // The RDP servers of Linux use a library that always claims to be Windows 7.
+  if (key === 'ntlm.version' || (key === 'rdp.build' && text !== '6.1.7601')) {
+    const system = systemOfWindowsBuild(text);
+    if (system) claims.push(claimOf(system, 0.95, source, text, 'system.windows-build'));
+  }
+  for (const { rule, match } of systemRules.match(key, text)) {
+    const fill = (template: string | undefined) =>
+      template?.replace(/\{([a-z]+)\}/g, (_, name: string) => match.groups.get(name) ?? '') || undefined;
+    const { family, distribution, version } = rule.says;
+    const system = { family, ...named('distribution', distribution), ...named('version', fill(version)) };
+    claims.push(claimOf(system, rule.weight, source, text, rule.id));
+  }
+  return claims;
+}
+
+function named(name: 'distribution' | 'version', value: string | undefined): Partial<SystemName> {
+  return value ? { [name]: value } : {};
+}
+
+function systemOf({ family, distribution, version }: NonNullable<Fingerprint['os']>): SystemName {
+  return {
+    family,
+    ...named('distribution', distribution ?? undefined),
+    ...named('version', version ?? undefined),
+  };
+}
+
+function claimOf(
+  { family, distribution, version }: SystemName,
+  weight: number,
+  source: string,
+  evidence: string,
+  rule: string,
+): SystemEvidence {
+  return {
+    family,
+    distribution: distribution ?? null,
+    version: version?.slice(0, 64) ?? null,
+    weight: rounded(weight),
+    source,
+    evidence: evidence.trim().slice(0, claimTextLimit),
+    rule,
+  };
+}
+
+/** What speaks for the system of one host; claims may come in any order. */
+export class SystemClaims {
+  #claims: SystemEvidence[] = [];
+
+  add(claims: readonly SystemEvidence[]): void {
+    for (const claim of claims) {
+      const same = this.#claims.findIndex((known) => isSame(known, claim));
+      if (same === -1) this.#claims.push(claim);
+      else if ((this.#claims[same] as SystemEvidence).weight < claim.weight) this.#claims[same] = claim;
+    }
+    if (this.#claims.length > systemClaimLimit) this.#claims = this.evidence().slice(0, systemClaimLimit);
+  }
+
+  /** Everything that was said, the weightiest first. */
+  evidence(): SystemEvidence[] {
+    return this.#claims.toSorted((a, b) => b.weight - a.weight || (a.source < b.source ? -1 : 1));
+  }
+
+  /**
+   * The system that most speaks for: claims add up per family, then per distribution within it, then per version. What
+   * speaks for another one lowers the confidence: containers and proxies make hosts speak with several tongues.
+   */
+  verdict(): OperatingSystem | null {
+    const family = choose(this.#counted(), (claim) => claim.family);
+    if (!family) return null;
+    const distribution = choose(family.claims, (claim) => claim.distribution);
+    const version = choose((distribution ?? family).claims, (claim) => claim.version);
+    const doubt =
+      (1 - family.rival / 2) * (1 - (distribution?.rival ?? 0) / 2) * (1 - (version?.rival ?? 0) / 4);
+    return {
+      family: family.value,
+      distribution: distribution?.value ?? null,
+      version: version?.value ?? null,
+      confidence: rounded(family.confidence * doubt),
+    };
+  }
+
+  /**
+   * How packets look is what a router or a load balancer in front of the host may have made of them: it may agree with
+   * what the host says, but it never speaks against it.
+   */
+  #counted(): readonly SystemEvidence[] {
+    const said = this.#claims.filter(({ source }) => source !== stackSource);
+    const family = choose(said, (claim) => claim.family)?.value;
+    if (family === undefined) return this.#claims;
+    return this.#claims.filter((claim) => claim.source !== stackSource || claim.family === family);
+  }
+}
+
+/** Claims of one source and system are one; of several rules the weightiest speaks. */
+function isSame(a: SystemEvidence, b: SystemEvidence): boolean {
+  return (
+    a.source === b.source &&
+    a.family === b.family &&
+    a.distribution === b.distribution &&
+    a.version === b.version
+  );
+}
+
+interface Chosen {
+  value: string;
+  confidence: number;
+  /** What speaks for the next one. */
+  rival: number;
+  claims: SystemEvidence[];
+}
+
+function choose(
+  claims: readonly SystemEvidence[],
+  read: (claim: SystemEvidence) => string | null,
+): Chosen | null {
+  const voices = claims.flatMap((claim) => {
+    const value = read(claim);
+    return value === null ? [] : [{ ...claim, value }];
+  });
+  const { best, rival } = strongest(voices);
+  if (!best) return null;
+  return { ...best, rival, claims: claims.filter((claim) => read(claim) === best.value) };
+}
+
+function rounded(share: number): number {
+  return Math.round(share * 1000) / 1000;
+}

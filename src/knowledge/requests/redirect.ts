@@ -1,0 +1,59 @@
+import type { Probe } from '../probes/probe.ts';
+import { httpRequestFor } from './http-request.ts';
+
+/** Names of the questions for the page that a redirect leads to, in the order of the steps. */
+export const redirectNames = ['redirect-target', 'second-redirect-target'] as const;
+
+/** Where a page was asked for. */
+interface Place {
+  host: string;
+  port: number;
+  /** The name by which the host was called. */
+  name: string | null;
+  secure: boolean;
+}
+
+/** Characters of an answer in which a redirect is looked for. */
+const openingLimit = 8192;
+
+/**
+ * The page on the same port to which an answer sends its reader (RFC 9110 section 15.4, or a refresh in the page); null
+ * when it sends nowhere, to the page itself, or to another host, port or scheme.
+ */
+export function redirectPath(bytes: Buffer, place: Place): string | null {
+  const text = bytes.toString('latin1', 0, openingLimit);
+  const target = /^HTTP\/1\.[01] 30[12378] /.test(text)
+    ? /\r?\nLocation:[ \t]{0,8}([^\s]{1,1024})/i.exec(text)?.[1]
+    : /<meta[^<>]{1,100}refresh[^<>]{1,100}?url=["']?([^"'<>\s]{1,256})/i.exec(text)?.[1];
+  if (!target || !/^[!-~]+$/.test(target)) return null;
+  const origin = `${place.secure ? 'https' : 'http'}://${urlHost(place.host)}:${place.port}`;
+  let url: URL;
+  try {
+    url = new URL(target, origin);
+  } catch {
+    return null;
+  }
+  const path = url.pathname + url.search;
+  return path !== '/' && isSamePlace(url, origin, place) ? path : null;
+}
+
+function isSamePlace(url: URL, origin: string, { name }: Place): boolean {
+  const own = new URL(origin);
+  if (url.protocol !== own.protocol || url.port !== own.port) return false;
+  return url.hostname === own.hostname || (name !== null && url.hostname === name.toLowerCase());
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host.split('%')[0]}]` : host;
+}
+
+/** Asks for one page. */
+export function pageProbe(name: string, path: string): Probe {
+  return {
+    name,
+    service: 'http',
+    ports: [],
+    greeting: null,
+    steps: [{ send: httpRequestFor(path), answer: 'http' }],
+  };
+}

@@ -1,0 +1,342 @@
+import type { Banner } from '../../domain/banner.ts';
+import type { Endpoint } from '../../domain/host.ts';
+import type { Fingerprint } from '../../domain/service.ts';
+import { parseCpe } from '../products/cpe.ts';
+import { mainName } from '../products/cpe-aliases.ts';
+import { type Observation, observe, proofLimit } from './evidence.ts';
+import type { Catalogue, SignatureMatch } from './rule-catalog.ts';
+
+/** Which evidence is looked at: `http.*`, `tls.*`, or everything else. */
+export type EvidenceKind = 'banner' | 'http' | 'tls';
+
+/** One product (or only a service) that the evidence of a port speaks for. */
+export interface Claim {
+  match: string;
+  product: string | null;
+  vendor: string | null;
+  version: string | null;
+  cpe: string | null;
+  source: EvidenceKind;
+  evidence: string;
+  rule: string | null;
+  revision: string | null;
+  os: SignatureMatch['os'];
+  hardware: SignatureMatch['hardware'];
+  /** Certainty by independent source: the evidence key. */
+  support: Map<string, number>;
+}
+
+/** Nothing that a stranger's text says is ever fully certain. */
+const confidenceLimit = 0.99;
+/** Alternatives kept beside the best claim of a port. */
+const alternativeLimit = 10;
+
+/** Service names once the whole connection is TLS. */
+const secureNames: Record<string, string> = {
+  http: 'https',
+  ftp: 'ftps',
+  smtp: 'smtps',
+  imap: 'imaps',
+  pop3: 'pop3s',
+  ldap: 'ldaps',
+  telnet: 'telnets',
+  irc: 'ircs',
+  nntp: 'nntps',
+  sip: 'sips',
+  mqtt: 'mqtts',
+  amqp: 'amqps',
+};
+
+/** Every claim that one banner supports, products as well as the bare service; none for a silent port. */
+export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly EvidenceKind[]): Claim[] {
+  const observation = observe(banner);
+  if (!observation) return [];
+  const claims: Claim[] = [];
+  let system: { os: NonNullable<Claim['os']>; certainty: number } | null = null;
+  for (const [key, text] of observation.evidence) {
+    const kind = kindOf(key);
+    if (!kinds.includes(kind)) continue;
+    // Only where no rule knows the name.
+    if (key === 'http.product' && hasServer(claims)) continue;
+    if (key === 'greeting.line' && claims.some(({ product }) => product !== null)) continue;
+    for (const match of precise(catalogue.match(key, text))) {
+      if (match.os && match.certainty > (system?.certainty ?? 0))
+        system = { os: match.os, certainty: match.certainty };
+      if (match.product === null && match.service === null) continue;
+      if (key === 'banner.raw' && contradicts(match, observation)) continue;
+      // The reader of the protocol has said so already, from the same bytes.
+      if (match.product === null && match.service === observation.service) continue;
+      addClaim(claims, claimOf(match, observation, kind, key));
+    }
+  }
+  const bare = bareClaim(observation, kinds);
+  if (bare) addClaim(claims, bare);
+  if (system) for (const claim of claims) claim.os = richerSystem(claim.os, system.os);
+  return claims;
+}
+
+/** Rules that take a name as it stands are for names that no other rule knows. */
+function precise(matches: readonly SignatureMatch[]): readonly SignatureMatch[] {
+  const known = matches.filter(({ rule, product }) => product !== null && !rule.startsWith('general.'));
+  return known.length === 0 ? matches : matches.filter(({ rule }) => !rule.startsWith('general.'));
+}
+
+/** A rule knew what the `Server` header names. */
+function hasServer(claims: readonly Claim[]): boolean {
+  return claims.some(({ product, support }) => product !== null && support.has('http.header.server'));
+}
+
+/** What the service of a banner is called; null when it is not recognised. */
+export function observedService(banner: Banner): string | null {
+  const seen = observe(banner);
+  return seen?.service ? serviceName(seen.service, seen.secure) : null;
+}
+
+function kindOf(key: string): EvidenceKind {
+  if (key.startsWith('http.')) return 'http';
+  return key.startsWith('tls.') ? 'tls' : 'banner';
+}
+
+/** Raw bytes of a recognised protocol may quote anything, a web page for one. */
+function contradicts(match: SignatureMatch, seen: Observation): boolean {
+  return (
+    seen.service !== null &&
+    seen.service !== 'tls' &&
+    match.service !== null &&
+    match.service !== seen.service
+  );
+}
+
+function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, key: string): Claim {
+  // A certificate names a product, but what runs inside TLS decides what the service is called.
+  const service = (kind === 'tls' ? null : match.service) ?? seen.service ?? match.service ?? 'unknown';
+  return {
+    match: serviceName(service, seen.secure),
+    product: match.product,
+    vendor: match.vendor,
+    version: match.version,
+    cpe: match.cpe,
+    source: kind,
+    evidence: proofOf(match, seen, key),
+    rule: match.rule,
+    revision: match.revision,
+    os: match.os,
+    hardware: match.hardware,
+    support: new Map([[key === 'http.set-cookie' ? 'http.cookies' : key, match.certainty]]),
+  };
+}
+
+/** The protocol itself, without a product; it needs the kind of evidence that showed the protocol. */
+function bareClaim(seen: Observation, kinds: readonly EvidenceKind[]): Claim | null {
+  if (seen.service === null) return null;
+  const kind: EvidenceKind = seen.service === 'http' ? 'http' : seen.service === 'tls' ? 'tls' : 'banner';
+  if (!kinds.includes(kind)) return null;
+  return {
+    match: serviceName(seen.service, seen.secure),
+    product: null,
+    vendor: null,
+    version: null,
+    cpe: null,
+    source: kind,
+    evidence: seen.proof,
+    rule: null,
+    revision: null,
+    os: null,
+    hardware: null,
+    support: new Map([['protocol', seen.certainty]]),
+  };
+}
+
+function serviceName(service: string, secure: boolean): string {
+  return secure ? (secureNames[service] ?? service) : service;
+}
+
+/** Greeting protocols are proved by their first line, everything else by the very text that matched. */
+function proofOf(match: SignatureMatch, seen: Observation, key: string): string {
+  if (/^(?:ssh|smtp|lmtp|ftp|imap|pop3)\.(?!id$|help$)/.test(key)) return seen.proof;
+  const header = /^http\.header\.(.+)$/.exec(key)?.[1];
+  const text = header ? `${header}: ${match.text}` : match.text;
+  return text.trim().slice(0, proofLimit).trimEnd();
+}
+
+function richerSystem(own: Claim['os'], found: NonNullable<Claim['os']>): Claim['os'] {
+  if (!own) return found;
+  if (own.family !== found.family) return own;
+  if (own.distribution && found.distribution && own.distribution !== found.distribution) return own;
+  return {
+    family: own.family,
+    distribution: own.distribution ?? found.distribution,
+    version: own.version ?? found.version,
+  };
+}
+
+/** Adds a claim to those of a port: what speaks for the same thing becomes one claim with more support. */
+export function addClaim(claims: Claim[], claim: Claim): void {
+  const index = claims.findIndex((other) => isSame(other, claim));
+  const earlier = claims[index];
+  if (!earlier) {
+    claims.push(claim);
+    return;
+  }
+  const [better, lesser] = outranks(claim, earlier) ? [claim, earlier] : [earlier, claim];
+  const support = new Map(lesser.support);
+  for (const [key, certainty] of better.support) support.set(key, Math.max(certainty, support.get(key) ?? 0));
+  claims[index] = {
+    ...better,
+    ...(better.version === null && lesser.version !== null ? versionOf(lesser) : {}),
+    match: strongerName(better.match, lesser.match),
+    os: better.os && lesser.os ? richerSystem(better.os, lesser.os) : (better.os ?? lesser.os),
+    hardware: better.hardware ?? lesser.hardware,
+    support,
+  };
+}
+
+/** A version and what proves it: a surer claim that knows none goes without. */
+function versionOf({ version, cpe, revision, evidence, rule, source }: Claim): Partial<Claim> {
+  return { version, cpe, revision, evidence, rule, source };
+}
+
+/** Catalogues of several authors name one product in several ways; its CPE name tells that it is the same. */
+function isSame(a: Claim, b: Claim): boolean {
+  if (a.cpe !== null && b.cpe !== null) return productOf(a.cpe) === productOf(b.cpe);
+  if (a.product !== b.product || a.vendor !== b.vendor) return false;
+  return a.product !== null || plainName(a.match) === plainName(b.match);
+}
+
+function productOf(cpe: string): string {
+  const name = parseCpe(cpe);
+  return name === null ? cpe : mainName(name.vendor, name.product);
+}
+
+function plainName(service: string): string {
+  return Object.keys(secureNames).find((plain) => secureNames[plain] === service) ?? service;
+}
+
+/** A port that answers plainly "speak TLS here" and also in TLS is a TLS port. */
+function strongerName(better: string, lesser: string): string {
+  return secureNames[better] === lesser ? lesser : better;
+}
+
+/** The confidence of a claim: independent sources add up as 1 - product of (1 - certainty). */
+export function confidenceOf(claim: Claim): number {
+  let doubt = 1;
+  for (const certainty of claim.support.values()) doubt *= 1 - certainty;
+  return Math.min(confidenceLimit, Math.round((1 - doubt) * 1000) / 1000);
+}
+
+/** Nothing but a part of the server that answers: a module, a library, a language. */
+function isPart({ support }: Claim): boolean {
+  return support.size === 1 && support.has('http.component');
+}
+
+/** Products before bare services, whole ones before their parts, then confidence, then how much is told. */
+function outranks(a: Claim, b: Claim): boolean {
+  return compareClaims(a, b) < 0;
+}
+
+function compareClaims(a: Claim, b: Claim): number {
+  const named = Number(b.product !== null) - Number(a.product !== null);
+  if (named !== 0) return named;
+  const whole = Number(isPart(a)) - Number(isPart(b));
+  if (whole !== 0) return whole;
+  return confidenceOf(b) - confidenceOf(a) || specificity(b) - specificity(a);
+}
+
+function specificity(claim: Claim): number {
+  return [claim.version, claim.cpe, claim.revision, claim.os].filter((part) => part !== null).length;
+}
+
+/**
+ * The one record of a port: the best claim with the others as alternatives; null when none reaches
+ * `minConfidence` (0..1). At most `maxProtocols` different services are kept.
+ */
+export function settle(
+  endpoint: Endpoint,
+  claims: readonly Claim[],
+  { minConfidence, maxProtocols }: { minConfidence: number; maxProtocols: number },
+): Fingerprint | null {
+  const services = new Set<string>();
+  const kept: Claim[] = [];
+  for (const claim of [...claims].sort(compareClaims)) {
+    if (confidenceOf(claim) < minConfidence) continue;
+    if (!services.has(claim.match) && services.size >= maxProtocols) continue;
+    services.add(claim.match);
+    kept.push(claim);
+  }
+  const best = kept[0];
+  if (!best) return null;
+  const others = kept
+    .slice(1)
+    .filter((claim) => claim.product !== null || plainName(claim.match) !== plainName(best.match));
+  const { host, port, protocol } = endpoint;
+  return {
+    host,
+    port,
+    protocol,
+    ...describe(best),
+    alternatives: others.slice(0, alternativeLimit).map(describe),
+  };
+}
+
+function describe(claim: Claim): Fingerprint['alternatives'][number] {
+  return {
+    match: claim.match,
+    product: claim.product,
+    vendor: claim.vendor,
+    version: claim.version,
+    cpe: claim.cpe,
+    confidence: confidenceOf(claim),
+    source: claim.source,
+    evidence: claim.evidence,
+    ...(claim.rule === null ? {} : { rule: claim.rule }),
+    ...(claim.revision === null ? {} : { revision: claim.revision }),
+    ...(claim.os === null ? {} : { os: claim.os }),
+    ...(claim.hardware === null ? {} : { hardware: claim.hardware }),
+  };
+}
+
+/** Ports whose claims are remembered; the probes of one port answer close together in time. */
+const rememberedPorts = 4096;
+
+/**
+ * The claims of ports whose banners come one by one. A port is told again only when a later banner makes its
+ * record better, so memory is bounded and nothing waits for a last banner.
+ */
+export class PortClaims {
+  readonly #ports = new Map<string, { claims: Claim[]; told: Fingerprint | null }>();
+  readonly #rules: { minConfidence: number; maxProtocols: number };
+
+  constructor(rules: { minConfidence: number; maxProtocols: number }) {
+    this.#rules = rules;
+  }
+
+  /** Takes in what a banner claims; the port's record when it is new or better than the one told before. */
+  add(endpoint: Endpoint, claims: readonly Claim[]): Fingerprint | null {
+    if (claims.length === 0) return null;
+    const entry = this.#entry(endpoint);
+    for (const claim of claims) addClaim(entry.claims, claim);
+    const settled = settle(endpoint, entry.claims, this.#rules);
+    if (!settled || (entry.told && !isBetter(settled, entry.told))) return null;
+    entry.told = settled;
+    return settled;
+  }
+
+  #entry(endpoint: Endpoint): { claims: Claim[]; told: Fingerprint | null } {
+    const key = `${endpoint.host} ${endpoint.port} ${endpoint.protocol}`;
+    const entry = this.#ports.get(key) ?? { claims: [], told: null };
+    // Last touched last: the first key is the one to forget.
+    this.#ports.delete(key);
+    this.#ports.set(key, entry);
+    if (this.#ports.size > rememberedPorts) {
+      const oldest = this.#ports.keys().next().value;
+      if (oldest !== undefined) this.#ports.delete(oldest);
+    }
+    return entry;
+  }
+}
+
+function isBetter(now: Fingerprint, told: Fingerprint): boolean {
+  return (['match', 'product', 'version', 'cpe', 'revision', 'os', 'hardware', 'confidence'] as const).some(
+    (field) => JSON.stringify(now[field]) !== JSON.stringify(told[field]),
+  );
+}

@@ -1,0 +1,377 @@
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { type Document, isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type FieldProblem, PortolanError } from '../../domain/errors.ts';
+import type { Signature, SignatureExample } from '../signatures/signature.ts';
+import { compileMatcher } from './matcher.ts';
+import { patternSize } from './pattern-size.ts';
+import { type Catalogue, readMatch, type SignatureMatch } from './rule-catalog.ts';
+import { shapeProblem } from './yaml-shape.ts';
+
+/** Largest catalogue file that is read, in bytes. */
+const maxFileBytes = 4 * 1024 * 1024;
+
+/** Most signatures of one file or set. */
+export const maxSignatures = 20_000;
+
+/** Characters of a pattern. */
+const maxPatternLength = 4096;
+
+/** Steps of a pattern: each costs time on every character of an answer. */
+const maxPatternSize = 4096;
+
+/** Problems that the message of an error names; the error holds all. */
+const maxNamed = 20;
+
+/** Reads and checks a catalogue file. @throws PortolanError `configuration` naming every problem with its line */
+export async function readSignatureFile(file: string): Promise<Signature[]> {
+  return parseSignatures(await readRules(file), file);
+}
+
+/** A catalogue, and before its signatures those of a file. @throws PortolanError `configuration` */
+export async function withRulesFile(catalogue: Catalogue, file: string): Promise<Catalogue> {
+  const signatures = await readSignatureFile(file);
+  const digest = createHash('sha256').update(JSON.stringify(signatures)).digest('hex');
+  return catalogue.extendedBy({ version: `rules@${digest.slice(0, 8)}`, signatures });
+}
+
+async function readRules(file: string): Promise<string> {
+  try {
+    if ((await stat(file)).size > maxFileBytes) throw tooLarge(file);
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    if (cause instanceof PortolanError) throw cause;
+    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    throw new PortolanError(
+      'configuration',
+      `the fingerprint rules ${file} cannot be read: ${reason}`,
+      { file },
+      cause,
+    );
+  }
+}
+
+function tooLarge(file: string): PortolanError {
+  return refusal(file, [{ field: file, reason: `is larger than ${maxFileBytes} bytes` }]);
+}
+
+/** A signature and where it stands, as errors name it: `file:line`. */
+export interface PlacedSignature {
+  signature: Signature;
+  place: string;
+}
+
+/** Checks the text of a catalogue file; `file` is only named in errors. @throws PortolanError `configuration` */
+export function parseSignatures(text: string, file: string): Signature[] {
+  const placed = placeSignatures(text, file);
+  const problems = placed.flatMap(triedProblems);
+  if (problems.length > 0) throw refusal(file, problems);
+  return placed.map(({ signature }) => signature);
+}
+
+/** What is wrong with a well-formed signature when it is tried, with its place. */
+export function triedProblems({ signature, place }: PlacedSignature): FieldProblem[] {
+  return trialProblems(signature).map(({ field, reason }) => ({
+    field: place,
+    reason: `${field} ${reason}`,
+  }));
+}
+
+/**
+ * Reads a catalogue file and checks the form of its signatures; patterns and examples are not tried.
+ * @throws PortolanError `configuration` naming every problem with its line
+ */
+export function placeSignatures(text: string, file: string): PlacedSignature[] {
+  if (text.length > maxFileBytes) throw tooLarge(file);
+  const shape = shapeProblem(text);
+  if (shape) throw refusal(file, [{ field: `${file}:${shape.line}`, reason: shape.reason }]);
+  const lines = new LineCounter();
+  // With the excerpts of pretty errors a text with a hundred thousand errors takes minutes.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const problems: FieldProblem[] = document.errors.map((error) => ({
+    field: `${file}:${lines.linePos(error.pos[0]).line}`,
+    reason: error.message.split('\n')[0] ?? error.message,
+  }));
+  if (problems.length > 0) throw refusal(file, problems);
+
+  const list = isMap(document.contents) ? document.contents.get('signatures', true) : document.contents;
+  if (!isSeq(list)) throw refusal(file, [{ field: `${file}:1`, reason: 'must hold a list of signatures' }]);
+  if (list.items.length > maxSignatures) {
+    throw refusal(file, [{ field: `${file}:1`, reason: `holds more than ${maxSignatures} signatures` }]);
+  }
+
+  return placeRecords(
+    file,
+    (list.items as Node[]).map((item) => ({
+      record: plainValue(item, document),
+      place: `${file}:${item.range ? lines.linePos(item.range[0]).line : 1}`,
+    })),
+  );
+}
+
+/**
+ * The same for a text that must be JSON, which is read in linear time whatever it holds. A rule's place is its number.
+ * @throws PortolanError `configuration`
+ */
+export function placeJsonSignatures(text: string, file: string): PlacedSignature[] {
+  if (text.length > maxFileBytes) throw tooLarge(file);
+  const content = jsonOf(text);
+  const list = (content as { signatures?: unknown } | null | undefined)?.signatures ?? content;
+  if (!Array.isArray(list))
+    throw refusal(file, [{ field: file, reason: 'must be JSON with a list of signatures' }]);
+  if (list.length > maxSignatures) {
+    throw refusal(file, [{ field: file, reason: `holds more than ${maxSignatures} signatures` }]);
+  }
+  return placeRecords(
+    file,
+    list.map((record: unknown, index) => ({ record, place: `${file} rule ${index + 1}` })),
+  );
+}
+
+/** Undefined when it is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checks the form of records and that their ids differ. @throws PortolanError `configuration` */
+function placeRecords(
+  file: string,
+  records: readonly { record: unknown; place: string }[],
+): PlacedSignature[] {
+  const ids = new Set<string>();
+  const signatures: PlacedSignature[] = [];
+  const problems: FieldProblem[] = [];
+  for (const { record, place } of records) {
+    const found = formProblems(record);
+    const id = (record as Partial<Signature> | null)?.id;
+    if (typeof id === 'string' && ids.has(id)) found.push({ field: 'id', reason: `"${id}" is used twice` });
+    if (typeof id === 'string') ids.add(id);
+    for (const { field, reason } of found) problems.push({ field: place, reason: `${field} ${reason}` });
+    if (found.length === 0) signatures.push({ signature: record as Signature, place });
+  }
+  if (problems.length > 0) throw refusal(file, problems);
+  return signatures;
+}
+
+/** The value of a node, aliases written out; null when they would grow beyond measure. */
+function plainValue(item: Node, document: Document): unknown {
+  try {
+    return item.toJS(document);
+  } catch (error) {
+    if (error instanceof ReferenceError) return null;
+    throw error;
+  }
+}
+
+/** The error for a file of rules that is not taken. */
+export function refusal(file: string, problems: FieldProblem[]): PortolanError {
+  const shown = problems.slice(0, maxNamed).map((problem) => `${problem.field}: ${problem.reason}`);
+  return new PortolanError('configuration', `the fingerprint rules are refused: ${shown.join('; ')}`, {
+    file,
+    fields: problems,
+  });
+}
+
+const knownFields = new Set([
+  'id',
+  'description',
+  'category',
+  'tags',
+  'service',
+  'source',
+  'pattern',
+  'flags',
+  'product',
+  'vendor',
+  'version',
+  'revision',
+  'cpe',
+  'certainty',
+  'os',
+  'hardware',
+  'facts',
+  'examples',
+]);
+
+/** Everything that is wrong with a signature record, its examples included. */
+export function signatureProblems(record: unknown): FieldProblem[] {
+  const problems = formProblems(record);
+  return problems.length > 0 ? problems : trialProblems(record as Signature);
+}
+
+/** Compiles the pattern of a well-formed signature and tries its examples. */
+function trialProblems(signature: Signature): FieldProblem[] {
+  const patternProblem = patternError(signature);
+  if (patternProblem) return [{ field: 'pattern', reason: patternProblem }];
+  return signature.examples.flatMap((example) => exampleProblems(signature, example));
+}
+
+/**
+ * What is wrong with the form of a record; its pattern is neither compiled nor tried.
+ * @param fewestExamples 0 for what others wrote: not all of their rules have examples
+ */
+export function formProblems(record: unknown, fewestExamples = 1): FieldProblem[] {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) {
+    return [{ field: 'signature', reason: 'must be a map' }];
+  }
+  const fields = record as Record<string, unknown>;
+  const problems: FieldProblem[] = [];
+  const refuse = (field: string, reason: string) => problems.push({ field, reason });
+
+  for (const name of Object.keys(fields)) if (!knownFields.has(name)) refuse(name, 'is not a known field');
+  if (typeof fields['id'] !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(fields['id'])) {
+    refuse('id', 'must be 2 to 63 characters of a-z, 0-9, dot and hyphen');
+  }
+  for (const name of ['source', 'pattern']) {
+    if (typeof fields[name] !== 'string' || fields[name] === '') refuse(name, 'must be text');
+  }
+  if (String(fields['pattern']).length > maxPatternLength) {
+    refuse('pattern', `is longer than ${maxPatternLength} characters`);
+  } else if (patternSize(String(fields['pattern'])) > maxPatternSize) {
+    refuse('pattern', `has more than ${maxPatternSize} steps once its repetitions are written out`);
+  }
+  for (const name of ['service', 'product', 'vendor']) {
+    if (fields[name] !== null && typeof fields[name] !== 'string') refuse(name, 'must be text or null');
+  }
+  for (const name of ['version', 'revision', 'flags', 'description']) {
+    if (fields[name] !== undefined && typeof fields[name] !== 'string') refuse(name, 'must be text');
+  }
+  const { category, tags, certainty } = fields;
+  if (category !== undefined && !isWord(category)) refuse('category', wordForm);
+  if (tags !== undefined && !(Array.isArray(tags) && tags.every(isWord))) {
+    refuse('tags', `must be a list; each ${wordForm}`);
+  }
+  if (typeof certainty !== 'number' || !(certainty > 0 && certainty <= 1)) {
+    refuse('certainty', 'must be a number above 0 and at most 1');
+  }
+  return [
+    ...problems,
+    ...cpeProblems(fields['cpe']),
+    ...textsProblems('os', fields['os'], ['family'], ['distribution', 'version']),
+    ...textsProblems('hardware', fields['hardware'], [], ['type', 'vendor', 'product']),
+    ...factProblems(fields['facts']),
+    ...exampleListProblems(fields['examples'], fewestExamples),
+  ];
+}
+
+const wordForm = 'must be 1 to 32 characters of a-z, 0-9 and hyphen';
+
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && /^[a-z0-9][a-z0-9-]{0,31}$/.test(value);
+}
+
+function cpeProblems(cpe: unknown): FieldProblem[] {
+  if (cpe === undefined) return [];
+  const part = (cpe as Record<string, unknown> | null)?.['part'];
+  const valid =
+    hasTexts(cpe, ['part', 'vendor', 'product'], ['version', 'update']) && 'aoh'.includes(String(part));
+  return valid
+    ? []
+    : [{ field: 'cpe', reason: 'must be {part: a|o|h, vendor, product, version?, update?}, all text' }];
+}
+
+function textsProblems(field: string, value: unknown, needed: string[], optional: string[]): FieldProblem[] {
+  if (value === undefined || hasTexts(value, needed, optional)) return [];
+  const members = [...needed, ...optional.map((name) => `${name}?`)].join(', ');
+  return [{ field, reason: `must be {${members}}, all text` }];
+}
+
+function hasTexts(value: unknown, needed: string[], optional: string[]): boolean {
+  if (!isTextMap(value)) return false;
+  const names = Object.keys(value);
+  return (
+    needed.every((name) => names.includes(name)) &&
+    names.every((name) => needed.includes(name) || optional.includes(name))
+  );
+}
+
+function isTextMap(value: unknown): value is Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((member) => typeof member === 'string');
+}
+
+function factProblems(facts: unknown): FieldProblem[] {
+  if (facts === undefined) return [];
+  const valid = isTextMap(facts) && Object.keys(facts).every((name) => /^[A-Za-z0-9_.-]{1,64}$/.test(name));
+  return valid ? [] : [{ field: 'facts', reason: 'must be a map of names and texts' }];
+}
+
+const exampleFields = ['text', 'product', 'version', 'revision', 'cpe', 'os', 'hardware', 'facts'];
+
+function exampleListProblems(examples: unknown, fewest: number): FieldProblem[] {
+  const valid = Array.isArray(examples) && examples.length >= fewest && examples.every(isExample);
+  return valid
+    ? []
+    : [{ field: 'examples', reason: 'must be a list of at least one {text, ...expected values}' }];
+}
+
+function isExample(example: unknown): boolean {
+  if (typeof example !== 'object' || example === null) return false;
+  const { text, facts, ...values } = example as Record<string, unknown>;
+  return (
+    typeof text === 'string' &&
+    Object.entries(values).every(
+      ([name, value]) => exampleFields.includes(name) && (value === null || typeof value === 'string'),
+    ) &&
+    (facts === undefined || isTextMap(facts))
+  );
+}
+
+function patternError(signature: Signature): string | null {
+  try {
+    compileMatcher(signature.pattern, signature.flags);
+    return null;
+  } catch (error) {
+    return `does not compile: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** Compares what a signature reads from its own example with what the example expects. */
+function exampleProblems(signature: Signature, example: SignatureExample): FieldProblem[] {
+  const match = compileMatcher(signature.pattern, signature.flags).match(example.text);
+  const shown = JSON.stringify(example.text.slice(0, 60));
+  if (!match) return [{ field: 'examples', reason: `${shown} does not match the pattern` }];
+  return differences(example, readMatch(signature, match)).map(({ field, wanted, got }) => ({
+    field: 'examples',
+    reason: `${shown} gives ${field} ${got ?? 'null'}, not ${wanted ?? 'null'}`,
+  }));
+}
+
+interface Difference {
+  field: string;
+  wanted: string | null;
+  got: string | null;
+}
+
+function differences(example: SignatureExample, found: SignatureMatch): Difference[] {
+  const { product, version, revision, cpe, os, hardware, facts = {} } = example;
+  const compared: [field: string, wanted: string | null | undefined, got: string | null][] = [
+    ['product', product, found.product],
+    ['version', version, found.version],
+    ['revision', revision, found.revision],
+    ['cpe', cpe, found.cpe],
+    ['os', os, found.os && joined([found.os.family, found.os.distribution, found.os.version])],
+    [
+      'hardware',
+      hardware,
+      found.hardware && joined([found.hardware.type, found.hardware.vendor, found.hardware.product]),
+    ],
+    ...Object.entries(facts).map(([name, wanted]): [string, string, string | null] => [
+      `facts.${name}`,
+      wanted,
+      found.facts[name] ?? null,
+    ]),
+  ];
+  return compared.flatMap(([field, wanted, got]) =>
+    wanted === undefined || wanted === got ? [] : [{ field, wanted, got }],
+  );
+}
+
+/** Several values in one text, as examples write it: `linux debian 12`. */
+function joined(parts: (string | null)[]): string {
+  return parts.filter((part) => part !== null).join(' ');
+}

@@ -1,0 +1,86 @@
+import type { Host } from '../../domain/host.ts';
+import type { DataContext, ExecContext } from '../../engine/module.ts';
+import { onAbort, pause } from '../../net/abort.ts';
+import type { NetworkGate } from '../../net/gate/gate.ts';
+import type { AddressWalk } from '../address-iterator.ts';
+
+/** Hosts that are waited for at the same time. */
+const hostsAtOnce = 256;
+/** Head start of a port before the next one is tried. */
+const staggerMs = 50;
+/** Reason of the abort that ends the other probes of a host; a shared one, because each own one would cost a stack. */
+const answered = new Error('the host has answered');
+
+/**
+ * Finds live hosts by connections: whoever accepts or refuses lives. Each host is settled when its outcome is known.
+ * @param hosts of the scan, or what an interrupted run has left of them
+ */
+export async function knockOnAll(
+  hosts: AddressWalk,
+  { net, ports }: { net: NetworkGate; ports: number[] },
+  ctx: Pick<ExecContext, 'signal' | 'progress'> & {
+    options: { timeout: number; retry: number };
+  },
+  data: DataContext,
+): Promise<void> {
+  const total = Number(net.addresses.size);
+  const knock = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
+  // The lanes share one iterator: each takes the next host when it is done with one.
+  const lane = async () => {
+    for (const host of hosts) {
+      if (ctx.signal.aborted) return;
+      await knockOn(host, knock, ctx, data);
+      // A host that the abort cut short has no outcome.
+      if (!ctx.signal.aborted) hosts.settle(host);
+      ctx.progress(hosts.settled, total);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(hostsAtOnce, total) }, lane));
+  ctx.signal.throwIfAborted();
+}
+
+interface Knock {
+  net: NetworkGate;
+  ports: number[];
+  timeoutMs: number;
+  retries: number;
+}
+
+/** Silent hosts are tried again. */
+async function knockOn(host: string, knock: Knock, ctx: Pick<ExecContext, 'signal'>, data: DataContext) {
+  for (let left = knock.retries; left >= 0 && !ctx.signal.aborted; left--) {
+    const found = await firstSignOfLife(host, knock, ctx.signal);
+    if (!found) continue;
+    await data.append<Host>('discovered_hosts', found);
+    return;
+  }
+}
+
+/**
+ * Tries one port after the other, each a moment after the one before: a host that answers at once gets one packet,
+ * a silent one costs hardly more time than if all were tried together.
+ */
+async function firstSignOfLife(host: string, knock: Knock, signal: AbortSignal): Promise<Host | null> {
+  const enough = new AbortController();
+  const forget = onAbort(signal, () => enough.abort(answered));
+  let found: Host | null = null;
+  const probe = async (port: number) => {
+    const options = { timeoutMs: knock.timeoutMs, signal: enough.signal };
+    const { state, reason, latencyMs } = await knock.net.probeTcp(host, port, options);
+    if (found || (state !== 'open' && state !== 'closed')) return;
+    const method = state === 'closed' ? 'tcp-rst' : 'tcp-syn-ack';
+    found = { ip: host, latency_ms: Math.round(latencyMs * 1000) / 1000, method };
+    if (reason === 'self-connection') found.latency_ms = null;
+    enough.abort(answered);
+  };
+  const probes: Promise<void>[] = [];
+  for (const port of knock.ports) {
+    if (enough.signal.aborted) break;
+    const current = probe(port);
+    probes.push(current);
+    await Promise.race([current, pause(staggerMs, enough.signal)]);
+  }
+  await Promise.all(probes);
+  forget();
+  return found;
+}

@@ -1,0 +1,97 @@
+import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
+import type { Endpoint } from '../../domain/host.ts';
+import type { Probe } from '../../knowledge/probes/probe.ts';
+import { furtherNames, probes, wantsTls } from '../../knowledge/probes/probes.ts';
+import { sentRequests } from '../../knowledge/protocols/probe-session.ts';
+import type { Connection, NetworkGate } from '../../net/gate/gate.ts';
+import { Dialogue } from './probe-session.ts';
+import { surveyTls } from './tls-enumeration.ts';
+
+/** Bytes of one answer to a ClientHello that are read. */
+const maxAnswerBytes = 256 * 1024;
+
+/** Bytes of the plain dialogue that leads to a handshake. */
+const maxPlainBytes = 16 * 1024;
+
+export interface PortSurveySettings {
+  net: NetworkGate;
+  signal: AbortSignal;
+  /** Longest silence of the service; a connection lasts twice as long at most. */
+  timeoutMs: number;
+  /** Also try whether flaws are there that a server can have. */
+  intrusive: boolean;
+  /** The name by which an address was asked for. */
+  names: ReadonlyMap<string, string>;
+}
+
+/** Reasons that do not tell whether the server is one for TLS that we are too modern for. */
+const undecided = /speaks no TLS version|closed the connection during the handshake|the handshake failed/;
+
+/** Adds a survey of its TLS to what a port said; a server that refused our own handshake gets TLS by it. */
+export async function surveyPort(
+  endpoint: Endpoint,
+  banners: readonly Banner[],
+  settings: PortSurveySettings,
+): Promise<Banner[]> {
+  const at = banners.findIndex(isWorthASurvey);
+  const banner = banners[at];
+  if (!banner) return [...banners];
+  const upgrade = upgradeOf(banner);
+  const outcome = await surveyTls({
+    open: () => openFor(endpoint, upgrade, settings),
+    serverName: upgrade ? null : (settings.names.get(endpoint.host) ?? null),
+    timeoutMs: settings.timeoutMs,
+    signal: settings.signal,
+    leaf: banner.tls?.chain[0] ?? null,
+    intrusive: settings.intrusive,
+  });
+  if (!outcome) return [...banners];
+  const { tls_error: _refused, ...others } = banner;
+  const surveyed: Banner = {
+    ...others,
+    tls: { ...(banner.tls ?? outcome.observation), survey: outcome.survey },
+  };
+  return banners.with(at, surveyed);
+}
+
+function isWorthASurvey(banner: Banner): boolean {
+  if (furtherNames.has(banner.probe)) return false;
+  if (banner.tls) return true;
+  const reason = banner.tls_error ?? '';
+  if (reason.startsWith(tlsRefusal)) return true;
+  const silent = banner.banner === '' || wantsTls(bannerBytes(banner)) || upgradeOf(banner) !== null;
+  return silent && undecided.test(reason);
+}
+
+/** The probe that asked a plain service to go on in TLS; null when TLS started at once. */
+function upgradeOf(banner: Banner): Probe | null {
+  const probe = probes.find(({ name }) => name === banner.probe);
+  const { upgrade } = probe ?? {};
+  if (!probe || !upgrade) return null;
+  const agreed =
+    upgrade.request === null ? banner.tls !== undefined : sentRequests(banner).includes(upgrade.request.send);
+  return agreed ? probe : null;
+}
+
+async function openFor(
+  { host, port }: Endpoint,
+  upgrade: Probe | null,
+  { net, signal, timeoutMs, names }: PortSurveySettings,
+): Promise<Connection | null> {
+  const result = await net.connect(host, port, {
+    deadlineMs: 2 * timeoutMs,
+    connectMs: timeoutMs,
+    maxBytes: maxAnswerBytes,
+    signal,
+  });
+  if ('failure' in result) return null;
+  if (!upgrade) return result.connection;
+  const dialogue = new Dialogue(result.connection, names.get(host) ?? host, {
+    port,
+    idleMs: timeoutMs,
+    maxBytes: maxPlainBytes,
+  });
+  const connection = await dialogue.untilTls(upgrade, timeoutMs);
+  if (!connection) dialogue.close();
+  return connection;
+}

@@ -1,0 +1,256 @@
+import type { Banner, TlsObservation } from '../../domain/banner.ts';
+import { describeBytes } from '../../domain/banner.ts';
+import type { Endpoint } from '../../domain/host.ts';
+import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
+import { serviceOf } from '../../knowledge/probes/probes.ts';
+import { http2Text } from '../../knowledge/protocols/http2-text.ts';
+import { hostHeader, userAgent } from '../../knowledge/requests/http-request.ts';
+import { type AnswerForm, readGreeting, readGuess } from '../../knowledge/requests/response-reader.ts';
+import type { Connection, ReadEnd } from '../../net/gate/gate.ts';
+import { askHttp2 } from '../../net/http2.ts';
+import { loopClock } from '../../net/loop-clock.ts';
+import { handshakeTimeout } from '../../net/tls/tls.ts';
+
+/** Silence after an unknown greeting's first line that ends it. */
+const greetingTailMs = 300;
+
+export interface DialoguePace {
+  /** The port that is talked to. */
+  port: number;
+  /** The longest silence within an answer. */
+  idleMs: number;
+  /** Bytes of one answer that are kept. */
+  maxBytes: number;
+  /** Times that the usual waits are longer. */
+  stretch?: number;
+}
+
+interface ReadLimits {
+  idleMs?: number;
+  /** Bytes after which the answer is cut, as it looks so far; by default what is left of the dialogue's cap. */
+  most?: () => number | null;
+}
+
+/** Forms whose answer may end with the connection. */
+const endsWithConnection: ReadonlySet<AnswerForm> = new Set(['http', 'all', 'line']);
+
+/** One conversation with a service over one connection, and everything it showed. */
+export class Dialogue {
+  /** The host as it is called: a name, or else its address. */
+  readonly host: string;
+  probe = 'null';
+  truncated = false;
+  partial = false;
+  tls: TlsObservation | undefined;
+  tlsError: string | undefined;
+  /** The connection began without TLS. */
+  upgraded = false;
+  /** The last probe wants another one to ask on. */
+  unfinished = false;
+  /** Nothing more is asked here. */
+  ended = false;
+  /** The peer fell silent before its response was complete. */
+  overdue = false;
+  /** Longest time to the first byte of a response, milliseconds. */
+  slowestMs = 0;
+  /** Called whenever bytes of the peer came. */
+  onHeard: () => void = () => undefined;
+  #connection: Connection;
+  #pace: DialoguePace;
+  #parts: Buffer[] = [];
+  #broken = false;
+  /** What is kept is not what was sent, but says the same. */
+  #rewritten = false;
+
+  constructor(connection: Connection, host: string, pace: DialoguePace) {
+    this.#connection = connection;
+    this.host = host;
+    this.#pace = pace;
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  /** The service that the answers give away; null when they say nothing. */
+  get service(): string | null {
+    return serviceOf(this.bytes);
+  }
+
+  get identified(): boolean {
+    return this.tls !== undefined || this.service !== null;
+  }
+
+  /** Time that the connection attempt took, about one round trip. */
+  get latencyMs(): number {
+    return this.#connection.latencyMs;
+  }
+
+  /** The connection is gone. */
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /** Waits for the service to speak first. */
+  async listen(patienceMs: number): Promise<void> {
+    const reader = readGreeting();
+    const end = await this.#read(patienceMs, (bytes) => reader.end(bytes));
+    this.truncated ||= reader.capped;
+    // A greeting without its end.
+    if (end === 'idle' && this.#parts.length > 0) this.overdue = true;
+    const tailMs = greetingTailMs * (this.#pace.stretch ?? 1);
+    const mayGoOn = end === 'match' && !reader.known && !reader.capped && !this.#broken;
+    if (mayGoOn) await this.#read(tailMs, () => 0, { idleMs: tailMs });
+  }
+
+  /** Asks the questions of a probe, and goes on in TLS where the service offers it. */
+  async ask(probe: Probe, firstMs: number, upgrade: boolean): Promise<void> {
+    this.probe = probe.name;
+    for (const step of probe.steps) {
+      const answer = await this.#step(step, firstMs);
+      if (answer.length === 0 || this.#broken) return;
+      if (step.proceed && !step.proceed.test(answer.toString('latin1'))) {
+        this.unfinished = probe.next !== undefined;
+        break;
+      }
+    }
+    if (upgrade) await this.#upgrade(probe, firstMs);
+    if (probe.farewell && !this.#broken) await this.#connection.write(Buffer.from(probe.farewell, 'latin1'));
+  }
+
+  /** Asks for the root page in HTTP/2, which TLS has agreed on or the server has begun with; kept in the form of HTTP/1. */
+  async askHttp2(): Promise<void> {
+    this.probe = 'http2';
+    const answer = await askHttp2(this.#connection, {
+      secure: this.tls !== undefined,
+      authority: hostHeader(this.host, this.#pace.port),
+      path: '/',
+      userAgent,
+      idleMs: this.#pace.idleMs,
+      maxBody: this.#pace.maxBytes,
+    });
+    this.#broken = true;
+    if (answer === null) return;
+    this.onHeard();
+    this.#rewritten = true;
+    this.#parts.push(http2Text(answer));
+    this.truncated ||= answer.truncated;
+  }
+
+  /** Goes to where a plain service waits for a handshake. @returns the connection for it, or null */
+  async untilTls(probe: Probe, firstMs: number): Promise<Connection | null> {
+    const { upgrade, steps } = probe;
+    if (!upgrade) return null;
+    if (probe.greeting) await this.listen(firstMs);
+    for (const step of steps) {
+      if (this.#broken || upgrade.offered.test(this.bytes.toString('latin1'))) break;
+      await this.#step(step, firstMs);
+    }
+    if (this.#broken) return null;
+    return (await this.#agreeOnTls(upgrade, firstMs)) ? this.#connection : null;
+  }
+
+  /** @returns false when the handshake failed; `tlsError` says why */
+  async secure(
+    alpn: string[],
+    handshakeMs: number,
+    serverName: string | null,
+    anonymous = false,
+  ): Promise<boolean> {
+    const outcome = await this.#connection.startTls({ serverName, alpn, handshakeMs, anonymous });
+    if ('reason' in outcome) {
+      this.tlsError = outcome.reason;
+      this.overdue ||= outcome.reason === handshakeTimeout;
+      this.#broken = true;
+      return false;
+    }
+    this.tls = outcome.tls;
+    this.#connection = outcome.connection;
+    return true;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  toBanner(endpoint: Endpoint, tlsError?: string): Banner {
+    const exchange = this.#connection.exchanges.filter(
+      (each) => each.sent_b64 !== '' || each.received_b64 !== '',
+    );
+    return {
+      ...endpoint,
+      ...describeBytes(this.bytes),
+      probe: this.probe,
+      truncated: this.truncated || this.#connection.truncated,
+      partial: this.partial,
+      ...(this.tls ? { tls: this.tls } : {}),
+      ...tlsErrorOf(this.tlsError ?? tlsError, this.tls),
+      // A single question is known by the probe's name, and its answer is the banner.
+      ...(exchange.length > 1 && !this.#rewritten ? { exchange } : {}),
+    };
+  }
+
+  async #step(step: ProbeStep, firstMs: number): Promise<Buffer> {
+    const text =
+      typeof step.send === 'function' ? step.send(this.host, this.bytes, this.#pace.port) : step.send;
+    const request = typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
+    if (!(await this.#connection.write(request, step.last))) this.#broken = true;
+    const reader = readGuess(step.answer, this.#pace.maxBytes);
+    const before = this.#parts.length;
+    // The reader of HTTP has caps of its own for headers and body.
+    const most = () => (reader.isHttp ? Infinity : null);
+    const end = await this.#read(firstMs, (bytes) => reader.end(bytes), { most });
+    this.truncated ||= reader.capped;
+    const answer = Buffer.concat(this.#parts.slice(before));
+    const mayEnd = reader.isHttp || endsWithConnection.has(step.answer);
+    if (end === 'closed' && answer.length > 0 && !mayEnd) this.partial = true;
+    // A response of any form ends with silence.
+    if (end === 'idle' && (answer.length === 0 || step.answer !== 'all')) this.overdue = true;
+    return answer;
+  }
+
+  async #upgrade({ upgrade, inside = [] }: Probe, firstMs: number): Promise<void> {
+    if (!upgrade || this.tls || !(await this.#agreeOnTls(upgrade, firstMs))) return;
+    this.upgraded = await this.secure([], this.#pace.idleMs, null);
+    for (const step of inside) if (this.upgraded && !this.#broken) await this.#step(step, firstMs);
+  }
+
+  async #agreeOnTls(upgrade: NonNullable<Probe['upgrade']>, firstMs: number): Promise<boolean> {
+    const { offered, request } = upgrade;
+    if (!offered.test(this.bytes.toString('latin1'))) return false;
+    if (request === null) return true;
+    const answer = await this.#step(request, firstMs);
+    return !this.#broken && request.accepted.test(answer.toString('latin1'));
+  }
+
+  async #read(firstMs: number, done: (bytes: Buffer) => number, options: ReadLimits = {}): Promise<ReadEnd> {
+    const room = Math.max(1, this.#pace.maxBytes - this.bytes.length);
+    const askedAt = loopClock.now();
+    let heard = false;
+    const { bytes, end } = await this.#connection.read({
+      firstMs,
+      idleMs: options.idleMs ?? this.#pace.idleMs,
+      done: (received) => {
+        this.onHeard();
+        if (!heard) this.slowestMs = Math.max(this.slowestMs, loopClock.now() - askedAt);
+        heard = true;
+        const length = done(received);
+        const most = options.most?.() ?? room;
+        if (length > 0 ? length <= most : received.length <= most) return length;
+        this.truncated = true;
+        this.#broken = true;
+        return most;
+      },
+    });
+    if (bytes.length > 0) this.#parts.push(bytes);
+    if (end !== 'match' && end !== 'idle') this.#broken = true;
+    const any = this.#parts.length > 0;
+    if (any && (end === 'cap' || end === 'deadline')) this.truncated = true;
+    if (any && end === 'reset') this.partial = true;
+    return end;
+  }
+}
+
+function tlsErrorOf(reason: string | undefined, tls: TlsObservation | undefined): { tls_error?: string } {
+  return reason !== undefined && !tls ? { tls_error: reason } : {};
+}

@@ -1,0 +1,64 @@
+import { type Banner, describeBytes } from '../../domain/banner.ts';
+import { udpQuestions } from '../../knowledge/requests/udp-probes.ts';
+import type { NetworkGate } from '../../net/gate/gate.ts';
+import { loopClock } from '../../net/loop-clock.ts';
+import { emptyBanner } from './port-session.ts';
+
+/** The loop was late by so much of the time of all requests that responses may have been missed. */
+const lateShare = 0.02;
+
+interface UdpInterviewSettings {
+  net: NetworkGate;
+  signal: AbortSignal;
+  /** How long each answer is waited for. */
+  timeoutMs: number;
+  retries: number;
+}
+
+/** Times that waits are longer when the first requests had no time. */
+const longStretch = 3;
+
+/**
+ * Sends an open UDP port the requests of its protocol, one after the other; a banner for each response. Where none came
+ * and the machine was late, all are sent once more with more time; a port that stays silent says so.
+ */
+export async function questionUdpPort(
+  { host, port }: { host: string; port: number },
+  settings: UdpInterviewSettings,
+): Promise<Banner[]> {
+  const release = loopClock.use();
+  try {
+    const first = await sendAll(host, port, settings);
+    if (first.banners.length > 0 || !first.late) return first.banners;
+    if (settings.retries > 0) {
+      const second = await sendAll(host, port, { ...settings, timeoutMs: longStretch * settings.timeoutMs });
+      if (second.banners.length > 0 || !second.late) return second.banners;
+    }
+    return [{ ...emptyBanner({ host, port, protocol: 'udp' }), unidentified_reason: 'timeout' }];
+  } finally {
+    release();
+  }
+}
+
+async function sendAll(
+  host: string,
+  port: number,
+  { net, signal, timeoutMs, retries }: UdpInterviewSettings,
+): Promise<{ banners: Banner[]; late: boolean }> {
+  const banners: Banner[] = [];
+  const startedAt = performance.now();
+  const lostBefore = loopClock.lostMs;
+  let missed = false;
+  for (const { name, bytes, looksLike } of udpQuestions(port)) {
+    if (signal.aborted) break;
+    const question = typeof bytes === 'function' ? bytes(host) : bytes;
+    if (!question) continue;
+    const answer = await net.askUdp(host, port, question, { timeoutMs, retries, signal, looksLike });
+    missed ||= answer === null;
+    if (!answer) continue;
+    const said = { ...describeBytes(answer), probe: name, truncated: false, partial: false };
+    banners.push({ host, port, protocol: 'udp', ...said });
+  }
+  const share = (loopClock.lostMs - lostBefore) / Math.max(1, performance.now() - startedAt);
+  return { banners, late: missed && !signal.aborted && share >= lateShare };
+}

@@ -1,0 +1,371 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { inVirtualTime } from '../../../test/virtual-time.ts';
+import { compileScope } from '../../domain/scope.ts';
+import { parseTargets } from '../../domain/target.ts';
+import { ownListeners } from '../local-listeners.ts';
+import type { Connection, NetworkGate } from './gate.ts';
+import { Hold } from './pause-gate.ts';
+import { RateLimiter } from './rate.ts';
+import { createGate, type GateOptions, openFilesLimit } from './scoped-gate.ts';
+
+const servers = new Set<Server>();
+const accepted = new Set<Socket>();
+
+async function listen(serve: (socket: Socket) => void, host = '127.0.0.1'): Promise<number> {
+  const server = createServer((socket) => {
+    accepted.add(socket);
+    socket.on('error', () => undefined);
+    serve(socket);
+  });
+  servers.add(server);
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+afterEach(() => {
+  for (const socket of accepted) socket.destroy();
+  for (const server of servers) server.close();
+  servers.clear();
+  accepted.clear();
+});
+
+const { signal } = new AbortController();
+/** For listeners that count connections: no other test scans it. */
+const ownHost = '127.86.0.6';
+const patient = { timeoutMs: 500, signal };
+
+function gateOf(
+  targets: string[],
+  extra: { deny?: string[]; block?: string[]; rate?: number; most?: number } & Partial<
+    Pick<GateOptions, 'hold' | 'signal' | 'isOwn'>
+  > = {},
+) {
+  return createGate({
+    addresses: parseTargets(targets).addresses,
+    scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: extra.deny ?? [] }),
+    blocklist: parseTargets(extra.block ?? []).addresses,
+    rate: new RateLimiter({ rate: extra.rate ?? 100_000 }),
+    ...(extra.most === undefined ? {} : { maxConnections: extra.most }),
+    ...(extra.hold && { hold: extra.hold }),
+    ...(extra.signal && { signal: extra.signal }),
+    ...(extra.isOwn && { isOwn: extra.isOwn }),
+  });
+}
+
+async function connected(
+  gate: NetworkGate,
+  port: number,
+  maxBytes = 1000,
+  deadlineMs = 1000,
+  host = '127.0.0.1',
+): Promise<Connection> {
+  const result = await gate.connect(host, port, { deadlineMs, maxBytes, signal });
+  if ('failure' in result) throw new Error(result.failure.reason);
+  return result.connection;
+}
+
+describe('probeTcp', () => {
+  it('tells open from closed, on IPv4 and IPv6', async () => {
+    const gate = gateOf(['127.0.0.1', '::1']);
+    const v4 = await listen(() => undefined);
+    const v6 = await listen(() => undefined, '::1');
+    expect(await gate.probeTcp('127.0.0.1', v4, patient)).toMatchObject({ state: 'open', reason: 'syn-ack' });
+    expect(await gate.probeTcp('::1', v6, patient)).toMatchObject({ state: 'open', reason: 'syn-ack' });
+    expect(await gate.probeTcp('127.0.0.1', 1, patient)).toMatchObject({ state: 'closed', reason: 'rst' });
+  });
+
+  it.each([
+    ['10.0.0.1', 'not a target'],
+    ['127.0.0.5', 'denied by the scope'],
+    ['::ffff:127.0.0.5', 'denied, spelled as IPv6'],
+    ['127.0.0.6', 'on the block list'],
+    ['localhost', 'a name'],
+    ['127.1', 'no address'],
+  ])('sends nothing to %s: %s', async (host) => {
+    const gate = gateOf(['127.0.0.0/24'], { deny: ['127.0.0.5'], block: ['127.0.0.6'] });
+    expect(await gate.probeTcp(host, 80, patient)).toEqual({
+      state: 'not_tried',
+      reason: 'out_of_scope',
+      latencyMs: 0,
+    });
+    const dialed = await gate.connect(host, 80, { deadlineMs: 100, maxBytes: 10, signal });
+    expect(dialed).toEqual({ failure: { state: 'not_tried', reason: 'out_of_scope', latencyMs: 0 } });
+    expect(gate.packetsSent).toBe(0);
+  });
+
+  it('is canceled by the signal', async () => {
+    const cancel = new AbortController();
+    const waiting = gateOf(['127.0.0.1'], { rate: 1 });
+    await waiting.probeTcp('127.0.0.1', 1, patient);
+    const probe = waiting.probeTcp('127.0.0.1', 1, { timeoutMs: 500, signal: cancel.signal });
+    cancel.abort();
+    expect(await probe).toMatchObject({ state: 'not_tried', reason: 'canceled' });
+  });
+
+  it('does not take a connection to itself for an open port', async () => {
+    const gate = gateOf(['127.0.0.1']);
+    // Others on this machine may open and close listeners meanwhile.
+    const listening = listeningPorts();
+    const watch = setInterval(() => listeningPorts().forEach((port) => listening.add(port)), 2);
+    // The kernel picks source ports from this range; some probes may meet their own.
+    const states = await Promise.all(
+      Array.from({ length: 2000 }, (_, at) => gate.probeTcp('127.0.0.1', 40_000 + at, patient)),
+    );
+    clearInterval(watch);
+    listeningPorts().forEach((port) => listening.add(port));
+    for (const [at, { state }] of states.entries()) {
+      if (!listening.has(40_000 + at)) expect(state).not.toBe('open');
+    }
+  });
+});
+
+/** Ports that something on this machine really listens on. */
+function listeningPorts(): Set<number> {
+  const table = readFileSync('/proc/net/tcp', 'utf8');
+  const ports = [...table.matchAll(/: [0-9A-F]{8}:([0-9A-F]{4}) [0-9A-F:]+ 0A /g)];
+  return new Set(ports.map((match) => Number.parseInt(match[1] as string, 16)));
+}
+
+describe('Connection', () => {
+  it('splits what came at the end of an answer', async () => {
+    const port = await listen((socket) => socket.write('one\ntwo\n'));
+    const connection = await connected(gateOf(['127.0.0.1']), port);
+    const line = (bytes: Buffer) => bytes.indexOf(10) + 1;
+    expect(await connection.read({ idleMs: 300, done: line })).toEqual({
+      bytes: Buffer.from('one\n'),
+      end: 'match',
+    });
+    expect(await connection.read({ idleMs: 300, done: line })).toEqual({
+      bytes: Buffer.from('two\n'),
+      end: 'match',
+    });
+    connection.close();
+  });
+
+  it('ends a read by silence, close, reset, cap and deadline', async () => {
+    const gate = gateOf(['127.0.0.1']);
+    const read = async (serve: (socket: Socket) => void, maxBytes = 1000, deadlineMs = 1000) => {
+      const connection = await connected(gate, await listen(serve), maxBytes, deadlineMs);
+      const { bytes, end } = await connection.read({ idleMs: 150 });
+      connection.close();
+      return [bytes.toString(), end, connection.truncated];
+    };
+    expect(await read((socket) => socket.write('hi'))).toEqual(['hi', 'idle', false]);
+    expect(await read((socket) => socket.end('bye'))).toEqual(['bye', 'closed', false]);
+    expect(await read((socket) => socket.write('12345678'), 5)).toEqual(['12345', 'cap', true]);
+    const drip = (socket: Socket) => {
+      const timer = setInterval(() => socket.write('.'), 50);
+      socket.on('close', () => clearInterval(timer));
+    };
+    expect((await read(drip, 1000, 300))[1]).toBe('deadline');
+    const abort = (socket: Socket) =>
+      socket.write('x'.repeat(20), () => setTimeout(() => socket.resetAndDestroy(), 20));
+    expect(await read(abort)).toEqual(['x'.repeat(20), 'reset', false]);
+  });
+
+  it('T-016 gives up writing to a peer that never reads', async () => {
+    const port = await listen((socket) => socket.pause());
+    const { ms } = await inVirtualTime(async () => {
+      const connection = await connected(gateOf(['127.0.0.1']), port, 1000, 300);
+      expect(await connection.write(Buffer.alloc(32 * 1024 * 1024))).toBe(false);
+      expect(await connection.write(Buffer.from('x'))).toBe(false);
+    });
+    expect(ms).toBeLessThan(600);
+  });
+
+  it('keeps the dialogue', async () => {
+    const port = await listen((socket) => {
+      socket.write('hello\n');
+      socket.on('data', () => socket.write('pong\n'));
+    });
+    const connection = await connected(gateOf(['127.0.0.1']), port);
+    const done = (bytes: Buffer) => bytes.includes(10);
+    await connection.read({ idleMs: 300, done });
+    await connection.write(Buffer.from('ping\n'));
+    await connection.read({ idleMs: 300, done });
+    const texts = connection.exchanges.map((each) =>
+      [each.sent_b64, each.received_b64].map((text) => atob(text)),
+    );
+    expect(texts).toEqual([
+      ['', 'hello\n'],
+      ['ping\n', 'pong\n'],
+    ]);
+    connection.close();
+  });
+
+  it('ends its half and hears what the other says then', async () => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      let said = '';
+      socket.on('data', (bytes) => (said += bytes.toString('latin1')));
+      socket.on('end', () => socket.end(`heard ${said}\n`));
+    });
+    servers.add(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const connection = await connected(gateOf(['127.0.0.1']), (server.address() as AddressInfo).port);
+    expect(await connection.write(Buffer.from('ping'), true)).toBe(true);
+    const { bytes } = await connection.read({ idleMs: 500, done: () => 0 });
+    expect(bytes.toString()).toBe('heard ping\n');
+    connection.close();
+  });
+
+  it('is bounded in number: one that is closed makes room', async () => {
+    const port = await listen(() => undefined);
+    const gate = gateOf(['127.0.0.1'], { most: 1 });
+    const first = await connected(gate, port);
+    let second: Connection | null = null;
+    const waiting = connected(gate, port).then((connection) => {
+      second = connection;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(second).toBeNull();
+    first.close();
+    await waiting;
+    (second as unknown as Connection).close();
+  });
+});
+
+describe('ping', () => {
+  it('finds hosts that answer and drops those that do not', async () => {
+    const gate = gateOf(['127.70.0.0/28', '::1'], { deny: ['127.70.0.3'] });
+    if (gate.pingMethod().method === 'none') {
+      expect(gate.pingMethod().reason).toMatch(/CAP_NET_RAW/);
+      return;
+    }
+    const found: string[] = [];
+    for await (const { host } of gate.ping(gate.addresses, { timeoutMs: 200, retries: 1, signal }))
+      found.push(host);
+    expect(found).toHaveLength(14);
+    expect(found).not.toContain('127.70.0.3');
+    expect(found).toContain('::1');
+    expect(gate.packetsSent).toBe(14);
+  });
+
+  it('takes hosts as they come', async () => {
+    const gate = gateOf(['127.0.0.1-127.0.0.3']);
+    if (gate.pingMethod().method === 'none') return;
+    const hosts = async function* () {
+      yield '127.0.0.1';
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      yield '127.0.0.2';
+    };
+    const found: string[] = [];
+    for await (const { host } of gate.ping(hosts(), { timeoutMs: 200, retries: 0, signal })) found.push(host);
+    expect(found).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+});
+
+describe('a held gate', () => {
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 60));
+
+  it('sends nothing until it is released', async () => {
+    const hold = new Hold();
+    let connections = 0;
+    const port = await listen(() => (connections += 1), ownHost);
+    const gate = gateOf([ownHost], { hold });
+    hold.hold();
+    const module = gate.limitedTo(100);
+    const waiting = Promise.all([
+      gate.probeTcp(ownHost, port, patient),
+      module.probeTcp(ownHost, port, patient),
+      connected(module, port, 1000, 1000, ownHost),
+    ]);
+    await soon();
+    expect([connections, gate.packetsSent]).toEqual([0, 0]);
+    hold.release();
+    const [probe, , connection] = await waiting;
+    expect(probe.state).toBe('open');
+    expect(connection.exchanges).toEqual([]);
+    connection.close();
+  });
+
+  it('cuts what is open, and work that lived through it is done anew', async () => {
+    const hold = new Hold();
+    let gone = 0;
+    const port = await listen((socket) => {
+      socket.on('close', () => (gone += 1));
+      if (gone > 0) socket.write('hello\n');
+    });
+    const gate = gateOf(['127.0.0.1'], { hold });
+    let tries = 0;
+    const work = gate.throughPauses(async () => {
+      tries += 1;
+      const connection = await connected(gate, port);
+      const { bytes, end } = await connection.read({ idleMs: 500, done: (all) => all.includes(10) });
+      connection.close();
+      return [bytes.toString(), end];
+    }, signal);
+    await soon();
+    hold.hold();
+    await soon();
+    expect([gone, tries]).toEqual([1, 1]);
+    hold.release();
+    expect(await work).toEqual(['hello\n', 'match']);
+    expect(tries).toBe(2);
+  });
+
+  it('lets a dialogue have its whole deadline after a pause', async () => {
+    const hold = new Hold();
+    const port = await listen((socket) => setTimeout(() => socket.write('late\n'), 100));
+    const gate = gateOf(['127.0.0.1'], { hold });
+    hold.hold();
+    const waiting = connected(gate, port, 1000, 300);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    hold.release();
+    const connection = await waiting;
+    expect((await connection.read({ idleMs: 250, done: (all) => all.includes(10) })).end).toBe('match');
+    connection.close();
+  });
+
+  it('T-057 stays shut once the scan is over, whatever signal a module brings', async () => {
+    const end = new AbortController();
+    let connections = 0;
+    const port = await listen(() => (connections += 1), ownHost);
+    const gate = gateOf([ownHost], { signal: end.signal });
+    const open = await connected(gate, port, 1000, 1000, ownHost);
+    end.abort();
+    const deaf = Array.from({ length: 20 }, () => gate.probeTcp(ownHost, port, patient));
+    void Promise.allSettled(deaf);
+    expect((await open.read({ idleMs: 500 })).end).not.toBe('idle');
+    await soon();
+    expect(connections).toBe(1);
+  });
+
+  it('sends no echo request', async () => {
+    const hold = new Hold();
+    const gate = gateOf(['127.70.0.0/28'], { hold });
+    if (gate.pingMethod().method === 'none') return;
+    hold.hold();
+    const found: string[] = [];
+    const sweep = (async () => {
+      for await (const { host } of gate.ping(gate.addresses, { timeoutMs: 200, retries: 1, signal }))
+        found.push(host);
+    })();
+    await soon();
+    expect([found, gate.packetsSent]).toEqual([[], 0]);
+    hold.release();
+    await sweep;
+    expect(found).toHaveLength(14);
+  });
+});
+
+it('never comes back to addresses that were taken away, and spares the listeners of this server', async () => {
+  const own = await listen(() => undefined);
+  const other = await listen(() => undefined);
+  const gate = gateOf(['127.0.0.0/24'], { isOwn: ownListeners([{ host: '0.0.0.0', port: own }]) });
+  expect(await gate.probeTcp('127.0.0.1', own, patient)).toMatchObject({ reason: 'own_listener' });
+  expect([gate.spared, gate.packetsSent]).toEqual([1, 0]);
+  expect(await gate.probeTcp('127.0.0.1', other, patient)).toMatchObject({ state: 'open' });
+  const denied = compileScope({ allow: [], deny: ['127.0.0.1'] });
+  gate.narrow((addresses) => denied.split(addresses).inside);
+  expect(await gate.probeTcp('127.0.0.1', other, patient)).toMatchObject({ reason: 'out_of_scope' });
+  gate.narrow((addresses) => addresses.union(parseTargets(['127.0.0.1']).addresses));
+  expect(await gate.probeTcp('127.0.0.1', other, patient)).toMatchObject({ reason: 'out_of_scope' });
+  expect(await gate.probeTcp('127.0.0.2', 1, patient)).toMatchObject({ state: 'closed' });
+});
+
+it('reads the limit of open files', () => {
+  expect(openFilesLimit()).toBe(Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' })));
+});

@@ -1,0 +1,432 @@
+import { readFileSync } from 'node:fs';
+import { type Address, formatAddress, parseAddress } from '../../domain/address.ts';
+import type { AddressSet } from '../../domain/address-set.ts';
+import type { Scope } from '../../domain/scope.ts';
+import { onAbort } from '../abort.ts';
+import { notTried } from '../failure.ts';
+import { neighbourhood, sweepNeighbours } from '../icmp/neighbour-sweep.ts';
+import { choosePingMethod, ping } from '../icmp/ping.ts';
+import { loopClock } from '../loop-clock.ts';
+import { synPatienceMs } from '../tcp/attempt.ts';
+import type { ConnectJob, ConnectSweeper } from '../tcp/connect-sweep.ts';
+import { dial } from '../tcp/dial.ts';
+import type { SweepOutcome } from '../tcp/sweep-job.ts';
+import type { SynJob, SynSweeper } from '../tcp/syn-sweep.ts';
+import { probeTcp } from '../tcp/tcp-probe.ts';
+import { askUdp } from '../udp/udp-request.ts';
+import { sweepUdp } from '../udp/udp-sweep.ts';
+import type {
+  DialOptions,
+  DialResult,
+  NeighbourAnswer,
+  Neighbourhood,
+  NeighbourSweepOptions,
+  NetworkGate,
+  PingAnswer,
+  PingOptions,
+  PortObservation,
+  ProbeOptions,
+  ScanGate,
+  UdpAskOptions,
+  UdpOutcome,
+  UdpSweepOptions,
+  UdpTask,
+} from './gate.ts';
+import { Hold } from './pause-gate.ts';
+import { RateLimiter } from './rate.ts';
+import { Slots } from './slots.ts';
+
+/** File handles kept for everything that is not a connection to a target. */
+const reservedHandles = 64;
+
+/** Connections of one scan when neither the option nor the system sets a lower limit. */
+const defaultMaxConnections = 4096;
+
+/** A host that was seen to take this long gets the whole timeout, so that its answer is not missed. */
+const slowAnswerMs = 300;
+
+/** Most slow hosts that are remembered. */
+const maxSlowHosts = 65_536;
+
+export interface GateOptions {
+  /** Every address this scan may touch. */
+  addresses: AddressSet;
+  scope: Scope;
+  /** Addresses that are never touched. */
+  blocklist?: AddressSet;
+  /** The rate of the whole scan. */
+  rate: RateLimiter;
+  /** While it is held nothing is sent and no connection stays open. */
+  hold?: Hold;
+  /** Once it aborts nothing is sent any more, whatever a module asks for. */
+  signal?: AbortSignal;
+  /** Endpoints that are never touched: those of this server. */
+  isOwn?: (address: string, port: number) => boolean;
+  /** Most connections open at the same time; the file handle limit of the process bounds it too. */
+  maxConnections?: number;
+}
+
+/** The gate of one scan. */
+export function createGate(options: GateOptions): ScanGate {
+  const handles = openFilesLimit() - reservedHandles;
+  const mostConnections = Math.max(1, Math.min(options.maxConnections ?? defaultMaxConnections, handles));
+  const door = options.hold ?? new Hold();
+  closeDoor(door, options);
+  const admission: Admission = {
+    addresses: options.addresses,
+    admitted: options.addresses,
+    admit: (host: string) => admittedAddress(host, admission.admitted, options),
+    isOwn: options.isOwn ?? (() => false),
+    sent: 0,
+    spared: 0,
+    slots: new Slots(mostConnections),
+    mostConnections,
+    slow: new Set<string>(),
+    unsent: new Map<string, number>(),
+    door,
+    sweepers: new Set<SynSweeper | ConnectSweeper>(),
+  };
+  return new ScopedGate(admission, options.rate);
+}
+
+/** A held door stops the rate, so whatever needs a token waits; the end of the scan closes it for good. */
+function closeDoor(door: Hold, { rate, signal }: GateOptions): void {
+  door.onChange((held) => {
+    if (held) rate.hold();
+    else if (!signal?.aborted) rate.release();
+  });
+  if (door.held) rate.hold();
+  if (signal) onAbort(signal, () => door.hold());
+}
+
+/** Soft limit of open files of this process (RLIMIT_NOFILE); 1024 where it cannot be read. */
+export function openFilesLimit(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1];
+    if (soft === 'unlimited') return Number.MAX_SAFE_INTEGER;
+    return soft ? Number(soft) : 1024;
+  } catch {
+    return 1024;
+  }
+}
+
+/** The canonical text of an address that may be touched now, else null. What is checked is what is connected to. */
+function admittedAddress(host: string, admitted: AddressSet, options: GateOptions): string | null {
+  const address: Address | null = parseAddress(host);
+  if (!address || !admitted.hasAddress(address)) return null;
+  if (options.blocklist?.hasAddress(address)) return null;
+  return options.scope.permits(address) ? formatAddress(address) : null;
+}
+
+/** What all views of one scan's gate share. */
+interface Admission {
+  /** As it was planned. */
+  addresses: AddressSet;
+  /** What of it may still be touched. */
+  admitted: AddressSet;
+  admit(host: string): string | null;
+  isOwn(address: string, port: number): boolean;
+  sent: number;
+  spared: number;
+  slots: Slots;
+  mostConnections: number;
+  /** Hosts whose answers take long. */
+  slow: Set<string>;
+  unsent: Map<string, number>;
+  door: Hold;
+  /** One for each way of sweeping and each rate. */
+  sweepers: Set<SynSweeper | ConnectSweeper>;
+}
+
+class ScopedGate implements ScanGate {
+  readonly addresses: AddressSet;
+  #admission: Admission;
+  #rate: RateLimiter;
+  /** Loaded when they are wanted: most scans do without them. */
+  #sweeper: Promise<SynSweeper> | null = null;
+  #connectSweeper: Promise<ConnectSweeper> | null = null;
+
+  constructor(admission: Admission, rate: RateLimiter) {
+    this.addresses = admission.addresses;
+    this.#admission = admission;
+    this.#rate = rate;
+  }
+
+  get packetsSent(): number {
+    return this.#admission.sent;
+  }
+
+  get unsent(): ReadonlyMap<string, number> {
+    return this.#admission.unsent;
+  }
+
+  get spared(): number {
+    return this.#admission.spared;
+  }
+
+  narrow(permitted: (addresses: AddressSet) => AddressSet): bigint {
+    const { admitted } = this.#admission;
+    this.#admission.admitted = permitted(admitted).intersect(admitted);
+    for (const sweeper of this.#admission.sweepers) sweeper.narrowed();
+    return admitted.size - this.#admission.admitted.size;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#admission.sweepers].map((sweeper) => sweeper.close()));
+  }
+
+  synObstacle(signal: AbortSignal): Promise<string | null> {
+    return this.#syn().then((sweeper) => sweeper.obstacle(signal));
+  }
+
+  async sweepSyn(job: SynJob): Promise<SweepOutcome[]> {
+    return await (await this.#syn()).sweep(job);
+  }
+
+  /** A packet engine is a process of its own, so it is started only when it is wanted. */
+  #syn(): Promise<SynSweeper> {
+    this.#sweeper ??= this.#newSynSweeper();
+    return this.#sweeper;
+  }
+
+  async #newSynSweeper(): Promise<SynSweeper> {
+    const { SynSweeper: Sweeper } = await import('../tcp/syn-sweep.ts');
+    const admission = this.#admission;
+    const sweeper = new Sweeper({
+      rate: this.#rate,
+      admit: admission.admit,
+      isOwn: admission.isOwn,
+      onSent: (packets) => {
+        admission.sent += packets;
+      },
+      onSpared: () => {
+        admission.spared += 1;
+      },
+    });
+    admission.sweepers.add(sweeper);
+    return sweeper;
+  }
+
+  connectObstacle(signal: AbortSignal): Promise<string | null> {
+    return this.#connecting().then((sweeper) => sweeper.obstacle(signal));
+  }
+
+  async sweepConnect(job: ConnectJob): Promise<SweepOutcome[]> {
+    return await (await this.#connecting()).sweep(job);
+  }
+
+  #connecting(): Promise<ConnectSweeper> {
+    this.#connectSweeper ??= this.#newConnectSweeper();
+    return this.#connectSweeper;
+  }
+
+  async #newConnectSweeper(): Promise<ConnectSweeper> {
+    const { ConnectSweeper: Sweeper } = await import('../tcp/connect-sweep.ts');
+    const admission = this.#admission;
+    const sweeper = new Sweeper({
+      rate: this.#rate,
+      slots: admission.slots,
+      mostConnections: admission.mostConnections,
+      door: admission.door,
+      admit: admission.admit,
+      isOwn: admission.isOwn,
+      slowAnswerMs,
+      isSlow: (host) => admission.slow.has(host),
+      onSlow: (host) => this.#noteLatency(host, Infinity),
+      onSent: (attempts) => {
+        admission.sent += attempts;
+      },
+      onUnsent: (reason, count) => this.#noteUnsent(reason, count),
+      onSpared: () => {
+        admission.spared += 1;
+      },
+    });
+    admission.sweepers.add(sweeper);
+    return sweeper;
+  }
+
+  async throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { door } = this.#admission;
+    for (;;) {
+      const { times } = door;
+      const result = await work();
+      if (door.times === times || !(await door.released(signal))) return result;
+    }
+  }
+
+  limitedTo(packetsPerSecond: number): NetworkGate {
+    if (packetsPerSecond >= this.#rate.ceiling) return this;
+    return new ScopedGate(this.#admission, new RateLimiter({ rate: packetsPerSecond, upstream: this.#rate }));
+  }
+
+  async probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation> {
+    const opened = await this.#open(host, port, options.signal);
+    if (typeof opened !== 'string') return opened;
+    try {
+      const pace = this.#pace(opened, options.timeoutMs, options.signal);
+      // One probe is one SYN, unless the host is slow: whoever wants more tries again.
+      const timeoutMs = Math.min(options.timeoutMs, pace.synMs);
+      const observation = await probeTcp(opened, port, { ...options, ...pace, timeoutMs });
+      this.#note(opened, observation);
+      return observation;
+    } finally {
+      this.#admission.slots.release();
+    }
+  }
+
+  async connect(host: string, port: number, options: DialOptions): Promise<DialResult> {
+    const waitingSince = loopClock.now();
+    const opened = await this.#open(host, port, options.signal);
+    options.onWait?.(loopClock.now() - waitingSince);
+    if (typeof opened !== 'string') return { failure: opened };
+    const pace = this.#pace(opened, options.connectMs ?? options.deadlineMs, options.signal);
+    const result = await dial(opened, port, { ...options, ...pace });
+    if ('failure' in result) this.#note(opened, result.failure);
+    else this.#noteLatency(opened, result.connection.latencyMs);
+    if (result.closed) result.closed.then(() => this.#admission.slots.release());
+    else this.#admission.slots.release();
+    return result;
+  }
+
+  async *ping(
+    hosts: AsyncIterable<string> | Iterable<string>,
+    options: PingOptions,
+  ): AsyncGenerator<PingAnswer, void, undefined> {
+    const answers = ping(hosts, {
+      ...options,
+      rate: this.#rate,
+      admit: this.#admission.admit,
+      onSent: (count) => {
+        this.#admission.sent += count;
+      },
+      onUnsent: (reason) => this.#noteUnsent(reason),
+    });
+    for await (const answer of answers) {
+      this.#noteLatency(answer.host, answer.latencyMs);
+      yield answer;
+    }
+  }
+
+  sweepUdp<T extends UdpTask>(
+    tasks: AsyncIterable<T> | Iterable<T>,
+    options: UdpSweepOptions,
+  ): AsyncIterable<UdpOutcome<T>> {
+    return sweepUdp(tasks, {
+      ...options,
+      rate: this.#rate,
+      admit: this.#admission.admit,
+      isOwn: this.#admission.isOwn,
+      onSent: (count) => {
+        this.#admission.sent += count;
+      },
+      onUnsent: (reason) => this.#noteUnsent(reason),
+      onSpared: () => {
+        this.#admission.spared += 1;
+      },
+    });
+  }
+
+  async askUdp(
+    host: string,
+    port: number,
+    question: Uint8Array,
+    options: UdpAskOptions,
+  ): Promise<Buffer | null> {
+    const opened = await this.#open(host, port, options.signal);
+    if (typeof opened !== 'string') return null;
+    try {
+      const again = async () => (await this.#again(options.signal)) && this.#admission.admit(opened) !== null;
+      return await askUdp(opened, port, question, { ...options, door: this.#admission.door, again });
+    } finally {
+      this.#admission.slots.release();
+    }
+  }
+
+  neighbourhood(interfaceName: string | null): Neighbourhood {
+    return neighbourhood(this.#admission.admitted, interfaceName);
+  }
+
+  async *sweepNeighbours(
+    hosts: Iterable<string>,
+    options: NeighbourSweepOptions,
+  ): AsyncGenerator<NeighbourAnswer, void, undefined> {
+    const answers = sweepNeighbours(hosts, {
+      ...options,
+      rate: this.#rate,
+      admit: this.#admission.admit,
+      onSent: (count) => {
+        this.#admission.sent += count;
+      },
+      onUnsent: (reason) => this.#noteUnsent(reason),
+    });
+    for await (const answer of answers) {
+      this.#noteLatency(answer.host, answer.latencyMs);
+      yield answer;
+    }
+  }
+
+  pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string } {
+    const families = new Set(this.addresses.intervals.map((interval) => interval.family));
+    const answers = [...families].map((family) => choosePingMethod(family));
+    return answers.find((answer) => answer.method !== 'none') ?? answers[0] ?? choosePingMethod(4);
+  }
+
+  /** Takes a place and a token for one packet; the canonical address, or why nothing may be sent. */
+  async #open(host: string, port: number, signal: AbortSignal): Promise<string | PortObservation> {
+    const { admit, slots } = this.#admission;
+    if (signal.aborted) return notTried('canceled');
+    const asked = admit(host);
+    if (asked === null) return notTried('out_of_scope');
+    if (this.#admission.isOwn(asked, port)) {
+      this.#admission.spared += 1;
+      return notTried('own_listener');
+    }
+    if (!slots.tryAcquire() && !(await slots.acquire(signal))) return notTried('canceled');
+    if (!(await this.#again(signal))) {
+      slots.release();
+      return notTried('canceled');
+    }
+    // The wait may have been long: what counts is the scope at the moment of connecting.
+    const address = admit(host);
+    if (address !== null) return address;
+    slots.release();
+    return notTried('out_of_scope');
+  }
+
+  /** How the SYNs of one attempt are sent; each is counted, those that the kernel repeats by itself too. */
+  #pace(host: string, timeoutMs: number, signal: AbortSignal) {
+    return {
+      synMs: this.#admission.slow.has(host) ? timeoutMs : Math.min(timeoutMs, synPatienceMs),
+      door: this.#admission.door,
+      again: async () => (await this.#again(signal)) && this.#admission.admit(host) !== null,
+      onRepeat: () => {
+        this.#rate.charge();
+        this.#admission.sent += 1;
+      },
+    };
+  }
+
+  #note(host: string, { state, reason, latencyMs }: PortObservation): void {
+    if (state === 'not_tried') {
+      if (reason !== 'canceled') this.#noteUnsent(reason);
+    } else if (state !== 'filtered') this.#noteLatency(host, latencyMs);
+  }
+
+  #noteUnsent(reason: string, count = 1): void {
+    const { unsent } = this.#admission;
+    unsent.set(reason, (unsent.get(reason) ?? 0) + count);
+  }
+
+  #noteLatency(host: string, latencyMs: number): void {
+    const { slow } = this.#admission;
+    if (latencyMs > slowAnswerMs && slow.size < maxSlowHosts) slow.add(host);
+  }
+
+  /** A token for one more packet. */
+  async #again(signal: AbortSignal): Promise<boolean> {
+    if (!this.#rate.tryTake() && !(await this.#rate.take(signal))) return false;
+    this.#admission.sent += 1;
+    return true;
+  }
+}

@@ -1,0 +1,83 @@
+import { addressBytes, parseAddress } from '../../domain/address.ts';
+import { AddressSet } from '../../domain/address-set.ts';
+import { localTrouble } from '../failure.ts';
+import type { NeighbourAnswer, Neighbourhood, NeighbourSweepOptions } from '../gate/gate.ts';
+import type { RateLimiter } from '../gate/rate.ts';
+import { askNeighbours, type NeighbourQuestion } from '../packets/neighbour.ts';
+import { packetSocketRefusal } from '../packets/neighbour-socket.ts';
+import { RouteTable } from '../packets/route.ts';
+
+interface NeighbourRun extends NeighbourSweepOptions {
+  rate: RateLimiter;
+  /** The canonical address when it may be touched now, else null. */
+  admit(host: string): string | null;
+  onSent(count: number): void;
+  /** Called for each question that could not leave this machine. */
+  onUnsent(reason: string): void;
+}
+
+interface HostQuestion extends NeighbourQuestion {
+  host: string;
+}
+
+/** The part of a set of addresses that lies on links of this machine, of one of them where a name is given. */
+export function neighbourhood(addresses: AddressSet, only: string | null): Neighbourhood {
+  const found: Neighbourhood = { addresses: AddressSet.empty, obstacle: null, dead: [] };
+  let table: RouteTable;
+  try {
+    table = RouteTable.read();
+  } catch (error) {
+    return { ...found, obstacle: `the routes of this machine cannot be read: ${(error as Error).message}` };
+  }
+  if (only !== null && !table.link(only)) return { ...found, dead: [`there is no interface ${only}`] };
+  for (const [link, attached] of table.attached()) {
+    const near = only === null || only === link.name ? attached.intersect(addresses) : AddressSet.empty;
+    if (near.size === 0n) continue;
+    if (link.problem === null) found.addresses = found.addresses.union(near);
+    else found.dead.push(`${link.problem}: ${near.size} addresses on it were not asked`);
+  }
+  if (found.addresses.size > 0n) found.obstacle = packetSocketRefusal();
+  return found;
+}
+
+/** See NetworkGate.sweepNeighbours. */
+export async function* sweepNeighbours(
+  hosts: Iterable<string>,
+  options: NeighbourRun,
+): AsyncGenerator<NeighbourAnswer, void, undefined> {
+  const { rate, signal, admit, onSent } = options;
+  const answers = askNeighbours(questionsFor(hosts, options), {
+    timeoutMs: options.timeoutMs,
+    retries: options.retries,
+    signal,
+    take: (count) => rate.takeUpTo(count, signal),
+    wanted: ({ host }) => admit(host) !== null,
+    onSent,
+    onUnsent: (reason) => options.onUnsent(localTrouble(reason)),
+    onSilent: ({ host }) => options.onSilent?.(host),
+  });
+  for await (const { question, mac, latencyMs } of answers) {
+    yield {
+      host: question.host,
+      mac: Buffer.from(mac).toString('hex').replace(/..\B/g, '$&:'),
+      latencyMs,
+      method: question.address.length === 4 ? 'arp' : 'ndp',
+    };
+  }
+}
+
+/** Who is off the link, or an address of this machine, is passed over: nobody would answer. */
+function* questionsFor(hosts: Iterable<string>, options: NeighbourRun): Generator<HostQuestion> {
+  const table = RouteTable.read();
+  const force = { interface: options.interface ?? undefined };
+  for (const host of hosts) {
+    const canonical = options.admit(host);
+    const address = canonical === null ? null : parseAddress(canonical);
+    const route = address && table.lookup(address, force);
+    if (canonical === null || !route || 'problem' in route || route.link !== 'ethernet' || route.gateway) {
+      options.onSilent?.(host);
+      continue;
+    }
+    yield { host: canonical, link: route, address: addressBytes(address) };
+  }
+}

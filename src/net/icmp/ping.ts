@@ -1,0 +1,351 @@
+import { readFileSync } from 'node:fs';
+import { addressBytes, type Family, parseAddress } from '../../domain/address.ts';
+import { onAbort } from '../abort.ts';
+import { localTrouble } from '../failure.ts';
+import type { PingAnswer, PingOptions } from '../gate/gate.ts';
+import type { RateLimiter } from '../gate/rate.ts';
+import {
+  batchSize,
+  type EchoReply,
+  type EchoRequest,
+  EchoSocket,
+  expectedNonce,
+  type PingType,
+  randomNonce,
+} from '../packets/echo.ts';
+
+/** Most hosts that are waited for at the same time; the memory of a sweep is bounded by it. */
+const maxOutstanding = 4096;
+
+/** How often the sockets are looked at while answers may come: at once after activity, then less often. */
+const eagerPollMs = 1;
+const lazyPollMs = 5;
+const eagerForMs = 20;
+
+interface PingRun extends PingOptions {
+  rate: RateLimiter;
+  /** The canonical address when it may be touched now, else null. */
+  admit(host: string): string | null;
+  onSent(count: number): void;
+  /** Called for each request that could not leave this machine. */
+  onUnsent(reason: string): void;
+}
+
+type Method = { method: 'raw' | 'datagram' | 'none'; reason: string };
+
+const echoOnly: readonly PingType[] = ['echo'];
+
+/** How echo requests of a family leave this machine. Opens a socket for the answer and closes it. */
+export function choosePingMethod(family: Family): Method {
+  const socket = EchoSocket.open(family);
+  if ('reason' in socket) return { method: 'none', reason: socket.reason };
+  socket.close();
+  const reason = socket.method === 'raw' ? 'raw sockets are allowed' : 'ICMP datagram sockets are allowed';
+  return { method: socket.method, reason };
+}
+
+/**
+ * Echo or timestamp requests to every host, at the rate of the gate, with a window of hosts that are waited for. A silent host is
+ * asked again, with the next type where there are several, and dropped one timeout after the last try. Hosts of a family
+ * without a socket are passed over, and those that none of the types is for: timestamps need IPv4 and a raw socket.
+ */
+export async function* ping(
+  hosts: AsyncIterable<string> | Iterable<string>,
+  options: PingRun,
+): AsyncGenerator<PingAnswer, void, undefined> {
+  const sweep = new EchoSweep(hosts, options);
+  try {
+    while (!options.signal.aborted) {
+      yield* sweep.answers();
+      sweep.expire();
+      sweep.fill();
+      sweep.requestTokens();
+      if (sweep.finished) break;
+      await sweep.nextTick();
+    }
+    yield* sweep.answers();
+  } finally {
+    sweep.close();
+  }
+}
+
+/** A host that is waited for. */
+interface Outstanding extends EchoRequest {
+  host: string;
+  family: Family;
+  /** What it is asked by, in turn; each retry begins anew. */
+  types: readonly PingType[];
+  /** performance.now() of each request. */
+  sentAt: number[];
+  /** performance.now() at which it is asked again or dropped; Infinity while it waits to be sent. */
+  due: number;
+}
+
+class EchoSweep {
+  #options: PingRun;
+  #source: ItemSource<string>;
+  #sockets = new Map<Family, EchoSocket | null>();
+  #waiting = new Map<number, Outstanding>();
+  #freeSequences: number[] = Array.from({ length: maxOutstanding }, (_, at) => maxOutstanding - 1 - at);
+  #ready: Outstanding[] = [];
+  #asking = false;
+  #wake: (() => void) | null = null;
+  #lastActivity = 0;
+  #lastExpiry = 0;
+  #closed = false;
+
+  constructor(hosts: AsyncIterable<string> | Iterable<string>, options: PingRun) {
+    this.#options = options;
+    this.#source = new ItemSource(hosts, () => this.#wake?.());
+  }
+
+  get finished(): boolean {
+    return this.#source.ended && this.#waiting.size === 0;
+  }
+
+  *answers(): Generator<PingAnswer, void, undefined> {
+    for (const socket of this.#sockets.values()) {
+      if (!socket) continue;
+      for (const reply of socket.receive()) {
+        const answer = this.#accept(reply, socket.family);
+        if (answer) yield answer;
+      }
+    }
+  }
+
+  /** Plans the next try of silent hosts and drops those that had all. */
+  expire(): void {
+    const now = performance.now();
+    if (now - this.#lastExpiry < lazyPollMs) return;
+    this.#lastExpiry = now;
+    for (const host of this.#waiting.values()) {
+      if (host.due > now) continue;
+      if (host.attempt < this.#tries(host)) this.#enqueue(host);
+      else {
+        this.#forget(host);
+        this.#options.onSilent?.(host.host);
+      }
+    }
+  }
+
+  /** Takes hosts from the source while there is room in the window. */
+  fill(): void {
+    while (this.#ready.length < batchSize && this.#freeSequences.length > 0) {
+      const next = this.#source.next();
+      if (next === null) return;
+      const host = this.#prepare(next);
+      if (host) this.#enqueue(host);
+      else this.#options.onSilent?.(next);
+    }
+  }
+
+  requestTokens(): void {
+    if (this.#asking || this.#ready.length === 0) return;
+    this.#asking = true;
+    const most = Math.min(batchSize, this.#ready.length);
+    this.#options.rate.takeUpTo(most, this.#options.signal).then((granted) => {
+      this.#asking = false;
+      if (granted > 0 && !this.#closed) this.#send(granted);
+      this.#wake?.();
+    });
+  }
+
+  /** Until tokens or hosts arrive, or it is time to look at the sockets again. */
+  nextTick(): Promise<void> {
+    return new Promise((resolve) => {
+      const idle = performance.now() - this.#lastActivity > eagerForMs;
+      const wake = () => {
+        clearTimeout(timer);
+        forget();
+        this.#wake = null;
+        resolve();
+      };
+      const timer = setTimeout(wake, idle ? lazyPollMs : eagerPollMs);
+      const forget = onAbort(this.#options.signal, wake);
+      this.#wake = wake;
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#source.close();
+    for (const socket of this.#sockets.values()) socket?.close();
+    this.#sockets.clear();
+  }
+
+  #prepare(text: string): Outstanding | null {
+    const canonical = this.#options.admit(text);
+    const address = canonical === null ? null : parseAddress(canonical);
+    const socket = address && this.#socket(address.family);
+    if (canonical === null || !address || !socket) return null;
+    const types = typesOn(socket, this.#options.types ?? echoOnly);
+    const [type] = types;
+    if (!type) return null;
+    const sequence = this.#freeSequences.pop() as number;
+    const host: Outstanding = {
+      host: canonical,
+      family: address.family,
+      types,
+      type,
+      address: addressBytes(address),
+      scopeId: scopeIdOf(address.zone),
+      sequence,
+      attempt: 0,
+      nonce: randomNonce(),
+      sentAt: [],
+      due: Infinity,
+    };
+    this.#waiting.set(sequence, host);
+    return host;
+  }
+
+  #socket(family: Family): EchoSocket | null {
+    const known = this.#sockets.get(family);
+    if (known !== undefined) return known;
+    const opened = EchoSocket.open(family);
+    const socket = 'reason' in opened ? null : opened;
+    this.#sockets.set(family, socket);
+    return socket;
+  }
+
+  #enqueue(host: Outstanding): void {
+    host.due = Infinity;
+    this.#ready.push(host);
+  }
+
+  #forget(host: Outstanding): void {
+    this.#waiting.delete(host.sequence);
+    this.#freeSequences.push(host.sequence);
+  }
+
+  #send(granted: number): void {
+    const batch = this.#ready.splice(0, granted).filter((host) => this.#stillWanted(host));
+    for (const family of [4, 6] as const) {
+      const group = batch.filter((host) => host.family === family);
+      const socket = this.#sockets.get(family);
+      if (group.length > 0 && socket) this.#sendGroup(socket, group);
+    }
+    this.#lastActivity = performance.now();
+  }
+
+  /** Not answered meanwhile, and still in scope at the moment of sending. */
+  #stillWanted(host: Outstanding): boolean {
+    if (this.#waiting.get(host.sequence) !== host) return false;
+    if (this.#options.admit(host.host) !== null) return true;
+    this.#forget(host);
+    return false;
+  }
+
+  #sendGroup(socket: EchoSocket, group: Outstanding[]): void {
+    const now = performance.now();
+    const { done, sent, refusals } = socket.send(group);
+    this.#options.onSent(sent);
+    for (const code of refusals) this.#options.onUnsent(localTrouble(code));
+    for (const host of group.slice(0, done)) {
+      this.#asked(host, now);
+      if (host.attempt === this.#tries(host)) host.due = now + this.#options.timeoutMs;
+    }
+    // The kernel had no room: the rest goes with the next tokens; each try costs one, so this ends.
+    for (const host of group.slice(done)) this.#asked(host, now);
+  }
+
+  #asked(host: Outstanding, now: number): void {
+    host.sentAt.push(now);
+    host.attempt += 1;
+    host.type = host.types[host.attempt % host.types.length] as PingType;
+    // Between the tries for one host; the last one is waited for a full timeout.
+    host.due = now + Math.max(1, this.#options.timeoutMs / this.#tries(host));
+  }
+
+  #tries({ types }: Outstanding): number {
+    return types.length * (this.#options.retries + 1);
+  }
+
+  #accept(reply: EchoReply, family: Family): PingAnswer | null {
+    const host = this.#waiting.get(reply.sequence);
+    if (!host || host.family !== family) return null;
+    const sentAt = host.sentAt[reply.attempt];
+    if (sentAt === undefined || reply.type !== host.types[reply.attempt % host.types.length]) return null;
+    const { type, nonce } = reply;
+    if (!equal(expectedNonce({ type, nonce: host.nonce }), nonce)) return null;
+    if (!equal(host.address, reply.address)) return null;
+    this.#forget(host);
+    this.#lastActivity = performance.now();
+    return { host: host.host, latencyMs: performance.now() - sentAt, type };
+  }
+}
+
+/** The types that can leave by a socket. */
+function typesOn({ family, method }: EchoSocket, types: readonly PingType[]): readonly PingType[] {
+  return family === 4 && method === 'raw' ? types : types.filter((type) => type === 'echo');
+}
+
+/** Items one by one without waiting: an asynchronous source is read one item ahead. */
+export class ItemSource<T> {
+  ended = false;
+  #sync: Iterator<T> | null = null;
+  #async: AsyncIterator<T> | null = null;
+  #onArrival: () => void;
+  #arrived: T | null = null;
+  #pulling = false;
+
+  constructor(items: AsyncIterable<T> | Iterable<T>, onArrival: () => void) {
+    this.#onArrival = onArrival;
+    if (Symbol.asyncIterator in items) this.#async = items[Symbol.asyncIterator]();
+    else this.#sync = items[Symbol.iterator]();
+  }
+
+  /** The next item, or null when none is there now. */
+  next(): T | null {
+    if (this.ended) return null;
+    if (this.#sync) {
+      const { value, done } = this.#sync.next();
+      if (!done) return value;
+      this.ended = true;
+      return null;
+    }
+    const item = this.#arrived;
+    this.#arrived = null;
+    this.#pull();
+    return item;
+  }
+
+  close(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.#sync?.return?.();
+    this.#async?.return?.()?.catch(() => undefined);
+  }
+
+  #pull(): void {
+    if (this.#pulling || this.#arrived !== null || !this.#async) return;
+    this.#pulling = true;
+    this.#async.next().then(
+      ({ value, done }) => {
+        this.#pulling = false;
+        if (done) this.ended = true;
+        else this.#arrived = value;
+        this.#onArrival();
+      },
+      () => {
+        // The producer failed and says so itself; the work ends with the items that came.
+        this.ended = true;
+        this.#onArrival();
+      },
+    );
+  }
+}
+
+/** Index of an interface; 0 when there is none of that name. */
+export function scopeIdOf(zone: string | null): number {
+  if (zone === null || !/^[\w.:-]{1,15}$/.test(zone) || zone.startsWith('.')) return 0;
+  try {
+    return Number(readFileSync(`/sys/class/net/${zone}/ifindex`, 'utf8')) || 0;
+  } catch {
+    return 0;
+  }
+}
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Hold } from '../gate/pause-gate.ts';
+import { attempt } from './attempt.ts';
+
+/** Listens with a short queue and says on which port. */
+const program = `const server = require('node:net').createServer();
+server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => console.log(server.address().port));`;
+
+let silent: ChildProcess;
+let port: number;
+const fillers: Socket[] = [];
+
+/** A program that was stopped accepts nobody: once its queue is full the kernel drops every SYN. */
+beforeAll(async () => {
+  silent = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said] = (await once(silent.stdout as NonNullable<typeof silent.stdout>, 'data')) as [Buffer];
+  port = Number(said.toString());
+  silent.kill('SIGSTOP');
+  for (let count = 0; count < 4; count++) {
+    fillers.push(connect({ host: '127.0.0.1', port }).on('error', () => undefined));
+    await sleep(50);
+  }
+});
+afterAll(() => {
+  for (const socket of fillers) socket.destroy();
+  silent.kill('SIGKILL');
+});
+
+/** Connection attempts of this machine to the port for which the kernel repeats its SYN. */
+function attemptsUnderWay(): number {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  const fillersUnderWay = new Set(fillers.map((socket) => socket.localPort));
+  return lines.filter((line) => {
+    const [, local = '', to, state] = line.trim().split(/\s+/);
+    const localPort = Number.parseInt(local.split(':')[1] ?? '', 16);
+    return to === remote && state === '02' && !fillersUnderWay.has(localPort);
+  }).length;
+}
+
+it('gives up a patient attempt while the door is held, and makes it anew with its whole time', async () => {
+  // Those of a test that was broken off end by themselves.
+  await expect.poll(attemptsUnderWay, { timeout: 5000 }).toBe(0);
+  const door = new Hold();
+  let tokens = 0;
+  const again = async () => {
+    tokens += 1;
+    return true;
+  };
+  const { signal } = new AbortController();
+  const options = { timeoutMs: 1200, synMs: 1200, signal, again, onRepeat: () => undefined, door };
+  const outcome = attempt('127.0.0.1', port, options);
+  await sleep(100);
+  expect(attemptsUnderWay()).toBe(1);
+  door.hold();
+  await sleep(100);
+  expect(attemptsUnderWay()).toBe(0);
+  await sleep(1300);
+  expect(tokens).toBe(0);
+  door.release();
+  await sleep(100);
+  expect([attemptsUnderWay(), tokens]).toEqual([1, 1]);
+  expect(await outcome).toMatchObject({ failure: { state: 'filtered', reason: 'no-response' } });
+});

@@ -1,0 +1,139 @@
+import { Socket, type SocketConstructorOpts } from 'node:net';
+import { onAbort, pause } from '../abort.ts';
+import { errorCode, isShortage, localTrouble, notTried, observeFailure } from '../failure.ts';
+import type { PortObservation } from '../gate/gate.ts';
+import type { Hold } from '../gate/pause-gate.ts';
+import { loopClock } from '../loop-clock.ts';
+
+/** How long a shortage of this machine (file handles, source ports) is waited out before the port counts as not tried. */
+const shortagePatienceMs = 5000;
+
+/** A self-connection is tried again this often; each time the kernel picks another source port. */
+const selfConnectionTries = 3;
+
+/**
+ * How long one SYN is waited for. Linux repeats a SYN after 1 s and then each second (tcp_syn_linear_timeouts; RFC 6298
+ * section 2), unseen by the rate; an attempt that ends before costs exactly one packet.
+ */
+export const synPatienceMs = 900;
+
+/** Time between a SYN and its repetition by the kernel. */
+const kernelRepeatMs = 1000;
+
+type Attempt = { socket: Socket; latencyMs: number } | { failure: PortObservation };
+
+export interface AttemptOptions {
+  /** How long the whole attempt may take. */
+  timeoutMs: number;
+  /** How long one SYN is waited for; a further one follows while the attempt lasts. */
+  synMs: number;
+  signal: AbortSignal;
+  /** Size of the read buffer of the socket. */
+  readAhead?: number;
+  /** Called for every further SYN that this attempt costs; false = do not send it. */
+  again(): Promise<boolean>;
+  /** Called for every SYN that the kernel repeats by itself. */
+  onRepeat(): void;
+  /** While it is held nothing is sent; the time does not count. */
+  door: Hold;
+}
+
+/** What one connect() came to: a socket, an observation, the errno name of a local shortage, or a hold in the middle. */
+type Outcome = { socket: Socket; latencyMs: number } | { failure: PortObservation | string } | 'held';
+
+/** Connects to an address (never a name). The socket arrives paused; the caller destroys it. */
+export async function attempt(host: string, port: number, options: AttemptOptions): Promise<Attempt> {
+  const { door, signal } = options;
+  let until = loopClock.now() + options.timeoutMs;
+  const patience = loopClock.now() + shortagePatienceMs;
+  let selfConnections = 0;
+  for (let wait = 5; ; wait = Math.min(wait * 2, 200)) {
+    const outcome = door.held ? 'held' : await attemptOnce(host, port, options);
+    if (outcome === 'held') {
+      if (!(await door.released(signal)) || !(await options.again()))
+        return { failure: notTried('canceled') };
+      until = loopClock.now() + options.timeoutMs;
+    } else if ('socket' in outcome) {
+      if (!connectedToItself(outcome.socket)) return outcome;
+      outcome.socket.resetAndDestroy();
+      selfConnections += 1;
+      // Our own socket holds the port, so nobody listens there.
+      if (selfConnections === selfConnectionTries) {
+        return { failure: { state: 'closed', reason: 'self-connection', latencyMs: outcome.latencyMs } };
+      }
+      if (!(await options.again())) return { failure: notTried('canceled') };
+    } else if (typeof outcome.failure !== 'string') {
+      const silent = outcome.failure.reason === 'no-response';
+      if (!silent || loopClock.now() + options.synMs > until) return { failure: outcome.failure };
+      if (!(await options.again())) return { failure: outcome.failure };
+    } else {
+      // Nothing was sent yet, so the next try needs no further token.
+      if (loopClock.now() > patience) return { failure: notTried(localTrouble(outcome.failure)) };
+      await pause(wait, options.signal);
+    }
+    if (options.signal.aborted) return { failure: notTried('canceled') };
+  }
+}
+
+/** One connect(). A held door ends it only where the kernel would send a further SYN by itself. */
+function attemptOnce(host: string, port: number, options: AttemptOptions): Promise<Outcome> {
+  return new Promise((resolve) => {
+    if (options.signal.aborted) return resolve({ failure: notTried('canceled') });
+    const started = performance.now();
+    // Node hands the stream option on; its type does not know it.
+    const streamOptions = options.readAhead ? { highWaterMark: options.readAhead } : {};
+    const socket = new Socket(streamOptions as SocketConstructorOpts);
+    let settled = false;
+    const settle = (outcome: Outcome) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      clearImmediate(lastLook);
+      clearInterval(repeats);
+      forget();
+      forgetDoor();
+      resolve(outcome);
+    };
+    let localRefusal = false;
+    const giveUp = (failure: PortObservation) => {
+      socket.destroy();
+      settle({ failure });
+    };
+    let lastLook: NodeJS.Immediate | undefined;
+    const onSilence = () =>
+      giveUp({ state: 'filtered', reason: 'no-response', latencyMs: performance.now() - started });
+    // Timers come before the sockets in a turn of the loop: a response that arrived during a stall is read first.
+    const timer = setTimeout(() => {
+      lastLook = setImmediate(onSilence);
+    }, options.synMs);
+    const repeated = options.synMs >= kernelRepeatMs;
+    const repeats = repeated ? setInterval(options.onRepeat, kernelRepeatMs) : undefined;
+    const onHold = () => {
+      socket.destroy();
+      settle('held');
+    };
+    const forgetDoor = repeated ? options.door.onChange(onHold) : () => undefined;
+    const forget = onAbort(options.signal, () => giveUp(notTried('canceled')));
+    // Stays for the life of the socket: a late error must never reach the process.
+    socket.on('error', (error) => {
+      const code = errorCode(error);
+      if (localRefusal) settle({ failure: isShortage(code) ? code : notTried(localTrouble(code)) });
+      else settle({ failure: isShortage(code) ? code : observeFailure(code, performance.now() - started) });
+    });
+    socket.once('connect', () => {
+      if (settled) socket.resetAndDestroy();
+      else settle({ socket, latencyMs: performance.now() - started });
+    });
+    socket.pause();
+    socket.connect({ host, port });
+    // Node calls connect() in the next tick. What fails at once failed here, without a packet: no route, link down.
+    process.nextTick(() => {
+      localRefusal = socket.destroyed;
+    });
+  });
+}
+
+/** TCP's simultaneous open lets a socket connect to itself when source and target port coincide on this machine. */
+function connectedToItself(socket: Socket): boolean {
+  return socket.localPort === socket.remotePort && socket.localAddress === socket.remoteAddress;
+}

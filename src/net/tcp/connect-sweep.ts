@@ -1,0 +1,278 @@
+import { type Address, addressBytes, parseAddress } from '../../domain/address.ts';
+import { untilAborted } from '../abort.ts';
+import { localTrouble } from '../failure.ts';
+import type { Hold } from '../gate/pause-gate.ts';
+import type { RateLimiter } from '../gate/rate.ts';
+import type { Slots } from '../gate/slots.ts';
+import { scopeIdOf } from '../icmp/ping.ts';
+import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/chunk.ts';
+import type { ConnectPlan } from '../packets/connect-chunk.ts';
+import { ConnectEngine } from '../packets/connect-engine.ts';
+import { randomWalkKey, type WalkKey } from '../packets/permutation.ts';
+import { synPatienceMs } from './attempt.ts';
+import { dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
+
+/** Places for connections that sweeps leave to those who talk to the ports they find; a quarter where there are few. */
+const placesLeft = 16;
+/** Places that others have given back are taken after this time. */
+const placesMs = 100;
+
+export interface ConnectJob extends SweepJob {
+  /** Most sockets open at the same time. */
+  concurrency: number;
+}
+
+interface SweeperInput {
+  rate: RateLimiter;
+  /** Places for connections of the whole scan. */
+  slots: Slots;
+  mostConnections: number;
+  door: Hold;
+  /** The canonical address when it may be touched now, else null. */
+  admit(host: string): string | null;
+  isOwn(address: string, port: number): boolean;
+  /** A host that was seen to take this long is a slow one. */
+  slowAnswerMs: number;
+  isSlow(address: string): boolean;
+  onSlow(address: string): void;
+  onSent(attempts: number): void;
+  onUnsent(reason: string, count: number): void;
+  onSpared(): void;
+}
+
+/** Hosts of one family. */
+interface Part {
+  hosts: { ip: string; address: Address; isSlow: boolean }[];
+  key: WalkKey;
+  restored: ChunkState | null;
+}
+
+/** Sweeps by full connections without an object for each: threads of this process attempt them with epoll(7). */
+export class ConnectSweeper {
+  readonly #input: SweeperInput;
+  #engine: Promise<ConnectEngine> | null = null;
+  #forgetDoor: () => void = () => undefined;
+  /** Parts under way. */
+  readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
+  readonly #jobs = new Set<ConnectJob>();
+  #places = 0;
+  #placesTimer: NodeJS.Timeout | null = null;
+
+  constructor(input: SweeperInput) {
+    this.#input = input;
+  }
+
+  /** Why connections cannot be made in this way here, or null. */
+  async obstacle(signal: AbortSignal): Promise<string | null> {
+    try {
+      await untilAborted(this.#started(), signal);
+      return null;
+    } catch (error) {
+      signal.throwIfAborted();
+      return (error as Error).message;
+    }
+  }
+
+  /** @throws Error when the engine fails; what was found until then was told */
+  async sweep(job: ConnectJob): Promise<SweepOutcome[]> {
+    if (job.hosts.length > maxChunkHosts || job.hosts.length * job.ports.length > maxChunkEndpoints) {
+      throw new RangeError('the job is larger than one chunk');
+    }
+    const engine = await this.#started();
+    const parts = this.#parts(job);
+    const states = parts.map(({ restored }) => restored);
+    const tell = () =>
+      job.onState({
+        parts: parts.flatMap(({ hosts, key }, at) => {
+          const state = states[at];
+          return state ? [{ hosts: hosts.map(({ ip }) => ip), key, state }] : [];
+        }),
+      });
+    await this.#enter(engine, job);
+    try {
+      const runs = parts.map(async (part, at) => {
+        const state = await this.#run(engine, job, part, (now) => {
+          states[at] = now;
+          tell();
+        });
+        states[at] = state;
+        tell();
+        return part.hosts.map(({ ip }, host) => outcomeOf(ip, host, state, job));
+      });
+      return (await Promise.all(runs)).flat();
+    } finally {
+      this.#leave(engine, job);
+    }
+  }
+
+  /** The scope has become narrower: what is outside now gets nothing more. */
+  narrowed(): void {
+    for (const { hosts, drop } of this.#running) {
+      const outside = [...hosts.keys()].filter((at) => this.#input.admit(hosts[at] as string) === null);
+      if (outside.length > 0) drop(outside);
+    }
+  }
+
+  async close(): Promise<void> {
+    const engine = this.#engine;
+    this.#engine = null;
+    this.#forgetDoor();
+    await (await engine?.catch(() => null))?.close();
+  }
+
+  #started(): Promise<ConnectEngine> {
+    if (this.#engine) return this.#engine;
+    const { rate, door, onSent, onUnsent } = this.#input;
+    this.#engine = ConnectEngine.start(rate, {
+      onSent,
+      onRepeated: (count) => {
+        for (let at = 0; at < count; at++) rate.charge();
+        onSent(count);
+      },
+      onTrouble: (reason, count) => onUnsent(localTrouble(reason), count),
+    }).then((engine) => {
+      engine.hold(door.held);
+      this.#forgetDoor = door.onChange((held) => engine.hold(held));
+      return engine;
+    });
+    return this.#engine;
+  }
+
+  /** Takes places for the connections of a job; it waits for the first one only. */
+  async #enter(engine: ConnectEngine, job: ConnectJob): Promise<void> {
+    this.#jobs.add(job);
+    const { slots } = this.#input;
+    if (this.#places === 0 && (await slots.acquire(job.signal))) {
+      // Jobs that begin at the same time wait for one place each, and one is enough for all of them.
+      if (this.#places === 0) this.#places += 1;
+      else slots.release();
+    }
+    this.#takePlaces(engine);
+    this.#placesTimer ??= setInterval(() => this.#takePlaces(engine), placesMs);
+  }
+
+  #takePlaces(engine: ConnectEngine): void {
+    const { slots, mostConnections } = this.#input;
+    const wanted = Math.max(0, ...[...this.#jobs].map(({ concurrency }) => concurrency));
+    const left = Math.min(placesLeft, Math.floor(mostConnections / 4));
+    const most = Math.min(wanted, mostConnections - left);
+    while (this.#places < most && slots.tryAcquire()) this.#places += 1;
+    engine.most = Math.min(this.#places, most);
+  }
+
+  #leave(engine: ConnectEngine, job: ConnectJob): void {
+    this.#jobs.delete(job);
+    if (this.#jobs.size > 0) return;
+    if (this.#placesTimer) clearInterval(this.#placesTimer);
+    this.#placesTimer = null;
+    engine.most = 0;
+    for (; this.#places > 0; this.#places--) this.#input.slots.release();
+  }
+
+  async #run(
+    engine: ConnectEngine,
+    job: ConnectJob,
+    part: Part,
+    onState: (state: ChunkState) => void,
+  ): Promise<ChunkState> {
+    const { ports } = job;
+    const hosts = part.hosts.map(({ ip }) => ip);
+    const { outcome, drop } = engine.run({
+      plan: this.#planOf(job, part),
+      signal: job.signal,
+      onOpen: (endpoint, thenReset) => {
+        const host = hosts[Math.floor(endpoint / ports.length)] as string;
+        const reason = thenReset ? 'accept-then-reset' : 'syn-ack';
+        job.onOpen(host, ports[endpoint % ports.length] as number, reason);
+      },
+      onState,
+      onSlow: (host) => this.#input.onSlow(hosts[host] as string),
+    });
+    const running = { hosts, drop };
+    this.#running.add(running);
+    this.narrowed();
+    return await outcome.finally(() => this.#running.delete(running));
+  }
+
+  #planOf(job: ConnectJob, { hosts, key, restored }: Part): Omit<ConnectPlan, 'id'> {
+    const family = hosts[0]?.address.family ?? 4;
+    const size = family === 4 ? 4 : 16;
+    const addresses = new Uint8Array(size * hosts.length);
+    for (const [at, { address }] of hosts.entries()) addresses.set(addressBytes(address), size * at);
+    return {
+      family,
+      hosts: addresses,
+      scopes: Uint32Array.from(hosts, ({ address }) => (address.zone === null ? 0 : scopeIdOf(address.zone))),
+      ports: job.ports,
+      tries: job.retries + 1,
+      key,
+      patienceMs: Math.min(job.timeoutMs, synPatienceMs),
+      slowPatienceMs: job.timeoutMs,
+      slowAnswerMs: this.#input.slowAnswerMs,
+      slow: [...hosts.keys()].filter((at) => hosts[at]?.isSlow),
+      spared: this.#sparedOf(hosts, job.ports),
+      restored,
+    };
+  }
+
+  /** Endpoints of this server itself. */
+  #sparedOf(hosts: Part['hosts'], ports: Uint16Array): Uint32Array {
+    const spared: number[] = [];
+    for (const [host, { ip }] of hosts.entries()) {
+      for (const [number, port] of ports.entries()) {
+        if (!this.#input.isOwn(ip, port)) continue;
+        spared.push(host * ports.length + number);
+        this.#input.onSpared();
+      }
+    }
+    return Uint32Array.from(spared);
+  }
+
+  /** What an interrupted sweep had, as it was, and the other hosts by family. */
+  #parts(job: ConnectJob): Part[] {
+    const { slowAnswerMs, isSlow: isSlowHost } = this.#input;
+    const known = new Map(
+      job.hosts.flatMap(({ ip, latencyMs }) => {
+        const address = parseAddress(ip);
+        const isSlow = isSlowHost(ip) || (latencyMs ?? 0) > slowAnswerMs;
+        return address ? [[ip, { ip, address, isSlow }] as const] : [];
+      }),
+    );
+    const parts: Part[] = [];
+    for (const { hosts, key, state } of job.restored?.parts ?? []) {
+      const group = hosts.flatMap((ip) => known.get(ip) ?? []);
+      if (group.length !== hosts.length) continue;
+      for (const ip of hosts) known.delete(ip);
+      parts.push({ hosts: group, key, restored: state });
+    }
+    for (const family of [4, 6] as const) {
+      const hosts = [...known.values()].filter(({ address }) => address.family === family);
+      if (hosts.length > 0) parts.push({ hosts, key: randomWalkKey(), restored: null });
+    }
+    return parts;
+  }
+}
+
+function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal }: SweepJob): SweepOutcome {
+  const { counts, late } = state;
+  const of = (name: keyof typeof counts) => counts[name][at] as number;
+  const [open, closed] = [of('open'), of('closed')];
+  const filtered = of('probed') - open - closed - of('unsent');
+  const not_tried = ports.length - open - closed - filtered;
+  const silent =
+    !signal.aborted && dropsProbes(late?.[at] ?? 0, open + closed) ? silentPorts(state, at, ports) : [];
+  return {
+    host,
+    open,
+    closed,
+    filtered,
+    not_tried,
+    problem: null,
+    ...(silent.length > 0 && { silent }),
+  };
+}
+
+function silentPorts({ silent }: ChunkState, host: number, ports: Uint16Array): number[] {
+  const isSilent = (endpoint: number) => (((silent?.[endpoint >>> 3] ?? 0) >> (endpoint & 7)) & 1) === 1;
+  return [...ports].filter((_, number) => isSilent(host * ports.length + number));
+}

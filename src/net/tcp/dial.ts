@@ -1,0 +1,303 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Exchange, TlsObservation } from '../../domain/banner.ts';
+import { onAbort } from '../abort.ts';
+import type {
+  Connection,
+  DialOptions,
+  DialResult,
+  ReadEnd,
+  ReadOptions,
+  TlsExamination,
+  TlsExaminationOptions,
+  TlsOptions,
+} from '../gate/gate.ts';
+import { loopClock } from '../loop-clock.ts';
+import { startTls } from '../tls/tls.ts';
+import { examineTls } from '../tls/tls-examination.ts';
+import { type AttemptOptions, attempt } from './attempt.ts';
+
+/** Bytes that Node may read ahead of us; while nobody reads the socket is paused. */
+const readAhead = 16 * 1024;
+
+/** Most bytes of a request that an exchange keeps. */
+const maxSentBytes = 4096;
+
+type Dialed = DialResult & { closed?: Promise<void> };
+
+/** Connects and keeps the connection for a dialogue. `closed` resolves when the socket is gone. */
+export async function dial(
+  host: string,
+  port: number,
+  options: DialOptions & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door'>,
+): Promise<Dialed> {
+  const { synMs, signal, again, onRepeat, door } = options;
+  const releaseClock = loopClock.use();
+  const startedAt = loopClock.now() - door.heldMs;
+  const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
+  const outcome = await attempt(host, port, { timeoutMs, synMs, signal, again, onRepeat, door, readAhead });
+  if ('failure' in outcome) {
+    releaseClock();
+    return outcome;
+  }
+  const { socket, latencyMs } = outcome;
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+  });
+  void closed.then(releaseClock);
+  // Where nothing may be sent even the acknowledgement of what the peer says is too much.
+  const forget = door.onChange((held) => held && resetSocket(socket));
+  void closed.then(forget);
+  if (door.held) resetSocket(socket);
+  const deadline = startedAt + door.heldMs + options.deadlineMs;
+  const budget: Budget = { deadline, bytesLeft: options.maxBytes, exchanges: [], signal: options.signal };
+  return { connection: new SocketConnection(socket, socket, latencyMs, budget), closed };
+}
+
+/** What a dialogue may still use; one budget for the connection and the TLS inside it. */
+interface Budget {
+  /** loopClock.now() at which the dialogue ends. */
+  deadline: number;
+  bytesLeft: number;
+  exchanges: RawExchange[];
+  signal: AbortSignal;
+}
+
+interface RawExchange {
+  sent: Uint8Array;
+  received: Buffer[];
+}
+
+class SocketConnection implements Connection {
+  readonly latencyMs: number;
+  truncated = false;
+  #stream: Socket | TLSSocket;
+  #socket: Socket;
+  #budget: Budget;
+  #inbox = new Inbox();
+  #end: ReadEnd | null = null;
+  #lastByteAt = 0;
+  #reader: ((end: ReadEnd) => void) | null = null;
+  #onBytes: (() => void) | null = null;
+  #failWrite: (() => void) | null = null;
+  #forgetDeadline: () => void;
+  #forgetAbort: () => void;
+  #detach: () => void;
+
+  /** @param stream what is read and written; `socket` the TCP socket below it. */
+  constructor(stream: Socket | TLSSocket, socket: Socket, latencyMs: number, budget: Budget) {
+    this.#stream = stream;
+    this.#socket = socket;
+    this.latencyMs = latencyMs;
+    this.#budget = budget;
+    this.#detach = this.#attach();
+    const left = Math.max(0, budget.deadline - loopClock.now());
+    this.#forgetDeadline = loopClock.after(left, () => this.#finish('deadline'));
+    this.#forgetAbort = budget.signal.aborted
+      ? (this.#finish('closed'), () => undefined)
+      : onAbort(budget.signal, () => this.#finish('closed'));
+  }
+
+  get exchanges(): Exchange[] {
+    return this.#budget.exchanges.map(({ sent, received }) => ({
+      sent_b64: Buffer.from(sent).toString('base64'),
+      received_b64: Buffer.concat(received).toString('base64'),
+    }));
+  }
+
+  async read(options: ReadOptions): Promise<{ bytes: Buffer; end: ReadEnd }> {
+    let length = this.#inbox.length > 0 ? answerLength(options, this.#inbox.bytes) : 0;
+    let end: ReadEnd = 'match';
+    if (length === 0) {
+      end = this.#end ?? (await this.#receive(options, (matched) => (length = matched)));
+      if (end !== 'match') length = this.#inbox.length;
+    }
+    const bytes = this.#inbox.take(length);
+    if (bytes.length > 0) this.#lastExchange().received.push(bytes);
+    return { bytes, end };
+  }
+
+  write(bytes: Uint8Array, last = false): Promise<boolean> {
+    if (this.#end) return Promise.resolve(false);
+    this.#budget.exchanges.push({ sent: bytes.subarray(0, maxSentBytes), received: [] });
+    return new Promise((resolve) => {
+      this.#failWrite = () => resolve(false);
+      this.#stream.write(bytes, (error) => {
+        this.#failWrite = null;
+        resolve(!error && !this.#end);
+      });
+      if (last) this.#stream.end();
+    });
+  }
+
+  async startTls(
+    options: TlsOptions,
+  ): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }> {
+    const limits = this.#leave(options.handshakeMs);
+    if (limits === null) return { reason: 'the connection was closed before the handshake' };
+    const outcome = await startTls(this.#socket, { ...options, ...limits });
+    if ('reason' in outcome) return outcome;
+    const { stream, tls } = outcome;
+    return { connection: new SocketConnection(stream, this.#socket, this.latencyMs, this.#budget), tls };
+  }
+
+  async examineTls(options: TlsExaminationOptions): Promise<TlsExamination | { reason: string }> {
+    const limits = this.#leave(options.handshakeMs);
+    if (limits === null) return { reason: 'the connection was closed before the handshake' };
+    return examineTls(this.#socket, { ...options, ...limits });
+  }
+
+  close(): void {
+    this.#finish('closed');
+  }
+
+  /** Gives the socket away to a handshake. @returns the limits that hold for it; null when there is none any more */
+  #leave(handshakeMs = Infinity): { deadline: number; signal: AbortSignal } | null {
+    if (this.#end) return null;
+    this.#detach();
+    this.#release();
+    this.#end = 'closed';
+    const { deadline, signal } = this.#budget;
+    return { deadline: Math.min(deadline, loopClock.now() + handshakeMs), signal };
+  }
+
+  #lastExchange(): RawExchange {
+    const last = this.#budget.exchanges.at(-1);
+    if (last) return last;
+    const first = { sent: new Uint8Array(0), received: [] };
+    this.#budget.exchanges.push(first);
+    return first;
+  }
+
+  #attach(): () => void {
+    const stream = this.#stream;
+    const onData = (chunk: Buffer) => this.#store(chunk);
+    const onError = () => this.#finish('reset');
+    const onEnd = () => this.#finish('closed');
+    stream.pause();
+    stream.on('data', onData);
+    stream.pause();
+    stream.on('error', onError);
+    stream.once('end', onEnd);
+    stream.once('close', onEnd);
+    // The error listener stays: a late error must not reach the process.
+    return () => {
+      stream.off('data', onData);
+      stream.off('end', onEnd);
+      stream.off('close', onEnd);
+    };
+  }
+
+  #store(chunk: Buffer): void {
+    if (this.#end) return;
+    const taken = chunk.subarray(0, this.#budget.bytesLeft);
+    this.#budget.bytesLeft -= taken.length;
+    this.#inbox.add(taken);
+    this.#lastByteAt = loopClock.now();
+    this.truncated = taken.length < chunk.length;
+    this.#onBytes?.();
+    if (this.truncated) this.#finish('cap');
+  }
+
+  /** Lets the socket flow until the answer matches or something ends the read. */
+  #receive(options: ReadOptions, onMatch: (length: number) => void): Promise<ReadEnd> {
+    return new Promise((resolve) => {
+      const started = loopClock.now();
+      this.#lastByteAt = started;
+      const settle = (end: ReadEnd) => {
+        forgetIdle();
+        this.#reader = null;
+        this.#onBytes = null;
+        this.#stream.pause();
+        resolve(end);
+      };
+      const patience = () =>
+        this.#lastByteAt === started ? (options.firstMs ?? options.idleMs) : options.idleMs;
+      const checkIdle = () => {
+        const left = this.#lastByteAt + patience() - loopClock.now();
+        if (left <= 0) settle('idle');
+        else forgetIdle = loopClock.after(left, checkIdle);
+      };
+      let forgetIdle = loopClock.after(patience(), checkIdle);
+      this.#reader = settle;
+      this.#onBytes = () => {
+        const length = answerLength(options, this.#inbox.bytes);
+        if (length === 0) return;
+        onMatch(length);
+        settle('match');
+      };
+      this.#stream.resume();
+    });
+  }
+
+  /** The end of the dialogue: gives the socket back by a reset, so that no TIME_WAIT stays behind. */
+  #finish(end: ReadEnd): void {
+    if (this.#end) return;
+    this.#end = end === 'closed' && loopClock.now() >= this.#budget.deadline ? 'deadline' : end;
+    this.#detach?.();
+    this.#release();
+    this.#failWrite?.();
+    this.#reader?.(this.#end);
+    resetSocket(this.#socket);
+    if (this.#stream !== this.#socket) this.#stream.destroy();
+  }
+
+  #release(): void {
+    this.#forgetDeadline?.();
+    this.#forgetAbort?.();
+  }
+}
+
+function answerLength(options: ReadOptions, bytes: Buffer): number {
+  const answer = options.done?.(bytes) ?? false;
+  if (answer === true) return bytes.length;
+  return answer === false ? 0 : Math.min(answer, bytes.length);
+}
+
+function resetSocket(socket: Socket): void {
+  if (socket.destroyed) return;
+  if (socket.connecting) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+/** Bytes that wait to be read: one growing block, so that a peer that drips single bytes costs linear time. */
+class Inbox {
+  #block = Buffer.alloc(0);
+  #start = 0;
+  #stop = 0;
+
+  get length(): number {
+    return this.#stop - this.#start;
+  }
+
+  get bytes(): Buffer {
+    return this.#block.subarray(this.#start, this.#stop);
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#stop + chunk.length > this.#block.length) this.#grow(chunk.length);
+    chunk.copy(this.#block, this.#stop);
+    this.#stop += chunk.length;
+  }
+
+  /** A copy of the first bytes, which leave the box. */
+  take(length: number): Buffer {
+    const taken = Buffer.from(this.bytes.subarray(0, length));
+    this.#start += taken.length;
+    if (this.#start === this.#stop) {
+      this.#block = Buffer.alloc(0);
+      this.#start = 0;
+      this.#stop = 0;
+    }
+    return taken;
+  }
+
+  #grow(more: number): void {
+    const waiting = this.bytes;
+    const block = Buffer.allocUnsafeSlow(Math.max(512, 2 * waiting.length, waiting.length + more));
+    waiting.copy(block);
+    this.#block = block;
+    this.#stop = waiting.length;
+    this.#start = 0;
+  }
+}

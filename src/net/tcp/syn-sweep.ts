@@ -1,0 +1,467 @@
+import { type Address, addressBytes, formatAddress, parseAddress } from '../../domain/address.ts';
+import { invalidRequest, type PortolanError } from '../../domain/errors.ts';
+import { untilAborted } from '../abort.ts';
+import type { RateLimiter } from '../gate/rate.ts';
+import { ownAddresses } from '../local-addresses.ts';
+import { type ChunkPlan, type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/chunk.ts';
+import { PacketEngine } from '../packets/engine.ts';
+import { type NeighbourOptions, resolveNeighbours, resolveNextHop } from '../packets/neighbour.ts';
+import { randomWalkKey, type WalkKey } from '../packets/permutation.ts';
+import { rawObstacle } from '../packets/rights.ts';
+import { type Route, type RouteForce, RouteTable } from '../packets/route.ts';
+import { stackAt } from '../packets/stack-traits.ts';
+import { dropsProbes, type SweepHost, type SweepJob, type SweepOutcome } from './sweep-job.ts';
+
+/** Routes are read anew after this time: links come and go. */
+const routesAgeMs = 5000;
+/** Least waits for answers where the round trip is known to be short, milliseconds. */
+const betweenMs = 100;
+const finalMs = 250;
+/** The wait where nothing at all answers; a host that needs longer is not seen. */
+const silentMs = 1000;
+/** A host on the link has this long after the last of its tries to say its MAC, and as long before. */
+const neighbourMs = 250;
+const neighbourRetries = 2;
+
+/** A sweep by raw packets. */
+export interface SynJob extends SweepJob {
+  /** Leave by this interface; empty = as the system routes. */
+  interface: string;
+  /** Send from this address; empty = as the system chooses. */
+  sourceIp: string;
+  /** Most packets per second to one host; 0 = only the rate counts. */
+  hostRate: number;
+  /**
+   * Only which hosts live is asked. Told once for each host with its first answer, also for one that had answered
+   * before an interruption; a host that has answered gets no further probe.
+   */
+  onAlive?(host: string, reason: SignOfLife): void;
+}
+
+export type SignOfLife = 'syn-ack' | 'rst';
+
+interface SweeperInput {
+  rate: RateLimiter;
+  /** The canonical address when it may be touched now, else null. */
+  admit(host: string): string | null;
+  isOwn(address: string, port: number): boolean;
+  onSent(packets: number): void;
+  onSpared(): void;
+}
+
+/** Hosts that are reached in the same way. */
+interface Part {
+  hosts: string[];
+  addresses: Uint8Array;
+  route: Route;
+  macs: Uint8Array | null;
+  key: WalkKey;
+  restored: ChunkState | null;
+}
+
+/** Half-open sweeps by raw packets: finds the way to each host, and gives the packet engine what goes the same way. */
+export class SynSweeper {
+  readonly #input: SweeperInput;
+  #engine: Promise<PacketEngine> | null = null;
+  #routes: { table: RouteTable; readAt: number } | null = null;
+  readonly #gateways = new Map<string, Uint8Array>();
+  /** Orders of interface and source that could be followed when they were first given; later is a matter of routes. */
+  readonly #knownForces = new Set<string>();
+  /** Parts under way. */
+  readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
+
+  constructor(input: SweeperInput) {
+    this.#input = input;
+  }
+
+  /** Why raw packets cannot be sent here, or null. */
+  async obstacle(signal: AbortSignal): Promise<string | null> {
+    const obstacle = rawObstacle();
+    if (obstacle !== null) return obstacle;
+    try {
+      await untilAborted(this.#started(), signal);
+      return null;
+    } catch (error) {
+      signal.throwIfAborted();
+      return (error as Error).message;
+    }
+  }
+
+  /** @throws Error when the engine fails; what was found until then was told */
+  async sweep(job: SynJob): Promise<SweepOutcome[]> {
+    if (job.hosts.length > maxChunkHosts || job.hosts.length * job.ports.length > maxChunkEndpoints) {
+      throw new RangeError('the job is larger than one chunk');
+    }
+    const engine = await untilAborted(this.#started(), job.signal);
+    const outcomes: SweepOutcome[] = [];
+    const parts = await this.#parts(job, outcomes);
+    const states = parts.map(({ restored }) => restored);
+    const tell = () =>
+      job.onState({
+        parts: parts.flatMap(({ hosts, key }, at) => {
+          const state = states[at];
+          return state ? [{ hosts, key, state }] : [];
+        }),
+      });
+    const runs = parts.map(async (part, at) => {
+      const onState = (state: ChunkState) => {
+        states[at] = state;
+        tell();
+      };
+      return await this.#run(engine, job, part, onState);
+    });
+    return [...outcomes, ...(await Promise.all(runs)).flat()];
+  }
+
+  /** The scope has become narrower: what is outside now gets nothing more. */
+  narrowed(): void {
+    for (const { hosts, drop } of this.#running) {
+      const outside = [...hosts.keys()].filter((at) => this.#input.admit(hosts[at] as string) === null);
+      if (outside.length > 0) drop(outside);
+    }
+  }
+
+  async close(): Promise<void> {
+    const engine = this.#engine;
+    this.#engine = null;
+    await (await engine?.catch(() => null))?.close();
+  }
+
+  #started(): Promise<PacketEngine> {
+    this.#engine ??= PacketEngine.start(this.#input.rate).then((engine) => {
+      engine.onSent = this.#input.onSent;
+      return engine;
+    });
+    return this.#engine;
+  }
+
+  async #run(
+    engine: PacketEngine,
+    job: SynJob,
+    part: Part,
+    onState: (state: ChunkState) => void,
+  ): Promise<SweepOutcome[]> {
+    const { ports } = job;
+    const alive = new Alive(job, part.hosts);
+    const { outcome, drop } = engine.run({
+      plan: this.#planOf(job, part),
+      signal: job.signal,
+      onOpen: (endpoints) => {
+        for (const endpoint of endpoints) {
+          const host = Math.floor(endpoint / ports.length);
+          job.onOpen(part.hosts[host] as string, ports[endpoint % ports.length] as number);
+          alive.tell(host, 'syn-ack');
+        }
+      },
+      onState: (state) => {
+        onState(state);
+        alive.tellIn(state);
+      },
+    });
+    if (part.restored) alive.tellIn(part.restored);
+    const running = { hosts: part.hosts, drop };
+    this.#running.add(running);
+    // The scope may have changed while the way was looked for.
+    this.narrowed();
+    const { state, failure } = await outcome.finally(() => this.#running.delete(running));
+    alive.tellIn(state);
+    const stopped = job.signal.aborted || failure !== null;
+    onState(state);
+    return part.hosts.map((host, at) =>
+      outcomeOf(host, at, state, { ports, stopped, failure, listsSilent: job.listsSilent === true }),
+    );
+  }
+
+  #planOf(job: SynJob, { addresses, route, macs, key, restored, hosts }: Part): Omit<ChunkPlan, 'id'> {
+    const known = job.hosts.flatMap(({ latencyMs }) => latencyMs ?? []);
+    const slowest = 2 * Math.max(0, ...known) + 50;
+    const most = Math.max(silentMs, slowest);
+    return {
+      family: route.family,
+      hosts: addresses,
+      ports: job.ports,
+      rung: route.link === 'ethernet' ? 'frame' : 'ip',
+      link: route.index,
+      source: route.source,
+      ownMac: route.mac,
+      macs,
+      tries: job.retries + 1,
+      hostRate: job.hostRate,
+      untilAnswer: job.onAlive !== undefined,
+      key,
+      waits: {
+        between: Math.max(betweenMs, slowest),
+        final: Math.max(finalMs, slowest),
+        most: Math.min(job.timeoutMs, most),
+      },
+      spared: route.link === 'ip' ? this.#sparedOf(hosts, job.ports) : new Uint32Array(0),
+      restored,
+    };
+  }
+
+  /** Endpoints of this server itself, which only addresses of this machine can have. */
+  #sparedOf(hosts: readonly string[], ports: Uint16Array): Uint32Array {
+    const spared: number[] = [];
+    for (const [host, ip] of hosts.entries()) {
+      for (const [number, port] of ports.entries()) {
+        if (!this.#input.isOwn(ip, port)) continue;
+        spared.push(host * ports.length + number);
+        this.#input.onSpared();
+      }
+    }
+    return Uint32Array.from(spared);
+  }
+
+  /** What belongs together, and the outcome of hosts that cannot be reached at all. */
+  async #parts(job: SynJob, outcomes: SweepOutcome[]): Promise<Part[]> {
+    const known = new Map(job.hosts.map((host) => [host.ip, host]));
+    const parts: Part[] = [];
+    for (const { hosts, key, state } of job.restored?.parts ?? []) {
+      const group = hosts.flatMap((ip) => known.get(ip) ?? []);
+      // Where the way to some of them is another one now, all of them begin anew.
+      const [part] = group.length === hosts.length ? await this.#grouped(group, job, [], key) : [];
+      if (part?.hosts.length !== hosts.length) continue;
+      for (const { ip } of group) known.delete(ip);
+      parts.push({ ...part, restored: state });
+    }
+    return [...parts, ...(await this.#grouped([...known.values()], job, outcomes, null))];
+  }
+
+  async #grouped(
+    hosts: readonly SweepHost[],
+    job: SynJob,
+    outcomes: SweepOutcome[],
+    key: WalkKey | null,
+  ): Promise<Part[]> {
+    const planned = job.ports.length;
+    const table = this.#table();
+    const force = this.#forceOf(job, table);
+    const groups = new Map<string, { route: Route; members: { host: SweepHost; address: Address }[] }>();
+    for (const host of hosts) {
+      const address = parseAddress(host.ip);
+      if (!address || this.#input.admit(host.ip) === null) {
+        outcomes.push(unreached(host.ip, planned, 'out_of_scope'));
+        continue;
+      }
+      const route = table.lookup(address, force);
+      if ('problem' in route) {
+        outcomes.push(unreached(host.ip, planned, route.problem));
+        continue;
+      }
+      const way = [
+        route.family,
+        route.index,
+        route.link,
+        route.gateway?.join('.') ?? '',
+        route.source.join('.'),
+      ].join(' ');
+      const group = groups.get(way) ?? { route, members: [] };
+      groups.set(way, group);
+      group.members.push({ host, address });
+    }
+    const parts = [...groups.values()].map(async ({ route, members }) => {
+      const reached = await this.#reached(route, members, job);
+      if ('problem' in reached) {
+        for (const { host } of members) outcomes.push(unreached(host.ip, planned, reached.problem));
+        return partOf(route, [], null, []);
+      }
+      const there = new Set(reached.members);
+      for (const member of members)
+        if (!there.has(member)) outcomes.push(silentNeighbour(member.host.ip, planned));
+      return partOf(route, reached.members, reached.macs, key ?? randomWalkKey());
+    });
+    return (await Promise.all(parts)).filter(({ hosts: some }) => some.length > 0);
+  }
+
+  async #reached(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
+    if (route.link === 'ip') return { members, macs: null };
+    try {
+      return await this.#neighbours(route, members, job);
+    } catch (error) {
+      return { problem: (error as Error).message };
+    }
+  }
+
+  /** The MACs of the next hops; a host on the link that is silent is left out. */
+  async #neighbours(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
+    const found = route.gateway
+      ? await this.#viaGateway(route, members, job.signal)
+      : await this.#onLink(route, members, job.signal);
+    const reached = members.filter(({ host }) => found.has(host.ip));
+    const macs = new Uint8Array(6 * reached.length);
+    for (const [at, { host }] of reached.entries()) macs.set(found.get(host.ip) as Uint8Array, 6 * at);
+    return { members: reached, macs };
+  }
+
+  /** @throws Error when the gateway is silent */
+  async #viaGateway(route: Route, members: { host: SweepHost }[], signal: AbortSignal) {
+    const gateway = route.gateway as Uint8Array;
+    const name = `${route.index} ${gateway.join('.')}`;
+    let mac = this.#gateways.get(name);
+    if (!mac) {
+      const found = await resolveNextHop({ ...route, gateway }, this.#asking(signal));
+      // It is asked again by the next job: it may have been away.
+      if ('problem' in found) throw new Error(found.problem);
+      mac = found;
+      this.#gateways.set(name, mac);
+    }
+    const next = mac;
+    return new Map(members.map(({ host }) => [host.ip, next]));
+  }
+
+  async #onLink(route: Route, members: { host: SweepHost; address: Address }[], signal: AbortSignal) {
+    const found = new Map<string, Uint8Array>();
+    const unknown = new Map<string, string>();
+    const wanted: Uint8Array[] = [];
+    for (const { host, address } of members) {
+      const mac = host.mac ? macBytes(host.mac) : null;
+      if (mac) {
+        found.set(host.ip, mac);
+        continue;
+      }
+      const bytes = addressBytes(address);
+      unknown.set(bytes.join('.'), host.ip);
+      wanted.push(bytes);
+    }
+    for (const [address, mac] of await this.#ask(route, wanted, signal)) {
+      const ip = unknown.get(address);
+      if (ip) found.set(ip, mac);
+    }
+    return found;
+  }
+
+  async #ask(route: Route, addresses: Uint8Array[], signal: AbortSignal): Promise<Map<string, Uint8Array>> {
+    const found = new Map<string, Uint8Array>();
+    if (addresses.length === 0) return found;
+    const asking = { ...this.#asking(signal), timeoutMs: neighbourMs, retries: neighbourRetries };
+    const answers = resolveNeighbours(route, addresses, asking);
+    for await (const { address, mac } of answers) found.set(address.join('.'), mac);
+    return found;
+  }
+
+  /** Questions to neighbours take tokens as all packets do. */
+  #asking(signal: AbortSignal): Pick<NeighbourOptions, 'signal' | 'take'> {
+    const take = async (count: number) => {
+      const granted = await this.#input.rate.takeUpTo(count, signal);
+      this.#input.onSent(granted);
+      return granted;
+    };
+    return { signal, take };
+  }
+
+  /** @throws PortolanError `invalid_request` for what this machine does not have */
+  #forceOf({ interface: link, sourceIp }: SynJob, table: RouteTable): RouteForce {
+    const source = sourceIp === '' ? null : parseAddress(sourceIp);
+    const name = `${link} ${sourceIp}`;
+    if (!this.#knownForces.has(name)) {
+      if (link !== '' && !table.link(link)) throw impossible('interface', `there is no interface ${link}`);
+      if (sourceIp !== '' && !(source && isOwn(source)))
+        throw impossible('source_ip', `${sourceIp} is not an address of this machine`);
+      this.#knownForces.add(name);
+    }
+    return { ...(link !== '' && { interface: link }), ...(source && { source }) };
+  }
+
+  #table(): RouteTable {
+    const now = performance.now();
+    if (!this.#routes || now - this.#routes.readAt > routesAgeMs) {
+      this.#routes = { table: RouteTable.read(), readAt: now };
+    }
+    return this.#routes.table;
+  }
+}
+
+/** The hosts of a part that have answered. */
+class Alive {
+  readonly #job: SynJob;
+  readonly #hosts: readonly string[];
+  readonly #told: Uint8Array;
+
+  constructor(job: SynJob, hosts: readonly string[]) {
+    this.#job = job;
+    this.#hosts = hosts;
+    this.#told = new Uint8Array(hosts.length);
+  }
+
+  /** Unless that was done before, or nobody asks. */
+  tell(host: number, reason: SignOfLife): void {
+    if (!this.#job.onAlive || this.#told[host] === 1) return;
+    this.#told[host] = 1;
+    this.#job.onAlive(this.#hosts[host] as string, reason);
+  }
+
+  tellIn({ counts: { open, closed } }: ChunkState): void {
+    if (!this.#job.onAlive) return;
+    for (const host of this.#hosts.keys()) {
+      if (open[host] !== 0) this.tell(host, 'syn-ack');
+      else if (closed[host] !== 0) this.tell(host, 'rst');
+    }
+  }
+}
+
+function isOwn(address: Address): boolean {
+  return ownAddresses().has(formatAddress({ ...address, zone: null }));
+}
+
+/** An option of the scan that cannot be followed here. */
+function impossible(field: string, reason: string): PortolanError {
+  return invalidRequest(`${field}: ${reason}`, [{ field, reason }]);
+}
+
+function partOf(
+  route: Route,
+  members: readonly { host: SweepHost; address: Address }[],
+  macs: Uint8Array | null,
+  key: WalkKey,
+): Part {
+  const size = route.family === 4 ? 4 : 16;
+  const addresses = new Uint8Array(size * members.length);
+  for (const [at, { address }] of members.entries()) addresses.set(addressBytes(address), size * at);
+  return { hosts: members.map(({ host }) => host.ip), addresses, route, macs, key, restored: null };
+}
+
+function outcomeOf(
+  host: string,
+  at: number,
+  state: ChunkState,
+  end: { ports: Uint16Array; stopped: boolean; failure: string | null; listsSilent: boolean },
+): SweepOutcome {
+  const { counts, stacks, late } = state;
+  const of = (name: keyof typeof counts) => counts[name][at] as number;
+  const [open, closed, rejected] = [of('open'), of('closed'), of('rejected')];
+  // What was sent and is not answered is silent, unless nobody waited for the answer.
+  const silent = Math.max(0, of('probed') - of('unsent') - open - closed - rejected);
+  const filtered = rejected + (end.stopped ? 0 : silent);
+  const not_tried = end.ports.length - open - closed - filtered;
+  const stack = stacks ? stackAt(stacks, at) : null;
+  const isListed = !end.stopped && (end.listsSilent || dropsProbes(late?.[at] ?? 0, open + closed));
+  return {
+    host,
+    open,
+    closed,
+    filtered,
+    not_tried,
+    problem: end.failure,
+    ...(stack && { stack }),
+    ...(isListed && silent > 0 && { silent: silentPorts(state, at, end.ports) }),
+  };
+}
+
+/** Ports of a host, by its number, that nothing was heard of. */
+function silentPorts({ settled }: ChunkState, host: number, ports: Uint16Array): number[] {
+  const isSettled = (endpoint: number) => ((settled[endpoint >>> 3] as number) & (1 << (endpoint & 7))) !== 0;
+  return [...ports].filter((_, number) => !isSettled(host * ports.length + number));
+}
+
+function unreached(host: string, planned: number, problem: string): SweepOutcome {
+  return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
+}
+
+/** It is on the link and does not say where: nothing can be sent to it, and the kernel says as much of such a host. */
+function silentNeighbour(host: string, planned: number): SweepOutcome {
+  return { host, open: 0, closed: 0, filtered: planned, not_tried: 0, problem: null };
+}
+
+function macBytes(text: string): Uint8Array | null {
+  return /^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(text) ? Buffer.from(text.replaceAll(':', ''), 'hex') : null;
+}

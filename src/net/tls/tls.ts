@@ -1,0 +1,171 @@
+import { constants, type X509Certificate } from 'node:crypto';
+import type { Socket } from 'node:net';
+import {
+  type ConnectionOptions,
+  connect,
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
+import { type TlsObservation, tlsRefusal } from '../../domain/banner.ts';
+import { onAbort } from '../abort.ts';
+import { errorCode } from '../failure.ts';
+import { loopClock } from '../loop-clock.ts';
+
+/** Most certificates of a chain that are kept. */
+const maxCertificates = 16;
+
+/** The reason of a handshake that did not end in time. */
+export const handshakeTimeout = 'no complete handshake before the deadline';
+
+interface HandshakeOptions {
+  serverName: string | null;
+  alpn: string[];
+  /** Only suites without certificates. */
+  anonymous?: boolean;
+  /** loopClock.now() at which the handshake is given up. */
+  deadline: number;
+  signal: AbortSignal;
+}
+
+let context: SecureContext | null = null;
+let anonymousContext: SecureContext | null = null;
+
+/** Old versions, weak ciphers and untrusted certificates are what a scanner wants to see, so nothing is refused. */
+function anyServer(): SecureContext {
+  context ??= createSecureContext({
+    minVersion: 'TLSv1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
+    secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+    ca: [],
+  });
+  return context;
+}
+
+/** For servers that have no certificate at all; these suites ended with TLS 1.2. */
+function serverWithoutCertificate(): SecureContext {
+  anonymousContext ??= createSecureContext({
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.2',
+    ciphers: 'aNULL:@SECLEVEL=0',
+    secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+    ca: [],
+  });
+  return anonymousContext;
+}
+
+/** A TLS handshake over an open socket. Whatever the peer does ends in an observation or in a reason. */
+export async function startTls(
+  socket: Socket,
+  options: HandshakeOptions,
+): Promise<{ stream: TLSSocket; tls: TlsObservation } | { reason: string }> {
+  const { anonymous, serverName, alpn } = options;
+  const outcome = await handshake(socket, options, {
+    secureContext: anonymous ? serverWithoutCertificate() : anyServer(),
+    ...(serverName ? { servername: serverName } : {}),
+    ...(alpn.length > 0 ? { ALPNProtocols: alpn } : {}),
+  });
+  if ('reason' in outcome) return outcome;
+  const { stream } = outcome;
+  const tls = observe(stream);
+  // Whoever closes the socket at once would do so in the middle of OpenSSL's work, which ends the process.
+  await new Promise((resolve) => setImmediate(resolve));
+  return { stream, tls };
+}
+
+/**
+ * The stream over an open socket when its handshake is complete; no certificate is refused. Without one, the connection
+ * is reset.
+ *
+ * @param follow called with the stream before anything came in
+ */
+export function handshake(
+  socket: Socket,
+  { deadline, signal }: { deadline: number; signal: AbortSignal },
+  options: ConnectionOptions,
+  follow: (stream: TLSSocket) => void = () => undefined,
+): Promise<{ stream: TLSSocket } | { reason: string }> {
+  return new Promise((resolve) => {
+    let stream: TLSSocket | null = null;
+    const settle = (outcome: { stream: TLSSocket } | { reason: string }) => {
+      forgetDeadline();
+      forget();
+      socket.off('close', onClose);
+      stream?.off('close', onClose);
+      if ('reason' in outcome) {
+        // The reset first: destroying the TLS stream would end the connection politely and leave a TIME_WAIT.
+        if (!socket.destroyed) socket.resetAndDestroy();
+        stream?.destroy();
+      }
+      resolve(outcome);
+    };
+    const onClose = () => settle({ reason: 'the peer closed the connection during the handshake' });
+    const left = Math.max(0, deadline - loopClock.now());
+    const forgetDeadline = loopClock.after(left, () => settle({ reason: handshakeTimeout }));
+    const forget = onAbort(signal, () => settle({ reason: 'canceled' }));
+    socket.once('close', onClose);
+    try {
+      stream = connect({
+        ...options,
+        socket,
+        rejectUnauthorized: false,
+        checkServerIdentity: () => undefined,
+      });
+    } catch (error) {
+      return settle({ reason: handshakeFailure(error) });
+    }
+    // The listener stays: a late error must not reach the process.
+    stream.on('error', (error) => settle({ reason: handshakeFailure(error) }));
+    stream.once('close', onClose);
+    stream.once('secureConnect', () => settle({ stream: stream as TLSSocket }));
+    follow(stream);
+  });
+}
+
+function observe(stream: TLSSocket): TlsObservation {
+  const cipher = stream.getCipher();
+  return {
+    version: stream.getProtocol() ?? 'unknown',
+    cipher: cipher?.standardName ?? cipher?.name ?? 'unknown',
+    alpn: stream.alpnProtocol || null,
+    chain: certificateChain(stream),
+  };
+}
+
+/** The certificates the server sent as DER in base64, leaf first. */
+function certificateChain(stream: TLSSocket): string[] {
+  const chain: string[] = [];
+  try {
+    let certificate: X509Certificate | undefined = stream.getPeerX509Certificate();
+    while (certificate && chain.length < maxCertificates) {
+      const der = certificate.raw.toString('base64');
+      if (chain.includes(der)) break;
+      chain.push(der);
+      certificate = certificate.issuerCertificate;
+    }
+  } catch {
+    // A certificate that cannot be decoded ends the chain; what was readable is kept.
+  }
+  return chain;
+}
+
+const reasons: Record<string, string> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the peer answered with something other than TLS',
+  ERR_SSL_HTTP_REQUEST: 'the peer answered with something other than TLS',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'the server speaks no TLS version that this client knows',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the peer answered with something other than TLS',
+  ECONNRESET: 'the peer closed the connection during the handshake',
+  EPIPE: 'the peer closed the connection during the handshake',
+};
+
+function handshakeFailure(error: unknown): string {
+  const code = errorCode(error);
+  const known = reasons[code];
+  if (known) return known;
+  const cause = (error as { reason?: unknown } | null)?.reason;
+  const text = typeof cause === 'string' ? cause : code;
+  // OpenSSL names an alert that came from the peer by its number at the end of the message.
+  if (/SSL alert number \d+/.test(String(error)))
+    return `${tlsRefusal} ${text.replace(/^(?:ssl|tls)v\d+ (?:alert )?/, '')}`;
+  return `the handshake failed: ${text}`;
+}

@@ -1,0 +1,113 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { type Family, formatAddress } from '../../domain/address.ts';
+import type {
+  Datagram,
+  IcmpError,
+  SendOutcome,
+  UdpAnswer,
+  UdpEndpoint,
+  UdpPath,
+} from '../packets/udp-socket.ts';
+
+/** Sockets that are open at the same time. */
+const maxSockets = 512;
+
+/** Bytes of one answer that are kept. */
+const keptBytes = 512;
+
+/** The ICMP message that the kernel made an errno name of. */
+const messages: Record<Family, Record<string, { type: number; code: number }>> = {
+  4: {
+    ECONNREFUSED: { type: 3, code: 3 },
+    EHOSTUNREACH: { type: 3, code: 1 },
+    ENETUNREACH: { type: 3, code: 0 },
+    ENOPROTOOPT: { type: 3, code: 2 },
+  },
+  6: {
+    ECONNREFUSED: { type: 1, code: 4 },
+    EHOSTUNREACH: { type: 1, code: 3 },
+    ENETUNREACH: { type: 1, code: 0 },
+    EACCES: { type: 1, code: 1 },
+  },
+};
+
+/**
+ * Datagrams over one connected socket for each endpoint: the kernel tells a connected socket of ICMP errors. For
+ * systems without an error queue that can be read; slower, and an answer from another port is not seen.
+ */
+export class ConnectedUdp implements UdpPath {
+  readonly family: Family;
+  readonly capacity = maxSockets;
+  #sockets = new Map<string, Socket>();
+  #answers: UdpAnswer[] = [];
+  #errors: IcmpError[] = [];
+
+  constructor(family: Family) {
+    this.family = family;
+  }
+
+  send(datagrams: readonly Datagram[]): SendOutcome {
+    for (const datagram of datagrams) {
+      const key = keyOf(datagram);
+      const known = this.#sockets.get(key);
+      if (known) this.#again(known, datagram);
+      else this.#open(key, datagram);
+    }
+    return { done: datagrams.length, refused: new Map() };
+  }
+
+  answers(): UdpAnswer[] {
+    return this.#answers.splice(0);
+  }
+
+  errors(): IcmpError[] {
+    return this.#errors.splice(0);
+  }
+
+  release(endpoint: UdpEndpoint): void {
+    const key = keyOf(endpoint);
+    this.#sockets.get(key)?.close();
+    this.#sockets.delete(key);
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.values()) socket.close();
+    this.#sockets.clear();
+  }
+
+  #open(key: string, { bytes, ...endpoint }: Datagram): void {
+    const socket = createSocket(this.family === 4 ? 'udp4' : 'udp6');
+    this.#sockets.set(key, socket);
+    socket.on('message', (answer) => {
+      this.#answers.push({ ...endpoint, bytes: answer.subarray(0, keptBytes) });
+    });
+    socket.on('error', (error) => this.#fail(endpoint, error));
+    socket.connect(endpoint.port, this.#hostOf(endpoint), (error?: Error) => {
+      if (error) this.#fail(endpoint, error);
+      else this.#again(socket, { ...endpoint, bytes });
+    });
+  }
+
+  #again(socket: Socket, { bytes, ...endpoint }: Datagram): void {
+    try {
+      socket.send(bytes, (error) => error && this.#fail(endpoint, error));
+    } catch (error) {
+      this.#fail(endpoint, error);
+    }
+  }
+
+  /** What is no ICMP message leaves the endpoint silent. */
+  #fail(endpoint: UdpEndpoint, error: unknown): void {
+    const message = messages[this.family][(error as { code?: string }).code ?? ''];
+    if (message) this.#errors.push({ ...endpoint, ...message });
+  }
+
+  #hostOf({ address, scopeId }: UdpEndpoint): string {
+    const value = BigInt(`0x${Buffer.from(address).toString('hex')}`);
+    return formatAddress({ family: this.family, value, zone: scopeId === 0 ? null : String(scopeId) });
+  }
+}
+
+function keyOf({ address, scopeId, port }: UdpEndpoint): string {
+  return `${Buffer.from(address).toString('latin1')}${scopeId}/${port}`;
+}

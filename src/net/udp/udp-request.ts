@@ -1,0 +1,60 @@
+import { createSocket } from 'node:dgram';
+import { onAbort } from '../abort.ts';
+import type { UdpAskOptions } from '../gate/gate.ts';
+import type { Hold } from '../gate/pause-gate.ts';
+import { loopClock } from '../loop-clock.ts';
+
+/** Bytes of one answer that are kept. */
+const keptBytes = 4096;
+
+interface Sending {
+  door: Hold;
+  /** A token for one more packet; false when nothing may be sent any more. */
+  again(): Promise<boolean>;
+}
+
+/**
+ * Sends one datagram, again while nothing comes, and waits for an answer from the very endpoint it went to.
+ * @param host canonical address @returns null = silence, an ICMP error, or nothing that fits
+ */
+export async function askUdp(
+  host: string,
+  port: number,
+  question: Uint8Array,
+  { timeoutMs, retries, signal, looksLike, door, again }: UdpAskOptions & Sending,
+): Promise<Buffer | null> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  const tries = retries + 1;
+  let forgetTry: () => void = () => undefined;
+  let over = false;
+  try {
+    return await new Promise<Buffer | null>((resolve) => {
+      const stop = () => resolve(null);
+      const forgetAbort = onAbort(signal, stop);
+      const forgetDoor = door.onChange((held) => held && stop());
+      socket.once('close', () => {
+        forgetAbort();
+        forgetDoor();
+      });
+      socket.on('error', stop);
+      socket.on('message', (answer) => {
+        if (looksLike(answer)) resolve(answer.subarray(0, keptBytes));
+      });
+      const send = (left: number): void => {
+        socket.send(question, (error) => error && stop());
+        forgetTry = loopClock.after(timeoutMs / tries, () => {
+          if (left === 0) stop();
+          else void again().then((may) => (may && !over ? send(left - 1) : stop()), stop);
+        });
+      };
+      socket.connect(port, host, (error?: Error) => {
+        if (error || over) stop();
+        else send(tries - 1);
+      });
+    });
+  } finally {
+    over = true;
+    forgetTry();
+    socket.close();
+  }
+}

@@ -1,0 +1,485 @@
+import { addressBytes, type Family, parseAddress } from '../../domain/address.ts';
+import { onAbort } from '../abort.ts';
+import { localTrouble } from '../failure.ts';
+import type { UdpOutcome, UdpPayload, UdpSweepOptions, UdpTask } from '../gate/gate.ts';
+import type { RateLimiter } from '../gate/rate.ts';
+import { ItemSource, scopeIdOf } from '../icmp/ping.ts';
+import {
+  datagramBatch,
+  type IcmpError,
+  type UdpAnswer,
+  type UdpEndpoint,
+  type UdpPath,
+  UdpSocket,
+} from '../packets/udp-socket.ts';
+import { HostPace } from './send-interval.ts';
+import { ConnectedUdp } from './udp-connected.ts';
+
+/** Hosts that are probed side by side: each alone is asked slowly. */
+const hostWindow = 1024;
+
+/** Most probes that are waited for at the same time; the memory of a sweep is bounded by it. */
+const maxOutstanding = 16_384;
+
+/** How often the sockets are looked at: soon after activity, then less often. */
+const eagerPollMs = 1;
+const lazyPollMs = 5;
+const eagerForMs = 20;
+
+/** How often probes are looked through for those that waited long enough. */
+const expiryMs = 20;
+
+/** How long a probe waits for room in the kernel: packets to hosts that do not answer ARP hold theirs for 3 s. */
+const longestShortageMs = 5000;
+
+/** How long nothing is sent after the kernel had no room. */
+const shortagePauseMs = 5;
+
+interface UdpRun extends UdpSweepOptions {
+  rate: RateLimiter;
+  /** The canonical address when it may be touched now, else null. */
+  admit(host: string): string | null;
+  /** Whether an endpoint is one of this server. */
+  isOwn(address: string, port: number): boolean;
+  onSent(count: number): void;
+  /** Called for each probe that could not leave this machine. */
+  onUnsent(reason: string): void;
+  onSpared(): void;
+  /** Opens the way for datagrams of a family; by default the best one that this system has. */
+  open?: (family: Family) => UdpPath;
+}
+
+/** One socket for all endpoints where its error queue can be read, else one for each. */
+function openPath(family: Family): UdpPath {
+  const socket = UdpSocket.open(family);
+  return 'reason' in socket ? new ConnectedUdp(family) : socket;
+}
+
+/**
+ * UDP probes to the ports of every host, with hosts in turn, each at a pace that it bears, all at the rate of the gate.
+ * A silent port is asked again; one timeout after the last try it is `open|filtered`.
+ */
+export async function* sweepUdp<T extends UdpTask>(
+  tasks: AsyncIterable<T> | Iterable<T>,
+  options: UdpRun,
+): AsyncGenerator<UdpOutcome<T>, void, undefined> {
+  const sweep = new Sweep(tasks, options);
+  try {
+    while (!options.signal.aborted) {
+      sweep.listen();
+      yield* sweep.outcomes();
+      sweep.expire();
+      sweep.fill();
+      sweep.requestTokens();
+      yield* sweep.outcomes();
+      if (sweep.finished) break;
+      await sweep.nextTick();
+    }
+    sweep.listen();
+    yield* sweep.outcomes();
+  } finally {
+    sweep.close();
+  }
+}
+
+/** A host that is being probed. */
+interface Target<T> {
+  task: T;
+  host: string;
+  path: UdpPath;
+  address: Uint8Array;
+  scopeId: number;
+  key: string;
+  pace: HostPace;
+  /** Probes without an outcome, by port. */
+  open: Map<number, Probe<T>>;
+  /** Probes that are due for another try. */
+  again: Probe<T>[];
+  /** The task has no further port. */
+  exhausted: boolean;
+}
+
+interface Probe<T> extends UdpEndpoint {
+  target: Target<T>;
+  payloads: readonly UdpPayload[];
+  bytes: Uint8Array;
+  tries: number;
+  attempt: number;
+  /** Whether any try left this machine. */
+  sent: boolean;
+  /** performance.now() of the last try. */
+  sentAt: number;
+  /** performance.now() at which it is tried again or given up; Infinity while it waits to be sent. */
+  due: number;
+  /** The last try was counted as silent already. */
+  suspected: boolean;
+  /** performance.now() since when the kernel has no room for it, or null. */
+  blockedSince: number | null;
+}
+
+class Sweep<T extends UdpTask> {
+  #options: UdpRun;
+  #source: ItemSource<T>;
+  #paths = new Map<Family, UdpPath>();
+  #targets = new Map<string, Target<T>>();
+  /** Targets with ports left to try, in turn. */
+  #rotation: Target<T>[] = [];
+  #turn = 0;
+  #outstanding = 0;
+  #ready: Probe<T>[] = [];
+  #outcomes: UdpOutcome<T>[] = [];
+  #asking = false;
+  /** performance.now() before which nothing is sent. */
+  #sendAgainAt = 0;
+  #wake: (() => void) | null = null;
+  #lastActivity = 0;
+  #lastExpiry = 0;
+  #closed = false;
+
+  constructor(tasks: AsyncIterable<T> | Iterable<T>, options: UdpRun) {
+    this.#options = options;
+    this.#source = new ItemSource(tasks, () => this.#wake?.());
+  }
+
+  get finished(): boolean {
+    return this.#source.ended && this.#targets.size === 0 && this.#outcomes.length === 0;
+  }
+
+  *outcomes(): Generator<UdpOutcome<T>, void, undefined> {
+    while (this.#outcomes.length > 0) yield* this.#outcomes.splice(0);
+  }
+
+  /** Takes what came back. */
+  listen(): void {
+    for (const path of this.#paths.values()) {
+      for (const answer of path.answers()) this.#takeAnswer(answer, path.family);
+      for (const error of path.errors()) this.#takeError(error, path.family);
+    }
+  }
+
+  /** Plans the next try of silent probes and gives up those that had all. */
+  expire(): void {
+    const now = performance.now();
+    if (now - this.#lastExpiry < expiryMs) return;
+    this.#lastExpiry = now;
+    for (const target of this.#targets.values()) this.#expireHost(target, now);
+  }
+
+  /** Picks the next probes of the hosts that may get one now. */
+  fill(): void {
+    this.#admitTasks();
+    const now = performance.now();
+    let passed = 0;
+    while (this.#ready.length < datagramBatch && passed < this.#rotation.length) {
+      this.#turn = (this.#turn + 1) % this.#rotation.length;
+      const target = this.#rotation[this.#turn] as Target<T>;
+      if (target.pace.isDue(now) && this.#pick(target, now)) passed = 0;
+      else passed += 1;
+    }
+  }
+
+  requestTokens(): void {
+    if (this.#asking || this.#ready.length === 0 || performance.now() < this.#sendAgainAt) return;
+    this.#asking = true;
+    this.#options.rate.takeUpTo(this.#ready.length, this.#options.signal).then((granted) => {
+      this.#asking = false;
+      if (granted > 0 && !this.#closed) this.#send(granted);
+      this.#wake?.();
+    });
+  }
+
+  /** Until tokens or hosts arrive, or it is time to look at the sockets again. */
+  nextTick(): Promise<void> {
+    return new Promise((resolve) => {
+      const idle = performance.now() - this.#lastActivity > eagerForMs;
+      const wake = () => {
+        clearTimeout(timer);
+        forget();
+        this.#wake = null;
+        resolve();
+      };
+      const timer = setTimeout(wake, idle ? lazyPollMs : eagerPollMs);
+      const forget = onAbort(this.#options.signal, wake);
+      this.#wake = wake;
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#source.close();
+    for (const path of this.#paths.values()) path.close();
+    this.#paths.clear();
+  }
+
+  #admitTasks(): void {
+    while (this.#targets.size < hostWindow) {
+      const task = this.#source.next();
+      if (task === null) return;
+      const target = this.#prepare(task);
+      if (!target) continue;
+      this.#targets.set(target.key, target);
+      this.#rotation.push(target);
+    }
+  }
+
+  #prepare(task: T): Target<T> | null {
+    const host = this.#options.admit(task.host);
+    const address = host === null ? null : parseAddress(host);
+    if (host === null || !address) return this.#refuseAll(task, 'out_of_scope');
+    const endpoint = { address: addressBytes(address), scopeId: scopeIdOf(address.zone) };
+    const key = hostKey(endpoint);
+    if (this.#targets.has(key)) return this.#refuseAll(task, 'asked_twice');
+    return {
+      task,
+      host,
+      path: this.#path(address.family),
+      ...endpoint,
+      key,
+      pace: new HostPace(task.ports * (1 + this.#options.retries)),
+      open: new Map(),
+      again: [],
+      exhausted: false,
+    };
+  }
+
+  #refuseAll(task: T, reason: string): null {
+    for (let port = task.nextPort(); port !== null; port = task.nextPort()) {
+      this.#outcomes.push({ task, port, state: 'not_tried', reason });
+    }
+    return null;
+  }
+
+  #path(family: Family): UdpPath {
+    const path = this.#paths.get(family) ?? (this.#options.open ?? openPath)(family);
+    this.#paths.set(family, path);
+    return path;
+  }
+
+  /** Moves one probe of a host to those that are sent next; false when it has none now. */
+  #pick(target: Target<T>, now: number): boolean {
+    const probe = this.#nextAgain(target) ?? this.#fresh(target);
+    if (!probe) return false;
+    // Silence of a port that was asked in its protocol means something, if no ICMP error was held back.
+    target.pace.spend(now, probe.payloads.length > 0);
+    this.#ready.push(probe);
+    return true;
+  }
+
+  #nextAgain(target: Target<T>): Probe<T> | undefined {
+    for (;;) {
+      const probe = target.again.shift();
+      // Answered meanwhile.
+      if (!probe || target.open.get(probe.port) === probe) return probe;
+    }
+  }
+
+  #fresh(target: Target<T>): Probe<T> | null {
+    const room = Math.min(maxOutstanding, target.path.capacity);
+    if (target.exhausted || this.#outstanding >= room) return null;
+    const port = target.task.nextPort();
+    if (port === null) {
+      target.exhausted = true;
+      this.#retire(target);
+      return null;
+    }
+    const payloads = this.#options.payloads(port);
+    const probe: Probe<T> = {
+      target,
+      address: target.address,
+      scopeId: target.scopeId,
+      port,
+      payloads,
+      bytes: nothing,
+      tries: Math.max(1 + this.#options.retries, payloads.length),
+      attempt: 0,
+      sent: false,
+      sentAt: 0,
+      due: Infinity,
+      suspected: false,
+      blockedSince: null,
+    };
+    target.open.set(port, probe);
+    this.#outstanding += 1;
+    return probe;
+  }
+
+  /** Forgets a host of which every port has its outcome. */
+  #retire(target: Target<T>): void {
+    if (!target.exhausted || target.open.size > 0) return;
+    this.#targets.delete(target.key);
+    const at = this.#rotation.indexOf(target);
+    if (at >= 0) this.#rotation.splice(at, 1);
+  }
+
+  #expireHost(target: Target<T>, now: number): void {
+    const suspiciousAfterMs = target.pace.suspiciousAfterMs;
+    for (const probe of target.open.values()) {
+      if (!probe.suspected && probe.sent && now - probe.sentAt > suspiciousAfterMs) {
+        probe.suspected = true;
+        target.pace.stayedSilent();
+      }
+      if (probe.due > now) continue;
+      if (probe.attempt < probe.tries) this.#tryAgain(probe);
+      else this.#settle(probe, 'open|filtered', 'no-response');
+    }
+  }
+
+  #tryAgain(probe: Probe<T>): void {
+    probe.due = Infinity;
+    probe.target.again.push(probe);
+  }
+
+  #send(granted: number): void {
+    const batch = this.#ready.splice(0, granted).filter((probe) => this.#stillWanted(probe));
+    for (const path of this.#paths.values()) {
+      const group = batch.filter(({ target }) => target.path === path);
+      if (group.length > 0) this.#sendGroup(path, group);
+    }
+    this.#lastActivity = performance.now();
+  }
+
+  /** Not answered meanwhile, and still in scope at the moment of sending. */
+  #stillWanted(probe: Probe<T>): boolean {
+    const { target, port } = probe;
+    if (target.open.get(port) !== probe) return false;
+    const host = this.#options.admit(target.host);
+    if (host !== null && !this.#options.isOwn(host, port)) return true;
+    if (host !== null) this.#options.onSpared();
+    // What an earlier try would have brought is not waited for.
+    this.#settle(probe, 'not_tried', host === null ? 'out_of_scope' : 'own_listener');
+    return false;
+  }
+
+  #sendGroup(path: UdpPath, group: Probe<T>[]): void {
+    const now = performance.now();
+    for (const probe of group) {
+      probe.bytes = (probe.payloads[probe.attempt % probe.payloads.length] ?? { bytes: nothing }).bytes;
+    }
+    const { done, refused } = path.send(group);
+    this.#options.onSent(done - refused.size);
+    for (const [at, probe] of group.slice(0, done).entries()) {
+      probe.attempt += 1;
+      probe.due = now + this.#waitOf(probe);
+      probe.blockedSince = null;
+      const trouble = refused.get(at);
+      if (trouble !== undefined) this.#noteTrouble(probe, trouble);
+      else {
+        probe.sent = true;
+        probe.sentAt = now;
+        probe.suspected = false;
+      }
+    }
+    if (done < group.length) this.#holdBack(group.slice(done), now);
+  }
+
+  /** The kernel has no room: these go first once it has, or count as tried in vain. */
+  #holdBack(probes: Probe<T>[], now: number): void {
+    this.#sendAgainAt = now + shortagePauseMs;
+    const waiting = probes.filter((probe) => {
+      probe.blockedSince ??= now;
+      return now - probe.blockedSince < longestShortageMs;
+    });
+    for (const probe of probes) if (!waiting.includes(probe)) this.#noteTrouble(probe, 'ENOBUFS');
+    this.#ready.unshift(...waiting);
+  }
+
+  /** The last try is waited for a full timeout. */
+  #waitOf({ attempt, tries }: Probe<T>): number {
+    const { timeoutMs } = this.#options;
+    return attempt >= tries ? timeoutMs : Math.max(1, timeoutMs / tries);
+  }
+
+  /** Further tries would be in vain; an answer to an earlier one may still come. */
+  #noteTrouble(probe: Probe<T>, code: string): void {
+    const reason = localTrouble(code);
+    this.#options.onUnsent(reason);
+    if (probe.sent) probe.due = performance.now() + this.#options.timeoutMs;
+    else this.#settle(probe, 'not_tried', reason);
+    probe.attempt = probe.tries;
+  }
+
+  #takeAnswer(answer: UdpAnswer, family: Family): void {
+    const target = this.#targets.get(hostKey(answer));
+    if (!target || target.path.family !== family) return;
+    const probe = target.open.get(answer.port) ?? respondingElsewhere(target, answer);
+    if (!probe?.sent) return;
+    this.#learn(probe, false);
+    this.#settle(probe, 'open', 'udp-response');
+  }
+
+  #takeError(error: IcmpError, family: Family): void {
+    const probe = this.#targets.get(hostKey(error))?.open.get(error.port);
+    const meaning = (family === 4 ? meaningOfIcmp : meaningOfIcmp6)(error);
+    if (!probe?.sent || probe.target.path.family !== family || !meaning) return;
+    this.#learn(probe, meaning.state === 'closed');
+    this.#settle(probe, meaning.state, meaning.reason);
+  }
+
+  #learn(probe: Probe<T>, closed: boolean): void {
+    this.#lastActivity = performance.now();
+    probe.target.pace.answered(this.#lastActivity - probe.sentAt, closed);
+  }
+
+  #settle(probe: Probe<T>, state: UdpOutcome<T>['state'], reason: string): void {
+    const { target, port } = probe;
+    target.open.delete(port);
+    target.path.release(probe);
+    this.#outstanding -= 1;
+    this.#outcomes.push({ task: target.task, port, state, reason });
+    this.#retire(target);
+  }
+}
+
+const nothing = new Uint8Array(0);
+
+/**
+ * The probe that a datagram from another port of its host responds to: only a protocol whose servers do so counts, and
+ * only a datagram of that protocol. A host has other things to say to this socket, late and repeated responses.
+ */
+function respondingElsewhere<T>({ open }: Target<T>, { bytes }: UdpAnswer): Probe<T> | undefined {
+  const fitting = [...open.values()].filter(
+    ({ sent, payloads }) =>
+      sent && payloads.some(({ answersElsewhere, looksLike }) => answersElsewhere && looksLike?.(bytes)),
+  );
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+function hostKey({ address, scopeId }: Pick<UdpEndpoint, 'address' | 'scopeId'>): string {
+  return `${Buffer.from(address).toString('latin1')}/${scopeId}`;
+}
+
+type Meaning = { state: 'closed' | 'filtered'; reason: string };
+
+const closedPort: Meaning = { state: 'closed', reason: 'port-unreachable' };
+const filtered = (reason: string): Meaning => ({ state: 'filtered', reason });
+
+/** Codes of destination unreachable, RFC 792, RFC 1122 section 3.2.2.1, RFC 1812 section 5.2.7.1. */
+const unreachable4: Record<number, Meaning> = {
+  0: filtered('net-unreachable'),
+  1: filtered('host-unreachable'),
+  2: filtered('proto-unreachable'),
+  3: closedPort,
+  9: filtered('admin-prohibited'),
+  10: filtered('admin-prohibited'),
+  13: filtered('admin-prohibited'),
+};
+
+/** Codes of destination unreachable, RFC 4443 section 3.1. */
+const unreachable6: Record<number, Meaning> = {
+  0: filtered('net-unreachable'),
+  1: filtered('admin-prohibited'),
+  3: filtered('host-unreachable'),
+  4: closedPort,
+  5: filtered('admin-prohibited'),
+  6: filtered('admin-prohibited'),
+};
+
+function meaningOfIcmp({ type, code }: IcmpError): Meaning | null {
+  if (type === 3) return unreachable4[code] ?? null;
+  return type === 11 ? filtered('time-exceeded') : null;
+}
+
+function meaningOfIcmp6({ type, code }: IcmpError): Meaning | null {
+  if (type === 1) return unreachable6[code] ?? null;
+  return type === 3 ? filtered('time-exceeded') : null;
+}

@@ -1,0 +1,55 @@
+import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
+import type { ScanWarning } from '../domain/scan.ts';
+import { maxBannerFiles, writeBannerFiles } from '../workspace/record/banner-artifacts.ts';
+import { compressRecord } from '../workspace/record/record-compress.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+
+/** What is to be kept of scans, and how (`workspace.scans`). */
+export type KeepRules = Config['workspace']['scans'];
+
+/**
+ * Gives a finished record its final form: artifacts beside it, and itself compressed. The results are safe already,
+ * so what fails here is a warning and not the end of the scan. May be called again.
+ */
+export async function settleRecord(folder: ScanFolder, keep: KeepRules): Promise<ScanWarning[]> {
+  const warnings: ScanWarning[] = [];
+  if (keep.keep_artifacts) {
+    const left = await attempt(
+      warnings,
+      'artifacts_incomplete',
+      'the banners could not be written as files',
+      () => writeBannerFiles(folder),
+    );
+    if (left) {
+      const message = `${left} banners beyond the first ${maxBannerFiles} have no file; they are in the results`;
+      warnings.push({ code: 'artifacts_incomplete', message });
+    }
+  }
+  if (keep.compress) {
+    await attempt(warnings, 'not_compressed', 'the results could not be compressed', () =>
+      compressRecord(folder),
+    );
+  }
+  return warnings;
+}
+
+async function attempt<T>(
+  warnings: ScanWarning[],
+  code: string,
+  consequence: string,
+  work: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    warnings.push({ code, message: `${consequence}: ${reasonOf(error)}` });
+    return null;
+  }
+}
+
+/** Texts of the system name paths, so only its code is told. */
+function reasonOf(error: unknown): string {
+  if (error instanceof PortolanError) return error.message;
+  return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+}

@@ -1,0 +1,129 @@
+import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { commandLineOf, serverOf } from '../domain/executor.ts';
+import type { FailureCode, Scan } from '../domain/scan.ts';
+import type { Store } from '../store/open.ts';
+import { isAlive } from '../workspace/process-identity.ts';
+import { mergedRows, recordSummary } from '../workspace/record/record-reader.ts';
+import { openRecord } from '../workspace/record/record-writer.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { settleRecord } from './finalize-record.ts';
+import { checkpointSeconds, endTime } from './run-time.ts';
+import { storedStatus } from './status.ts';
+import { countRows, provisionalSummary } from './stream-results.ts';
+
+export interface EndContext {
+  store: Store;
+  workspace: Workspace;
+  /** How records are kept; without it they stay plain and without artifacts. */
+  config?: Pick<Config, 'workspace'>;
+}
+
+/**
+ * Ends a scan that no process runs any more: finishes its record, so that what was found stays readable, and stores
+ * it as failed. Does nothing to a scan that is over already.
+ * @returns the scan as it is now; null when there is none
+ */
+export async function interruptScan(
+  context: EndContext,
+  scanId: string,
+  error: { code: FailureCode; message: string },
+): Promise<Scan | null> {
+  const { path } = context.workspace.scan(scanId);
+  const underWay = ends.get(path) ?? endScan(context, scanId, error).finally(() => ends.delete(path));
+  ends.set(path, underWay);
+  return await underWay;
+}
+
+/** Ends that are under way, by the folder of the scan: two at once would spoil the record that both finish. */
+const ends = new Map<string, Promise<Scan | null>>();
+
+async function endScan(
+  context: EndContext,
+  scanId: string,
+  error: { code: FailureCode; message: string },
+): Promise<Scan | null> {
+  const { store } = context;
+  const scan = await store.scans.get(scanId);
+  if (scan === null || scan.status === 'completed' || scan.status === 'failed') return scan;
+  const failed: Scan = { ...scan, status: 'failed', error, completed_at: endTime(scan.started_at) };
+  const { scan: ended, size } = await closeRecord(context, { ...failed, progress: progressAtEnd(failed) });
+  const { status, completed_at, progress, results, severity_counts, warnings } = ended;
+  // No more than that: with its targets, thousands perhaps, goes what the scan is found by.
+  const end = { status, error, completed_at, progress, results, severity_counts, warnings };
+  await store.transaction(async (inside) => {
+    if (size !== null) await inside.scans.setSize(scanId, size);
+    await inside.scans.update(scanId, end);
+  });
+  return await store.scans.get(scanId);
+}
+
+/** A scan with the figures of its record, and the bytes of its folder. */
+interface Closed {
+  scan: Scan;
+  size: number | null;
+}
+
+/** @returns the scan as it is when it has no record, or is deleted meanwhile */
+async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
+  const folder = context.workspace.scan(scan.scan_id);
+  if (!(await folder.exists())) return { scan, size: null };
+  try {
+    return await finishRecord(context, scan, folder);
+  } catch (error) {
+    if (!(await folder.exists())) return { scan, size: null };
+    if (!isFull(error)) throw error;
+    // The record gets its end when there is room again, see tidyWorkspace.
+    const { results, severity_counts } = await countRows(mergedRows(folder));
+    return { scan: { ...scan, results, severity_counts }, size: await folder.sizeBytes() };
+  }
+}
+
+async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFolder): Promise<Closed> {
+  const record = await openRecord(folder);
+  try {
+    const { unidentified, ...counts } = await countRows(mergedRows(folder));
+    const counted = { ...scan, ...counts };
+    if (!record.finished) {
+      // Reports of a process that died before it finished the record say how it would have ended.
+      await folder.removeReports();
+      const seconds = (await checkpointSeconds(folder)) ?? undefined;
+      await record.finish({ ...provisionalSummary(counted, seconds), unidentified });
+    }
+    const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
+    counted.warnings = [...scan.warnings, ...warnings];
+    // The store is what counts; a full disk must not keep the scan from ending.
+    await folder
+      .writeStatus(storedStatus(counted, (await recordSummary(folder))?.duration_seconds))
+      .catch(() => undefined);
+    return { scan: counted, size: await folder.sizeBytes() };
+  } finally {
+    await record.close();
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'insufficient_storage';
+}
+
+function progressAtEnd({ progress }: Scan): Scan['progress'] {
+  return { ...progress, phase: 'done', rate: 0, eta_seconds: null, paused: false };
+}
+
+/**
+ * Process number of the command line that runs a scan by itself; null when it is gone or the server runs the scan. One
+ * that works in the workspace of another server is taken to be alive.
+ *
+ * @param own what a store says of its own scans, see `Store.executor`
+ */
+export function liveCommandLine(executor: string | null, own: string): number | null {
+  const pid = commandLineOf(executor ?? '');
+  return pid !== null && !isDeadCommandLine(executor, own) ? pid : null;
+}
+
+/** Whether a command line in the same workspace ran the scan and is gone. */
+export function isDeadCommandLine(executor: string | null, own: string): boolean {
+  const pid = commandLineOf(executor ?? '');
+  return pid !== null && serverOf(executor ?? '') === serverOf(own) && !isAlive(pid);
+}

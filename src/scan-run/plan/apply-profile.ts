@@ -1,0 +1,74 @@
+import type { Config } from '../../config/schema.ts';
+import type { ScanOptions } from '../../domain/scan.ts';
+import type { ProfileEntry } from '../../engine/graph-library.ts';
+import type { ProfileSettings } from '../../engine/profile-file.ts';
+import type { Submission } from './decide-request.ts';
+
+/** Options that no submission can set. */
+type Probing = Pick<ScanOptions, 'discovery_probes' | 'probe_timeout'>;
+
+/** A submission with what its profile sets where it sets nothing itself. */
+export interface LaidProfile {
+  submission: Submission;
+  probing: Probing;
+}
+
+/** Builtin profiles have no settings: theirs stand in their graphs. */
+export function layProfile(
+  profile: ProfileEntry | undefined,
+  submission: Submission,
+  config: Config,
+): LaidProfile {
+  if (!profile?.settings) return { submission, probing: {} };
+  const { settings } = profile;
+  const { options = {} } = submission;
+  const { rate } = settings;
+  return {
+    submission: {
+      ...submission,
+      dag: submission.dag ?? profile.dag,
+      ports: submission.ports ?? settings.ports,
+      rate: submission.rate ?? (rate && Math.min(rate, config.scanner.max_rate)),
+      vuln: submission.vuln ?? settings.vuln,
+      notifications: submission.notifications ?? settings.notifications,
+      options: {
+        ...options,
+        timeout: options.timeout ?? settings.timeout,
+        retries: options.retries ?? settings.retries,
+        concurrency: options.concurrency ?? settings.concurrency,
+        discover_profile: options.discover_profile ?? settings.discoverProfile,
+        discovery_timeout: options.discovery_timeout ?? settings.discoveryTimeout,
+        discovery_retries: options.discovery_retries ?? settings.discoveryRetries,
+        fingerprint: options.fingerprint ?? settings.fingerprint,
+        max_protocols: options.max_protocols ?? settings.maxProtocols,
+        min_severity: options.min_severity ?? settings.minSeverity,
+      },
+    },
+    probing: probingOf(settings, options),
+  };
+}
+
+/** The finer settings of a profile give way to the coarser ones of a submission. */
+function probingOf(settings: ProfileSettings, options: ScanOptions): Probing {
+  const { probeTimeout, discoveryProbes } = settings;
+  const ownDiscovery = options.discover_profile !== undefined || options.discover === false;
+  return {
+    ...(options.timeout === undefined && probeTimeout !== undefined && { probe_timeout: probeTimeout }),
+    ...(!ownDiscovery && discoveryProbes && { discovery_probes: withoutAsked(discoveryProbes, options) }),
+  };
+}
+
+function withoutAsked(
+  probes: NonNullable<ProfileSettings['discoveryProbes']>,
+  { discovery_timeout, discovery_retries }: ScanOptions,
+): NonNullable<Probing['discovery_probes']> {
+  const asked = new Set<string>();
+  if (discovery_timeout !== undefined) asked.add('timeout');
+  if (discovery_retries !== undefined) asked.add('retry');
+  return Object.fromEntries(
+    Object.entries(probes).map(([module, { enabled, config }]) => {
+      const left = Object.entries(config).filter(([option]) => !asked.has(option));
+      return [module, { enabled, config: Object.fromEntries(left) }];
+    }),
+  );
+}

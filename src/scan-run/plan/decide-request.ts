@@ -1,0 +1,385 @@
+import { type Config, poolForm, poolPattern } from '../../config/schema.ts';
+import type { AddressSet } from '../../domain/address-set.ts';
+import { channelProblem } from '../../domain/channel.ts';
+import { parseDuration } from '../../domain/duration.ts';
+import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
+import type { Protocol } from '../../domain/host.ts';
+import { nearest } from '../../domain/nearest.ts';
+import { parsePorts } from '../../domain/port.ts';
+import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
+import { compileScope, type Scope } from '../../domain/scope.ts';
+import { countItems, parseTargets, type TargetList } from '../../domain/target.ts';
+import { asksForVuln, type Graph } from '../../engine/graph.ts';
+import type { GraphLibrary } from '../../engine/graph-library.ts';
+import { portCatalogue } from '../../knowledge/ports.ts';
+import type { Listener } from '../../net/local-listeners.ts';
+import { layProfile } from './apply-profile.ts';
+import { ownTargetHint, ownTargets } from './server-targets.ts';
+
+/** Body of a submission with its types checked; what is absent is decided here. */
+export interface Submission {
+  targets: string[];
+  profile?: string | undefined;
+  vuln?: boolean | undefined;
+  notifications?: string[] | undefined;
+  name?: string | null | undefined;
+  tags?: string[] | undefined;
+  ports?: string | number[] | undefined;
+  exclude?: string[] | undefined;
+  rate?: number | undefined;
+  dag?: string | undefined;
+  pool?: string | undefined;
+  options?: ScanOptions | undefined;
+}
+
+/** Names that a submission may use. */
+export interface ScanChoices {
+  profiles: readonly { name: string; aliases: readonly string[] }[];
+  dags: readonly string[];
+  /** What the names stand for. */
+  installed?: GraphLibrary;
+  /** What a graph file that `dag` names holds (command line only). */
+  graph?: Graph;
+  /** Where the server that asks takes connections. */
+  listeners?: readonly Listener[];
+}
+
+export interface SubmissionOrigin {
+  scanId: string;
+  createdAt: Date;
+  /** Token id, `cli`, or null. */
+  user: string | null;
+  /** A graph file may be named instead of an installed graph (command line only). */
+  graphFiles?: boolean;
+}
+
+export const maxTargets = 10_000;
+export const maxNameLength = 200;
+export const maxTags = 32;
+export const maxTagLength = 64;
+/** Problems that an answer lists; further ones are only counted. */
+const maxListed = 100;
+
+/** The pool that is always there. */
+export const defaultPool = 'default';
+
+/** What every module accepts as the time of one probe. */
+const probeTimeoutMs = { least: 10, most: 300_000 };
+
+/** Options that every submission may set. */
+export const optionNames = [
+  'scan_type',
+  'discover',
+  'concurrency',
+  'timeout',
+  'retries',
+  'max_duration',
+  'min_severity',
+  'compliance',
+  'intrusive',
+  'fail_fast',
+  'exclude_ports',
+  'discover_profile',
+  'discovery_timeout',
+  'discovery_retries',
+  'fingerprint',
+  'max_protocols',
+] as const satisfies (keyof ScanOptions)[];
+
+interface TargetRefusal {
+  index: number;
+  value: string;
+  reason: string;
+  hint?: string;
+}
+
+/**
+ * Checks what a submission means and decides everything that it leaves open. Resolves no name, expands no range.
+ * @throws PortolanError `invalid_request` with all problems at once
+ */
+export function decideRequest(
+  asked: Submission,
+  config: Config,
+  choices: ScanChoices,
+  origin: SubmissionOrigin,
+): ScanRequest {
+  const problems: FieldProblem[] = [];
+  const profile = resolveProfile(asked.profile ?? config.scanner.default_profile, choices, problems);
+  const { submission, probing } = layProfile(choices.installed?.profile(profile), asked, config);
+  checkGraph(submission.dag, choices, origin, problems);
+  const protocol = submission.options?.scan_type === 'udp' ? 'udp' : 'tcp';
+  const ports = checkPorts(submission.ports, 'ports', protocol, problems);
+  checkPorts(submission.options?.exclude_ports, 'options.exclude_ports', protocol, problems);
+  checkBounds(submission, config, problems);
+  checkOptions(submission.options ?? {}, problems);
+  const refusals = checkTargets(submission, config, problems);
+  if (problems.length === 0) {
+    const tcpPorts = protocol === 'tcp' ? ports : null;
+    const own = ownTargets(submission.targets, tcpPorts, config.scanner, choices.listeners ?? []);
+    refusals.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: ownTargetHint })));
+    if (own.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
+  }
+  if (problems.length > 0) throw refuse(problems, refusals, submission);
+  return {
+    scan_id: origin.scanId,
+    created_at: origin.createdAt.toISOString(),
+    targets: submission.targets,
+    exclude: submission.exclude ?? [],
+    profile,
+    vuln: submission.vuln ?? evaluates(profile, submission.dag, choices),
+    notifications: channelsOf(submission, config),
+    name: submission.name ?? null,
+    tags: [...new Set(submission.tags ?? [])],
+    ports,
+    rate: submission.rate ?? config.scanner.rate,
+    dag: submission.dag ?? null,
+    graph: graphOf(submission.dag, choices),
+    pool: submission.pool ?? defaultPool,
+    options: { ...decideOptions(submission.options ?? {}, origin), ...probing },
+    user: origin.user,
+  };
+}
+
+/** Whether a scan that does not say so looks for vulnerabilities. */
+function evaluates(profile: string, dag: string | undefined, { installed, graph }: ScanChoices): boolean {
+  const entry = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
+  const chosen = entry?.graph ?? graph;
+  return profile === 'deep' || (chosen !== undefined && asksForVuln(chosen));
+}
+
+/** Builtin graphs change with the program only. */
+function graphOf(dag: string | undefined, { installed }: ScanChoices): string | undefined {
+  const entry = dag === undefined ? undefined : installed?.get(dag);
+  return entry?.source === 'builtin' ? undefined : entry?.text;
+}
+
+/** Only what is known: a request that is kept must not carry what a later version would obey. */
+function decideOptions(given: ScanOptions, { graphFiles }: SubmissionOrigin): ScanOptions {
+  const names: (keyof ScanOptions)[] = [
+    ...optionNames,
+    ...(graphFiles ? (['fingerprint_rules'] as const) : []),
+  ];
+  return Object.fromEntries(
+    names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),
+  );
+}
+
+function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission: Submission): PortolanError {
+  const targetsOnly = refusals.length > 0 && problems.every(({ field }) => field === 'targets');
+  const first = refusals[0];
+  const message =
+    targetsOnly && first
+      ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'is' : 'are'} not accepted: ` +
+        `"${first.value}": ${first.reason === 'out_of_scope' ? `out of scope; ${first.hint}` : first.reason}`
+      : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
+  const details =
+    refusals.length > 0 ? { targets: refusals.slice(0, maxListed), targets_refused: refusals.length } : {};
+  return invalidRequest(message.slice(0, 2000), problems.slice(0, maxListed), details);
+}
+
+function resolveProfile(name: string, { profiles }: ScanChoices, problems: FieldProblem[]): string {
+  const found = profiles.find((profile) => profile.name === name || profile.aliases.includes(name));
+  if (found) return found.name;
+  const known = profiles.map((profile) => profile.name);
+  problems.push({
+    field: 'profile',
+    reason: `unknown profile ${quote(name)}; valid names: ${known.join(', ')}`,
+  });
+  return name;
+}
+
+function checkGraph(
+  dag: string | undefined,
+  { dags }: ScanChoices,
+  origin: SubmissionOrigin,
+  problems: FieldProblem[],
+) {
+  if (dag === undefined || dags.includes(dag) || origin.graphFiles) return;
+  const guess = nearest(dag, dags);
+  const hint = guess ? `did you mean ${guess}?` : `installed: ${dags.join(', ') || 'none'}`;
+  problems.push({ field: 'dag', reason: `no graph ${quote(dag)} is installed; ${hint}` });
+}
+
+/** @param protocol of the ports that name none */
+function checkPorts(
+  given: Submission['ports'],
+  field: string,
+  protocol: Protocol,
+  problems: FieldProblem[],
+): string | null {
+  if (given === undefined) return null;
+  const spec = Array.isArray(given) ? given.join(',') : given;
+  try {
+    parsePorts(spec, portCatalogue, protocol);
+  } catch (error) {
+    if (!(error instanceof PortolanError)) throw error;
+    const fields = error.details['fields'] as FieldProblem[] | undefined;
+    problems.push(...(fields ?? [{ field, reason: error.message }]).map(({ reason }) => ({ field, reason })));
+  }
+  return spec;
+}
+
+function checkBounds(submission: Submission, config: Config, problems: FieldProblem[]): void {
+  const { rate, pool, name, tags } = submission;
+  const maxRate = config.scanner.max_rate;
+  if (rate !== undefined && (!Number.isSafeInteger(rate) || rate < 1 || rate > maxRate)) {
+    problems.push({
+      field: 'rate',
+      reason: `must be a whole number from 1 to ${maxRate} (scanner.max_rate)`,
+    });
+  }
+  checkPool(pool, config, problems);
+  if (name && name.length > maxNameLength) {
+    problems.push({ field: 'name', reason: `must have at most ${maxNameLength} characters` });
+  }
+  if ((tags?.length ?? 0) > maxTags || tags?.some((tag) => tag.length > maxTagLength)) {
+    problems.push({ field: 'tags', reason: `at most ${maxTags} tags of at most ${maxTagLength} characters` });
+  }
+  if (name && hasControls(name)) problems.push({ field: 'name', reason: 'must not hold control characters' });
+  if (tags?.some((tag) => tag === '' || hasControls(tag))) {
+    problems.push({ field: 'tags', reason: 'a tag must not be empty or hold control characters' });
+  }
+  for (const channel of submission.notifications ?? []) checkChannel(channel, problems);
+}
+
+/** Without a list of pools, one is there as soon as it is named. */
+function checkPool(pool: string | undefined, { workers }: Config, problems: FieldProblem[]): void {
+  if (pool === undefined || pool === defaultPool) return;
+  if (workers.pools === null) {
+    if (poolPattern.test(pool)) return;
+    problems.push({ field: 'pool', reason: `${quote(pool)} is not a name; needed: ${poolForm}` });
+  } else if (!Object.hasOwn(workers.pools, pool)) {
+    const known = [...new Set([defaultPool, ...Object.keys(workers.pools)])].slice(0, maxListed);
+    problems.push({ field: 'pool', reason: `unknown pool ${quote(pool)}; valid names: ${known.join(', ')}` });
+  }
+}
+
+function checkChannel(channel: string, problems: FieldProblem[]): void {
+  const reason = channelProblem(channel);
+  if (reason !== null) problems.push({ field: 'notifications', reason: `${quote(channel)} ${reason}` });
+}
+
+/** Who names no channel means the default ones. */
+function channelsOf({ notifications = [] }: Submission, config: Config): string[] {
+  const named = notifications.length > 0 ? notifications : config.notifications.default_channels;
+  return [...new Set(named)];
+}
+
+function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {
+  for (const name of ['timeout', 'max_duration', 'discovery_timeout'] as const) {
+    const text = options[name];
+    if (text !== undefined && !((parseDuration(text) ?? 0) > 0)) {
+      problems.push({
+        field: `options.${name}`,
+        reason: `${quote(text)} is not a duration such as 3s or 1h30m`,
+      });
+    }
+  }
+  for (const name of ['timeout', 'discovery_timeout'] as const) {
+    const ms = parseDuration(options[name] ?? '') ?? 0;
+    if (ms > 0 && (ms < probeTimeoutMs.least || ms > probeTimeoutMs.most)) {
+      problems.push({ field: `options.${name}`, reason: 'must be from 10ms to 5m' });
+    }
+  }
+}
+
+function checkTargets(submission: Submission, config: Config, problems: FieldProblem[]): TargetRefusal[] {
+  const { targets, exclude = [] } = submission;
+  if (targets.length === 0) problems.push({ field: 'targets', reason: 'must not be empty' });
+  const tooLong = Object.entries({ targets, exclude }).flatMap(([field, values]) => {
+    const items = countItems(values);
+    return items > maxTargets ? { field, reason: `at most ${maxTargets} entries, not ${items}` } : [];
+  });
+  if (tooLong.length > 0) {
+    problems.push(...tooLong);
+    return [];
+  }
+  const excluded = parseTargets(exclude);
+  for (const { index, value, reason } of excluded.problems.slice(0, maxListed)) {
+    problems.push({ field: `exclude[${index}]`, reason: `${quote(value)}: ${reason}` });
+  }
+  const wanted = parseTargets(targets);
+  if (wanted.problems.length > 0) {
+    problems.push({
+      field: 'targets',
+      reason: wanted.problems.length === 1 ? 'invalid target' : 'invalid targets',
+    });
+    return wanted.problems;
+  }
+  checkCount(wanted, excluded, config, problems);
+  const outside = outOfScope(targets, wanted, config);
+  if (outside.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
+  return outside;
+}
+
+function checkCount(
+  wanted: TargetList,
+  excluded: TargetList,
+  config: Config,
+  problems: FieldProblem[],
+): void {
+  const limit = config.scanner.max_addresses;
+  if (limit === 0) return;
+  const count = wanted.addresses.minus(excluded.covered).size + BigInt(wanted.hostnames.length);
+  if (count <= BigInt(limit)) return;
+  problems.push({
+    field: 'targets',
+    reason: `${count} addresses, the limit is ${limit}; raise scanner.max_addresses (0 = no cap) or name fewer`,
+  });
+}
+
+/** Targets of which not one address may be scanned. */
+function outOfScope(targets: readonly string[], wanted: TargetList, config: Config): TargetRefusal[] {
+  const { allow, deny } = config.scanner.scope;
+  const rules = {
+    scope: compileScope({ allow, deny }),
+    allowed: compileScope({ allow, deny: [] }),
+    denied: compileScope({ allow: deny, deny: [] }),
+    blocked: parseTargets(config.scanner.blocklist).covered,
+  };
+  const { outside } = rules.scope.split(wanted.addresses);
+  if (outside.size === 0n && rules.blocked.size === 0n) return [];
+  return targets.flatMap((text, index) => {
+    const items = text.split(',').map((item) => item.trim());
+    return items.flatMap((value) => {
+      const hint = refusalHint(parseTargets([value]).addresses, { ...rules, deny });
+      return hint === null ? [] : [{ index, value, reason: 'out_of_scope', hint }];
+    });
+  });
+}
+
+interface ScopeKeys {
+  scope: Scope;
+  /** What scanner.scope.allow alone lets pass. */
+  allowed: Scope;
+  /** What scanner.scope.deny holds, unless it is empty. */
+  denied: Scope;
+  deny: readonly string[];
+  blocked: AddressSet;
+}
+
+/** Names the keys to change; null where an address is left to scan. */
+function refusalHint(
+  addresses: AddressSet,
+  { scope, allowed, denied, deny, blocked }: ScopeKeys,
+): string | null {
+  if (addresses.size === 0n) return null;
+  if (scope.split(addresses).inside.size > 0n) {
+    return addresses.minus(blocked).size === 0n ? 'scanner.blocklist holds it' : null;
+  }
+  const needed = [
+    ...(allowed.split(addresses).inside.size < addresses.size ? ['add it to scanner.scope.allow'] : []),
+    ...(deny.length > 0 && denied.split(addresses).inside.size > 0n
+      ? ['set scanner.scope.deny to a list without it']
+      : []),
+  ];
+  return `to authorize it, ${needed.join(' and ')}`;
+}
+
+function hasControls(text: string): boolean {
+  return /\p{Cc}/u.test(text);
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
+}

@@ -1,0 +1,77 @@
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { nearest } from '../../domain/nearest.ts';
+import type { ModuleDefinition } from '../../engine/module.ts';
+import { type OptionDef, validateOptions } from '../../engine/options.ts';
+import type { Registry } from '../../engine/registry.ts';
+
+/** What `modules.<module_type>.<option>` sets for the options of a module. */
+export function moduleDefaults(
+  { name, options }: ModuleDefinition,
+  { modules }: Config,
+): Record<string, unknown> {
+  const given = Object.entries(Object.hasOwn(modules, name) ? (modules[name] ?? {}) : {});
+  return Object.fromEntries(given.map(([option, value]) => [option, typed(options[option], value)]));
+}
+
+/** Environment variables hold texts, whatever the option wants. */
+function typed(option: OptionDef | undefined, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (option?.Type === 'int' && /^-?\d{1,16}$/.test(value)) return Number(value);
+  if (option?.Type === 'bool' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+  return value;
+}
+
+/**
+ * Checks the keys below `modules.`, which only those can judge who know the modules.
+ * @throws PortolanError `configuration` that names the place and the key of each problem
+ */
+export function checkModuleDefaults(
+  { config, origins }: Pick<LoadedConfig, 'config' | 'origins'>,
+  registry: Registry,
+): void {
+  const problems = Object.keys(config.modules).flatMap((type) =>
+    problemsOf(type, config, registry).map(
+      ({ path, reason }) => `${placeOf(path, origins)}${path}: ${reason}`,
+    ),
+  );
+  if (problems.length === 0) return;
+  const message = `The configuration of modules is wrong:\n${problems.map((text) => `  ${text}`).join('\n')}`;
+  throw new PortolanError('configuration', message, { problems });
+}
+
+interface Problem {
+  path: string;
+  reason: string;
+}
+
+function problemsOf(type: string, config: Config, registry: Registry): Problem[] {
+  const definition = registry.get(type);
+  if (!definition) {
+    const known = registry.list().map(({ name }) => name);
+    const guess = nearest(type, known);
+    const reason = `there is no such module; ${guess ? `did you mean ${guess}?` : `known: ${known.join(', ')}`}`;
+    return Object.keys(config.modules[type] ?? {}).map((option) => ({
+      path: `modules.${type}.${option}`,
+      reason,
+    }));
+  }
+  const given = moduleDefaults(definition, config);
+  return validateOptions(definition.options, given)
+    .problems.filter(({ field }) => Object.hasOwn(given, field))
+    .map(({ field, reason }) => ({
+      path: `modules.${type}.${field}`,
+      reason: reason + hintFor(field, definition),
+    }));
+}
+
+function hintFor(field: string, { options }: ModuleDefinition): string {
+  const guess = Object.hasOwn(options, field) ? null : nearest(field, Object.keys(options));
+  return guess ? `; did you mean ${guess}?` : '';
+}
+
+function placeOf(path: string, origins: Map<string, string>): string {
+  const origin = origins.get(path);
+  return origin === undefined ? '' : `${origin} `;
+}

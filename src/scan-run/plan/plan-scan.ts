@@ -1,0 +1,242 @@
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../../config/schema.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { parsePorts } from '../../domain/port.ts';
+import type { ScanRequest, ScanWarning } from '../../domain/scan.ts';
+import type { Graph } from '../../engine/graph.ts';
+import { type GraphLibrary, readValidGraph } from '../../engine/graph-library.ts';
+import type { ModuleDefinition } from '../../engine/module.ts';
+import { type Plan, planGraph } from '../../engine/plan.ts';
+import type { Registry } from '../../engine/registry.ts';
+import { portCatalogue } from '../../knowledge/ports.ts';
+import type { Licence } from '../../workspace/license/read-license.ts';
+import { withDiscovery, withProbes } from './discovery-profile.ts';
+import { moduleDefaults } from './module-defaults.ts';
+import { withScanType } from './scan-type.ts';
+import { scansOnlyUdp, scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.ts';
+
+/** What plans a scan: the installed modules and graphs. */
+export interface Catalogue {
+  registry: Registry;
+  library: GraphLibrary;
+  /** Refuses modules that need a licence; without it none is asked for. */
+  licence?: Licence;
+}
+
+/**
+ * The graph that a submission asks for, with its own settings laid over it.
+ *
+ * @param without types and names of modules that are left out
+ * @throws PortolanError `invalid_request` for an unknown profile or graph, or one that is not valid; `license_required`
+ */
+export async function planScan(
+  submitted: ScanRequest,
+  config: Config,
+  catalogue: Catalogue,
+  without: readonly string[] = [],
+): Promise<Plan> {
+  const chosen = withScanType(await chooseGraph(submitted, catalogue), submitted);
+  const request = scansOnlyUdp(chosen, catalogue.registry) ? ofUdpPorts(submitted) : submitted;
+  const graph = withUdpScanner(chosen, request, catalogue.registry);
+  const variables = {
+    vuln: request.vuln,
+    profile: request.profile,
+    discover: request.options.discover ?? true,
+    privileged: process.getuid?.() === 0,
+    compliance: (request.options.compliance ?? []).length > 0,
+    intrusive: request.options.intrusive ?? false,
+  };
+  const configured = (definition: ModuleDefinition, nodeConfig: Record<string, unknown>) => ({
+    ...moduleDefaults(definition, config),
+    ...nodeConfig,
+  });
+  const plan = planGraph(
+    withAskedDiscovery(graph, request, catalogue.registry),
+    catalogue.registry,
+    variables,
+    (definition, nodeConfig) => overlay(definition, configured(definition, nodeConfig), request, config),
+    (definition, nodeConfig) =>
+      without.includes(definition.type) || without.includes(definition.name)
+        ? 'is done for the scan as a whole'
+        : leftOut(definition, configured(definition, nodeConfig), request),
+  );
+  const running = plan.nodes.filter((node) => node.skipped === null);
+  catalogue.licence?.demandModules(running.map((node) => node.definition.name));
+  return plan;
+}
+
+/** Ports that name no protocol are UDP ports. */
+function ofUdpPorts(request: ScanRequest): ScanRequest {
+  return { ...request, options: { ...request.options, scan_type: 'udp' } };
+}
+
+function withAskedDiscovery(graph: Graph, { options }: ScanRequest, registry: Registry): Graph {
+  const { discover_profile: profile, discovery_probes: probes } = options;
+  const found = profile ? withDiscovery(graph, profile, registry) : graph;
+  return probes ? withProbes(found, probes, registry) : found;
+}
+
+/** What a submission asks for and its graph cannot do, to be said before and after the scan. */
+export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
+  const provided = (key: string) =>
+    plan.nodes.some(({ skipped, definition }) => skipped === null && definition.provides.includes(key));
+  const lack = (code: string, consequence: string): ScanWarning => ({
+    code,
+    message: `no evaluation module of the graph ${plan.name} runs for that, so ${consequence}`,
+  });
+  const off =
+    `the graph ${plan.name} looks for vulnerabilities, and vuln: false turns that off: ` +
+    'no vulnerabilities are looked for';
+  return [
+    ...(plan.vuln && !request.vuln && !provided('vulnerabilities')
+      ? [{ code: 'evaluation_off', message: off }]
+      : []),
+    ...(request.vuln && !provided('vulnerabilities')
+      ? [lack('vuln_unavailable', 'no vulnerabilities are looked for')]
+      : []),
+    ...(request.options.compliance?.length && !provided('compliance_violations')
+      ? [lack('compliance_unavailable', 'compliance is not judged')]
+      : []),
+  ];
+}
+
+/** Whether a scan with these warnings evaluates vulnerabilities. */
+export function looksForVulnerabilities(
+  asked: boolean,
+  warnings: readonly Pick<ScanWarning, 'code'>[],
+): boolean {
+  return asked && !warnings.some(({ code }) => code === 'vuln_unavailable');
+}
+
+/** Why a submission leaves a node out. */
+function leftOut(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  request: ScanRequest,
+): string | null {
+  const { options } = request;
+  if (definition.type === 'fingerprint' && options.fingerprint === false) return 'fingerprinting is off';
+  if (scansUdp(definition, nodeConfig) && request.ports !== null && udpPortsOf(request.ports, request) === '')
+    return 'no UDP port is asked for';
+  if (definition.type !== 'discovery' || options.exclude_ports === undefined) return null;
+  return portsLeft(definition, nodeConfig, options.exclude_ports) === ''
+    ? 'all its ports are excluded'
+    : null;
+}
+
+/** The ports of a discovery node without those that must not be tried; null for a node that tries none. */
+function portsLeft(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  excludePorts: string,
+): string | null {
+  const planned = nodeConfig['ports'] ?? definition.options['ports']?.Default;
+  if (typeof planned !== 'string') return null;
+  const excluded = new Set(parsePorts(excludePorts, portCatalogue).tcp);
+  const { tcp } = parsePorts(planned, portCatalogue);
+  return tcp.filter((port) => !excluded.has(port)).join(',');
+}
+
+async function chooseGraph(request: ScanRequest, { library, registry }: Catalogue): Promise<Graph> {
+  if (request.dag === null) {
+    const profile = library.profile(request.profile);
+    if (profile) return profile.graph;
+    const known = library.profileNames().join(', ');
+    const message = `unknown profile "${request.profile}"; known: ${known}`;
+    throw invalidRequest(message, [{ field: 'profile', reason: `must be one of ${known}` }]);
+  }
+  // Nobody's change of the file changes a scan that was accepted.
+  if (request.graph !== undefined) return readValidGraph(request.graph, request.dag, registry);
+  const installed = library.get(request.dag);
+  if (installed) return installed.graph;
+  // Only the command line names files; over the API a graph is an installed name.
+  if (request.user === 'cli') return readGraphFile(request.dag, registry);
+  throw invalidRequest(`unknown graph "${request.dag}"`, [
+    { field: 'dag', reason: 'is not an installed graph' },
+  ]);
+}
+
+/** A graph file named on the command line. @throws PortolanError */
+export async function readGraphFile(file: string, registry: Registry): Promise<Graph> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw new PortolanError('usage', `cannot read the graph ${file}: ${(error as Error).message}`, {}, error);
+  }
+  return readValidGraph(text, file, registry);
+}
+
+/** Settings of the submission go before those of the graph; the configuration fills what neither says. */
+function overlay(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  request: ScanRequest,
+  config: Config,
+): Record<string, unknown> {
+  const result = { ...nodeConfig };
+  const { options } = request;
+  const put = (name: string, asked: unknown, configured?: unknown) => {
+    if (!Object.hasOwn(definition.options, name)) return;
+    if (asked !== undefined && asked !== null) result[name] = asked;
+    else if (configured !== undefined && nodeConfig[name] === undefined) result[name] = configured;
+  };
+  // A rate that the graph sets for a node stays below the scan's: its author meant it as a limit.
+  put('rate', nodeConfig['rate'], Math.min(request.rate, definition.options['rate']?.Max ?? request.rate));
+  if (definition.type === 'discovery') {
+    const probe = options.discovery_probes?.[definition.name]?.config;
+    put('timeout', probe?.['timeout'] ?? options.discovery_timeout);
+    put('retry', probe?.['retry'] ?? options.discovery_retries);
+    if (options.exclude_ports !== undefined)
+      put('ports', portsLeft(definition, nodeConfig, options.exclude_ports));
+    return result;
+  }
+  put('ports', portsFor(definition, nodeConfig, request));
+  const probing = definition.name === 'banner_grabber' ? options.probe_timeout : undefined;
+  put('timeout', probing ?? options.timeout, formatDuration(config.scanner.timeout));
+  put('retries', options.retries, config.scanner.retries);
+  const { Max: lanes = Number.POSITIVE_INFINITY } = definition.options['concurrency'] ?? {};
+  // A ceiling, as the rate is: a module that makes less of it stays below.
+  const concurrency = options.concurrency && Math.min(options.concurrency, lanes);
+  put('concurrency', concurrency, Math.min(config.scanner.concurrency, lanes));
+  put('intrusive', options.intrusive);
+  put('exclude_ports', excludedFor(definition, nodeConfig, request));
+  put('max_protocols', options.max_protocols);
+  put('min_severity', options.min_severity);
+  if (options.compliance?.length) put('frameworks', options.compliance.join(','));
+  // Only the command line names files.
+  if (request.user === 'cli') put('rules', options.fingerprint_rules);
+  return result;
+}
+
+/** Ports of the submission for one scanner; null when it names none. */
+function portsFor(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  request: ScanRequest,
+): string | null {
+  if (!scansUdp(definition, nodeConfig) || request.ports === null) return request.ports;
+  return udpPortsOf(request.ports, request) || null;
+}
+
+function excludedFor(
+  definition: ModuleDefinition,
+  nodeConfig: Record<string, unknown>,
+  request: ScanRequest,
+): string | undefined {
+  const ofGraph = nodeConfig['exclude_ports'];
+  const asked = request.options.exclude_ports;
+  if (!scansUdp(definition, nodeConfig) || asked === undefined) return withExcluded(ofGraph, asked);
+  const excluded = udpPortsOf(asked, request);
+  if (excluded === '') return undefined;
+  return typeof ofGraph === 'string' && ofGraph.trim() !== '' ? `${ofGraph},U:${excluded}` : excluded;
+}
+
+/** What the graph excludes stays excluded. */
+function withExcluded(ofGraph: unknown, asked: string | undefined): string | undefined {
+  if (asked === undefined) return undefined;
+  if (typeof ofGraph !== 'string' || ofGraph.trim() === '') return asked;
+  // The protocol of an item holds for those after it.
+  return /^\s*[TU]:/i.test(asked) ? `${ofGraph},${asked}` : `${ofGraph},T:${asked}`;
+}

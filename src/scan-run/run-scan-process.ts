@@ -1,0 +1,168 @@
+import type { Logger } from '../engine/module.ts';
+import { catchStrays } from '../engine/uncaught-errors.ts';
+import { machineNow } from '../net/machine-clock.ts';
+import { openWorkspace } from '../workspace/workspace.ts';
+import { ScanControl } from './control.ts';
+import { ScanAbort } from './failure.ts';
+import type { FromChild, ToChild } from './messages.ts';
+import type { Catalogue } from './plan/plan-scan.ts';
+import { runScan } from './run-scan.ts';
+
+/**
+ * The life of the process that runs one scan for a server: waits for `start`, reports until the scan has finished,
+ * and ends at once when the server is gone; the next server resumes the scan from its record.
+ */
+export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, log: Logger): Promise<void> {
+  const life = new ScanLife();
+  process.on('disconnect', () => process.exit(0));
+  // A terminal sends Ctrl-C to the whole group; only the server decides what becomes of its scans.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => process.exit(0));
+  catchStrays(log);
+
+  const catalogue = await loadCatalogue();
+  const { start, control } = await life.begun;
+  const workspace = (await openWorkspace(start.workspaceDir)).forTenant(start.tenant);
+  const outcome = await runScan({
+    request: start.request,
+    config: start.config,
+    catalogue,
+    folder: workspace.scan(start.request.scan_id),
+    startedAt: start.startedAt,
+    resumes: start.resumes,
+    begunAt: start.begunAt,
+    signal: life.signal,
+    part: start.part,
+    names: start.names,
+    evaluated: start.evaluated,
+    control,
+    log,
+    onLive: (live) => send({ type: 'live', live }),
+    onSealed: (rows) => send({ type: 'sealed', rows }),
+    onEvaluated: (data) => send({ type: 'evaluated', data }),
+    onPackets: (sent) => send({ type: 'packets', sent }),
+  });
+  await sendLast({ type: 'finished', outcome });
+  process.exit(0);
+}
+
+type Start = Extract<ToChild, { type: 'start' }>;
+
+/** What the server wants of the scan. */
+class ScanLife {
+  readonly #abort = new AbortController();
+  readonly #begun = Promise.withResolvers<{ start: Start; control: ScanControl }>();
+  #control: ScanControl | null = null;
+  #lease: LeaseWatch | null = null;
+  /** The server wants it paused, whatever the lease says. */
+  #paused = false;
+
+  constructor() {
+    process.on('message', (message: ToChild) => this.#obey(message));
+    send({ type: 'ready' });
+  }
+
+  get begun(): Promise<{ start: Start; control: ScanControl }> {
+    return this.#begun.promise;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  #obey(message: ToChild): void {
+    switch (message.type) {
+      case 'start':
+        return this.#start(message);
+      case 'cancel':
+        this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
+        return send({ type: 'obeyed' });
+      case 'pause':
+        this.#paused = true;
+        this.#control?.hold.hold();
+        return send({ type: 'obeyed' });
+      case 'resume':
+        this.#paused = false;
+        return this.#goOn();
+      case 'rate':
+        this.#control?.rate.setRate(message.rate);
+        return send({ type: 'obeyed' });
+      case 'scope':
+        return this.#control?.narrow(message.rules);
+      case 'lease':
+        return this.#lease?.renew(message.until);
+    }
+  }
+
+  /** What was canceled stays silent, and so does what somebody else may have by now. */
+  #goOn(): void {
+    if (!this.signal.aborted && !this.#paused && !this.#lease?.over) this.#control?.hold.release();
+  }
+
+  #start(start: Start): void {
+    const { request, listeners, pausedMs, paused, rate, leaseUntil } = start;
+    const control = new ScanControl({ rate: request.rate, listeners, pausedMs });
+    // Emptied first: what the rate of others leaves in this second is not known here.
+    control.rate.setRate(0);
+    control.rate.setRate(rate);
+    if (paused) control.hold.hold();
+    this.#paused = paused;
+    this.#control = control;
+    if (leaseUntil !== null)
+      this.#lease = new LeaseWatch(
+        leaseUntil,
+        () => control.hold.hold(),
+        () => this.#goOn(),
+      );
+    this.#begun.resolve({ start, control });
+  }
+}
+
+/**
+ * Ends and begins with the lease of the process that started this one, which may be stopped or cut off. News of it may
+ * have waited while this process was stopped itself: what counts is until when it holds.
+ */
+class LeaseWatch {
+  readonly #onEnd: () => void;
+  readonly #onRenewal: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  over = false;
+
+  constructor(until: number, onEnd: () => void, onRenewal: () => void) {
+    this.#onEnd = onEnd;
+    this.#onRenewal = onRenewal;
+    this.#arm(until - machineNow());
+  }
+
+  renew(until: number): void {
+    const left = until - machineNow();
+    if (left <= 0) return;
+    clearTimeout(this.#timer);
+    this.#arm(left);
+    if (!this.over) return;
+    this.over = false;
+    this.#onRenewal();
+  }
+
+  #arm(left: number): void {
+    this.#timer = setTimeout(
+      () => {
+        this.over = true;
+        this.#onEnd();
+      },
+      Math.max(0, left),
+    );
+  }
+}
+
+/** The server may be gone in the middle of a message: `disconnect` ends this process then. */
+function send(message: FromChild): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+}
+
+function sendLast(message: FromChild): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected) return resolve();
+    process.send?.(message, undefined, undefined, () => resolve());
+  });
+}

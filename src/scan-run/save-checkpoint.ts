@@ -1,0 +1,46 @@
+import type { Logger } from '../engine/module.ts';
+import type { GraphRun } from '../engine/run.ts';
+import { pause } from '../net/abort.ts';
+import { type RunTime, writeCheckpoint } from '../workspace/record/checkpoint.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+
+/**
+ * A kill costs at most what was done since the last checkpoint. A slow disk delays the next one by what the last one
+ * took, not by a whole interval.
+ */
+const intervalMs = 400;
+
+/**
+ * Writes down at least twice a second how far the nodes are, until the returned function is called. `seal` makes
+ * durable what was found before the states were taken: a checkpoint never says that something is done whose result is
+ * not on disk.
+ */
+export function keepCheckpoint(
+  folder: ScanFolder,
+  graph: GraphRun,
+  seal: () => Promise<void>,
+  time: () => RunTime,
+  log: Logger,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const write = async () => {
+    const states = graph.snapshot();
+    await seal();
+    await writeCheckpoint(folder, states, time());
+  };
+  const keepWriting = async () => {
+    for (let due = performance.now() + intervalMs; ; ) {
+      await pause(Math.max(0, due - performance.now()), stop.signal);
+      if (stop.signal.aborted) return;
+      due = performance.now() + intervalMs;
+      await write().catch((error: unknown) =>
+        log.warn('the checkpoint could not be written', { error: String(error) }),
+      );
+    }
+  };
+  const writing = keepWriting();
+  return async () => {
+    stop.abort();
+    await writing;
+  };
+}

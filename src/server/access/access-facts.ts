@@ -1,0 +1,97 @@
+import type { Config } from '../../config/schema.ts';
+import { type AddressSet, unicastAddresses } from '../../domain/address-set.ts';
+import type { PortolanError } from '../../domain/errors.ts';
+import { compileScope } from '../../domain/scope.ts';
+import { countItems, parseTargets } from '../../domain/target.ts';
+import type { AuditActor } from '../../workspace/audit/audit-record.ts';
+import { claimOf, type RequestHead } from './auth.ts';
+
+/** Fields of a refused request that are named. */
+const maxFields = 10;
+/** Targets whose addresses are counted again for the record. */
+const maxCounted = 10_000;
+/** Characters of a path and of a client's name that are kept. */
+export const maxPathLength = 512;
+export const maxAgentLength = 256;
+
+export const nobody: AuditActor = { type: 'anonymous', id: null, name: null };
+
+/** A token counts as the actor when its secret was right, also when it is expired or revoked. */
+export function actorOf(head: RequestHead): AuditActor {
+  const claim = claimOf(head);
+  if (!claim?.proven) return nobody;
+  return { type: 'token', id: claim.record.id, name: claim.record.name };
+}
+
+/** Somebody used the id of a token with a wrong secret. */
+export function unprovenClaim(head: RequestHead): Record<string, unknown> {
+  const claim = claimOf(head);
+  return claim && !claim.proven ? { claimed_token_id: claim.record.id } : {};
+}
+
+/** Why a request was refused, as far as the record may tell. */
+export function refusalFacts({ code, details }: PortolanError): Record<string, unknown> {
+  const { required_scopes: scopes, fields, feature } = details;
+  const named = Array.isArray(fields)
+    ? fields.flatMap((problem) => fieldOf(problem)).slice(0, maxFields)
+    : [];
+  return {
+    error: code,
+    ...(scopes !== undefined && { required_scopes: scopes }),
+    ...(feature !== undefined && { feature }),
+    ...(named.length > 0 && { fields: named }),
+  };
+}
+
+function fieldOf(problem: unknown): string[] {
+  const { field } = (problem ?? {}) as { field?: unknown };
+  return typeof field === 'string' ? [field.slice(0, 100)] : [];
+}
+
+/** What a submission asked for: how many targets, how many addresses, and the rule that let it pass or not. */
+export function submissionFacts(
+  body: unknown,
+  config: Config,
+  refusal: PortolanError | null,
+): Record<string, unknown> {
+  const { targets, exclude } = submissionIn(body);
+  if (!isTextList(targets)) return {};
+  if (countItems(targets) > maxCounted) return { targets: targets.length };
+  const wanted = parseTargets(targets);
+  const unwanted =
+    isTextList(exclude) && countItems(exclude) <= maxCounted ? parseTargets(exclude).covered : null;
+  const addresses = unwanted ? wanted.addresses.minus(unwanted) : wanted.addresses;
+  return {
+    targets: targets.length,
+    addresses: Number(addresses.size),
+    ...(wanted.hostnames.length > 0 && { hostnames: wanted.hostnames.length }),
+    rule: refusal && !isOutOfScope(refusal) ? refusal.code : scopeRule(addresses, config),
+  };
+}
+
+/** A job has the submission of its scans in `params`. */
+function submissionIn(body: unknown): { targets?: unknown; exclude?: unknown } {
+  const { params, ...own } = (body ?? {}) as { params?: unknown; targets?: unknown; exclude?: unknown };
+  return own.targets === undefined && typeof params === 'object' ? (params ?? {}) : own;
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isOutOfScope({ details }: PortolanError): boolean {
+  const { targets } = details;
+  return Array.isArray(targets) && targets.some(({ reason }) => reason === 'out_of_scope');
+}
+
+/** The configuration key that decides about the addresses: the one that refuses some of them, else that allows. */
+function scopeRule(addresses: AddressSet, { scanner }: Config): string {
+  const { scope, blocklist } = scanner;
+  const { outside } = compileScope(scope).split(addresses);
+  const unicast = outside.intersect(unicastAddresses);
+  const denied = compileScope({ allow: [], deny: scope.deny }).split(unicast).outside;
+  if (parseTargets(blocklist).covered.intersect(addresses).size > 0n) return 'scanner.blocklist';
+  if (denied.size > 0n) return 'scope.deny';
+  if (unicast.size > 0n || scope.allow.length > 0) return 'scope.allow';
+  return 'unicast';
+}

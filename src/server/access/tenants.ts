@@ -1,0 +1,134 @@
+import type { Config } from '../../config/schema.ts';
+import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import type { Scan } from '../../domain/scan.ts';
+import { tenantPattern } from '../../domain/tenant.ts';
+import type { RecordObserver } from '../../scan-run/open-results.ts';
+import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { Store } from '../../store/open.ts';
+import type { TokenRecord } from '../../store/tokens.ts';
+import type { HeldFolder, ScanPart } from '../../workspace/result-store/fetched-scans.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import type { Installed } from '../installed.ts';
+import type { DamagedRecords } from '../results/damaged-records.ts';
+import type { ScanFolders } from '../results/scan-folders.ts';
+import type { RequestHead } from './auth.ts';
+
+/** What a request may see and change: store, workspace and what scans are planned with, as its tenant has them. */
+export interface Space {
+  /** Null without tenants, and where the service as a whole is spoken of. */
+  tenant: string | null;
+  store: Store;
+  workspace: Workspace;
+  /** Where the files of a scan can be read, see `ScanFolders`. */
+  holdFolder(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanPart): Promise<HeldFolder>;
+  /** Of the records that are read for the request. */
+  observer: RecordObserver;
+  /** As it is now: a reload may bring others. */
+  readonly installed: Catalogue;
+}
+
+export interface TenantsInput {
+  config: Pick<Config, 'multi_tenant'>;
+  /** Of all tenants. */
+  store: Store;
+  /** Of all tenants. */
+  workspace: Workspace;
+  folders: ScanFolders;
+  damaged: DamagedRecords;
+  installed: Installed;
+}
+
+/** The space of a request, or why it has none. */
+export type Choice = { space: Space } | { refusal: PortolanError };
+
+/**
+ * Finds the tenant of every request. One that names none, or one that is not its token's, gets no space at all, so
+ * nothing of another tenant can be reached from a route.
+ */
+export class Tenants {
+  readonly #enabled: boolean;
+  readonly #default: string | null;
+  readonly #spaces: ReadonlyMap<string, Space>;
+  readonly #withoutTenants: Space;
+  readonly #wholeService: Space;
+
+  constructor({ config, store, workspace, folders, damaged, installed }: TenantsInput) {
+    const settings = config.multi_tenant;
+    const spaceOf = (tenant: string | null): Space => ({
+      tenant,
+      store: store.forTenant(tenant),
+      workspace: workspace.forTenant(tenant),
+      holdFolder: (scan, part) => folders.hold(scan, tenant, part),
+      observer: damaged.observer(store.forTenant(tenant)),
+      get installed() {
+        return installed.of(tenant);
+      },
+    });
+    this.#enabled = settings.enabled;
+    this.#default = settings.default_tenant;
+    this.#spaces = new Map(settings.tenants.map((tenant) => [tenant, spaceOf(tenant)]));
+    this.#withoutTenants = spaceOf(null);
+    this.#wholeService = Object.assign(spaceOf(null), { store, workspace });
+  }
+
+  /**
+   * @param token null when no tokens are demanded: then the header alone decides
+   * @param isWholeService a route that speaks of the service as a whole needs no tenant
+   */
+  choose(request: RequestHead, token: TokenRecord | null, isWholeService: boolean): Choice {
+    try {
+      if (!this.#enabled) return { space: this.#spaceWithoutTenants(token, isWholeService) };
+      const name = tenantHeader(request);
+      if (name === null && isWholeService) {
+        return { space: token?.tenant ? this.#spaceFor(token.tenant, token) : this.#wholeService };
+      }
+      return { space: this.#spaceFor(name ?? this.#defaultTenant(), token) };
+    } catch (refusal) {
+      if (refusal instanceof PortolanError) return { refusal };
+      throw refusal;
+    }
+  }
+
+  /** A token that was made for one tenant reaches nothing else, also when tenants are switched off. */
+  #spaceWithoutTenants(token: TokenRecord | null, isWholeService: boolean): Space {
+    if (token?.tenant && !isWholeService) throw forbidden();
+    return this.#withoutTenants;
+  }
+
+  #defaultTenant(): string {
+    if (this.#default !== null) return this.#default;
+    throw badHeader('is missing');
+  }
+
+  #spaceFor(name: string, token: TokenRecord | null): Space {
+    const space = this.#spaces.get(name);
+    if (!space || (token && !mayActFor(token, name))) throw forbidden();
+    return space;
+  }
+}
+
+/** A token without tenant is one of the operator's; only `admin` ones act for tenants. */
+function mayActFor({ tenant, scopes }: TokenRecord, name: string): boolean {
+  return tenant === null ? scopes.includes('admin') : tenant === name;
+}
+
+/** @returns null when the request has no such header @throws PortolanError `invalid_request` */
+function tenantHeader({ rawHeaders }: RequestHead): string | null {
+  const values = rawHeaders.filter(
+    (_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'x-tenant-id',
+  );
+  const [value, ...others] = values;
+  if (value === undefined) return null;
+  if (others.length > 0) throw badHeader('must be sent once');
+  if (tenantPattern.test(value)) return value;
+  throw badHeader('must be one name of lower-case letters, digits and dashes, 63 at most');
+}
+
+function badHeader(reason: string): PortolanError {
+  return invalidRequest(`X-Tenant-ID ${reason}.`, [{ field: 'X-Tenant-ID', reason }]);
+}
+
+/** The same words for a tenant that does not exist and for somebody else's. */
+function forbidden(): PortolanError {
+  return new PortolanError('tenant_forbidden', 'There is no such tenant, or the token is not for it.');
+}

@@ -1,0 +1,277 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Behaviour, HttpReceiver } from '../../../test/receivers.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
+import { openService, type Service } from '../fixtures/service.ts';
+import { Notifier } from './notifier.ts';
+
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function http(behaviour?: Behaviour) {
+  const receiver = new HttpReceiver(behaviour);
+  const url = await receiver.listen();
+  open.push(receiver);
+  return { receiver, url };
+}
+
+const quick = { timeoutMs: 5000, delaysMs: [100, 400] };
+
+async function start(flags: Record<string, unknown>, options: Parameters<typeof openService>[1] = {}) {
+  const service = await openService(flags, { working: true, notifying: quick, ...options });
+  open.push(service);
+  return service;
+}
+
+const settled = ({ status, notifications }: Scan) =>
+  isFinal(status) && notifications.every((one) => one.status !== 'pending');
+
+async function checks(service: Service): Promise<{ name: string; status: string; message: string }[]> {
+  const answer = await service.app.inject({ url: '/api/v1/health' });
+  return answer.json().checks.filter(({ name }: { name: string }) => name === 'notifications');
+}
+
+const hookTo = (url: string, name = 'siem') => JSON.stringify([{ name, url, secret: 'hunter2' }]);
+
+describe('notifications of a scan', () => {
+  it('are delivered after its end, once, and stand in its detail', async () => {
+    const { receiver, url } = await http();
+    const ended: string[] = [];
+    const notifying = { ...quick, onEnd: (...facts: string[]) => void ended.push(facts.join(' ')) };
+    const service = await start({ 'notifications.slack.webhook_url': url }, { notifying });
+    const notifications = ['slack://security', 'slack://security', 'email://a@b.example'];
+    const hanging = await service.submit('hang', { notifications });
+    const waits = await service.until(hanging, ({ results }) => results.live_hosts === 1);
+    expect(waits.notifications).toEqual([
+      { channel: 'slack://security', status: 'pending', attempts: 0, error: null },
+      { channel: 'email://a@b.example', status: 'pending', attempts: 0, error: null },
+    ]);
+    expect(receiver.received).toEqual([]);
+    await service.app.inject({ method: 'POST', url: `/api/v1/scans/${hanging}/cancel` });
+    const scan = await service.until(hanging, settled);
+    const outcome = [
+      { channel: 'slack://security', status: 'delivered', attempts: 1, error: null },
+      {
+        channel: 'email://a@b.example',
+        status: 'skipped',
+        attempts: 0,
+        error: 'notifications.email.smtp_server is not set',
+      },
+    ];
+    expect(scan.notifications).toEqual(outcome);
+    expect(receiver.received.map(({ body }) => (JSON.parse(body) as { text: string }).text)).toEqual([
+      expect.stringContaining(`Scan ${hanging} failed: 1 live host,`),
+    ]);
+    await expect.poll(() => ended.toSorted()).toEqual(['email skipped', 'slack delivered']);
+    expect(await service.store.outbox.ofScan(hanging)).toEqual([]);
+    expect(await checks(service)).toEqual([]);
+  });
+
+  it('of a scan that never ran, and that names no channel, go to the default ones', async () => {
+    const { receiver, url } = await http();
+    const service = await start({
+      'server.workers': 1,
+      'notifications.default_channels': 'webhook://siem',
+      'notifications.webhooks': hookTo(url),
+    });
+    await service.submit('hang', { notifications: ['webhook://other'] });
+    const waits = await service.submit('rows 1');
+    await service.app.inject({ method: 'POST', url: `/api/v1/scans/${waits}/cancel` });
+    const { notifications } = await service.until(waits, settled);
+    expect(notifications).toEqual([
+      { channel: 'webhook://siem', status: 'delivered', attempts: 1, error: null },
+    ]);
+    await sleep(100);
+    const file = join(service.workspace.scan(waits).path, 'status.json');
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ state: 'failed', notifications });
+    expect(JSON.parse(receiver.received[0]?.body ?? '{}')).toMatchObject({
+      scan_id: waits,
+      status: 'failed',
+    });
+  });
+
+  it('T-082 are tried three times with growing pauses; the scan is not touched, the failure is visible', async () => {
+    const { receiver, url } = await http(() => ({ status: 500 }));
+    const service = await start(
+      {
+        'notifications.webhooks': hookTo(`${url}/hook-of-secret`),
+        'logging.file.enabled': true,
+        'logging.level': 'trace',
+      },
+      {},
+    );
+    const scanId = await service.submit('rows 3', { notifications: ['webhook://siem'] });
+    const ended = await service.until(scanId, ({ status }) => isFinal(status));
+    expect([ended.status, ended.error, ended.results.live_hosts]).toEqual(['completed', null, 3]);
+    const between = await service.until(scanId, ({ notifications }) => notifications[0]?.attempts === 1);
+    expect(between.notifications[0]).toMatchObject({ status: 'pending', error: 'the answer was 500' });
+    const { notifications, status } = await service.until(scanId, settled);
+    expect(notifications).toEqual([
+      { channel: 'webhook://siem', status: 'failed', attempts: 3, error: 'the answer was 500' },
+    ]);
+    expect(status).toBe('completed');
+    await sleep(600);
+    expect(receiver.received).toHaveLength(3);
+    expect(new Set(receiver.received.map(({ headers }) => headers['x-service-delivery'])).size).toBe(1);
+    expect(await checks(service)).toEqual([
+      {
+        name: 'notifications',
+        status: 'degraded',
+        message: 'the last message could not be delivered by webhook',
+      },
+    ]);
+    const detail = await service.app.inject({ url: `/api/v1/scans/${scanId}` });
+    const log = await readFile(join(service.workspace.dir, 'logs', 'portolan.log'), 'utf8');
+    expect(log).toContain('notification given up');
+    for (const text of [log, detail.body]) expect(text).not.toMatch(/hunter2|hook-of-secret/);
+  });
+
+  it('wait between the tries as long as the delays say', async () => {
+    const { receiver, url } = await http(() => ({ status: 500 }));
+    const delaysMs = [3_600_000, 7_200_000];
+    const service = await start(
+      { 'notifications.webhooks': hookTo(url) },
+      { notifying: { timeoutMs: 60_000, delaysMs } },
+    );
+    const { outbox, executor } = service.store;
+    const due = async (now: number) => (await outbox.due(executor, now, 10)).map(({ attempts }) => attempts);
+    let before = Date.now();
+    const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
+    for (const [index, delayMs] of delaysMs.entries()) {
+      const attempts = index + 1;
+      await service.until(scanId, ({ notifications }) => notifications[0]?.attempts === attempts);
+      expect([receiver.received.length, await due(before + delayMs - 1)]).toEqual([attempts, []]);
+      expect(await due(Date.now() + delayMs)).toEqual([attempts]);
+      before = Date.now();
+      const [owed] = await outbox.ofScan(scanId);
+      await outbox.postpone(owed?.id ?? '', attempts, before);
+      service.context.notifier.wake();
+    }
+    expect((await service.until(scanId, settled)).notifications[0]).toMatchObject({
+      status: 'failed',
+      attempts: 3,
+    });
+  });
+
+  it('T-082 of a dead receiver neither delay scans nor the messages to another one', async () => {
+    const dead = await http(() => 'hang');
+    const alive = await http();
+    const flags = {
+      'notifications.webhooks': JSON.stringify([
+        { name: 'dead', url: dead.url },
+        { name: 'alive', url: alive.url },
+      ]),
+    };
+    const service = await start(flags, { notifying: { timeoutMs: 1000, delaysMs: [100, 400] } });
+    const scans: string[] = [];
+    for (let i = 0; i < 10; i++)
+      scans.push(await service.submit('rows 1', { notifications: ['webhook://dead', 'webhook://alive'] }));
+    for (const scanId of scans)
+      await service.until(scanId, (scan) => scan.notifications[1]?.status === 'delivered');
+    const told = alive.receiver.received.map(({ body }) => (JSON.parse(body) as Scan).scan_id);
+    expect(new Set(told)).toEqual(new Set(scans));
+    const { notifications } = await service.until(scans[0] as string, settled, 30_000);
+    expect(notifications[0]).toMatchObject({ status: 'failed', attempts: 3, error: 'no answer in time' });
+  });
+
+  it.each([
+    [60_000, 'two at a time', 2],
+    [300, 'not longer than a try', 6],
+  ])('T-082 of a receiver that hangs are tried for %i ms: %s', async (timeoutMs, _what, tries) => {
+    const { receiver, url } = await http(() => 'hang');
+    const flags = { 'notifications.webhooks': hookTo(url) };
+    const service = await start(flags, { working: false, notifying: { timeoutMs, delaysMs: [3_600_000] } });
+    for (let i = 0; i < 6; i++) {
+      const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
+      await service.store.scans.update(scanId, { status: 'failed' });
+    }
+    await service.context.notifier.start();
+    await expect.poll(() => receiver.received.length).toBe(tries);
+    await sleep(500);
+    expect(receiver.received).toHaveLength(tries);
+  });
+
+  it('recover: the health answer is good again after a delivery, and after a change of the settings', async () => {
+    let works = false;
+    const { url } = await http(() => ({ status: works ? 200 : 503 }));
+    const notifying = { timeoutMs: 5000, delaysMs: [] };
+    const service = await start({ 'notifications.webhooks': hookTo(url) }, { notifying });
+    const send = async () =>
+      await service.until(await service.submit('rows 1', { notifications: ['webhook://siem'] }), settled);
+    await send();
+    expect(await checks(service)).toHaveLength(1);
+    works = true;
+    await send();
+    expect(await checks(service)).toEqual([]);
+    works = false;
+    await send();
+    service.context.notifier.forgetFailures();
+    expect(await checks(service)).toEqual([]);
+  });
+
+  it('that are owed at a stop wait for the next start, and a dead command line leaves its own to the server', async () => {
+    const { receiver, url } = await http(() => 'hang');
+    const flags = { 'notifications.webhooks': hookTo(url) };
+    const service = await openService(flags, { working: true, notifying: { timeoutMs: 60_000 } });
+    const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
+    await service.until(scanId, ({ status }) => status === 'completed');
+    while (receiver.received.length === 0) await sleep(20);
+    await service.store.outbox.handOver('server', 'cli:4194303');
+    // The try would wait for an answer longer than a test may take.
+    await service.close({ keep: true });
+
+    const good = await http();
+    const next = await start({ 'notifications.webhooks': hookTo(good.url) }, { dir: service.dir });
+    const { notifications } = await next.until(scanId, settled);
+    expect(notifications).toEqual([
+      { channel: 'webhook://siem', status: 'delivered', attempts: 1, error: null },
+    ]);
+    const ids = [...receiver.received, ...good.receiver.received].map(
+      ({ headers }) => headers['x-service-delivery'],
+    );
+    expect([ids.length, new Set(ids).size]).toEqual([2, 1]);
+  });
+
+  it('go with a deleted scan', async () => {
+    const { receiver, url } = await http(() => ({ status: 500 }));
+    const service = await start(
+      { 'notifications.webhooks': hookTo(url) },
+      { notifying: { timeoutMs: 5000, delaysMs: [300, 300] } },
+    );
+    const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
+    await service.until(scanId, ({ notifications }) => notifications[0]?.attempts === 1);
+    await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
+    await sleep(700);
+    expect(receiver.received).toHaveLength(1);
+    expect(await service.store.outbox.owners()).toEqual([]);
+  });
+
+  it('are not sent twice because the outcome cannot be stored at once', async () => {
+    const { receiver, url } = await http();
+    const service = await openService({ 'notifications.webhooks': hookTo(url) }, { working: false });
+    open.push(service);
+    let failures = 2;
+    const store = new Proxy(service.store, {
+      get(target, name) {
+        if (name === 'transaction' && failures-- > 0) return () => Promise.reject(new Error('disk full'));
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const { workspace } = service;
+    const { config, log } = service.context;
+    const notifier = new Notifier({ store, workspace, config, log, ...quick });
+    open.push(notifier);
+    const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
+    await service.store.scans.update(scanId, { status: 'failed' });
+    await notifier.start();
+    const { notifications } = await service.until(scanId, settled);
+    expect(notifications[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect(receiver.received).toHaveLength(1);
+    expect(failures).toBeLessThan(0);
+  });
+});

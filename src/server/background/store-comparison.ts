@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { compareFolders, type FolderComparison } from '../../actions/workspace/compare-folders.ts';
+import type { Store } from '../../store/open.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import type { ServerLog } from '../logging/log.ts';
+import { RegularLooks } from './periodic-tasks.ts';
+
+/** Time from the start to the first comparison, and between two. Submissions of before are listed by then, or never. */
+const pace = { firstMs: 10_000, betweenMs: 3_600_000 };
+/** Between two pages: requests have the event loop meanwhile. */
+const betweenPagesMs = 4;
+
+/** Compares the scan folders with the store in the background; log and health say what differs and what repairs it. */
+export class StoreComparison {
+  readonly #context: { store: Store; workspace: Workspace };
+  readonly #log: ServerLog;
+  readonly #startedAt = Date.now();
+  readonly #looks: RegularLooks;
+  #fault: string | null = null;
+
+  constructor(context: { store: Store; workspace: Workspace }, log: ServerLog, times = pace) {
+    this.#context = context;
+    this.#log = log;
+    this.#looks = new RegularLooks((signal) => this.#compare(signal), times);
+  }
+
+  start(): void {
+    this.#looks.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#looks.close();
+  }
+
+  /** What differs, as a sentence; null when nothing does. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  async #compare(signal: AbortSignal): Promise<void> {
+    const pause = () => sleep(betweenPagesMs, undefined, { signal, ref: false }).catch(() => undefined);
+    try {
+      const found = await compareFolders({ ...this.#context, startedAt: this.#startedAt, pause, signal });
+      if (found === null) return;
+      const { removed, ...differences } = found;
+      if (removed > 0) this.#log.info({ folders: removed }, 'folders of interrupted submissions removed');
+      const fault = faultText(found);
+      if (fault !== null && fault !== this.#fault)
+        this.#log.warn({ ...differences, remedy }, 'store and scan folders differ');
+      this.#fault = fault;
+    } catch (err) {
+      this.#log.warn({ err }, 'cannot compare store and scan folders');
+    }
+  }
+}
+
+const remedy =
+  'stop the server and run "portolan workspace check --fix", or restore the backup that belongs to it';
+
+function faultText({ unlisted, missing }: FolderComparison): string | null {
+  const parts = [
+    ...(unlisted > 0 ? [`${unlisted} scan folders are not listed in the store`] : []),
+    ...(missing > 0 ? [`${missing} listed scans have no folder`] : []),
+  ];
+  return parts.length === 0 ? null : `${parts.join(', ')}: ${remedy}`;
+}

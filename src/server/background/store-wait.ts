@@ -1,0 +1,115 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseEndpoint } from '../../config/endpoint.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { errorShape } from '../http/errors.ts';
+import type { ServerLog } from '../logging/log.ts';
+import type { TlsMaterial } from '../tls.ts';
+
+/** A database that is away is asked for again after this time, milliseconds. */
+const retryMs = 1000;
+
+/** What tells that the process is there, whatever it can do. */
+const aliveUrls = new Set(['/health', '/livez', '/healthz']);
+
+export interface WaitInput {
+  /** `host:port` of the API. */
+  bind: string;
+  tls: TlsMaterial | null;
+  /** `host:port` of the gRPC API; null when it is off. */
+  grpcBind: string | null;
+  log: ServerLog;
+  /** Aborted when the server is to end. */
+  stopping: AbortSignal | undefined;
+}
+
+/**
+ * Opens what lies on another host. As long as that cannot be reached, clients hear that from the address of the API,
+ * and when to come again; once it can, the start goes on.
+ *
+ * @throws PortolanError whatever `open` throws but `unavailable`; that too once `stopping` is aborted
+ */
+export async function openWhenReachable<T>(open: () => Promise<T>, input: WaitInput): Promise<T> {
+  let responder: Responder | null = null;
+  try {
+    for (;;) {
+      try {
+        return await open();
+      } catch (error) {
+        if (!isUnavailable(error) || input.stopping?.aborted) throw error;
+        if (responder === null) {
+          input.log.warn({ err: error }, 'the store cannot be reached; the start goes on when it can');
+          responder = await answerUnavailable(input);
+        }
+        await sleep(retryMs, undefined, { signal: input.stopping }).catch(() => undefined);
+      }
+    }
+  } finally {
+    await responder?.close();
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'unavailable';
+}
+
+/** What every call is answered with. */
+function storeAway(): PortolanError {
+  return new PortolanError('unavailable', 'The store cannot be reached; the server waits for it.');
+}
+
+interface Responder {
+  close(): Promise<void>;
+}
+
+/** Both APIs say so. @throws what the system says when an address cannot be bound */
+async function answerUnavailable({ bind, grpcBind, tls }: WaitInput): Promise<Responder> {
+  const http = await answerHttp(bind, tls);
+  if (grpcBind === null) return { close: () => closed(http) };
+  try {
+    const { WaitingListener } = await import('../grpc/waiting-listener.ts');
+    const grpc = await WaitingListener.open(grpcBind, tls, storeAway());
+    return { close: async () => void (await Promise.all([closed(http), grpc.close()])) };
+  } catch (error) {
+    await closed(http);
+    throw error;
+  }
+}
+
+async function answerHttp(bind: string, tls: TlsMaterial | null): Promise<Server> {
+  const { host, port } = parseEndpoint(bind) ?? { host: '127.0.0.1', port: 8080 };
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const alive = aliveUrls.has(request.url ?? '');
+    const refusal = storeAway();
+    const body = alive ? { status: 'healthy', data: { status: 'healthy' } } : errorShape(refusal, {});
+    response.writeHead(alive ? 200 : refusal.status, {
+      'content-type': 'application/json; charset=utf-8',
+      'retry-after': '5',
+      'cache-control': 'no-store',
+      connection: 'close',
+    });
+    response.end(JSON.stringify(body));
+  };
+  const server = tls
+    ? createHttpsServer({ cert: tls.cert, key: tls.key, minVersion: tls.minVersion }, answer)
+    : createHttpServer(answer);
+  server.requestTimeout = 10_000;
+  server.maxConnections = 256;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return server as Server;
+}
+
+async function closed(server: Server): Promise<void> {
+  const gone = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await gone;
+}

@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answerUnder, ownPath } from '../../../test/own-path.ts';
+import { loadConfig } from '../../config/load.ts';
+import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
+import type { ServerLog } from '../logging/log.ts';
+import { VulndbSync } from './vulndb-sync.ts';
+
+let dir: string;
+let server: Server;
+const path = ownPath();
+let asked: number;
+let silent: boolean;
+const pace = { firstMs: 1, betweenMs: 20, retryMs: 60_000 };
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-auto-sync-'));
+  asked = 0;
+  silent = false;
+  const answer: RequestListener = ({ url = '' }, response) => {
+    asked++;
+    if (silent) return;
+    if (url.startsWith('/nvd')) response.end(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
+    else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
+    else response.end(epssFeed([['CVE-2026-1000', 0.5, 0.9]]));
+  };
+  server = createServer(answerUnder(path, answer));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(dir, { recursive: true, force: true });
+});
+
+function start(flags: Record<string, unknown>) {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const { config } = loadConfig({
+    env: { HOME: dir },
+    systemFile: join(dir, 'none.yaml'),
+    flags: {
+      'workspace.dir': join(dir, 'ws'),
+      'vulndb.nvd_url': `${url}/nvd`,
+      'vulndb.kev_url': `${url}/kev`,
+      'vulndb.epss_url': `${url}/epss`,
+      ...flags,
+    },
+  });
+  const quiet = () => undefined;
+  const log = { info: quiet, warn: quiet, debug: quiet } as unknown as ServerLog;
+  const sync = new VulndbSync(config, log, pace);
+  sync.start();
+  return sync;
+}
+
+const manifest = () => readCurrentManifest(join(dir, 'ws/cache/vulndb'));
+
+describe('VulndbSync', () => {
+  it('contacts nobody unless vulndb.auto_sync is set', async () => {
+    const sync = start({});
+    await sleep(200);
+    await sync.close();
+    expect([asked, manifest()]).toEqual([0, null]);
+  });
+
+  it('contacts nobody where nothing would be kept', async () => {
+    const sync = start({ 'vulndb.auto_sync': true, 'workspace.enabled': false });
+    await sleep(200);
+    await sync.close();
+    expect(asked).toBe(0);
+  });
+
+  it('fetches what is missing, and nothing more while it is young', async () => {
+    const sync = start({ 'vulndb.auto_sync': true });
+    for (let waited = 0; manifest() === null && waited < 10_000; waited += 20) await sleep(20);
+    await sleep(100);
+    await sync.close();
+    expect(manifest()?.counts).toMatchObject({ cves: 1, kev: 1, epss: 1 });
+    expect(asked).toBe(3);
+  });
+
+  it('is broken off by a stop', async () => {
+    silent = true;
+    const sync = start({ 'vulndb.auto_sync': true });
+    await expect.poll(() => asked).toBe(1);
+    // The feed is silent: whoever waits for it waits longer than a test may take.
+    await sync.close();
+    expect(manifest()).toBeNull();
+  });
+});

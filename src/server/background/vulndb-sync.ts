@@ -1,0 +1,80 @@
+import { vulndbAge } from '../../actions/catalogs/show-vulndb.ts';
+import { syncSources, syncVulndb } from '../../actions/catalogs/sync-vulndb.ts';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
+import type { ServerLog } from '../logging/log.ts';
+import { RegularLooks } from './periodic-tasks.ts';
+
+/** Time from the start to the first look, between looks, and until a source that failed is asked again. */
+const usualPace = { firstMs: 5000, betweenMs: 600_000, retryMs: 3_600_000 };
+
+/**
+ * Refreshes the vulnerability data when it is older than `vulndb.ttl` and `vulndb.auto_sync` is on; else it contacts
+ * nobody. Settings are read at each look, so that a reload holds. No scan waits for it.
+ */
+export class VulndbSync {
+  readonly #config: Config;
+  readonly #log: ServerLog;
+  readonly #pace: typeof usualPace;
+  readonly #looks: RegularLooks;
+  /** Monotonic milliseconds. */
+  #notBefore = Number.NEGATIVE_INFINITY;
+
+  constructor(config: Config, log: ServerLog, pace = usualPace) {
+    this.#config = config;
+    this.#log = log;
+    this.#pace = pace;
+    this.#looks = new RegularLooks((signal) => this.#look(signal), pace);
+  }
+
+  start(): void {
+    this.#looks.start();
+  }
+
+  /** Breaks a sync off and waits until nothing of it is under way; what was there stays. */
+  async close(): Promise<void> {
+    await this.#looks.close();
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    try {
+      if (performance.now() >= this.#notBefore && this.#isDue()) await this.#sync(signal);
+    } catch (err) {
+      if (signal.aborted) return;
+      this.#notBefore = performance.now() + this.#pace.retryMs;
+      const problem = err instanceof PortolanError ? { problem: err.message } : { err };
+      this.#log.warn(problem, 'the vulnerability data could not be refreshed; what is there stays');
+    }
+  }
+
+  /** Without a workspace nothing is kept, so nothing is fetched either, unless there is a folder for it. */
+  #isDue(): boolean {
+    const { vulndb, workspace } = this.#config;
+    if (!vulndb.auto_sync || (!workspace.enabled && vulndb.dir === '')) return false;
+    const age = vulndbAge(vulndbFolder(this.#config));
+    // A clock that was set back makes nothing younger than it is.
+    return age === null || age > vulndb.ttl || age < 0;
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
+    const { nvd_url: nvd, kev_url: kev, epss_url: epss, nvd_api_key } = this.#config.vulndb;
+    const { manifest, synced } = await syncVulndb({
+      dir: vulndbFolder(this.#config),
+      urls: { nvd, kev, epss },
+      nvdApiKey: nvd_api_key,
+      sources: syncSources,
+      since: null,
+      force: false,
+      signal,
+      onProgress: (text) => this.#log.debug(text),
+    });
+    if (signal.aborted) return;
+    if (manifest) this.#log.info(manifest.counts, 'the vulnerability data is refreshed');
+    for (const { error } of synced) {
+      if (error === null) continue;
+      this.#notBefore = performance.now() + this.#pace.retryMs;
+      this.#log.warn({ problem: error }, 'a source of vulnerability data failed; its old data stays');
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { canonicalAddress } from '../../domain/address.ts';
+import type { PortolanError } from '../../domain/errors.ts';
+import { jobIdPattern } from '../../domain/job.ts';
+import { scanIdPattern } from '../../domain/scan.ts';
+import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import type { AuditEvent } from '../../workspace/audit/audit-record.ts';
+import {
+  actorOf,
+  maxAgentLength,
+  maxPathLength,
+  nobody,
+  refusalFacts,
+  submissionFacts,
+  unprovenClaim,
+} from '../access/access-facts.ts';
+import { claimOf } from '../access/auth.ts';
+import type { RouteContext } from '../context.ts';
+import type { App } from './app-type.ts';
+import { accessOf } from './request/request-checks.ts';
+import { type KnownPaths, pathOf, routeOf } from './routes.ts';
+
+/** Of a broken request, so many bytes are looked at for its first line. */
+const maxFirstLine = 16_384;
+
+/** Requests that have their record. */
+const recorded = new WeakSet<FastifyRequest>();
+
+/**
+ * One record in the audit log for each request of the API, whether it was served or refused. Of a request that changes
+ * something, the record is written before the answer leaves; of others when the answer has ended.
+ */
+export class AuditedAnswers {
+  readonly #context: Pick<RouteContext, 'audit' | 'config'>;
+  readonly #paths: KnownPaths;
+
+  constructor(context: Pick<RouteContext, 'audit' | 'config'>, paths: KnownPaths) {
+    this.#context = context;
+    this.#paths = paths;
+  }
+
+  /** Call it before all other hooks are added. */
+  addHooks(app: App): void {
+    app.decorateRequest('refusal', null);
+    // Hooks that need not wait take no promise: there are several for every request.
+    app.addHook('onRequest', (request, reply, done) => {
+      this.follow(request, reply);
+      done();
+    });
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      if (request.method === 'GET' || request.method === 'HEAD') return done();
+      void this.#recordBefore(request, reply, done);
+    });
+  }
+
+  /** Records the answer at the latest when its connection ends, however that happens. */
+  follow(request: FastifyRequest, reply: FastifyReply): void {
+    if (!this.#context.config.logging.audit.enabled) return;
+    const record = () => void this.#record(request, reply);
+    reply.raw.once('finish', record);
+    reply.raw.once('close', record);
+  }
+
+  /** What node:http could not parse, as far as its first line shows that it was meant for the API. */
+  recordBroken(
+    { rawPacket }: { rawPacket?: unknown },
+    socket: Socket,
+    { refusal, id }: { refusal: PortolanError; id: string },
+  ): void {
+    const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, maxFirstLine) : '';
+    const [, method, target] =
+      /^([A-Z]{3,10}) (\/(?:api|metrics)(?:[/?][^\s]*)?)(?: HTTP|\r|$)/.exec(packet) ?? [];
+    if (!method || !target) return;
+    void this.#context.audit.record({
+      event: 'api_access',
+      outcome: 'denied',
+      actor: nobody,
+      tenant: null,
+      request: {
+        id,
+        method,
+        path: pathWithoutTokens(target.split('?')[0] ?? '').slice(0, maxPathLength),
+        status: refusal.status,
+        ip: canonicalAddress(socket.remoteAddress ?? '') ?? '',
+        user_agent: null,
+        duration_ms: 0,
+      },
+      resource: null,
+      details: refusalFacts(refusal),
+    });
+  }
+
+  async #recordBefore(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: (error?: Error) => void,
+  ): Promise<void> {
+    try {
+      await this.#record(request, reply);
+    } catch (error) {
+      return done(error as Error);
+    }
+    done();
+  }
+
+  async #record(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { audit, config } = this.#context;
+    if (!config.logging.audit.enabled || recorded.has(request) || this.#isOpen(request, reply)) return;
+    recorded.add(request);
+    const access = recordOf(request, reply, config);
+    const { auditEvent } = routeOf(request).config ?? {};
+    await Promise.all([
+      audit.record(access),
+      auditEvent ? audit.record({ ...access, event: auditEvent }) : undefined,
+    ]);
+  }
+
+  #isOpen(request: FastifyRequest, reply: FastifyReply): boolean {
+    const isPreflight = request.method === 'OPTIONS' && reply.statusCode === 204;
+    return isPreflight || accessOf(request, this.#paths) === 'open';
+  }
+}
+
+function recordOf(request: FastifyRequest, reply: FastifyReply, config: RouteContext['config']): AuditEvent {
+  const status = reply.statusCode;
+  const refusal = status >= 400 ? request.refusal : null;
+  return {
+    event: 'api_access',
+    outcome: status < 400 ? 'allowed' : status < 500 ? 'denied' : 'error',
+    actor: actorOf(request.raw),
+    tenant: request.space?.tenant ?? claimOf(request.raw)?.record.tenant ?? null,
+    request: {
+      id: request.id,
+      method: request.method,
+      path: pathWithoutTokens(pathOf(request)).slice(0, maxPathLength),
+      status,
+      ip: request.clientAddress,
+      user_agent: request.headers['user-agent']?.slice(0, maxAgentLength) ?? null,
+      duration_ms: Math.round(reply.elapsedTime),
+    },
+    resource: resourceOf(request, reply),
+    details: {
+      ...(request.method === 'POST' && submissionFacts(request.body, config, refusal)),
+      ...(refusal && refusalFacts(refusal)),
+      ...unprovenClaim(request.raw),
+    },
+  };
+}
+
+const kinds: Record<string, string> = {
+  scans: 'scan',
+  jobs: 'job',
+  modules: 'module',
+  profiles: 'profile',
+  dags: 'dag',
+  plugins: 'plugin',
+};
+
+function resourceOf(request: FastifyRequest, reply: FastifyReply): AuditEvent['resource'] {
+  const { scan_id: scanId, job_id: jobId } = (request.params ?? {}) as Record<string, string | undefined>;
+  if (scanId !== undefined) return { type: 'scan', id: scanIdPattern.test(scanId) ? scanId : null };
+  if (jobId !== undefined) return { type: 'job', id: jobIdPattern.test(jobId) ? jobId : null };
+  const url = routeOf(request).url ?? '';
+  const name = /^\/(?:api\/v1\/)?([a-z]+)/.exec(url)?.[1];
+  if (name === undefined) return null;
+  const made = /\/([a-z0-9-]+)$/.exec(String(reply.getHeader('location') ?? ''))?.[1];
+  return { type: kinds[name] ?? name, id: made ?? null };
+}

@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net';
+import { type Address, formatAddress, parseAddress, parseNetwork } from '../../../domain/address.ts';
+import { AddressSet, type Interval } from '../../../domain/address-set.ts';
+import type { RequestHead } from '../../access/auth.ts';
+
+/**
+ * Tells the address of a client. X-Forwarded-For counts only on connections from a trusted proxy, and there only as far
+ * as trusted proxies wrote it: anybody can put anything to the left of what they added.
+ */
+export class ClientAddresses {
+  readonly #trusted: AddressSet;
+  /** Connections whose other end is the client, for their further requests. */
+  readonly #untrusted = new WeakMap<Socket, string>();
+
+  /** @param proxies addresses and CIDR blocks (`server.trusted_proxies`) */
+  constructor(proxies: readonly string[]) {
+    this.#trusted = AddressSet.of(proxies.flatMap(intervalOf));
+  }
+
+  /** In canonical form. What cannot be read as an address ends the walk: the proxy that passed it on is the client. */
+  of(request: RequestHead): string {
+    const known = this.#untrusted.get(request.socket);
+    if (known !== undefined) return known;
+    const connected = request.socket.remoteAddress ?? '';
+    let client = parseAddress(connected);
+    if (client === null) return connected;
+    if (!this.#trusted.hasAddress(client)) {
+      const address = formatAddress(client);
+      this.#untrusted.set(request.socket, address);
+      return address;
+    }
+    for (const entry of forwardedFor(request)) {
+      const next = entryAddress(entry);
+      if (next === null) break;
+      client = next;
+      if (!this.#trusted.hasAddress(client)) break;
+    }
+    return formatAddress(client);
+  }
+}
+
+function intervalOf(text: string): Interval[] {
+  const network = parseNetwork(text);
+  if (network) return [network];
+  const address = parseAddress(text);
+  return address ? [{ family: address.family, first: address.value, last: address.value }] : [];
+}
+
+/** The entries of all X-Forwarded-For headers, the last one first. */
+function forwardedFor(request: RequestHead): string[] {
+  const header = request.headers['x-forwarded-for'];
+  if (header === undefined) return [];
+  return [header].flat().join(',').split(',').reverse();
+}
+
+/** Some proxies add the port of the client: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+function entryAddress(entry: string): Address | null {
+  const text = entry.trim();
+  const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1];
+  const quad = /^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/.exec(text)?.[1];
+  return parseAddress(bracketed ?? quad ?? text);
+}

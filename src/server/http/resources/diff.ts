@@ -1,0 +1,130 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type Comparison, compareScans, renderComparison } from '../../../actions/results/compare-scans.ts';
+import { showScan } from '../../../actions/scans/show-scan.ts';
+import { type Scan, scanIdPattern } from '../../../domain/scan.ts';
+import type { RouteContext } from '../../context.ts';
+import type { App } from '../app-type.ts';
+import { heldFolder } from '../pinned-folder.ts';
+import { enveloped, metaOf } from '../schema/envelope.ts';
+import { count, nullableText, scanIdParams } from '../schema/schemas.ts';
+
+const diffQuery = Type.Object({
+  against: Type.String({
+    pattern: scanIdPattern.source,
+    description: 'id of the scan that is the baseline: the changes are from it to the scan of the path',
+  }),
+});
+
+const host = Type.String();
+const port = Type.Integer({ minimum: 1, maximum: 65_535 });
+const protocol = Type.Enum(['tcp', 'udp']);
+const portState = {
+  state: Type.String(),
+  service: nullableText,
+  product: nullableText,
+  version: nullableText,
+};
+const listedPort = Type.Object({ host, port, protocol, ...portState });
+const listedFinding = Type.Object({
+  host,
+  port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  protocol: nullableText,
+  vulnerability: Type.Object({}, { additionalProperties: true }),
+});
+
+const diffSchema = Type.Object({
+  scan_id: Type.String(),
+  against: Type.String(),
+  hosts: Type.Object({
+    added: Type.Array(host),
+    removed: Type.Array(host),
+    moved: Type.Optional(
+      Type.Array(
+        Type.Object({
+          before: host,
+          after: host,
+          by: Type.Array(Type.Object({ kind: Type.String(), value: Type.String() })),
+        }),
+        {
+          description: 'removed hosts that are there again under an added address, and what they took along',
+        },
+      ),
+    ),
+  }),
+  ports: Type.Object({
+    added: Type.Array(listedPort),
+    removed: Type.Array(listedPort),
+    changed: Type.Array(
+      Type.Object({ host, port, protocol, before: Type.Object(portState), after: Type.Object(portState) }),
+    ),
+  }),
+  vulnerabilities: Type.Object({
+    new: Type.Array(listedFinding),
+    resolved: Type.Array(listedFinding),
+    unchanged_count: count,
+  }),
+  not_comparable: Type.Array(
+    Type.Object({
+      host,
+      port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+      protocol: nullableText,
+      reason: Type.Enum(['out_of_scope', 'partial', 'port_not_planned', 'not_evaluated', 'record_damaged']),
+      missing_in: Type.String({ description: 'the scan that could not have found it' }),
+    }),
+    { description: 'what one scan has and the other could not have found; without a port, a whole host' },
+  ),
+});
+
+export function diffRoutes(app: App, context: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id/diff',
+    config: { access: ['scan:read'], streams: true, atHome: true, refusals: ['conflict'] },
+    schema: {
+      summary: 'Compare two finished scans',
+      description:
+        'What appeared, went and changed since the baseline. A scan that waits or runs is a conflict. What a scan ' +
+        'could not have found is not comparable: outside its targets or ports, not evaluated, or not reached by a ' +
+        'scan that failed; nor is what a scan lacks whose record is damaged.',
+      params: scanIdParams,
+      querystring: diffQuery,
+      // Streamed: nothing is serialized by this schema.
+      response: { 200: { content: { 'application/json': { schema: enveloped(diffSchema) } } } },
+    },
+    handler: async (request, reply) => {
+      const { store, workspace, installed, observer } = request.space;
+      const { against } = request.query;
+      if (context.shards) {
+        await showScan(store, against);
+        await context.shards.homes.demandHere(against);
+      }
+      const folderOf = (scan: Scan) => heldFolder(request, reply, scan);
+      const order = { store, workspace, config: context.config, catalogue: installed, folderOf, observer };
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const { signal } = gone;
+      try {
+        const comparison = await compareScans(order, request.params.scan_id, against, signal);
+        return send(comparison, request, reply);
+      } catch (error) {
+        // Nobody is left whom an answer could reach.
+        if (signal.aborted) return reply.hijack();
+        throw error;
+      }
+    },
+  });
+}
+
+function send(comparison: Comparison, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.header('content-type', 'application/json; charset=utf-8');
+  const body = request.method === 'HEAD' ? [] : answer(comparison, request);
+  return reply.send(Readable.from(body, { objectMode: false }));
+}
+
+async function* answer(comparison: Comparison, request: FastifyRequest): AsyncIterable<string> {
+  yield '{"data":';
+  yield* renderComparison(comparison);
+  yield `,"meta":${JSON.stringify(metaOf(request))}}\n`;
+}

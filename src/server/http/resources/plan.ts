@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { Type } from 'typebox';
+import { previewScan, type ScanPreview } from '../../../actions/scans/preview-scan.ts';
+import { newScanId } from '../../../domain/scan.ts';
+import { decideRequest } from '../../../scan-run/plan/decide-request.ts';
+import type { RouteContext } from '../../context.ts';
+import { choicesOf } from '../../installed.ts';
+import type { App } from '../app-type.ts';
+import { envelope, enveloped } from '../schema/envelope.ts';
+import { count, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
+
+const previewMembers = Type.Object({
+  graph: Type.String(),
+  profile: Type.String(),
+  vuln: Type.Boolean(),
+  targets: Type.Array(Type.String()),
+  addresses: Type.Number({
+    minimum: 0,
+    description: 'to scan, after exclusions and scope; without those of host names',
+  }),
+  hostnames: count,
+  excluded: Type.Number({ minimum: 0, description: 'taken away by exclusions, blocklist and scope' }),
+  ports: Type.Object({ tcp: count, udp: count }),
+  rate: Type.Integer({ minimum: 1, description: 'packets per second' }),
+  packets_estimate: Type.Number({ minimum: 0, description: 'at most, for discovery and ports' }),
+  duration_estimate_seconds: Type.Number({
+    minimum: 0,
+    description: 'for these packets, if none is answered',
+  }),
+  nodes: Type.Array(
+    Type.Object({
+      instance_id: Type.String(),
+      module_type: Type.String(),
+      depends_on: Type.Array(Type.String()),
+      skipped: nullableText,
+      options: Type.Object({}, { additionalProperties: true }),
+    }),
+  ),
+  warnings: Type.Array(warningSchema),
+});
+
+/** Typed as what is answered: the schema's own type knows no optional members that are `undefined`. */
+const previewSchema = Type.Unsafe<ScanPreview>(previewMembers);
+
+export function planRoutes(app: App, context: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/api/v1/scans/plan',
+    config: { access: ['scan:write', 'scan:execute'], refusals: ['license_required'] },
+    schema: {
+      summary: 'Show what a submission would do',
+      description:
+        'Takes the body of a submission and refuses what that would refuse. Nothing is sent, stored or resolved.',
+      body: submissionSchema,
+      response: { 200: enveloped(previewSchema) },
+    },
+    handler: async (request) => {
+      const { config, workers } = context;
+      const { installed } = request.space;
+      const createdAt = new Date();
+      const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: request.tokenId };
+      const decided = decideRequest(request.body, config, choicesOf(installed, workers.listeners), origin);
+      return envelope(request, await previewScan(decided, config, installed));
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import { Type } from 'typebox';
+import { listRecords, type RecordList } from '../../../actions/results/list-records.ts';
+import { showScan } from '../../../actions/scans/show-scan.ts';
+import { publicAddress } from '../../../config/public-url.ts';
+import type { RouteContext } from '../../context.ts';
+import type { App } from '../app-type.ts';
+import { heldFolder } from '../pinned-folder.ts';
+import { enveloped, sendData } from '../schema/envelope.ts';
+import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
+import { scanIdParams } from '../schema/schemas.ts';
+
+const recordMembers = Type.Object({
+  records: Type.Array(
+    Type.Object(
+      { type: Type.Enum(['host', 'port', 'vulnerability', 'compliance', 'error']), timestamp: Type.String() },
+      { additionalProperties: true, description: 'as in the JSON Lines of the results' },
+    ),
+  ),
+  ...pageMembers,
+  partial: Type.Boolean({ description: 'not everything that the scan was to find is in the records' }),
+  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    description: '`record_damaged`: rows are lost',
+  }),
+});
+
+export function recordRoutes(app: App, { config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id/records',
+    config: { access: ['scan:read'], abortable: true, atHome: true },
+    schema: {
+      summary: 'List the records of a scan page by page',
+      description:
+        'Errors first, then what was judged by frameworks, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
+        'records come in between; the pages of an ended scan stay as they are.',
+      params: scanIdParams,
+      querystring: Type.Object(pageQuery),
+      response: { 200: enveloped(Type.Unsafe<RecordList>(recordMembers)) },
+    },
+    handler: async (request, reply) => {
+      const scan = await showScan(request.space.store, request.params.scan_id);
+      const { scan_id } = scan;
+      const folder = await heldFolder(request, reply, scan);
+      const list = await listRecords(scan, folder, request.query, request.space.observer, request.signal);
+      const address = publicAddress(config.server, `/api/v1/scans/${scan_id}/records`);
+      reply.header('link', linkHeader(address, request.query, list));
+      return sendData(request, reply, JSON.stringify(list));
+    },
+  });
+}

@@ -1,0 +1,196 @@
+import { get, type IncomingMessage } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { unpackTar } from 'modern-tar';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hostileRows, port, summary } from '../../../../test/result-rows.ts';
+import type { ResultRow } from '../../../domain/result.ts';
+import { openRecord } from '../../../workspace/record/record-writer.ts';
+import { openService, type Service } from '../../fixtures/service.ts';
+
+let service: Service;
+let base = '';
+beforeAll(async () => {
+  service = await openService();
+  base = await service.listen();
+});
+afterAll(() => service.close());
+
+/** A scan that is over, with these rows in its record. */
+async function finishedScan(rows: Iterable<ResultRow>, name = 'done'): Promise<string> {
+  const scanId = await service.submit(name);
+  const record = await openRecord(service.workspace.scan(scanId));
+  for (const row of rows) await record.append(row);
+  await record.finish({ ...summary, scan_id: scanId });
+  await service.store.scans.update(scanId, { status: 'running' });
+  await service.store.scans.update(scanId, { status: 'completed', completed_at: summary.timestamp });
+  return scanId;
+}
+
+const exportUrl = (scanId: string, format: string) =>
+  `/api/v1/workspace/scans/${scanId}/export?format=${encodeURIComponent(format)}`;
+
+describe('export', () => {
+  it.each([
+    ['json', 'application/json', 'json', /^\{"data":\{"scan_id":/],
+    ['jsonl', 'application/x-ndjson', 'jsonl', /^\{"type":"port"/],
+    ['csv', 'text/csv; charset=utf-8', 'csv', /^host,port/],
+    ['html', 'text/html; charset=utf-8', 'html', /^<!doctype html>/],
+    ['nmap', 'application/xml', 'xml', /^<\?xml version="1.0"/],
+    ['sarif', 'application/sarif+json', 'sarif', /^\{"\$schema":/],
+    ['tar.gz', 'application/gzip', 'tar.gz', /^\x1f/],
+    ['artifacts', 'application/gzip', 'tar.gz', /^\x1f/],
+  ])('gives %s as %s with a safe name', async (format, type, extension, beginning) => {
+    const scanId = await finishedScan([port(22)]);
+    const answer = await service.app.inject({ url: exportUrl(scanId, format) });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({
+      'content-type': type,
+      'content-disposition': `attachment; filename="${scanId}.${extension}"`,
+      'x-scan-status': 'completed',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    });
+    expect(answer.body).toMatch(beginning);
+    const head = await service.app.inject({ method: 'HEAD', url: exportUrl(scanId, format) });
+    expect({ type: head.headers['content-type'], body: head.body }).toEqual({ type, body: '' });
+  });
+
+  it('sends the page for people with a policy that lets nothing run', async () => {
+    const answer = await service.app.inject({ url: exportUrl(await finishedScan([port(22)]), 'html') });
+    expect(answer.headers['content-security-policy']).toBe(
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+  });
+
+  it('holds the whole folder of the scan in the archive', async () => {
+    const scanId = await finishedScan([port(22)]);
+    const answer = await service.app.inject({ url: exportUrl(scanId, 'tar.gz') });
+    const names = (await unpackTar(gunzipSync(answer.rawPayload))).map(({ header }) => header.name);
+    expect(names).toEqual(expect.arrayContaining([`${scanId}/request.json`, `${scanId}/results.jsonl`]));
+    expect(names.every((name) => name.startsWith(`${scanId}/`))).toBe(true);
+  });
+
+  it.each(['json', 'jsonl', 'csv', 'html', 'nmap', 'sarif', 'tar.gz'])(
+    'gives what is there of a waiting scan as %s',
+    async (format) => {
+      const scanId = await service.submit('waiting');
+      const answer = await service.app.inject({ url: exportUrl(scanId, format) });
+      expect([answer.statusCode, answer.headers['x-scan-status']]).toEqual([200, 'pending']);
+      expect(answer.rawPayload.length).toBeGreaterThan(20);
+    },
+  );
+
+  it('refuses other formats, listing those that exist; pdf is known but absent', async () => {
+    const scanId = await service.submit('waiting');
+    const refused = await service.app.inject({ url: exportUrl(scanId, 'exe') });
+    expect(refused.statusCode).toBe(400);
+    expect(refused.json().error).toMatchObject({
+      code: 'invalid_request',
+      details: {
+        fields: [
+          {
+            field: 'format',
+            reason: 'must be one of json, jsonl, csv, html, nmap, sarif, tar.gz, artifacts, pdf',
+          },
+        ],
+      },
+    });
+    const absent = await service.app.inject({ url: exportUrl(scanId, 'pdf') });
+    expect([absent.statusCode, absent.json().error.code]).toEqual([501, 'not_implemented']);
+    expect((await service.app.inject({ url: exportUrl(scanId, '__proto__') })).statusCode).toBe(400);
+  });
+
+  it('T-025 takes nothing of a scan name into a header', async () => {
+    const name = '../../x"\r\nSet-Cookie: a=b';
+    const answer = await service.app.inject({
+      method: 'POST',
+      url: '/api/v1/scans',
+      payload: { targets: ['127.0.0.1'], name },
+    });
+    // A name with line breaks may be refused; what is taken is harmless.
+    const scanIds = [await finishedScan([port(22)], '../../x" Set-Cookie: a=b')];
+    if (answer.statusCode === 201) scanIds.push(answer.json().data.scan_id);
+    for (const scanId of scanIds) {
+      for (const format of ['json', 'jsonl', 'csv', 'html', 'nmap', 'sarif', 'tar.gz']) {
+        const file = await service.app.inject({ url: exportUrl(scanId, format) });
+        const extension = format === 'nmap' ? 'xml' : format;
+        expect(file.headers['content-disposition']).toBe(`attachment; filename="${scanId}.${extension}"`);
+        expect(file.headers['set-cookie']).toBeUndefined();
+        expect(file.headers['x-content-type-options']).toBe('nosniff');
+      }
+    }
+  });
+
+  it.each(['<img src=x onerror=alert(1)>', '=cmd()', '\x1b[2J\x1b]0;x\x07', 'x'.repeat(255)])(
+    'T-018 gives the name %j of a host back in JSON and harmless elsewhere',
+    async (name) => {
+      const scanId = await finishedScan(hostileRows(name));
+      const [json, jsonl, csv, html, nmap] = await Promise.all(
+        ['json', 'jsonl', 'csv', 'html', 'nmap'].map(
+          async (format) => (await service.app.inject({ url: exportUrl(scanId, format) })).body,
+        ),
+      );
+      expect(JSON.parse(json as string).data.results[0].hostnames).toEqual([name]);
+      expect(JSON.parse((jsonl as string).split('\n')[1] as string).hostnames).toEqual([name]);
+      for (const text of [html, nmap]) expect(text).not.toContain('<img');
+      for (const text of [html, nmap, csv]) expect(text).not.toMatch(/[\x1b\x07]/);
+      expect(csv).not.toMatch(/(?:^|[,\n])"?=/);
+    },
+  );
+});
+
+/** Opens a download and stops reading after its first bytes. */
+function begin(url: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(base + url, (answer) => {
+      answer.once('readable', () => {
+        answer.read(1);
+        resolve(answer);
+      });
+    }).on('error', reject);
+  });
+}
+
+async function rest(answer: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of answer) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}
+
+function* manyPorts(count: number): Generator<ResultRow> {
+  for (let index = 0; index < count; index++) {
+    const host = `10.0.${index >> 8}.${index & 255}`;
+    yield { ...port(22, { banner: 'x'.repeat(1000) }), host };
+  }
+}
+
+describe('a scan that is deleted during its export', () => {
+  it.each(['json', 'jsonl', 'csv', 'html', 'nmap', 'sarif', 'tar.gz'])(
+    'T-039 ends %s cleanly',
+    async (format) => {
+      const scanId = await finishedScan(manyPorts(20_000));
+      const answer = await begin(exportUrl(scanId, format));
+      const deleted = await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
+      expect(deleted.statusCode).toBe(200);
+      const bytes = await rest(answer);
+      expect(answer.complete).toBe(true);
+      if (format === 'tar.gz') {
+        // Its first byte was read by itself.
+        expect((await unpackTar(gunzipSync(Buffer.concat([Buffer.of(0x1f), bytes])))).length).toBeGreaterThan(
+          0,
+        );
+        return;
+      }
+      const text = bytes.toString();
+      if (format === 'json') expect(JSON.parse(`{${text}`).data.results).toHaveLength(20_000);
+      if (format === 'jsonl')
+        expect(JSON.parse(text.trim().split('\n').at(-1) as string).type).toBe('summary');
+      if (format === 'csv') expect(text.trim().split('\r\n')).toHaveLength(20_001);
+      if (format === 'html') expect(text.trimEnd()).toMatch(/<\/html>$/);
+      if (format === 'nmap') expect(text.trimEnd()).toMatch(/<\/nmaprun>$/);
+      if (format === 'sarif') expect(JSON.parse(`{${text}`).runs[0].results).toEqual([]);
+      const again = await service.app.inject({ url: exportUrl(scanId, format) });
+      expect(again.statusCode).toBe(404);
+    },
+  );
+});

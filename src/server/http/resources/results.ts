@@ -1,0 +1,94 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type ExportFormat, exportFormats, exportScan } from '../../../actions/results/export-scan.ts';
+import { invalidRequest, PortolanError } from '../../../domain/errors.ts';
+import type { Scan } from '../../../domain/scan.ts';
+import { type ResultFormat, resultFormats } from '../../../scan-run/stream-results.ts';
+import { reportPolicy } from '../../../workspace/render/html.ts';
+import type { ScanFolder } from '../../../workspace/scan-folder.ts';
+import { type Meta, metaOf } from '../schema/envelope.ts';
+
+export const resultQuery = Type.Object({
+  format: Type.Optional(
+    Type.String({ description: 'json (default), jsonl or csv; without it Accept decides' }),
+  ),
+});
+
+/** The format of `format=`, else of `Accept`. @throws PortolanError `invalid_request` or `not_acceptable` */
+export function formatOf(request: FastifyRequest): ResultFormat {
+  const { format } = request.query as { format?: string };
+  return format === undefined ? acceptedFormat(request.headers.accept) : resultFormatOf(format);
+}
+
+/** @throws PortolanError `invalid_request`, listing the formats */
+export function resultFormatOf(format: string): ResultFormat {
+  if (isResultFormat(format)) return format;
+  const reason = `must be one of ${resultFormats.join(', ')}`;
+  throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);
+}
+
+function isResultFormat(text: string): text is ResultFormat {
+  return (resultFormats as readonly string[]).includes(text);
+}
+
+function acceptedFormat(accept: string | undefined): ResultFormat {
+  if (accept === undefined) return 'json';
+  const ranges = accept
+    .split(',')
+    .map(readRange)
+    .sort((a, b) => b.quality - a.quality);
+  const refused = new Set(ranges.filter(({ quality }) => quality === 0).map(({ type }) => type));
+  for (const { type, quality } of ranges) {
+    const found = quality > 0 && resultFormats.find((format) => matches(type, mediaType(format), refused));
+    if (found) return found;
+  }
+  throw new PortolanError(
+    'not_acceptable',
+    'Results exist as application/json, application/x-ndjson and text/csv.',
+  );
+}
+
+function readRange(text: string): { type: string; quality: number } {
+  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  const quality = Number(parameters.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
+  return { type, quality: Number.isFinite(quality) ? quality : 0 };
+}
+
+function matches(range: string, type: string, refused: ReadonlySet<string>): boolean {
+  if (refused.has(type)) return false;
+  return range === '*/*' || range === type || range === `${type.split('/')[0]}/*`;
+}
+
+function mediaType(format: ResultFormat): string {
+  return exportFormats[format].mediaType.split(';')[0] as string;
+}
+
+/** Streams a scan as a download. */
+export async function sendScanFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  scan: Scan,
+  folder: ScanFolder,
+  format: ExportFormat,
+): Promise<FastifyReply> {
+  const { mediaType, extension } = exportFormats[format];
+  reply
+    .header('content-type', mediaType)
+    .header('content-disposition', `attachment; filename="${scan.scan_id}.${extension}"`)
+    .header('x-scan-status', scan.status);
+  if (format === 'html') reply.header('content-security-policy', `${reportPolicy}; frame-ancestors 'none'`);
+  if (request.method === 'HEAD') return reply.send(Readable.from([]));
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const content = await exportScan(scan, folder, format, request.space.observer, gone.signal);
+  const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, metaOf(request)) : content;
+  return reply.send(Readable.from(body, { objectMode: false }));
+}
+
+/** The file of `json`. */
+export async function* withEnvelope(data: AsyncIterable<string>, meta: Meta): AsyncIterable<string> {
+  yield '{"data":';
+  yield* data;
+  yield `,"meta":${JSON.stringify(meta)}}\n`;
+}

@@ -1,0 +1,89 @@
+import { isFinal, type Scan } from '../../../domain/scan.ts';
+
+/** Scans held at once over all remembered answers; a list of fifty counts as fifty, an empty one as one. */
+const maxHeldScans = 5000;
+/** So many characters of targets and warnings count as one scan more. */
+const charactersOfScan = 2000;
+
+interface Remembered {
+  version: string;
+  value: unknown;
+  scans: number;
+}
+
+/**
+ * What was read of the store, for as long as nothing in it changes. Reading and parsing fifty scans takes a hundred
+ * times as long as sending their text, and what people and pages ask for is mostly the same.
+ */
+export class ScanCache {
+  /** In the order of use, the oldest first. */
+  readonly #remembered = new Map<string, Remembered>();
+  #scans = 0;
+  #newest = '';
+
+  /**
+   * What `read` gave when the store had this version.
+   * @param scans those that a value holds
+   */
+  async read<T>(
+    key: string,
+    version: string,
+    read: () => Promise<T>,
+    scans: (value: T) => readonly Scan[],
+  ): Promise<T> {
+    const known = this.#remembered.get(key);
+    if (known?.version === version && key === this.#newest) return known.value as T;
+    if (known) this.#forget(key, known);
+    const entry =
+      known?.version === version ? known : await this.#newEntry(version, read, (value) => scans(value as T));
+    this.#remember(key, entry);
+    return entry.value as T;
+  }
+
+  async #newEntry(
+    version: string,
+    read: () => Promise<unknown>,
+    scans: (value: unknown) => readonly Scan[],
+  ): Promise<Remembered> {
+    const value = await read();
+    const held = scans(value).reduce((sum, scan) => sum + weightOf(scan), 0);
+    return { version, value, scans: Math.max(1, held) };
+  }
+
+  #remember(key: string, entry: Remembered): void {
+    const other = this.#remembered.get(key);
+    if (other) this.#forget(key, other);
+    this.#remembered.set(key, entry);
+    this.#newest = key;
+    this.#scans += entry.scans;
+    for (const [oldest, { scans }] of this.#remembered) {
+      if (this.#scans <= maxHeldScans) return;
+      this.#remembered.delete(oldest);
+      this.#scans -= scans;
+    }
+  }
+
+  #forget(key: string, { scans }: Remembered): void {
+    this.#remembered.delete(key);
+    this.#scans -= scans;
+  }
+}
+
+/** Ten thousand targets and their text take a thousand times the memory of one. */
+function weightOf({ targets, warnings }: Scan): number {
+  let characters = 0;
+  for (const target of targets) characters += target.length;
+  for (const { message } of warnings) characters += message.length;
+  return 1 + Math.floor(characters / charactersOfScan);
+}
+
+const texts = new WeakMap<Scan, string>();
+
+/** The JSON text of a scan; that of one that has ended is made once. */
+export function scanText(scan: Scan): string {
+  const known = texts.get(scan);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(scan);
+  if (isFinal(scan.status)) texts.set(scan, text);
+  return text;
+}

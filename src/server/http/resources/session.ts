@@ -1,0 +1,33 @@
+import { Type } from 'typebox';
+import type { App } from '../app-type.ts';
+import { envelope, enveloped } from '../schema/envelope.ts';
+import { nullableText } from '../schema/schemas.ts';
+
+const sessionSchema = Type.Object({
+  token_id: nullableText,
+  name: nullableText,
+  scopes: Type.Array(Type.String()),
+  tenant: nullableText,
+  expires_at: nullableText,
+});
+
+/** Where no tokens are demanded, everybody may do everything. */
+const everybody = { token_id: null, name: null, scopes: ['admin'], tenant: null, expires_at: null };
+
+export function sessionRoutes(app: App): void {
+  app.route({
+    method: 'POST',
+    url: '/api/v1/session',
+    config: { access: 'any', wholeService: true, auditEvent: 'user_login' },
+    schema: {
+      summary: 'Check a token and tell what it may do',
+      description: 'Where no tokens are demanded, the id is null and the scope is admin.',
+      response: { 200: enveloped(sessionSchema) },
+    },
+    handler: async (request) => {
+      if (request.token === null) return envelope(request, everybody);
+      const { id, name, scopes, tenant, expires_at } = request.token;
+      return envelope(request, { token_id: id, name, scopes, tenant, expires_at });
+    },
+  });
+}

@@ -1,0 +1,217 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openService, type Service } from '../../fixtures/service.ts';
+import { checkUiFolder } from './ui.ts';
+
+const home = mkdtempSync(join(tmpdir(), 'portolan-ui-'));
+const folder = join(home, 'files');
+mkdirSync(join(folder, 'assets'), { recursive: true });
+mkdirSync(join(home, 'beside'));
+writeFileSync(join(folder, 'index.html'), '<!doctype html><title>the UI</title>');
+writeFileSync(join(folder, 'assets', 'app.js'), 'export {};');
+writeFileSync(join(folder, 'assets', 'look me.css'), 'p {}');
+writeFileSync(join(folder, '.env'), 'SECRET=1');
+writeFileSync(join(home, 'beside', 'secret.txt'), 'SECRET=2');
+writeFileSync(join(home, 'files-too.txt'), 'SECRET=3');
+symlinkSync('/', join(folder, 'root'));
+symlinkSync('../beside', join(folder, 'beside'));
+symlinkSync('../beside/secret.txt', join(folder, 'secret.txt'));
+symlinkSync('.env', join(folder, 'environment.txt'));
+symlinkSync('assets', join(folder, 'parts'));
+symlinkSync('turns.txt', join(folder, 'turns.txt'));
+
+let service: Service;
+let url: string;
+beforeAll(async () => {
+  service = await openService({
+    'server.api.auth': true,
+    'server.api.rate_limit': 5,
+    'server.ui.static_dir': folder,
+  });
+  url = await service.listen();
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Sends a path exactly as it stands. */
+async function ask(path: string, method = 'GET', headers = ''): Promise<{ status: number; text: string }> {
+  const { hostname, port } = new URL(url);
+  const text = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`),
+    );
+    let answer = '';
+    socket.on('data', (bytes) => (answer += bytes));
+    socket.on('error', reject).on('close', () => resolve(answer));
+  });
+  return { status: Number(text.split(' ')[1]), text };
+}
+
+describe('server.ui.static_dir', () => {
+  it('serves its files to everybody, with their types, outside of the rate', async () => {
+    for (let times = 0; times < 10; times++) expect((await ask('/ui/')).status).toBe(200);
+    const page = await ask('/ui/');
+    expect(page.text).toContain('<title>the UI</title>');
+    expect(page.text).toMatch(/^content-type: text\/html; charset=utf-8\r$/im);
+    expect(page.text).toMatch(/^content-security-policy: default-src 'none'/im);
+    expect(page.text).toMatch(/^cache-control: no-cache\r$/im);
+    expect(page.text).toMatch(/^x-content-type-options: nosniff\r$/im);
+    const script = await ask('/ui/assets/app.js');
+    expect([script.status, /^content-type: (.*)\r$/im.exec(script.text)?.[1]]).toEqual([
+      200,
+      'application/javascript; charset=utf-8',
+    ]);
+    expect((await ask('/ui/assets/look%20me.css?v=1')).text).toMatch(/^content-type: text\/css/im);
+    expect((await ask('/ui/parts/app.js')).status).toBe(200);
+    const moved = await ask('/ui?token=x');
+    expect([moved.status, /^location: (.*)\r$/im.exec(moved.text)?.[1]]).toEqual([308, '/ui/']);
+  });
+
+  it('says when nothing has changed, and answers HEAD without a body', async () => {
+    const { text } = await ask('/ui/index.html');
+    const tag = /^etag: (.*)\r$/im.exec(text)?.[1];
+    expect((await ask('/ui/index.html', 'GET', `If-None-Match: ${tag}\r\n`)).status).toBe(304);
+    const head = await ask('/ui/assets/app.js', 'HEAD');
+    expect([head.status, head.text.split('\r\n\r\n')[1]]).toEqual([200, '']);
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, text: answer } = await ask('/ui/assets/app.js', method);
+      expect([method, status]).toEqual([method, 405]);
+      expect(answer).toMatch(/^allow: GET, HEAD\r$/im);
+    }
+  });
+
+  it('gives the pages that the UI makes by itself its index.html', async () => {
+    for (const path of ['/ui/scans', '/ui/scans/20260101-000000-abcdef', '/ui/scans/', '/ui/assets']) {
+      const { status, text } = await ask(path);
+      expect([path, status, text.includes('the UI')]).toEqual([path, 200, true]);
+    }
+    expect((await ask('/ui/missing.js')).status).toBe(404);
+    for (const path of ['/', '/api/v1/nothing', '/health/nothing', '/metrics/nothing', '/uix', '/scans']) {
+      const { status, text } = await ask(path);
+      expect([path, status, text.includes('the UI')]).toEqual([path, 401, false]);
+    }
+  });
+
+  it.each([
+    '/ui/..%2f..%2fetc/passwd',
+    '/ui/..%2f..%2f..%2f..%2f..%2fetc%2fpasswd',
+    '/ui/../../../../etc/passwd',
+    '/ui/%2e%2e/%2e%2e/etc/passwd',
+    '/ui/..%5c..%5cetc%5cpasswd',
+    '/ui/..\\..\\etc\\passwd',
+    '/ui/%252e%252e/secret.txt',
+    '/ui//etc/passwd',
+    '/ui/%2fetc/passwd',
+    '/ui/./index.html',
+    '/ui/index.html%00.txt',
+    '/ui/%00',
+    '/ui/%',
+    '/ui/%ff',
+    '/ui/.env',
+    '/ui/%2eenv',
+    '/ui/environment.txt',
+    '/ui/../files-too.txt',
+    '/ui/root',
+    '/ui/root/',
+    '/ui/root/etc/passwd',
+    '/ui/root/etc/',
+    '/ui/root/no-such-place',
+    '/ui/root/etc/no-such-place',
+    '/ui/beside/secret.txt',
+    '/ui/beside/nothing',
+    '/ui/secret.txt',
+    '/ui/turns.txt',
+    `/ui/${'a'.repeat(300)}`,
+    `/ui/${'a/'.repeat(3000)}b.js`,
+  ])('T-062 has nothing at %s', async (path) => {
+    const { status, text } = await ask(path);
+    expect(status).toBe(404);
+    expect(text).not.toMatch(/root:x:|SECRET|the UI/);
+    expect(text).toContain('"not_found"');
+    expect(text).not.toContain(home);
+  });
+
+  it('serves under the allowed host names only', async () => {
+    const answer = await service.app.inject({ url: '/ui/', headers: { host: 'evil.example' } });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'forbidden_origin']);
+  });
+
+  it('is 404 without a folder, and no path at all when the UI is off', async () => {
+    const bare = await openService({ 'server.api.auth': true });
+    const off = await openService({ 'server.ui.enabled': false, 'server.ui.static_dir': folder });
+    const status = async (one: Service, path: string) => (await one.app.inject({ url: path })).statusCode;
+    expect([await status(bare, '/ui'), await status(bare, '/ui/'), await status(bare, '/ui/x.js')]).toEqual([
+      404, 404, 404,
+    ]);
+    expect([await status(off, '/ui'), await status(off, '/ui/')]).toEqual([404, 404]);
+    await bare.close();
+    await off.close();
+  });
+
+  it('may lie elsewhere', async () => {
+    const other = await openService({
+      'server.ui.path': '/console/v2',
+      'server.ui.static_dir': folder,
+      'server.api.enabled': false,
+    });
+    expect((await other.app.inject({ url: '/console/v2/scans' })).body).toContain('the UI');
+    expect((await other.app.inject({ url: '/ui/' })).statusCode).toBe(404);
+    await other.close();
+  });
+});
+
+describe('the folder of the UI', () => {
+  const check = async (path: string, more: Record<string, unknown> = {}) => {
+    const { context } = service;
+    const ui = { ...context.config.server.ui, static_dir: path, ...more };
+    const config = { ...context.config, server: { ...context.config.server, ui } };
+    await checkUiFolder({ config, origins: new Map([['server.ui.static_dir', 'flag']]) });
+  };
+
+  it('is checked before the server starts', async () => {
+    await check(folder);
+    await check('');
+    await check(join(home, 'nowhere'), { enabled: false });
+    for (const [path, reason] of [
+      [join(home, 'nowhere'), 'does not exist'],
+      [join(folder, 'index.html'), 'is not a folder'],
+      [service.dir, 'holds the workspace'],
+      ['/', 'holds the workspace'],
+    ] as const) {
+      await expect(check(path)).rejects.toMatchObject({ code: 'configuration' });
+      await expect(check(path)).rejects.toThrow(`flag server.ui.static_dir: ${path} ${reason}`);
+    }
+  });
+
+  it('must be readable', () => {
+    const closed = join(home, 'closed');
+    mkdirSync(join(closed, 'in'), { recursive: true });
+    chmodSync(closed, 0);
+    const args = ['server', 'start', '--bind', '127.0.0.1:0', '--workspace-dir', join(home, 'ws')];
+    const command = [
+      process.execPath,
+      fileURLToPath(new URL('../../../../bin/portolan', import.meta.url)),
+      ...args,
+    ];
+    // To root every folder is open, unless it gives the right away (capabilities(7), CAP_DAC_OVERRIDE).
+    const drop = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all', '--'];
+    const [program = '', ...rest] = process.getuid?.() === 0 ? [...drop, ...command] : command;
+    const ended = spawnSync(program, rest, {
+      env: { PATH: process.env['PATH'], HOME: home, SERVICE_SERVER__UI__STATIC_DIR: join(closed, 'in') },
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    chmodSync(closed, 0o700);
+    expect([ended.status, ended.stderr]).toEqual([
+      3,
+      expect.stringMatching(/server\.ui\.static_dir: .*closed\/in cannot be read \(EACCES\)/),
+    ]);
+  });
+});

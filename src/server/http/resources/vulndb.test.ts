@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { importVulndb } from '../../../actions/catalogs/import-vulndb.ts';
+import { builtinCves, builtinEntries } from '../../../knowledge/vulndb/builtin.ts';
+import { kevFeed, nvdPage, nvdRecord } from '../../../knowledge/vulndb/fixtures/feeds.ts';
+import { openService, type Service } from '../../fixtures/service.ts';
+
+let dir: string;
+let service: Service | null = null;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-vulndb-'));
+});
+afterEach(async () => {
+  await service?.close();
+  service = null;
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function start(flags: Record<string, unknown> = {}): Promise<Service> {
+  service = await openService({ 'vulndb.dir': join(dir, 'db'), ...flags }, { working: true });
+  return service;
+}
+
+async function fill(): Promise<string> {
+  const paths = [join(dir, 'nvd.json'), join(dir, 'kev.json')];
+  writeFileSync(paths[0] ?? '', JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
+  writeFileSync(paths[1] ?? '', JSON.stringify(kevFeed(['CVE-2026-1000'])));
+  const { manifest } = await importVulndb({ dir: join(dir, 'db'), paths, replace: false });
+  return manifest.generation;
+}
+
+const stateOf = async ({ app }: Service) => (await app.inject({ url: '/api/v1/vulndb' })).json();
+const checksOf = async ({ app }: Service) => {
+  const { checks } = (await app.inject({ url: '/api/v1/health' })).json();
+  return checks.filter(({ name }: { name: string }) => name === 'vulndb');
+};
+
+describe('GET /vulndb', () => {
+  it('tells of the builtin catalogue, then of what was imported, with the notice that NVD asks for', async () => {
+    const running = await start();
+    expect((await stateOf(running)).data).toEqual({
+      catalogue_version: builtinCves.version,
+      cve_count: builtinEntries.length,
+      kev_count: expect.any(Number),
+      epss_count: 0,
+      fix_count: 0,
+      synced_at: null,
+      sources: ['builtin'],
+      notices: [],
+    });
+    const generation = await fill();
+    expect((await stateOf(running)).data).toMatchObject({
+      catalogue_version: generation,
+      cve_count: 1,
+      kev_count: 1,
+      sources: ['builtin', 'kev', 'nvd'],
+      notices: ['This product uses data from the NVD API but is not endorsed or certified by the NVD.'],
+    });
+  });
+
+  it('says that data is damaged, without a path', async () => {
+    await fill();
+    writeFileSync(join(dir, 'db', 'current'), 'nonsense');
+    const running = await start();
+    const answer = await running.app.inject({ url: '/api/v1/vulndb' });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([409, 'conflict']);
+    expect(answer.body).not.toContain(dir);
+    expect(await checksOf(running)).toEqual([
+      { name: 'vulndb', status: 'degraded', message: expect.stringContaining('damaged') },
+    ]);
+  });
+});
+
+describe('the health check of the data', () => {
+  it('has nothing to say where nothing was imported, or what was is young', async () => {
+    const running = await start();
+    expect(await checksOf(running)).toEqual([]);
+    await fill();
+    expect(await checksOf(running)).toEqual([]);
+  });
+
+  it('tells of old data, and of data that was never fetched although it should be', async () => {
+    const running = await start({ 'vulndb.ttl': '1s', 'vulndb.auto_sync': true });
+    expect(await checksOf(running)).toMatchObject([{ message: expect.stringContaining('never fetched') }]);
+    await fill();
+    await new Promise((resolve) => setTimeout(resolve, 1050));
+    expect(await checksOf(running)).toEqual([
+      { name: 'vulndb', status: 'degraded', message: 'the vulnerability data is 0 h old; vulndb.ttl is 1s' },
+    ]);
+  });
+});

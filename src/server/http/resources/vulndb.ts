@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+import { showVulndb } from '../../../actions/catalogs/show-vulndb.ts';
+import { vulndbFolder } from '../../../scan-run/vulndb-folder.ts';
+import type { RouteContext } from '../../context.ts';
+import type { App } from '../app-type.ts';
+import { envelope, enveloped } from '../schema/envelope.ts';
+import { count, nullableText } from '../schema/schemas.ts';
+
+const vulndbSchema = Type.Object({
+  catalogue_version: Type.String({ description: 'of the imported data, else of the builtin catalogue' }),
+  cve_count: count,
+  kev_count: count,
+  epss_count: count,
+  fix_count: count,
+  synced_at: nullableText,
+  sources: Type.Array(Type.String()),
+  notices: Type.Array(Type.String(), { description: 'to be shown with the data' }),
+});
+
+export function vulndbRoutes(app: App, { config }: Pick<RouteContext, 'config'>): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/vulndb',
+    config: { access: ['scan:read'] },
+    schema: { summary: 'State of the vulnerability data', response: { 200: enveloped(vulndbSchema) } },
+    handler: async (request) => envelope(request, showVulndb(vulndbFolder(config))),
+  });
+}

@@ -1,0 +1,127 @@
+import { Type } from 'typebox';
+import { type ExportFormat, exportFormatOf } from '../../../actions/results/export-scan.ts';
+import { showScan } from '../../../actions/scans/show-scan.ts';
+import type { GarbageReport } from '../../../actions/workspace/collect-garbage.ts';
+import type { ScanPart } from '../../../workspace/result-store/fetched-scans.ts';
+import type { RouteContext } from '../../context.ts';
+import type { App } from '../app-type.ts';
+import { heldFolder } from '../pinned-folder.ts';
+import { envelope, enveloped } from '../schema/envelope.ts';
+import { exportFiles } from '../schema/result-schema.ts';
+import { count, nullableText, scanIdParams } from '../schema/schemas.ts';
+import { sendScanFile } from './results.ts';
+
+const infoSchema = Type.Object({
+  path: Type.String(),
+  size_bytes: Type.Integer(),
+  scan_count: Type.Integer(),
+  oldest_scan: nullableText,
+  newest_scan: nullableText,
+});
+
+export const garbageOrder = Type.Object({
+  older_than: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'only scans created longer ago, e.g. `30d`; units ms, s, h, d, w, mo (30 days), y (365 days)',
+    }),
+  ),
+  keep_last: Type.Optional(Type.Integer({ minimum: 0, description: 'the newest so many scans stay' })),
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'delete nothing; tell what would go' })),
+});
+
+const nullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0 });
+
+const garbageMembers = Type.Object({
+  dry_run: Type.Boolean(),
+  deleted_count: count,
+  deleted_scans: Type.Array(Type.String()),
+  freed_bytes: count,
+  kept_count: count,
+  errors: Type.Array(Type.Object({ scan_id: Type.String(), message: Type.String() })),
+  policy: Type.Object({
+    older_than: nullableText,
+    keep_last: nullableCount,
+    retention: Type.Optional(
+      Type.Object(
+        { max_age: nullableText, max_scans: nullableCount, min_free_space: nullableCount },
+        { description: 'the configured retention, when it was applied; bytes' },
+      ),
+    ),
+  }),
+});
+
+/** Typed as what is answered: the schema's own type knows no optional members that are `undefined`. */
+const garbageReport = Type.Unsafe<GarbageReport>(garbageMembers);
+
+const exportQuery = Type.Object({
+  format: Type.Optional(
+    Type.String({
+      default: 'json',
+      description:
+        'json, jsonl, csv, html (report for people), nmap (its XML), sarif, tar.gz (the whole folder of the scan; also `artifacts`)',
+    }),
+  ),
+});
+
+export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/workspace/info',
+    config: { access: ['workspace:read', 'scan:read'] },
+    schema: { summary: 'Place and size of the workspace', response: { 200: enveloped(infoSchema) } },
+    handler: async (request) => {
+      const { store, workspace } = request.space;
+      const { scan_count, oldest, newest, size_bytes } = await store.scans.totals();
+      const info = { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
+      return envelope(request, info);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/workspace/gc',
+    config: { access: ['workspace:write', 'scan:write'], streams: true, refusals: ['conflict'] },
+    schema: {
+      summary: 'Delete old scans; without criteria, apply the configured retention',
+      body: garbageOrder,
+      response: { 200: enveloped(garbageReport) },
+    },
+    // No body at all means the same as `{}`.
+    preValidation: async (request) => {
+      if (request.body === undefined) request.body = {};
+    },
+    handler: async (request) => envelope(request, await garbage.collect(request.space, request.body)),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/workspace/scans/:scan_id/export',
+    config: {
+      access: ['workspace:read', 'scan:read'],
+      streams: true,
+      atHome: true,
+      refusals: ['not_implemented', 'license_required'],
+    },
+    schema: {
+      summary: 'Export a scan as a file',
+      params: scanIdParams,
+      querystring: exportQuery,
+      response: { 200: exportFiles },
+    },
+    handler: async (request, reply) => {
+      if (request.query.format === 'pdf') licence.demand('pdf_reporter');
+      const format = exportFormatOf(request.query.format ?? 'json');
+      const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
+      const folder = await heldFolder(request, reply, scan, partOf(format));
+      return sendScanFile(request, reply, scan, folder, format);
+    },
+  });
+}
+
+/** What of a scan an export shows. */
+export function partOf(format: ExportFormat): ScanPart {
+  return format === 'tar.gz' ? 'whole' : 'record';
+}

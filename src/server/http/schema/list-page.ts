@@ -1,0 +1,55 @@
+import { Type } from 'typebox';
+import { defaultLimit, type ListPage, maxLimit } from '../../../actions/paging/list-page.ts';
+import { count, nullableText } from './schemas.ts';
+
+/** Parameters of every list. */
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      default: defaultLimit,
+      description: `1 to ${maxLimit}; more counts as ${maxLimit}`,
+    }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
+  ),
+};
+
+/** Of lists of what has a time of creation. */
+export const sinceQuery = Type.Optional(
+  Type.String({ description: 'RFC 3339 time or date; created then or later' }),
+);
+
+/** Members of every list beside its items. */
+export const pageMembers = { total: count, limit: count, offset: count, next_cursor: nullableText };
+
+/**
+ * The `Link` header (RFC 8288) of a list: first, prev, next, last as far as they exist.
+ * @param address of the list: its path, or a URL
+ */
+export function linkHeader(address: string, query: Record<string, unknown>, page: ListPage): string {
+  const link = (rel: string, place: Record<string, unknown>) => {
+    const kept = Object.entries({
+      ...query,
+      cursor: undefined,
+      offset: undefined,
+      limit: page.limit,
+      ...place,
+    });
+    const given = kept
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, String(value)]);
+    return `<${address}?${new URLSearchParams(given as [string, string][])}>; rel="${rel}"`;
+  };
+  const links = [link('first', { offset: 0 })];
+  const byCursor = query['cursor'] !== undefined;
+  if (!byCursor && page.offset > 0)
+    links.push(link('prev', { offset: Math.max(0, page.offset - page.limit) }));
+  if (page.next_cursor !== null) {
+    links.push(link('next', byCursor ? { cursor: page.next_cursor } : { offset: page.offset + page.limit }));
+  }
+  links.push(link('last', { offset: Math.max(0, Math.ceil(page.total / page.limit) - 1) * page.limit }));
+  return links.join(', ');
+}

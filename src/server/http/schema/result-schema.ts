@@ -1,0 +1,162 @@
+import { type TSchema, Type } from 'typebox';
+import { unidentifiedReasons } from '../../../domain/banner.ts';
+import { findingClasses, severities } from '../../../domain/finding.ts';
+import { scanStatuses } from '../../../domain/scan.ts';
+import { enveloped } from './envelope.ts';
+import { count, nullableText, severityCounts, warningSchema } from './schemas.ts';
+
+const confidence = Type.Number({ minimum: 0, maximum: 1 });
+const openObject = Type.Object({}, { additionalProperties: true });
+
+function orNull<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+const claimMembers = {
+  product: nullableText,
+  vendor: nullableText,
+  version: nullableText,
+  cpe: nullableText,
+  confidence,
+};
+
+const findingSchema = Type.Object(
+  {
+    id: Type.String(),
+    title: Type.String(),
+    severity: Type.Enum([...severities]),
+    cvss: orNull(Type.Object({ version: Type.String(), score: Type.Number(), vector: Type.String() })),
+    kev: Type.Boolean(),
+    epss: orNull(Type.Object({ score: Type.Number(), percentile: Type.Number() })),
+    cpe: nullableText,
+    affected: nullableText,
+    detected: nullableText,
+    confidence,
+    backport_note: nullableText,
+    class: Type.Enum([...findingClasses], {
+      description:
+        'how sure the verdict is: certain (shown by the service itself, or an exact version without distribution ' +
+        'patches), likely, possible',
+    }),
+    evidence: Type.String(),
+    remediation: Type.String(),
+    references: Type.Array(Type.String()),
+    plugin: Type.String(),
+  },
+  { additionalProperties: true },
+);
+
+const portSchema = Type.Object({
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  protocol: Type.Enum(['tcp', 'udp']),
+  state: Type.String(),
+  reason: Type.String(),
+  unidentified_reason: Type.Optional(
+    Type.Enum([...unidentifiedReasons], {
+      description: 'present where probes had no time: product and version may be missing',
+    }),
+  ),
+  service: orNull(Type.Object({ name: Type.String(), ...claimMembers })),
+  banner: nullableText,
+  banner_b64: nullableText,
+  truncated: Type.Boolean(),
+  tls: orNull(openObject),
+  fingerprints: Type.Array(
+    Type.Object({ match: Type.String(), ...claimMembers, source: Type.String(), evidence: Type.String() }),
+  ),
+  attributes: openObject,
+  vulnerabilities: Type.Array(findingSchema),
+});
+
+const portFigures = Type.Object({ open: count, closed: count, filtered: count, not_tried: count });
+
+const hostSchema = Type.Object({
+  host: Type.String(),
+  hostnames: Type.Array(Type.String()),
+  state: Type.String(),
+  latency_ms: orNull(Type.Number({ minimum: 0 })),
+  mac: nullableText,
+  vendor: nullableText,
+  os: orNull(
+    Type.Object({ family: Type.String(), distribution: nullableText, version: nullableText, confidence }),
+  ),
+  os_evidence: Type.Optional(Type.Array(openObject)),
+  device_type: nullableText,
+  device_evidence: Type.Optional(Type.Array(openObject)),
+  identity: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), value: Type.String() }))),
+  port_counts: orNull(portFigures),
+  udp_port_counts: Type.Optional(portFigures),
+  all_ports_open: Type.Boolean(),
+  ports: Type.Array(portSchema),
+  vulnerabilities: Type.Array(findingSchema),
+});
+
+const complianceSchema = Type.Object({
+  host: nullableText,
+  port: orNull(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  framework: Type.String(),
+  control: Type.String(),
+  title: Type.String(),
+  status: Type.Enum(['fail', 'pass', 'not_assessed']),
+  description: Type.String(),
+  severity: nullableText,
+  finding_ids: Type.Array(Type.String()),
+});
+
+const resultSchema = Type.Object({
+  scan_id: Type.String(),
+  timestamp: Type.String({ format: 'date-time' }),
+  status: Type.Enum([...scanStatuses]),
+  partial: Type.Boolean(),
+  targets: Type.Array(Type.String()),
+  summary: Type.Object({
+    live_hosts: count,
+    open_ports: count,
+    vulnerabilities: count,
+    addresses_scanned: count,
+    excluded: count,
+    severity_counts: severityCounts,
+    duration_seconds: Type.Number({ minimum: 0 }),
+    catalogue_version: Type.String(),
+    damaged: Type.Optional(Type.Boolean({ description: 'rows were lost before the record was finished' })),
+    unidentified: Type.Optional(
+      Type.Object(
+        { timeout: count, rate: count, cut: count },
+        { description: 'ports whose probes had no time, by reason; once the scan has ended' },
+      ),
+    ),
+    coverage: Type.Optional(
+      Type.Object({ planned: count, open: count, closed: count, filtered: count, not_tried: count }),
+    ),
+  }),
+  results: Type.Array(hostSchema),
+  compliance: Type.Array(complianceSchema),
+  errors: Type.Array(
+    Type.Object({ target: nullableText, code: Type.String(), message: Type.String(), node: nullableText }),
+  ),
+  warnings: Type.Array(warningSchema),
+});
+
+/** The three forms of a download. They are streamed: nothing is serialized by these schemas. */
+export const resultFiles = {
+  description: 'The results so far, as a file',
+  content: {
+    'application/json': { schema: enveloped(resultSchema) },
+    'application/x-ndjson': { schema: Type.String({ description: 'one record a line, the summary last' }) },
+    'text/csv': { schema: Type.String({ description: 'RFC 4180, one row a port, the header always' }) },
+  },
+};
+
+const markup = (description: string) => ({ schema: Type.String({ description }) });
+
+/** The forms of an export. */
+export const exportFiles = {
+  description: 'The scan as a file; of an unfinished one what it has found so far',
+  content: {
+    ...resultFiles.content,
+    'text/html': markup('a report for people, complete in itself, without script'),
+    'application/xml': markup('the XML output format of nmap, 1.05'),
+    'application/sarif+json': { schema: openObject },
+    'application/gzip': { schema: Type.String({ contentMediaType: 'application/gzip' }) },
+  },
+};

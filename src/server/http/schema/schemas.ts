@@ -1,0 +1,190 @@
+import { Type } from 'typebox';
+import { discoveryProfiles, failureCodes, scanStatuses } from '../../../domain/scan.ts';
+import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/decide-request.ts';
+import type { ListedScan } from '../../../store/scans/scans.ts';
+
+export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
+const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
+export const count = Type.Integer({ minimum: 0 });
+export const severityCounts = Type.Object({
+  critical: count,
+  high: count,
+  medium: count,
+  low: count,
+  info: count,
+});
+export const warningSchema = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  node: Type.Optional(Type.String()),
+  target: Type.Optional(Type.String()),
+});
+
+export const scanIdParams = Type.Object({
+  scan_id: Type.String({ description: 'id of a scan, e.g. `20261006-143022-a1b2c3`' }),
+});
+
+/** The detail of a scan; an item of the list carries the same fields. */
+const scanMembers = Type.Object({
+  scan_id: Type.String(),
+  status: Type.Enum([...scanStatuses]),
+  targets: Type.Array(Type.String()),
+  targets_total: Type.Optional(count),
+  started_at: nullableText,
+  completed_at: nullableText,
+  results: Type.Object({ live_hosts: count, open_ports: count, vulnerabilities: count }),
+  created_at: Type.String({ format: 'date-time' }),
+  profile: Type.String(),
+  vuln: Type.Boolean(),
+  name: nullableText,
+  tags: Type.Array(Type.String()),
+  pool: Type.String(),
+  progress: Type.Object({
+    percent: Type.Number({ minimum: 0, maximum: 100 }),
+    phase: Type.String(),
+    hosts_done: Type.Number(),
+    hosts_total: Type.Number(),
+    paused: Type.Boolean(),
+    rate: Type.Number({ description: 'packets per second now' }),
+    eta_seconds: nullableNumber,
+    resumes: count,
+    shards: Type.Object({ total: count, done: count, running: count }),
+  }),
+  severity_counts: severityCounts,
+  error: Type.Union([
+    Type.Null(),
+    Type.Object({
+      code: Type.Enum(Object.keys(failureCodes) as (keyof typeof failureCodes)[]),
+      message: Type.String(),
+    }),
+  ]),
+  warnings: Type.Array(warningSchema),
+  notifications: Type.Array(
+    Type.Object({ channel: Type.String(), status: Type.String(), attempts: count, error: nullableText }),
+  ),
+  stages: Type.Array(
+    Type.Object({
+      instance_id: Type.String(),
+      module_type: Type.String(),
+      status: Type.Enum(['pending', 'running', 'completed', 'failed', 'skipped']),
+      started_at: nullableText,
+      completed_at: nullableText,
+      items_in: count,
+      items_out: count,
+      error: nullableText,
+      coverage: Type.Optional(Type.Object({ open: count, closed: count, filtered: count, not_tried: count })),
+      method: Type.Optional(
+        Type.String({ description: 'how packets left: raw frames, raw packets, connections ..., and why' }),
+      ),
+    }),
+  ),
+});
+
+/** Typed as what is answered: the schema's own type knows no optional members that are `undefined`. */
+export const scanSchema = Type.Unsafe<ListedScan>(scanMembers);
+
+const text = Type.String({ minLength: 1 });
+
+export const submissionSchema = Type.Object(
+  {
+    targets: Type.Array(text, {
+      minItems: 1,
+      maxItems: maxTargets,
+      description: 'addresses, CIDR blocks, ranges, host names',
+    }),
+    profile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'see GET /api/v1/profiles; without it `scanner.default_profile`, else `standard`',
+      }),
+    ),
+    vuln: Type.Optional(Type.Boolean({ description: 'evaluate vulnerabilities' })),
+    notifications: Type.Optional(
+      Type.Array(text, {
+        maxItems: 100,
+        description: 'told at the end, each as `<channel_type>://<channel_name>`',
+      }),
+    ),
+    name: Type.Optional(Type.String({ maxLength: maxNameLength, description: 'label for people' })),
+    tags: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: maxTagLength }), {
+        maxItems: maxTags,
+        description: 'labels that lists can be filtered by',
+      }),
+    ),
+    ports: Type.Optional(
+      Type.Union(
+        [text, Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 65_535 })],
+        {
+          description: 'ports in place of those of the profile, e.g. `22,80,8000-8100` or `top-100`',
+        },
+      ),
+    ),
+    exclude: Type.Optional(
+      Type.Array(text, { maxItems: maxTargets, description: 'targets that are never touched' }),
+    ),
+    rate: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'packets per second, at most `scanner.max_rate`' }),
+    ),
+    dag: Type.Optional(
+      Type.String({ minLength: 1, description: 'an installed graph in place of the profile' }),
+    ),
+    pool: Type.Optional(Type.String({ minLength: 1, description: 'workers that run it' })),
+    options: Type.Optional(
+      Type.Object({
+        scan_type: Type.Optional(
+          Type.Enum(['syn', 'connect', 'udp', 'auto'], {
+            description: 'how ports are probed; this build has `connect`, which `auto` takes',
+          }),
+        ),
+        discover: Type.Optional(Type.Boolean({ description: 'false = treat every target as up' })),
+        concurrency: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 65_535, description: 'open connections at once' }),
+        ),
+        timeout: Type.Optional(Type.String({ description: 'wait for one answer, e.g. `3s`' })),
+        retries: Type.Optional(
+          Type.Integer({ minimum: 0, maximum: 10, description: 'further tries of a silent probe' }),
+        ),
+        max_duration: Type.Optional(Type.String({ description: 'longest scan, e.g. `1h30m`' })),
+        min_severity: Type.Optional(
+          Type.Enum(['critical', 'high', 'medium', 'low', 'info'], {
+            description: 'least severity of findings',
+          }),
+        ),
+        compliance: Type.Optional(
+          Type.Array(Type.Enum(['cis', 'pci', 'nist']), { maxItems: 16, description: 'judge by these' }),
+        ),
+        intrusive: Type.Optional(Type.Boolean({ description: 'allow checks that can disturb a service' })),
+        fail_fast: Type.Optional(Type.Boolean({ description: 'the first error of a stage ends the scan' })),
+        exclude_ports: Type.Optional(
+          Type.String({ minLength: 1, description: 'ports that are never tried, written like `ports`' }),
+        ),
+        discover_profile: Type.Optional(
+          Type.Enum([...discoveryProfiles], { description: 'in place of the discovery of the graph' }),
+        ),
+        discovery_timeout: Type.Optional(
+          Type.String({ description: 'wait for one answer to discovery, e.g. `2s`' }),
+        ),
+        discovery_retries: Type.Optional(
+          Type.Integer({ minimum: 0, maximum: 10, description: 'further tries of a discovery probe' }),
+        ),
+        fingerprint: Type.Optional(
+          Type.Boolean({ description: 'false = banners only, no products and versions' }),
+        ),
+        max_protocols: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 20, description: 'services that are kept for one port' }),
+        ),
+      }),
+    ),
+  },
+  {
+    examples: [
+      {
+        targets: ['192.0.2.10', '192.0.2.64/28'],
+        profile: 'standard',
+        ports: '22,80,443',
+        name: 'branch office',
+      },
+    ],
+  },
+);

@@ -1,0 +1,170 @@
+import { type DestinationStream, pino } from 'pino';
+import type { Config } from '../../config/schema.ts';
+import { withoutTokens } from '../../domain/secret-text.ts';
+import { LogFile } from './log-file.ts';
+
+type Logging = Config['logging'];
+
+/** A log file that could not be written is tried again after this time. */
+const retryMs = 2000;
+/** Of the lines that standard error or output does not take, so much is kept; what comes then is dropped. */
+const maxUnwrittenBytes = 1024 * 1024;
+
+/**
+ * Where the log goes: standard error or output, the log file, or both. What the file refuses (a full disk, missing
+ * rights) goes to standard error; nobody ever waits for it. No line carries an API token.
+ */
+export class LogOutput implements DestinationStream {
+  readonly #defaultFile: string;
+  #logging: Logging;
+  #console: DestinationStream | null;
+  #file: LogFile | null = null;
+  #path: string | null = null;
+  #fault: string | null = null;
+  #retryAt = 0;
+
+  /** @param defaultFile the log file when `logging.file.path` is not set */
+  constructor(logging: Logging, defaultFile: string) {
+    this.#defaultFile = defaultFile;
+    this.#logging = structuredClone(logging);
+    this.#console = consoleOf(logging);
+    this.#open();
+  }
+
+  /** Why the log file is not written at the moment, or null. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  /** The file that the log goes to, or null. */
+  get path(): string | null {
+    return this.#path;
+  }
+
+  /** Follows changed settings; what the old file has yet to write is written. */
+  use(logging: Logging): void {
+    const before = this.#file;
+    this.#logging = structuredClone(logging);
+    this.#console = consoleOf(logging);
+    this.#file = null;
+    this.#fault = null;
+    this.#open();
+    void before?.close();
+  }
+
+  /** A line of pino: JSON with its line feed. */
+  write(line: string): void {
+    this.#put(this.#logging.format === 'json' ? line : `${textLine(line)}\n`);
+  }
+
+  /**
+   * What takes the lines of a scan process, which have their form already and come without line feed. Null when it may
+   * as well write to the standard error that it shares with this process.
+   */
+  lineTaker(): ((line: string) => void) | null {
+    if (this.#path === null && this.#logging.output === 'stderr') return null;
+    return (line) => this.#put(`${line}\n`);
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = null;
+    this.#path = null;
+    this.#console ??= standardError();
+    await file?.close();
+  }
+
+  #put(text: string): void {
+    const line = withoutTokens(text);
+    this.#console?.write(line);
+    if (this.#path === null) return;
+    if (this.#file?.failed !== false && performance.now() >= this.#retryAt) this.#open();
+    if (this.#file) this.#file.write(line);
+    else this.#refused([line], null);
+  }
+
+  #open(): void {
+    this.#path = pathOf(this.#logging, this.#defaultFile);
+    if (this.#path === null) return;
+    this.#retryAt = performance.now() + retryMs;
+    void this.#file?.close();
+    try {
+      const file: LogFile = new LogFile({
+        path: this.#path,
+        limits: this.#logging.file,
+        onRefused: (lines, reason) => this.#refused(lines, reason),
+        onWritten: () => this.#written(),
+      });
+      this.#file = file;
+    } catch (error) {
+      this.#file = null;
+      this.#refused([], error as Error);
+    }
+  }
+
+  #refused(lines: string[], reason: Error | null): void {
+    if (this.#fault === null && reason) {
+      this.#fault = `the log file cannot be written: ${(reason as NodeJS.ErrnoException).code ?? reason.message}`;
+      standardError().write(this.#remark('error', `${this.#fault}; its lines go to standard error`));
+    }
+    if (this.#console === null) for (const line of lines) standardError().write(line);
+  }
+
+  #written(): void {
+    if (this.#fault === null) return;
+    this.#fault = null;
+    standardError().write(this.#remark('info', 'the log file is written again'));
+  }
+
+  #remark(level: string, msg: string): string {
+    const json = JSON.stringify({ level, time: new Date().toISOString(), msg });
+    return `${this.#logging.format === 'json' ? json : textLine(json)}\n`;
+  }
+}
+
+/** The log file that the settings ask for, or null. */
+function pathOf({ output, file }: Logging, defaultFile: string): string | null {
+  return output === 'file' || file.enabled ? file.path || defaultFile : null;
+}
+
+function consoleOf({ output }: Logging): DestinationStream | null {
+  if (output === 'file') return null;
+  return output === 'stdout' ? openConsole(1) : standardError();
+}
+
+let errorStream: DestinationStream | null = null;
+
+/** Synchronous: the last words of a process that dies are the ones that matter. */
+export function standardError(): DestinationStream {
+  errorStream ??= openConsole(2);
+  return errorStream;
+}
+
+/** A terminal that was closed, or a reader that is gone, must not keep the server from working, nor from stopping. */
+function openConsole(descriptor: 1 | 2): DestinationStream {
+  const stream = pino.destination({ dest: descriptor, sync: true, maxLength: maxUnwrittenBytes });
+  stream.on('error', () => undefined);
+  return stream;
+}
+
+/** `2026-10-06T14:30:22.118Z info  request method=GET status=200` */
+export function textLine(json: string): string {
+  const { time, level, msg, err, ...details } = JSON.parse(json) as Record<string, unknown>;
+  const facts = Object.entries(details).map(([name, value]) => ` ${name}=${plain(value)}`);
+  const cause = err as { stack?: string; message?: string } | undefined;
+  const text = `${time} ${String(level).padEnd(5)} ${msg}${facts.join('')}`;
+  return visible(cause ? `${text}\n${cause.stack ?? cause.message}` : text);
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : (JSON.stringify(value) ?? '');
+}
+
+/** Text of targets may stand in a message; no control character of it may reach a terminal. */
+function visible(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(
+    /[\0-\x08\x0b-\x1f\x7f-\x9f]/g,
+    (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
+}

@@ -1,0 +1,54 @@
+import { ScanFeed } from '../../actions/scans/scan-feed.ts';
+import { eventDamage, type ScanSource } from '../../actions/scans/watch-scan.ts';
+import type { Scan } from '../../domain/scan.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { Space } from '../access/tenants.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+/** A scan that another process runs sends no news; it is looked at this often, milliseconds. */
+const lookMs = 1000;
+
+/** One feed for each scan that somebody follows, by REST or gRPC. */
+export class ScanFeeds {
+  readonly #workers: WorkerPool;
+  readonly #feeds = new Map<string, ScanFeed>();
+
+  constructor(workers: WorkerPool) {
+    this.#workers = workers;
+  }
+
+  /** Scans that are followed now. */
+  get size(): number {
+    return this.#feeds.size;
+  }
+
+  /**
+   * Follows a scan; what comes back has to be closed.
+   * @param folder stays readable until then
+   */
+  follow(
+    space: Pick<Space, 'store' | 'observer'>,
+    scanId: string,
+    folder: ScanFolder,
+  ): ScanSource & { close(): void } {
+    let feed = this.#feeds.get(scanId);
+    if (!feed) {
+      feed = this.#feedOf(space, scanId);
+      this.#feeds.set(scanId, feed);
+    }
+    return feed.subscribe(scanId, folder);
+  }
+
+  #feedOf({ store, observer }: Pick<Space, 'store' | 'observer'>, scanId: string): ScanFeed {
+    const workers = this.#workers;
+    const input = {
+      scan: async () => {
+        const scan = await store.scans.get(scanId);
+        return scan && workers.freshen(scan);
+      },
+      changed: (signal: AbortSignal) => workers.changed(scanId, signal, lookMs),
+      damageOf: (scan: Scan, folder: ScanFolder) => eventDamage(scan, folder, observer),
+    };
+    return new ScanFeed(input, () => this.#feeds.delete(scanId));
+  }
+}

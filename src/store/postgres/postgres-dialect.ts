@@ -1,0 +1,182 @@
+import type { Socket } from 'node:net';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresDialect,
+  type PostgresDialectConfig,
+  PostgresDriver,
+  sql,
+} from 'kysely';
+import pg from 'pg';
+import { PortolanError } from '../../domain/errors.ts';
+import { serverExecutor } from '../../domain/executor.ts';
+import type { Database } from '../database.ts';
+import { shownUrl } from './postgres-url.ts';
+
+/** Where the tables lie, apart from those of others in the same database. */
+const schema = 'portolan';
+/** Serialises the transactions of every process that uses the tables; any number that others do not take. */
+const transactionLock = 7_061_989;
+/** Connections of one process. */
+const maxConnections = 8;
+/** A server that does not take a connection within this time is not reachable, milliseconds. */
+const connectMs = 5000;
+/** A statement, the wait for its locks included, ends after this time, milliseconds. */
+const statementMs = 20_000;
+/** A connection that is used and on which nothing comes for so long was cut without a word, milliseconds. */
+const silentMs = 25_000;
+
+/** OID of bigint: epoch milliseconds, sizes and places in a line, all below 2^53. */
+const bigintOid = 20;
+
+/** What a network, or a server that starts, stops or is full, says; SQLSTATE classes of PostgreSQL, appendix A. */
+const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|53300|57P0[1-5])$/;
+const refused = /^(28...|3D000)$/;
+
+/**
+ * Opens a PostgreSQL database, whose tables lie in the schema `portolan`.
+ *
+ * @param url `postgres://user:password@host:port/database`
+ * @param home id of the server that opens it; null for other programs
+ * @throws PortolanError `unavailable` when the server cannot be reached, `configuration` when it refuses
+ */
+export async function openPostgres<Tables>(url: string, home: string | null): Promise<Database<Tables>> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    connectionTimeoutMillis: connectMs,
+    statement_timeout: statementMs,
+    keepAlive: true,
+    application_name: 'portolan',
+    options: `-c search_path=${schema}`,
+    types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
+  });
+  pool.on('connect', (client) => {
+    // Who waits for an answer on it is told; an event that nobody listens to would end the process.
+    client.on('error', () => undefined);
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+    stream.setTimeout(silentMs, () => stream.destroy(new Error('connection terminated: no answer')));
+  });
+  // A connection that breaks while nobody uses it is replaced by the pool.
+  pool.on('error', () => undefined);
+  try {
+    await pool.query(`create schema if not exists ${schema}`);
+  } catch (error) {
+    await pool.end();
+    throw openFailure(url, error);
+  }
+  return new PostgresDatabase<Tables>(pool, home);
+}
+
+function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
+  if (oid === bigintOid && format !== 'binary') return Number;
+  return pg.types.getTypeParser(oid, format as 'text');
+}
+
+class PostgresDatabase<Tables> implements Database<Tables> {
+  readonly executor: string;
+  readonly db: Kysely<Tables>;
+  #asked = 0;
+  /** The end of the transactions of this process: one connection at a time waits for the lock. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(pool: pg.Pool, home: string | null) {
+    this.executor = serverExecutor(home);
+    this.db = new Kysely<Tables>({ dialect: new TranslatingDialect({ pool }) });
+  }
+
+  version(): string {
+    return String(++this.#asked);
+  }
+
+  transaction<T>(work: (transaction: Kysely<Tables>) => Promise<T>): Promise<T> {
+    const run = () => this.db.transaction().execute(work);
+    const result = this.#last.then(run, run);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** PostgreSQL reuses room by itself (autovacuum). */
+  async releasePages(): Promise<void> {}
+
+  async emptyLog(): Promise<void> {}
+}
+
+/** Kysely over `pg`, with failures that are those of this product. */
+class TranslatingDialect extends PostgresDialect {
+  readonly #config: PostgresDialectConfig;
+
+  constructor(config: PostgresDialectConfig) {
+    super(config);
+    this.#config = config;
+  }
+
+  override createDriver(): Driver {
+    return new TranslatingDriver(this.#config);
+  }
+}
+
+class TranslatingDriver extends PostgresDriver {
+  readonly #known = new WeakSet<DatabaseConnection>();
+
+  /** The lock comes with the beginning: the way to the database and back takes longer than either. */
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    const text = `begin; select pg_advisory_xact_lock(${transactionLock})`;
+    await connection.executeQuery(CompiledQuery.raw(text));
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const connection = await translated(() => super.acquireConnection());
+    if (this.#known.has(connection)) return connection;
+    this.#known.add(connection);
+    const execute = connection.executeQuery.bind(connection);
+    connection.executeQuery = (...query) => translated(() => execute(...query));
+    return connection;
+  }
+}
+
+async function translated<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw translateError(error);
+  }
+}
+
+function translateError(error: unknown): unknown {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  if (code === '53100')
+    return new PortolanError('insufficient_storage', 'The disk of the database is full.', {}, error);
+  const lost = /^(timeout exceeded|connection terminated|client has encountered)/i.test(message);
+  if (lost || unreachable.test(code))
+    return new PortolanError('unavailable', 'The store cannot be reached; try again.', {}, error);
+  return error;
+}
+
+function openFailure(url: string, error: unknown): unknown {
+  const { code = '', message, syscall } = error as NodeJS.ErrnoException;
+  const place = shownUrl(url);
+  // A file that the URL names, as a certificate, does not come by waiting.
+  if (syscall === 'open')
+    return new PortolanError('configuration', `The store ${place} cannot be used: ${message}`, {}, error);
+  if (refused.test(code))
+    return new PortolanError('configuration', `The store ${place} refuses: ${message}`, {}, error);
+  const known = translateError(error);
+  if (!(known instanceof PortolanError))
+    return new PortolanError('configuration', `The store ${place} cannot be used: ${message}`, {}, error);
+  return new PortolanError(known.code, `The store ${place} cannot be reached: ${message}`, {}, error);
+}
+
+/** Texts are compared byte by byte, as SQLite does, whatever the language of the database. Idempotent. */
+export async function orderTextsByByte<Tables>(db: Kysely<Tables>): Promise<void> {
+  const { rows } = await sql<{ table_name: string; column_name: string }>`
+    select table_name, column_name from information_schema.columns
+    where table_schema = ${schema} and data_type = 'text' and collation_name is distinct from 'C'
+      and table_name not like 'kysely%'`.execute(db);
+  for (const { table_name, column_name } of rows)
+    await sql`alter table ${sql.table(table_name)} alter column ${sql.ref(column_name)} type text collate "C"`.execute(
+      db,
+    );
+}

@@ -1,0 +1,511 @@
+import { type ExpressionBuilder, type Kysely, PostgresAdapter, sql } from 'kysely';
+import { deleteInSteps } from './delete-in-steps.ts';
+import type { JobTableRow, Tables } from './schema/tables.ts';
+import { inView, type TenantView } from './tenant-view.ts';
+
+/** A claimed job. `attempt` proves the claim: writes with an older one are refused. */
+export interface Claim {
+  scanId: string;
+  attempt: number;
+  /** Whose scan it is. */
+  tenant: string | null;
+  pool: string;
+}
+
+/** Which jobs a worker takes. */
+export interface ClaimFilter {
+  /** Only jobs of these pools. */
+  pools?: readonly string[] | undefined;
+  /** Scans of each tenant that the worker runs; the tenant with the fewest has the next turn. */
+  running?: ReadonlyMap<string, number> | undefined;
+  /** Pools of which no further job is taken. */
+  fullPools?: readonly string[] | undefined;
+  /** Only jobs of this server. */
+  home?: string | undefined;
+}
+
+/** What people want of a scan that runs. */
+export interface Wish {
+  scanId: string;
+  canceled: boolean;
+  paused: boolean;
+}
+
+/** What proves that a worker still has a job. */
+type HeldClaim = Pick<Claim, 'scanId' | 'attempt'>;
+
+/** The line of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
+export class JobTable {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  /** @param view whose jobs are made, counted, canceled and deleted; workers claim and keep those of all */
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** @param home the only server that may claim it; null where there is one only */
+  async insert(scanId: string, pool: string, now: number, home: string | null = null): Promise<void> {
+    await this.#db
+      .insertInto('jobs')
+      .values({
+        scan_id: scanId,
+        pool,
+        state: 'waiting',
+        position: sql<number>`(select coalesce(max(position), 0) + 1 from jobs)`,
+        attempt: 0,
+        lease_until: null,
+        worker: null,
+        cancel_requested: 0,
+        paused_since: null,
+        held_since: null,
+        paused_ms: 0,
+        created_at: new Date(now).toISOString(),
+        finished_at: null,
+        tenant: this.#view ?? null,
+        home,
+      })
+      .execute();
+  }
+
+  /**
+   * Takes the job that waits longest, or one whose lease has lapsed; never a paused one. Null when there is none.
+   */
+  async claim(
+    worker: string,
+    now: number,
+    leaseUntil: number,
+    { pools, running = new Map(), fullPools = [], home }: ClaimFilter = {},
+  ): Promise<Claim | null> {
+    await this.#closeLapsedCancellations(now);
+    const row = await this.#db
+      .updateTable('jobs')
+      .set((e) => ({
+        state: 'running',
+        attempt: e('attempt', '+', 1),
+        worker,
+        lease_until: leaseUntil,
+      }))
+      .where('scan_id', '=', (e) =>
+        e
+          .selectFrom('jobs')
+          .select('scan_id')
+          .where((f) =>
+            f.or([
+              f('state', '=', 'waiting'),
+              f.and([f('state', '=', 'running'), f('lease_until', '<', now)]),
+            ]),
+          )
+          .where('cancel_requested', '=', 0)
+          .where('paused_since', 'is', null)
+          .where('held_since', 'is', null)
+          .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+          .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
+          .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
+          .$if(running.size > 0, (query) => query.orderBy(turnOf(running)))
+          .orderBy('position')
+          .orderBy('scan_id')
+          .limit(1)
+          // SQLite has one writer at a time.
+          .$if(this.#db.getExecutor().adapter instanceof PostgresAdapter, (query) =>
+            query.forUpdate().skipLocked(),
+          ),
+      )
+      // It may have been canceled while this waited for the row.
+      .where('cancel_requested', '=', 0)
+      .returning(['scan_id', 'attempt', 'tenant', 'pool'])
+      .executeTakeFirst();
+    return row ? { scanId: row.scan_id, attempt: row.attempt, tenant: row.tenant, pool: row.pool } : null;
+  }
+
+  /** A canceled job whose worker died is over: nobody may run it again. */
+  async #closeLapsedCancellations(now: number): Promise<void> {
+    await this.#db
+      .updateTable('jobs')
+      .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
+      .where('state', '=', 'running')
+      .where('cancel_requested', '=', 1)
+      .where('lease_until', '<', now)
+      .execute();
+  }
+
+  async extend(claim: HeldClaim, leaseUntil: number): Promise<boolean> {
+    const result = await this.#held(claim).set({ lease_until: leaseUntil }).executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  async finish(claim: HeldClaim, state: 'done' | 'failed', now: number): Promise<boolean> {
+    const result = await this.#held(claim)
+      .set({ state, lease_until: null, finished_at: new Date(now).toISOString() })
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Back to its old place in the line; a canceled job ends instead. */
+  async release(claim: HeldClaim, now: number): Promise<boolean> {
+    const result = await this.#held(claim)
+      .set((e) => ({
+        state: e
+          .case()
+          .when('cancel_requested', '=', 1)
+          .then('done' as const)
+          .else('waiting' as const)
+          .end(),
+        finished_at: e
+          .case()
+          .when('cancel_requested', '=', 1)
+          .then(new Date(now).toISOString())
+          .else(null)
+          .end(),
+        lease_until: null,
+        worker: null,
+      }))
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  #held(claim: HeldClaim) {
+    return this.#db
+      .updateTable('jobs')
+      .where('scan_id', '=', claim.scanId)
+      .where('attempt', '=', claim.attempt)
+      .where('state', '=', 'running');
+  }
+
+  /** A waiting job ends at once; a running one is marked for its worker. */
+  async cancel(scanId: string, now: number): Promise<'waiting' | 'running' | 'unknown'> {
+    const waiting = await this.#db
+      .updateTable('jobs')
+      .set({ state: 'done', cancel_requested: 1, finished_at: new Date(now).toISOString() })
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', '=', 'waiting')
+      .executeTakeFirst();
+    if (waiting.numUpdatedRows > 0n) return 'waiting';
+    const running = await this.#db
+      .updateTable('jobs')
+      .set({ cancel_requested: 1 })
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', '=', 'running')
+      .executeTakeFirst();
+    return running.numUpdatedRows > 0n ? 'running' : 'unknown';
+  }
+
+  async isCancelRequested(scanId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select('cancel_requested')
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return row?.cancel_requested === 1;
+  }
+
+  /** A waiting job keeps its place, but nobody claims it. @returns false when the job is over */
+  async pause(scanId: string, now: number): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('jobs')
+      .set((e) => ({ paused_since: e.fn.coalesce('paused_since', e.val(now)) }))
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Ends what `pause` began. @returns false when the job is over */
+  async resume(scanId: string, now: number): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('jobs')
+      .set((e) => ({
+        paused_since: null,
+        held_since: earlierIfBoth(e, 'held_since'),
+        paused_ms: pausedMsUnless(e, 'held_since', now),
+      }))
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /**
+   * Holds every job that is not over, of all tenants: none is claimed until `unhold`.
+   * @param home of jobs of this server only
+   * @returns the scans that are held now
+   */
+  async hold(now: number, home?: string): Promise<string[]> {
+    await this.#db
+      .updateTable('jobs')
+      .set({ held_since: now })
+      .where('held_since', 'is', null)
+      .where('state', 'in', ['waiting', 'running'])
+      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .execute();
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select('scan_id')
+      .where('held_since', 'is not', null)
+      .where('state', 'in', ['waiting', 'running'])
+      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .execute();
+    return rows.map((row) => row.scan_id);
+  }
+
+  /** Ends what `hold` began; what somebody paused stays so. */
+  async unhold(now: number, home?: string): Promise<void> {
+    await this.#db
+      .updateTable('jobs')
+      .set((e) => ({
+        held_since: null,
+        paused_since: earlierIfBoth(e, 'paused_since'),
+        paused_ms: pausedMsUnless(e, 'paused_since', now),
+      }))
+      .where('held_since', 'is not', null)
+      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .execute();
+  }
+
+  /** See `hold`. */
+  async isHeld(scanId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select('scan_id')
+      .where('scan_id', '=', scanId)
+      .where('held_since', 'is not', null)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** How many scans are not over, by their owner and pool. */
+  async unfinishedByPlace(): Promise<{ home: string | null; pool: string; scans: number }[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select((e) => ['home', 'pool', e.fn.countAll().as('scans')])
+      .where('state', 'in', ['waiting', 'running'])
+      .where(inView(this.#view))
+      .groupBy(['home', 'pool'])
+      .execute();
+    return rows.map(({ home, pool, scans }) => ({ home, pool, scans: Number(scans) }));
+  }
+
+  /** Scans of some servers that are not over, the longest waiting ones first. */
+  async unfinishedOf(homes: readonly string[], limit: number): Promise<{ scanId: string; home: string }[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select(['scan_id', 'home'])
+      .where('state', 'in', ['waiting', 'running'])
+      .where('home', 'in', homes)
+      .where(inView(this.#view))
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+    return rows.map(({ scan_id, home }) => ({ scanId: scan_id, home: home ?? '' }));
+  }
+
+  async isRunning(scanId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select('scan_id')
+      .where('scan_id', '=', scanId)
+      .where('state', '=', 'running')
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** What is wanted of the scans that a server runs, whichever server was asked. */
+  async wishes(home: string): Promise<Wish[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select(['scan_id', 'cancel_requested', 'paused_since'])
+      .where('home', '=', home)
+      .where('state', '=', 'running')
+      .execute();
+    return rows.map(({ scan_id, cancel_requested, paused_since }) => ({
+      scanId: scan_id,
+      canceled: cancel_requested === 1,
+      paused: paused_since !== null,
+    }));
+  }
+
+  /**
+   * Whether somebody paused the scan, and how long it stood still for whatever reason.
+   * @param now epoch milliseconds up to which a pause that lasts is counted
+   */
+  async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select((e) => ['paused_since', pausedMsAt(e, now).as('paused_ms')])
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
+  }
+
+  /** The scan begins now: what it was paused before takes nothing from the time that it may run. */
+  async restartPauses(scanId: string, now: number): Promise<void> {
+    const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'jobs'>) =>
+      e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
+    await this.#db
+      .updateTable('jobs')
+      .set((e) => ({
+        paused_ms: 0,
+        paused_since: from('paused_since')(e),
+        held_since: from('held_since')(e),
+      }))
+      .where('scan_id', '=', scanId)
+      .execute();
+  }
+
+  /** Scans that somebody paused and that are not over. */
+  async pausedScans(): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select('scan_id')
+      .where('paused_since', 'is not', null)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .execute();
+    return rows.map((row) => row.scan_id);
+  }
+
+  /**
+   * A scan that was taken by its server and still waits for a worker is pending.
+   * @param failedSince ISO 8601; failures before it do not count
+   */
+  async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
+    const rows = await this.#db
+      .selectFrom('jobs')
+      .select((e) => ['state', e.fn.countAll().as('jobs'), e.fn.sum<number>(waitsForWorker(e)).as('unbegun')])
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .groupBy('state')
+      .execute();
+    const count = (state: string) => Number(rows.find((row) => row.state === state)?.jobs ?? 0);
+    const unbegun = Number(rows.find(({ state }) => state === 'running')?.unbegun ?? 0);
+    return {
+      pending: count('waiting') + unbegun,
+      running: count('running') - unbegun,
+      failed: await this.#failedSince(failedSince),
+    };
+  }
+
+  /** By itself: together with other states no index serves. */
+  async #failedSince(time: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('jobs')
+      .select((e) => e.fn.countAll().as('jobs'))
+      .where(inView(this.#view))
+      .where('state', '=', 'failed')
+      .where('finished_at', '>=', time)
+      .executeTakeFirstOrThrow();
+    return Number(row.jobs);
+  }
+
+  /** Voids every lease. @param home of jobs of this server only @returns the number of jobs that wait again */
+  async releaseAll(now: number, home?: string): Promise<number> {
+    const held = () =>
+      this.#db
+        .updateTable('jobs')
+        .where('state', '=', 'running')
+        .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''));
+    await held()
+      .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
+      .where('cancel_requested', '=', 1)
+      .execute();
+    const result = await held().set({ state: 'waiting', lease_until: null, worker: null }).executeTakeFirst();
+    return Number(result.numUpdatedRows);
+  }
+
+  /** Deletes the jobs of scans that were over before a time (ISO 8601); the scans stay. @returns how many */
+  async deleteEndedBefore(time: string): Promise<number> {
+    return (await this.#deleteEnded('done', time)) + (await this.#deleteEnded('failed', time));
+  }
+
+  async #deleteEnded(state: JobTableRow['state'], time: string): Promise<number> {
+    return await deleteInSteps(async (limit) => {
+      const result = await this.#db
+        .deleteFrom('jobs')
+        .where('scan_id', 'in', (e) =>
+          e
+            .selectFrom('jobs')
+            .select('jobs.scan_id')
+            .where('state', '=', state)
+            .where('finished_at', '<', time)
+            .where(inView(this.#view))
+            // A scan that was canceled while no server ran has yet to be ended by the next one.
+            .where((f) =>
+              f.exists(
+                f
+                  .selectFrom('scans')
+                  .select('scans.scan_id')
+                  .whereRef('scans.scan_id', '=', 'jobs.scan_id')
+                  .where('scans.status', 'in', ['completed', 'failed']),
+              ),
+            )
+            // Without an order PostgreSQL reads the rows of all scans at each step, deleted ones included.
+            .orderBy('jobs.finished_at')
+            .limit(limit),
+        )
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    });
+  }
+
+  async delete(scanId: string): Promise<boolean> {
+    const result = await this.#db
+      .deleteFrom('jobs')
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return result.numDeletedRows > 0n;
+  }
+}
+
+/** A pause before the first claim takes nothing from the time that the scan may run. */
+function pausedMsAt(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
+  const since = sql<number>`coalesce(case when held_since < paused_since then held_since end, paused_since, held_since)`;
+  return e
+    .case()
+    .when(e.and([e(since, '<', now), e('attempt', '>', 0)]))
+    .then(sql<number>`paused_ms + ${now} - ${since}`)
+    .else(e.ref('paused_ms'))
+    .end();
+}
+
+/** 1 for a job that a server has taken and whose scan is pending, else 0. Asked by the key of the scan. */
+function waitsForWorker(e: ExpressionBuilder<Tables, 'jobs'>) {
+  const status = e.selectFrom('scans').select('scans.status').whereRef('scans.scan_id', '=', 'jobs.scan_id');
+  return e
+    .case()
+    .when(e.and([e('state', '=', 'running'), e(e.fn.coalesce(status, e.val('')), '=', 'pending')]))
+    .then(1)
+    .else(0)
+    .end();
+}
+
+type Stop = 'paused_since' | 'held_since';
+
+/** While the other reason lasts, nothing is over yet. */
+function pausedMsUnless(e: ExpressionBuilder<Tables, 'jobs'>, other: Stop, now: number) {
+  return e.case().when(other, 'is', null).then(pausedMsAt(e, now)).else(e.ref('paused_ms')).end();
+}
+
+/** Since when the scan has stood still, for the reason that stays; null when that is none. */
+function earlierIfBoth(e: ExpressionBuilder<Tables, 'jobs'>, staying: Stop) {
+  const going = staying === 'held_since' ? 'paused_since' : 'held_since';
+  return e
+    .case()
+    .when(e.and([e(staying, 'is not', null), e(going, '<', e.ref(staying))]))
+    .then(e.ref(going))
+    .else(e.ref(staying))
+    .end();
+}
+
+/** How many scans of the job's tenant run already. */
+function turnOf(running: ReadonlyMap<string, number>) {
+  const cases = [...running].map(([tenant, scans]) => sql`when ${tenant} then ${scans}`);
+  return sql<number>`case tenant ${sql.join(cases, sql` `)} else 0 end`;
+}

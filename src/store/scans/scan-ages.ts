@@ -1,0 +1,279 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
+import { commandLinesOf, serverOf } from '../../domain/executor.ts';
+import type { ScanStatus } from '../../domain/scan.ts';
+import type { Place } from '../cursor.ts';
+import { RowCounts } from '../row-counts.ts';
+import type { ScanTableRow, Tables } from '../schema/tables.ts';
+import { inView, type TenantView } from '../tenant-view.ts';
+import { newestOfAll, stepBack } from './age-windows.ts';
+
+/** A finished scan as far as deleting it is concerned. */
+export interface FinishedScan {
+  scan_id: string;
+  created_at: string;
+  /** ISO 8601 UTC; of submission where no end is stored. */
+  ended_at: string;
+  tenant: string | null;
+  /** Bytes of the scan's folder, as they were counted last. */
+  size_bytes: number;
+}
+
+/** A scan as far as its age and size are concerned. */
+export type DatedScan = Pick<FinishedScan, 'scan_id' | 'created_at' | 'tenant' | 'size_bytes'> & {
+  status: ScanStatus;
+  profile: string;
+};
+
+/** Which finished scans: of each tenant those older than a position, exclusive. Tenants that are not named lose none. */
+export type OlderThan = ReadonlyMap<string | null, Place>;
+
+/** Rows of one statement. SQLite answers on the event loop, which is free between two statements. */
+const rowsAtOnce = 500;
+/** Scans by age, page by page: no statement depends on how many there are. Only scans whose folder is on this server. */
+export class ScanAges {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+  readonly #executor: string;
+
+  constructor(db: Kysely<Tables>, view: TenantView, executor: string) {
+    this.#db = db;
+    this.#view = view;
+    this.#executor = executor;
+  }
+
+  /** Tenants in view that have scans; null stands for scans without tenant. */
+  async tenants(): Promise<(string | null)[]> {
+    if (this.#view !== undefined) return [this.#view];
+    const found: (string | null)[] = [];
+    if (await this.#hasScansWithoutTenant()) found.push(null);
+    for (let last = ''; ; ) {
+      const next = await this.#tenantAfter(last);
+      if (next === null) return found;
+      found.push(next);
+      last = next;
+    }
+  }
+
+  async #hasScansWithoutTenant(): Promise<boolean> {
+    const rows = await this.#db
+      .selectFrom('scans')
+      .select('scan_id')
+      .where('tenant', 'is', null)
+      .limit(1)
+      .execute();
+    return rows.length > 0;
+  }
+
+  /** A step through the index for each tenant, where `distinct` would read one entry for each scan. */
+  async #tenantAfter(last: string): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select('tenant')
+      .where('tenant', '>', last)
+      .orderBy('tenant')
+      .limit(1)
+      .executeTakeFirst();
+    return row?.tenant ?? null;
+  }
+
+  async count(): Promise<number> {
+    if (serverOf(this.#executor) === null)
+      return (await new RowCounts(this.#db, this.#view).of('scans')).total;
+    const row = await this.#db
+      .selectFrom('scans')
+      .select((e) => e.fn.countAll().as('scans'))
+      .where(inView(this.#view))
+      .where(isHere(this.#executor))
+      .executeTakeFirstOrThrow();
+    return Number(row.scans);
+  }
+
+  /**
+   * Position of the n-th newest scan of a tenant, whatever its state.
+   *
+   * @param n from 1
+   * @returns null when the tenant has fewer
+   */
+  async nthNewest(tenant: string | null, n: number): Promise<Place | null> {
+    return await stepBack(newestOfAll, n, (position, step) => this.#nthBefore(tenant, position, step));
+  }
+
+  async #nthBefore(tenant: string | null, position: Place, n: number): Promise<Place | null> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select(['created_at', 'scan_id'])
+      .where(inView(tenant))
+      .where(isHere(this.#executor))
+      .where(isBeyond('<', position))
+      .orderBy('created_at', 'desc')
+      .orderBy('scan_id', 'desc')
+      .limit(1)
+      .offset(n - 1)
+      .executeTakeFirst();
+    return row ? positionOf(row) : null;
+  }
+
+  /** Scans of whatever state, newest first. Those that are stored meanwhile are left out. */
+  async *newestFirst(): AsyncGenerator<DatedScan> {
+    for (let position: Place | null = newestOfAll; position !== null; ) {
+      const page: DatedScan[] = await this.#pageBefore(position);
+      yield* page;
+      const last = page.at(-1);
+      position = last && page.length === rowsAtOnce ? positionOf(last) : null;
+    }
+  }
+
+  async #pageBefore(position: Place): Promise<DatedScan[]> {
+    const rows = await this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
+      .where(inView(this.#view))
+      .where(isHere(this.#executor))
+      .where(isBeyond('<', position))
+      .orderBy('created_at', 'desc')
+      .orderBy('scan_id', 'desc')
+      .limit(rowsAtOnce)
+      .execute();
+    await setImmediate();
+    return rows.map((row) => ({
+      ...row,
+      status: row.status as ScanStatus,
+      size_bytes: Number(row.size_bytes),
+    }));
+  }
+
+  /** Finished scans of all named tenants, oldest first. @param after leaves out what is not newer */
+  async *finished(olderThan: OlderThan, after?: Place): AsyncGenerator<FinishedScan> {
+    const streams: PageReader[] = [];
+    for (const [tenant, end] of olderThan) {
+      // One stream for each state: together they would be sorted in memory.
+      for (const status of ['completed', 'failed'] as const)
+        streams.push(new PageReader((last) => this.#finishedPage(tenant, status, end, last), after));
+    }
+    yield* merged(streams);
+  }
+
+  /** Finished scans that the result store does not hold, oldest first. */
+  unstored(): AsyncGenerator<FinishedScan> {
+    const read = (status: ScanStatus) => new PageReader((last) => this.#unstoredPage(status, last));
+    return merged([read('completed'), read('failed')]);
+  }
+
+  async #unstoredPage(status: ScanStatus, last: Place | undefined): Promise<FinishedScan[]> {
+    const rows = await this.#finishedRows(status, last)
+      .where(inView(this.#view))
+      .where('stored_at', 'is', null)
+      .execute();
+    await setImmediate();
+    return rows.map(finishedScan);
+  }
+
+  async #finishedPage(
+    tenant: string | null,
+    status: ScanStatus,
+    end: Place,
+    last: Place | undefined,
+  ): Promise<FinishedScan[]> {
+    const rows = await this.#finishedRows(status, last)
+      .where(inView(tenant))
+      .where(isBeyond('<', end))
+      .execute();
+    await setImmediate();
+    return rows.map(finishedScan);
+  }
+
+  #finishedRows(status: ScanStatus, last: Place | undefined) {
+    return this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'created_at', 'completed_at', 'tenant', 'size_bytes'])
+      .where(isHere(this.#executor))
+      .where('status', '=', status)
+      .$if(last !== undefined, (query) => query.where(isBeyond('>', last ?? newestOfAll)))
+      .orderBy('created_at')
+      .orderBy('scan_id')
+      .limit(rowsAtOnce);
+  }
+}
+
+function finishedScan({
+  completed_at,
+  ...row
+}: Pick<ScanTableRow, 'scan_id' | 'created_at' | 'completed_at' | 'tenant' | 'size_bytes'>): FinishedScan {
+  return { ...row, ended_at: completed_at ?? row.created_at, size_bytes: Number(row.size_bytes) };
+}
+
+/** Pages of one order, read ahead by a page. */
+class PageReader {
+  readonly #read: (last: Place | undefined) => Promise<FinishedScan[]>;
+  #last: Place | undefined;
+  #rows: FinishedScan[] = [];
+  #next = 0;
+  #ended = false;
+
+  constructor(read: (last: Place | undefined) => Promise<FinishedScan[]>, after?: Place) {
+    this.#read = read;
+    this.#last = after;
+  }
+
+  async head(): Promise<FinishedScan | null> {
+    if (this.#next === this.#rows.length && !this.#ended) {
+      this.#rows = await this.#read(this.#last);
+      this.#next = 0;
+      const last = this.#rows.at(-1);
+      if (last) this.#last = positionOf(last);
+      this.#ended = this.#rows.length < rowsAtOnce;
+    }
+    return this.#rows[this.#next] ?? null;
+  }
+
+  /** What `head` showed. */
+  take(): FinishedScan {
+    return this.#rows[this.#next++] as FinishedScan;
+  }
+}
+
+/** Rows of several streams in one order, oldest first. */
+async function* merged(streams: readonly PageReader[]): AsyncGenerator<FinishedScan> {
+  for (;;) {
+    const oldest = await oldestHead(streams);
+    if (oldest === null) return;
+    yield oldest.take();
+  }
+}
+
+async function oldestHead(streams: readonly PageReader[]): Promise<PageReader | null> {
+  let oldest: { stream: PageReader; scan: FinishedScan } | null = null;
+  for (const stream of streams) {
+    const scan = await stream.head();
+    if (scan === null) continue;
+    if (oldest === null || compareAge(positionOf(scan), positionOf(oldest.scan)) < 0)
+      oldest = { stream, scan };
+  }
+  return oldest?.stream ?? null;
+}
+
+export function positionOf({ created_at, scan_id }: Pick<ScanTableRow, 'created_at' | 'scan_id'>): Place {
+  return { createdAt: created_at, id: scan_id };
+}
+
+/** Negative when `a` is older. */
+export function compareAge(a: Place, b: Place): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+/** Older (`<`) or newer (`>`) than a position. */
+function isBeyond(side: '<' | '>', { createdAt, id }: Place) {
+  return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> =>
+    e(e.refTuple('created_at', 'scan_id'), side, e.tuple(createdAt, id));
+}
+
+/** Other servers keep the folders of theirs. @param executor of the scans that this server makes */
+export function isHere(executor: string) {
+  return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
+    const home = serverOf(executor);
+    if (home === null) return e.and([]);
+    return e.or([e('executor', '=', executor), e('executor', 'like', commandLinesOf(home))]);
+  };
+}

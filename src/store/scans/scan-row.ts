@@ -1,0 +1,110 @@
+import { noFindings } from '../../domain/finding.ts';
+import {
+  firstNotifications,
+  type Scan,
+  type ScanProgress,
+  type ScanRequest,
+  type ScanStatus,
+} from '../../domain/scan.ts';
+import { flag, type ScanTableRow } from '../schema/tables.ts';
+
+/** The states from which a scan may come into a state. States only go forward; the two final ones stay. */
+export const statesBefore: Record<ScanStatus, ScanStatus[]> = {
+  pending: ['pending'],
+  running: ['pending', 'running'],
+  completed: ['pending', 'running'],
+  failed: ['pending', 'running'],
+};
+
+/** Columns that are no fields of a scan. */
+type OwnColumns = 'executor' | 'size_bytes' | 'searchable' | 'request' | 'tenant' | 'stored_at';
+
+/** The row of a new scan. @param tenant null without tenants */
+export function newScanRow(
+  scan: Scan,
+  request: ScanRequest,
+  executor: string,
+  tenant: string | null,
+): ScanTableRow {
+  return {
+    ...(toRow(scan) as Omit<ScanTableRow, OwnColumns>),
+    executor,
+    size_bytes: 0,
+    searchable: searchableText(scan),
+    request: JSON.stringify(request),
+    tenant,
+    stored_at: null,
+  };
+}
+
+/** A scan that nobody has begun. */
+export function pendingScan(request: ScanRequest): Scan {
+  return {
+    scan_id: request.scan_id,
+    status: 'pending',
+    targets: request.targets,
+    started_at: null,
+    completed_at: null,
+    results: { live_hosts: 0, open_ports: 0, vulnerabilities: 0 },
+    created_at: request.created_at,
+    profile: request.profile,
+    vuln: request.vuln,
+    name: request.name,
+    tags: request.tags,
+    pool: request.pool,
+    progress: initialProgress(),
+    severity_counts: noFindings(),
+    error: null,
+    warnings: [],
+    notifications: firstNotifications(request),
+    stages: [],
+  };
+}
+
+function initialProgress(): ScanProgress {
+  return {
+    percent: 0,
+    phase: 'pending',
+    hosts_done: 0,
+    hosts_total: 0,
+    paused: false,
+    rate: 0,
+    eta_seconds: null,
+    resumes: 0,
+    shards: { total: 1, done: 0, running: 0 },
+  };
+}
+
+/** The columns of those fields that `scan` has. */
+export function toRow(scan: Partial<Scan>): Partial<ScanTableRow> {
+  const {
+    results,
+    vuln,
+    targets,
+    tags,
+    progress,
+    severity_counts,
+    error,
+    warnings,
+    notifications,
+    stages,
+    ...plain
+  } = scan;
+  return {
+    ...plain,
+    ...results,
+    ...(vuln !== undefined && { vuln: flag.toRow(vuln) }),
+    ...(error !== undefined && { error: error && JSON.stringify(error) }),
+    ...jsonColumns({ targets, tags, progress, severity_counts, warnings, notifications, stages }),
+  };
+}
+
+function jsonColumns(fields: Record<string, unknown>): Record<string, string> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, JSON.stringify(value)]));
+}
+
+/** What `q` searches. */
+export function searchableText(scan: Pick<Scan, 'name' | 'targets'>): string {
+  return [scan.name ?? '', ...scan.targets].join('\n');
+}

@@ -1,0 +1,99 @@
+import { type Kysely, sql } from 'kysely';
+import { isPostgres } from '../database.ts';
+
+/** A table whose rows are counted by tenant and status. */
+interface CountedTable {
+  name: 'scans' | 'job_orders';
+  /** Column with the bytes that a row stands for; null = none. */
+  bytes: string | null;
+}
+
+const countedTables: readonly CountedTable[] = [
+  { name: 'scans', bytes: 'size_bytes' },
+  { name: 'job_orders', bytes: null },
+];
+
+/**
+ * Makes the table `row_counts` and the triggers that keep it true, whoever changes the counted tables. SQLite, which has
+ * one writer at a time, keeps one row for each tenant and status. PostgreSQL appends a row for each change, so that
+ * writers never wait for each other; the sum of the rows counts, and `RowCounts.fold` keeps them few.
+ */
+export async function createRowCounts(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('row_counts')
+    .addColumn('counted', 'text', (column) => column.notNull())
+    .addColumn('tenant', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('total', 'bigint', (column) => column.notNull())
+    .addColumn('bytes', 'bigint', (column) => column.notNull())
+    .execute();
+  const onPostgres = isPostgres(db);
+  await db.schema
+    .createIndex('row_counts_key')
+    .on('row_counts')
+    .columns(['counted', 'tenant', 'status'])
+    .$call((index) => (onPostgres ? index : index.unique()))
+    .execute();
+  for (const table of countedTables) {
+    const triggers = onPostgres ? postgresTriggers(table) : sqliteTriggers(table);
+    for (const text of [countAll(table), ...triggers]) await sql.raw(text).execute(db);
+  }
+}
+
+function countAll({ name, bytes }: CountedTable): string {
+  const sum = bytes === null ? '0' : `cast(sum(${bytes}) as bigint)`;
+  return `insert into row_counts select '${name}', coalesce(tenant, ''), status, count(*), ${sum} from ${name} group by tenant, status`;
+}
+
+function sqliteTriggers(table: CountedTable): string[] {
+  const { name, bytes } = table;
+  const add = (row: 'new' | 'old', sign: '' | '-') =>
+    `insert into row_counts values ('${name}', coalesce(${row}.tenant, ''), ${row}.status, ${sign}1, ${sign}${bytesOf(table, row)})
+      on conflict (counted, tenant, status) do update set total = total + excluded.total, bytes = bytes + excluded.bytes;`;
+  const columns = ['tenant', 'status', ...(bytes === null ? [] : [bytes])];
+  const changed = columns.map((column) => `old.${column} is not new.${column}`).join(' or ');
+  return [
+    `create trigger ${name}_count_insert after insert on ${name} begin ${add('new', '')} end`,
+    `create trigger ${name}_count_delete after delete on ${name} begin ${add('old', '-')} end`,
+    `create trigger ${name}_count_update after update of ${columns.join(', ')} on ${name} when ${changed}
+      begin ${add('old', '-')} ${add('new', '')} end`,
+  ];
+}
+
+function postgresTriggers(table: CountedTable): string[] {
+  const { name, bytes } = table;
+  const sum = (sign: '' | '-') => (bytes === null ? '0' : `${sign}sum(${bytes})`);
+  const addAll = (sign: '' | '-') =>
+    `insert into row_counts select '${name}', coalesce(tenant, ''), status, ${sign}count(*), ${sum(sign)} from changed group by tenant, status;`;
+  const columns = ['tenant', 'status', ...(bytes === null ? [] : [bytes])];
+  const changed = columns.map((column) => `old.${column} is distinct from new.${column}`).join(' or ');
+  // Not as a condition of the trigger: columns that it names cannot change their collation afterwards.
+  const counting = `language plpgsql set search_path from current`;
+  return [
+    `create function count_${name}() returns trigger ${counting} as $count$ begin
+      if tg_op = 'INSERT' then ${addAll('')}
+      elsif tg_op = 'DELETE' then ${addAll('-')}
+      else delete from row_counts where counted = '${name}';
+      end if;
+      return null;
+    end $count$`,
+    `create function recount_${name}() returns trigger ${counting} as $count$ begin
+      if ${changed} then insert into row_counts values
+        ('${name}', coalesce(old.tenant, ''), old.status, -1, -${bytesOf(table, 'old')}),
+        ('${name}', coalesce(new.tenant, ''), new.status, 1, ${bytesOf(table, 'new')});
+      end if;
+      return null;
+    end $count$`,
+    `create trigger ${name}_count_insert after insert on ${name} referencing new table as changed
+      for each statement execute function count_${name}()`,
+    `create trigger ${name}_count_delete after delete on ${name} referencing old table as changed
+      for each statement execute function count_${name}()`,
+    `create trigger ${name}_count_truncate after truncate on ${name} for each statement execute function count_${name}()`,
+    `create trigger ${name}_count_update after update on ${name} for each row
+      execute function recount_${name}()`,
+  ];
+}
+
+function bytesOf({ bytes }: CountedTable, row: 'new' | 'old'): string {
+  return bytes === null ? '0' : `${row}.${bytes}`;
+}

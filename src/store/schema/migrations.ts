@@ -1,0 +1,435 @@
+import { type Kysely, sql } from 'kysely';
+import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
+import { PortolanError } from '../../domain/errors.ts';
+import { listingOf } from '../scans/scan-listing.ts';
+import { createRowCounts } from './counting-triggers.ts';
+import type { migrationNames } from './migration-names.ts';
+import type { Tables } from './tables.ts';
+
+/** A published one is never changed. */
+const migrations: Record<(typeof migrationNames)[number], Migration> = {
+  '0001-scans-tokens-jobs': { up: createFirstTables },
+  '0002-idempotency-keys': { up: createIdempotencyKeys },
+  '0003-tenants': { up: addTenants },
+  '0004-paused-jobs': { up: addPauses },
+  '0005-outbox': { up: createOutbox },
+  '0006-job-orders': { up: createJobOrders },
+  '0007-scan-listings': { up: createScanListings },
+  '0008-shards': { up: createShards },
+  '0009-held-jobs': { up: addHolds },
+  '0010-stored-results': { up: addStoredResults },
+  '0011-divisions': { up: createDivisions },
+  '0012-row-counts': { up: countRows },
+  '0013-begun-divisions': { up: addBegun },
+};
+
+async function createFirstTables(db: Kysely<unknown>): Promise<void> {
+  await createScans(db);
+  await createTokens(db);
+  await createJobs(db);
+}
+
+async function createScans(db: Kysely<unknown>): Promise<void> {
+  // The long texts come last: SQLite then reads the short columns without following overflow pages.
+  await db.schema
+    .createTable('scans')
+    .addColumn('scan_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('executor', 'text', (column) => column.notNull())
+    .addColumn('size_bytes', 'bigint', (column) => column.notNull())
+    .addColumn('started_at', 'text')
+    .addColumn('completed_at', 'text')
+    .addColumn('profile', 'text', (column) => column.notNull())
+    .addColumn('vuln', 'integer', (column) => column.notNull())
+    .addColumn('name', 'text')
+    .addColumn('pool', 'text', (column) => column.notNull())
+    .addColumn('live_hosts', 'bigint', (column) => column.notNull())
+    .addColumn('open_ports', 'bigint', (column) => column.notNull())
+    .addColumn('vulnerabilities', 'bigint', (column) => column.notNull())
+    .addColumn('tags', 'text', (column) => column.notNull())
+    .addColumn('progress', 'text', (column) => column.notNull())
+    .addColumn('severity_counts', 'text', (column) => column.notNull())
+    .addColumn('error', 'text')
+    .addColumn('notifications', 'text', (column) => column.notNull())
+    .addColumn('warnings', 'text', (column) => column.notNull())
+    .addColumn('stages', 'text', (column) => column.notNull())
+    .addColumn('targets', 'text', (column) => column.notNull())
+    .addColumn('searchable', 'text', (column) => column.notNull())
+    .addColumn('request', 'text', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('scans_by_age').on('scans').columns(['created_at', 'scan_id']).execute();
+  await db.schema
+    .createIndex('scans_by_status')
+    .on('scans')
+    .columns(['status', 'created_at', 'scan_id'])
+    .execute();
+  await db.schema
+    .createTable('scan_tags')
+    .addColumn('tag', 'text', (column) => column.notNull())
+    .addColumn('scan_id', 'text', (column) =>
+      column.notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addPrimaryKeyConstraint('scan_tags_key', ['tag', 'scan_id'])
+    .execute();
+  await db.schema.createIndex('scan_tags_by_scan').on('scan_tags').column('scan_id').execute();
+}
+
+async function createTokens(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('tokens')
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('digest', 'text', (column) => column.notNull())
+    .addColumn('previous_digest', 'text')
+    .addColumn('previous_until', 'text')
+    .addColumn('scopes', 'text', (column) => column.notNull())
+    .addColumn('tenant', 'text')
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'text')
+    .addColumn('last_used_at', 'text')
+    .addColumn('revoked_at', 'text')
+    .execute();
+}
+
+async function createJobs(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('jobs')
+    .addColumn('scan_id', 'text', (column) =>
+      column.primaryKey().notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('pool', 'text', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('position', 'bigint', (column) => column.notNull())
+    .addColumn('attempt', 'integer', (column) => column.notNull())
+    .addColumn('lease_until', 'bigint')
+    .addColumn('worker', 'text')
+    .addColumn('cancel_requested', 'integer', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('finished_at', 'text')
+    .execute();
+  await db.schema.createIndex('jobs_by_place').on('jobs').columns(['state', 'position']).execute();
+  await db.schema.createIndex('jobs_by_position').on('jobs').column('position').execute();
+}
+
+async function createIdempotencyKeys(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('idempotency_keys')
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('digest', 'text', (column) => column.notNull())
+    .addColumn('scan_id', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('idempotency_keys_key', ['owner', 'key'])
+    .execute();
+  await db.schema
+    .createIndex('idempotency_keys_by_age')
+    .on('idempotency_keys')
+    .column('created_at')
+    .execute();
+}
+
+async function addTenants(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('scans').addColumn('tenant', 'text').execute();
+  await db.schema.alterTable('jobs').addColumn('tenant', 'text').execute();
+  await db.schema
+    .createIndex('scans_by_tenant')
+    .on('scans')
+    // With the size, so that the totals of a tenant come from the index alone.
+    .columns(['tenant', 'created_at', 'scan_id', 'size_bytes'])
+    .execute();
+  await db.schema
+    .createIndex('scans_by_tenant_status')
+    .on('scans')
+    .columns(['tenant', 'status', 'created_at', 'scan_id'])
+    .execute();
+  await db.schema.createIndex('jobs_by_tenant').on('jobs').columns(['tenant', 'state']).execute();
+}
+
+async function addPauses(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('jobs').addColumn('paused_since', 'bigint').execute();
+  await db.schema
+    .alterTable('jobs')
+    .addColumn('paused_ms', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute();
+}
+
+async function createOutbox(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('outbox')
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('scan_id', 'text', (column) =>
+      column.notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('channel', 'text', (column) => column.notNull())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('attempts', 'integer', (column) => column.notNull())
+    .addColumn('next_at', 'bigint', (column) => column.notNull())
+    .addColumn('tenant', 'text')
+    .execute();
+  await db.schema.createIndex('outbox_by_turn').on('outbox').columns(['owner', 'next_at', 'id']).execute();
+  await db.schema.createIndex('outbox_by_scan').on('outbox').column('scan_id').execute();
+}
+
+/**
+ * What clients call a job. The table `jobs` was there before: it is the line in which scans wait for a worker, one row
+ * for each, whoever ordered them.
+ */
+async function createJobOrders(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('job_orders')
+    .addColumn('job_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('tenant', 'text')
+    .addColumn('type', 'text', (column) => column.notNull())
+    .addColumn('pool', 'text', (column) => column.notNull())
+    .addColumn('name', 'text')
+    .addColumn('schedule', 'text')
+    .addColumn('zone', 'text', (column) => column.notNull())
+    .addColumn('next_run_at', 'text')
+    .addColumn('last_run_at', 'text')
+    .addColumn('last_status', 'text')
+    .addColumn('run_count', 'bigint', (column) => column.notNull())
+    // No reference: the job stays when its scan is deleted, and still says which one it was.
+    .addColumn('scan_id', 'text')
+    .addColumn('started_at', 'text')
+    .addColumn('completed_at', 'text')
+    .addColumn('error', 'text')
+    .addColumn('created_by', 'text')
+    .addColumn('params', 'text', (column) => column.notNull())
+    .execute();
+  await createJobRuns(db);
+  await db.schema
+    .createIndex('job_orders_by_age')
+    .on('job_orders')
+    .columns(['tenant', 'created_at', 'job_id'])
+    .execute();
+  await db.schema
+    .createIndex('job_orders_by_turn')
+    .on('job_orders')
+    .columns(['status', 'next_run_at'])
+    .execute();
+  await db.schema.alterTable('idempotency_keys').addColumn('answer', 'text').execute();
+}
+
+async function createJobRuns(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('job_runs')
+    .addColumn('job_id', 'text', (column) =>
+      column.notNull().references('job_orders.job_id').onDelete('cascade'),
+    )
+    .addColumn('fire_at', 'text', (column) => column.notNull())
+    .addColumn('scan_id', 'text')
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('started_at', 'text')
+    .addColumn('completed_at', 'text')
+    // A time of a schedule comes once, whatever happens to the process that saw it come.
+    .addPrimaryKeyConstraint('job_runs_key', ['job_id', 'fire_at'])
+    .execute();
+}
+
+async function createScanListings(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('scan_listings')
+    .addColumn('scan_id', 'text', (column) =>
+      column.primaryKey().notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('targets', 'text', (column) => column.notNull())
+    .addColumn('targets_total', 'bigint', (column) => column.notNull())
+    .execute();
+  await fillScanListings(db as Kysely<Pick<Tables, 'scans' | 'scan_listings'>>);
+}
+
+/** Shorter texts hold no more targets than a list shows. */
+const shortTargets = 1000;
+
+async function fillScanListings(db: Kysely<Pick<Tables, 'scans' | 'scan_listings'>>): Promise<void> {
+  const long = await db
+    .selectFrom('scans')
+    .select('scan_id')
+    .where(sql<boolean>`octet_length(targets) > ${shortTargets}`)
+    .execute();
+  for (const { scan_id } of long) {
+    const { targets } = await db
+      .selectFrom('scans')
+      .select('targets')
+      .where('scan_id', '=', scan_id)
+      .executeTakeFirstOrThrow();
+    const listing = listingOf(JSON.parse(targets) as string[]);
+    if (listing)
+      await db
+        .insertInto('scan_listings')
+        .values({ scan_id, ...listing })
+        .execute();
+  }
+}
+
+/** What many hosts need to share the work of one scan. */
+async function createShards(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('jobs').addColumn('home', 'text').execute();
+  await db.schema
+    .createTable('shards')
+    .addColumn('scan_id', 'text', (column) =>
+      column.notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('shard', 'integer', (column) => column.notNull())
+    .addColumn('of', 'integer', (column) => column.notNull())
+    .addColumn('pool', 'text', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('attempt', 'integer', (column) => column.notNull())
+    .addColumn('lapses', 'integer', (column) => column.notNull())
+    .addColumn('lease_until', 'bigint')
+    .addColumn('worker', 'text')
+    .addColumn('key_digest', 'text')
+    .addColumn('rows', 'bigint', (column) => column.notNull())
+    .addColumn('command', 'text', (column) => column.notNull())
+    .addColumn('obeyed', 'text')
+    .addColumn('rate', 'bigint', (column) => column.notNull())
+    .addColumn('rate_kept', 'bigint')
+    .addColumn('finished_at', 'text')
+    .addColumn('rules', 'text')
+    .addColumn('live', 'text')
+    .addColumn('outcome', 'text')
+    .addColumn('spec', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('shards_key', ['scan_id', 'shard'])
+    .execute();
+  await db.schema.createIndex('shards_by_lease').on('shards').columns(['state', 'lease_until']).execute();
+  await db.schema
+    .createTable('servers')
+    .addColumn('server_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('url', 'text', (column) => column.notNull())
+    .addColumn('version', 'text', (column) => column.notNull())
+    .addColumn('last_seen', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('workers')
+    .addColumn('worker_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('host', 'text', (column) => column.notNull())
+    .addColumn('pools', 'text', (column) => column.notNull())
+    .addColumn('tags', 'text', (column) => column.notNull())
+    .addColumn('version', 'text', (column) => column.notNull())
+    .addColumn('capacity', 'integer', (column) => column.notNull())
+    .addColumn('active', 'integer', (column) => column.notNull())
+    .addColumn('started_at', 'text', (column) => column.notNull())
+    .addColumn('last_seen', 'bigint', (column) => column.notNull())
+    .execute();
+}
+
+/** A scan can stand still for two reasons at a time: somebody paused it, and no scan may send now. */
+async function addHolds(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('jobs').addColumn('held_since', 'bigint').execute();
+}
+
+async function addStoredResults(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('scans').addColumn('stored_at', 'text').execute();
+  await db.schema
+    .createIndex('scans_to_store')
+    .on('scans')
+    .columns(['status', 'created_at', 'scan_id'])
+    .where(sql.ref('stored_at'), 'is', null)
+    .execute();
+}
+
+/** Shards become each n-th address of one list. Scans that are divided otherwise are divided anew. */
+async function createDivisions(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('divisions')
+    .addColumn('scan_id', 'text', (column) =>
+      column.primaryKey().notNull().references('scans.scan_id').onDelete('cascade'),
+    )
+    .addColumn('started_at', 'text', (column) => column.notNull())
+    .addColumn('addresses', 'text', (column) => column.notNull())
+    .addColumn('hostnames', 'text', (column) => column.notNull())
+    .execute();
+  await sql`delete from shards`.execute(db);
+  await db.schema.alterTable('shards').dropColumn('spec').execute();
+}
+
+/** No statement of a running server depends on how many scans and jobs there are. */
+async function countRows(db: Kysely<unknown>): Promise<void> {
+  await createRowCounts(db);
+  await db.schema.createIndex('jobs_by_end').on('jobs').columns(['state', 'finished_at']).execute();
+  await db.schema.dropIndex('jobs_by_tenant').execute();
+  await db.schema
+    .createIndex('jobs_by_tenant_end')
+    .on('jobs')
+    .columns(['tenant', 'state', 'finished_at'])
+    .execute();
+  await db.schema
+    .createIndex('jobs_held')
+    .on('jobs')
+    .column('held_since')
+    .where(sql.ref('held_since'), 'is not', null)
+    .execute();
+  // "tenant is null" lets PostgreSQL take no order from an index that begins with the tenant.
+  await db.schema
+    .createIndex('job_orders_in_order')
+    .on('job_orders')
+    .columns(['created_at', 'job_id'])
+    .execute();
+  await db.schema
+    .createIndex('job_orders_by_end')
+    .on('job_orders')
+    .columns(['status', 'completed_at'])
+    .execute();
+  await db.schema
+    .createIndex('job_orders_with_next_run')
+    .on('job_orders')
+    .column('zone')
+    .where(sql.ref('next_run_at'), 'is not', null)
+    .execute();
+  await db.schema
+    .createIndex('job_runs_open')
+    .on('job_runs')
+    .column('job_id')
+    .where(sql.ref('completed_at'), 'is', null)
+    .execute();
+}
+
+/** Until now a scan was started when it was divided. */
+async function addBegun(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('divisions')
+    .addColumn('begun', 'integer', (column) => column.notNull().defaultTo(1))
+    .execute();
+}
+
+const provider: MigrationProvider = { getMigrations: async () => migrations };
+
+/** Names of the migrations that a store has had, and of those it lacks, in order. */
+export interface StoreVersion {
+  applied: string[];
+  pending: string[];
+}
+
+export async function storeVersion<Tables>(db: Kysely<Tables>): Promise<StoreVersion> {
+  const found = await new Migrator({ db, provider }).getMigrations();
+  const names = (done: boolean) =>
+    found.filter(({ executedAt }) => (executedAt !== undefined) === done).map(({ name }) => name);
+  return { applied: names(true), pending: names(false) };
+}
+
+/**
+ * Brings the tables up to date; every migration is done wholly or not at all.
+ *
+ * @throws PortolanError `configuration` when a newer version of the product has written the store
+ */
+export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
+  const migrator = new Migrator({ db, provider });
+  const { error } = await migrator.migrateToLatest();
+  if (error === undefined) return;
+  if (isFromNewerVersion(error)) {
+    throw new PortolanError(
+      'configuration',
+      'The store was written by a newer version of portolan. Install that version, or use another workspace.',
+      {},
+      error,
+    );
+  }
+  throw error;
+}
+
+function isFromNewerVersion(error: unknown): boolean {
+  return error instanceof Error && /previously executed migration \S{1,200} is missing/.test(error.message);
+}

@@ -1,0 +1,170 @@
+import { type ExpressionBuilder, type Kysely, PostgresAdapter, type SqlBool, sql } from 'kysely';
+import { PortolanError } from '../../domain/errors.ts';
+import type { Tables } from './tables.ts';
+
+/**
+ * Tables whose rows are the store's content, with their keys; `servers` and `workers` only say who is there now, and
+ * `row_counts` follows by itself.
+ */
+const keys = {
+  scans: ['scan_id'],
+  scan_tags: ['tag', 'scan_id'],
+  scan_listings: ['scan_id'],
+  tokens: ['id'],
+  jobs: ['scan_id'],
+  idempotency_keys: ['owner', 'key'],
+  job_orders: ['job_id'],
+  job_runs: ['job_id', 'fire_at'],
+  outbox: ['id'],
+  divisions: ['scan_id'],
+  shards: ['scan_id', 'shard'],
+} as const satisfies {
+  [T in Exclude<keyof Tables, 'servers' | 'workers' | 'row_counts'>]: (keyof Tables[T])[];
+};
+
+export type ContentTable = keyof typeof keys;
+
+/** In an order in which rows never refer to rows that come later. */
+export const contentTables = Object.keys(keys) as ContentTable[];
+
+/** One row as it lies in the table, by column. */
+export type TableRow = Record<string, string | number | null>;
+
+/** Rows of the first page; the size of the rows decides about the next ones. */
+const firstRows = 20;
+const maxRowsAtOnce = 500;
+/** Characters of a page that is made no larger, and of one that is made smaller. */
+const fullPage = 1 << 20;
+const largePage = 8 << 20;
+/** Of a statement with all its values; SQLite takes 32,766. */
+const maxValues = 30_000;
+
+/** What PostgreSQL says of a value that a column cannot hold (SQLSTATE class 22). */
+const unfit = /^22/;
+
+/** The rows of every table as they are, for moving a store as a whole; nobody's view and no rule applies. */
+export class TableRows {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  /** Until the end of the transaction nobody else changes anything. */
+  async hold(): Promise<void> {
+    // A write transaction of SQLite has the file for itself.
+    if (!(this.#db.getExecutor().adapter instanceof PostgresAdapter)) return;
+    const tables = contentTables.map((table) => sql.table(table));
+    await sql`lock table ${sql.join(tables)} in exclusive mode`.execute(this.#db);
+  }
+
+  async count(table: ContentTable): Promise<number> {
+    const row = await this.#db
+      .selectFrom(table)
+      .select((e) => e.fn.countAll().as('rows'))
+      .executeTakeFirstOrThrow();
+    return Number(row.rows);
+  }
+
+  /**
+   * All rows in the order of their key, which is the same in every kind of database; a page at a time.
+   *
+   * @throws PortolanError `configuration` for a number that cannot be told exactly
+   */
+  async *pages(table: ContentTable): AsyncGenerator<TableRow[]> {
+    let last: TableRow | null = null;
+    for (let limit = firstRows; ; ) {
+      const rows: TableRow[] = await this.#page(table, last, limit);
+      for (const row of rows) demandExact(table, row);
+      if (rows.length > 0) yield rows;
+      if (rows.length < limit) return;
+      last = rows.at(-1) ?? null;
+      limit = nextLimit(limit, rows);
+    }
+  }
+
+  async #page(table: ContentTable, last: TableRow | null, limit: number): Promise<TableRow[]> {
+    const columns: readonly string[] = keys[table];
+    const order = sql.join(columns.map((column) => sql.ref(column)));
+    const rows = this.#anyTable
+      .selectFrom(table)
+      .selectAll()
+      .$if(last !== null, (query) => query.where((e) => isAfter(e, columns, last ?? {})))
+      .orderBy(order)
+      .limit(limit);
+    try {
+      return (await rows.execute()) as TableRow[];
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ERR_OUT_OF_RANGE') throw error;
+      throw new PortolanError('configuration', `A number of ${table} is beyond 2^53.`, {}, error);
+    }
+  }
+
+  /** @throws PortolanError `configuration` for a row that this kind of database cannot hold */
+  async insert(table: ContentTable, rows: readonly TableRow[]): Promise<void> {
+    const width = Object.keys(rows[0] ?? {}).length;
+    const most = Math.max(1, Math.floor(maxValues / Math.max(1, width)));
+    for (let from = 0; from < rows.length; from += most)
+      await this.#insert(table, rows.slice(from, from + most));
+  }
+
+  async #insert(table: ContentTable, rows: TableRow[]): Promise<void> {
+    try {
+      await this.#anyTable.insertInto(table).values(rows).execute();
+    } catch (error) {
+      if (!unfit.test((error as { code?: string }).code ?? '')) throw error;
+      throw unfitRow(table, rows, error);
+    }
+  }
+
+  /** Columns are known by name only: a row is taken as it is. */
+  get #anyTable(): Kysely<Record<ContentTable, TableRow>> {
+    return this.#db as unknown as Kysely<Record<ContentTable, TableRow>>;
+  }
+}
+
+function isAfter(
+  e: ExpressionBuilder<Record<ContentTable, TableRow>, ContentTable>,
+  columns: readonly string[],
+  last: TableRow,
+) {
+  const refs = sql.join(columns.map((column) => sql.ref(column)));
+  const values = sql.join(columns.map((column) => sql.val(last[column])));
+  return e.and([sql<SqlBool>`(${refs}) > (${values})`]);
+}
+
+function nextLimit(limit: number, rows: TableRow[]): number {
+  const characters = rows.reduce((sum, row) => sum + sizeOf(row), 0);
+  if (characters > largePage) return Math.max(1, Math.floor(limit / 4));
+  return characters < fullPage ? Math.min(maxRowsAtOnce, limit * 2) : limit;
+}
+
+function sizeOf(row: TableRow): number {
+  return Object.values(row).reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' ? value.length : 8),
+    0,
+  );
+}
+
+function demandExact(table: ContentTable, row: TableRow): void {
+  for (const [column, value] of Object.entries(row)) {
+    if (typeof value === 'number' && !Number.isSafeInteger(value))
+      throw damaged(table, row, `${column} holds a number that is not whole or beyond 2^53`);
+  }
+}
+
+function unfitRow(table: ContentTable, rows: TableRow[], cause: unknown): PortolanError {
+  const row = rows.find((one) => Object.values(one).some((value) => String(value).includes('\0')));
+  if (row) return damaged(table, row, 'a text has the character NUL in it, which PostgreSQL cannot hold');
+  return damaged(table, rows[0] ?? {}, `it or one after it does not fit: ${(cause as Error).message}`, cause);
+}
+
+function damaged(table: ContentTable, row: TableRow, what: string, cause?: unknown): PortolanError {
+  const key = keys[table].map((column) => String(row[column])).join(' ');
+  return new PortolanError(
+    'configuration',
+    `The row ${key} of ${table} cannot be moved: ${what}.`,
+    {},
+    cause,
+  );
+}

@@ -1,0 +1,263 @@
+import type { JobStatus } from '../../domain/job.ts';
+
+/**
+ * Rows as they lie in the database, alike in every dialect: text ids, times as ISO 8601 UTC text (leases as epoch
+ * milliseconds), JSON as text, booleans 0 or 1.
+ */
+export interface Tables {
+  scans: ScanTableRow;
+  scan_tags: { scan_id: string; tag: string };
+  scan_listings: ScanListingRow;
+  tokens: TokenTableRow;
+  jobs: JobTableRow;
+  idempotency_keys: IdempotencyTableRow;
+  job_orders: JobOrderTableRow;
+  job_runs: JobRunTableRow;
+  outbox: OutboxTableRow;
+  divisions: DivisionTableRow;
+  shards: ShardTableRow;
+  row_counts: RowCountTableRow;
+  servers: ServerTableRow;
+  workers: WorkerTableRow;
+}
+
+export interface ScanTableRow {
+  scan_id: string;
+  created_at: string;
+  status: string;
+  /** Who runs it, see `domain/executor.ts`. */
+  executor: string;
+  /** Bytes of the scan's folder. */
+  size_bytes: number;
+  started_at: string | null;
+  completed_at: string | null;
+  profile: string;
+  vuln: number;
+  name: string | null;
+  pool: string;
+  live_hosts: number;
+  open_ports: number;
+  vulnerabilities: number;
+  tags: string;
+  progress: string;
+  severity_counts: string;
+  error: string | null;
+  notifications: string;
+  warnings: string;
+  stages: string;
+  targets: string;
+  /** What `q` searches: name and targets, one a line. */
+  searchable: string;
+  request: string;
+  /** Whose scan it is; null without tenants. */
+  tenant: string | null;
+  /** Since when the result store holds all of its files; null while it does not. */
+  stored_at: string | null;
+}
+
+/** What lists show of a scan with very many targets, apart from the long row. */
+interface ScanListingRow {
+  scan_id: string;
+  /** JSON array of the first targets. */
+  targets: string;
+  targets_total: number;
+}
+
+export interface TokenTableRow {
+  id: string;
+  name: string;
+  digest: string;
+  previous_digest: string | null;
+  previous_until: string | null;
+  scopes: string;
+  tenant: string | null;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+}
+
+export interface JobTableRow {
+  scan_id: string;
+  pool: string;
+  state: 'waiting' | 'running' | 'done' | 'failed';
+  /** Place in the line; the smallest waiting one is claimed first. */
+  position: number;
+  /** Raised by every claim; a write with an older one is refused. */
+  attempt: number;
+  /** Epoch milliseconds. */
+  lease_until: number | null;
+  worker: string | null;
+  cancel_requested: number;
+  /** Since when somebody has paused the scan, epoch milliseconds; a paused job is not claimed. */
+  paused_since: number | null;
+  /** Since when the scan is held because no scan may send now, the same way. Either time covers both reasons. */
+  held_since: number | null;
+  /** How long it stood still before, counted from its first claim, milliseconds. */
+  paused_ms: number;
+  created_at: string;
+  finished_at: string | null;
+  /** That of the scan. */
+  tenant: string | null;
+  /** The server whose workspace holds the scan, and which alone may run it; null where there is one server only. */
+  home: string | null;
+}
+
+export interface IdempotencyTableRow {
+  /** Id of the token that the key came with, empty for clients without; of a tenant's client `<tenant>/<id>`. */
+  owner: string;
+  key: string;
+  /** SHA-256 of the body, hex. */
+  digest: string;
+  /** Id of the scan, or of the job, that came of it. */
+  scan_id: string;
+  /** Of the scan and of the key: they come into being together. */
+  created_at: string;
+  /** JSON of the first answer where it cannot be made again from the columns, as that about a job. */
+  answer: string | null;
+}
+
+/** A job as clients know it; `jobs` is the line of the scans that it and everybody else ordered. */
+export interface JobOrderTableRow {
+  job_id: string;
+  created_at: string;
+  /** `running` from the moment that a run has become a scan, also while that scan waits. */
+  status: JobStatus;
+  tenant: string | null;
+  type: string;
+  pool: string;
+  name: string | null;
+  schedule: string | null;
+  /** IANA time zone that `next_run_at` was worked out in. */
+  zone: string;
+  /** Null when no further run will come. A job is due when this is past and nothing of it runs. */
+  next_run_at: string | null;
+  last_run_at: string | null;
+  last_status: string | null;
+  run_count: number;
+  /** Of the newest run; the scan may be gone. */
+  scan_id: string | null;
+  started_at: string | null;
+  completed_at: string | null;
+  error: string | null;
+  created_by: string | null;
+  params: string;
+}
+
+export interface JobRunTableRow {
+  job_id: string;
+  /** The time of the schedule that the run is for. */
+  fire_at: string;
+  scan_id: string | null;
+  status: string;
+  started_at: string | null;
+  completed_at: string | null;
+}
+
+export interface OutboxTableRow {
+  /** Of the message; every try carries it, so that a receiver knows a repetition. */
+  id: string;
+  scan_id: string;
+  /** `<channel_type>://<channel_name>` */
+  channel: string;
+  /** Who sends it, see `domain/executor.ts`. */
+  owner: string;
+  /** Tries so far. */
+  attempts: number;
+  /** When the next try is due, epoch milliseconds. */
+  next_at: number;
+  /** That of the scan. */
+  tenant: string | null;
+}
+
+/** What a scan divides among its shards, see Division. */
+export interface DivisionTableRow {
+  scan_id: string;
+  /** When the first worker began with a shard, by the clock of the database; before that, when it was made. ISO 8601 UTC. */
+  started_at: string;
+  /** A worker has begun with a shard. */
+  begun: number;
+  /** JSON. */
+  addresses: string;
+  /** JSON. */
+  hostnames: string;
+}
+
+/** A part of a scan that one worker runs; only where workers on other hosts take part. */
+export interface ShardTableRow {
+  scan_id: string;
+  /** 0-based. */
+  shard: number;
+  /** Shards of the scan. */
+  of: number;
+  pool: string;
+  state: 'waiting' | 'running' | 'done' | 'failed';
+  /** Raised by every claim; a write with an older one is refused. */
+  attempt: number;
+  /** Workers that it had and that gave no sign of life any more. */
+  lapses: number;
+  /** Epoch milliseconds. */
+  lease_until: number | null;
+  worker: string | null;
+  /** SHA-256 of what the worker proves itself with to the server, hex. */
+  key_digest: string | null;
+  /** Rows that the home server holds. */
+  rows: number;
+  /** What the scan's home wants of the worker. */
+  command: 'run' | 'pause' | 'cancel';
+  /** The command that the worker keeps to. */
+  obeyed: 'run' | 'pause' | 'cancel' | null;
+  /** Packets per second that the worker may send, and those that it keeps to. */
+  rate: number;
+  rate_kept: number | null;
+  /** JSON of changed scope rules, null while there are none. */
+  rules: string | null;
+  /** JSON of the newest report, and of how the shard ended. */
+  live: string | null;
+  outcome: string | null;
+  finished_at: string | null;
+}
+
+/** Part of a count of rows, see `counting-triggers.ts`. */
+interface RowCountTableRow {
+  /** The table whose rows are counted. */
+  counted: string;
+  /** Empty for rows without tenant. */
+  tenant: string;
+  status: string;
+  total: number;
+  bytes: number;
+}
+
+/** A server of many on one database. */
+export interface ServerTableRow {
+  server_id: string;
+  /** Where its API is, as it knows itself. */
+  url: string;
+  version: string;
+  /** Epoch milliseconds. */
+  last_seen: number;
+}
+
+/** A process that runs shards. */
+export interface WorkerTableRow {
+  worker_id: string;
+  host: string;
+  /** JSON array. */
+  pools: string;
+  /** JSON array. */
+  tags: string;
+  version: string;
+  /** Shards at a time, and those that run now. */
+  capacity: number;
+  active: number;
+  started_at: string;
+  /** Epoch milliseconds. */
+  last_seen: number;
+}
+
+/** The one place where booleans meet the database. */
+export const flag = {
+  toRow: (value: boolean): number => (value ? 1 : 0),
+  fromRow: (value: number): boolean => value !== 0,
+};

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { constants, existsSync } from 'node:fs';
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PortolanError } from '../../domain/errors.ts';
+
+/** Folder beside the store for what it was before it was changed. */
+const backupFolder = 'backups';
+
+/**
+ * Copies the store, with the version of the workspace, to `backups/<name>/` beside it. The copy is one state of the
+ * database, also while others write. An older copy of that name is replaced, once the new one is whole.
+ *
+ * @returns the folder of the copy
+ * @throws PortolanError `insufficient_storage` when there is no room for it, `configuration` when it cannot be made
+ */
+export async function backUpStore(file: string, name: string): Promise<string> {
+  const workspace = dirname(file);
+  const backups = join(workspace, backupFolder);
+  const place = join(backups, name);
+  const draft = join(backups, `.${name}-${randomBytes(4).toString('hex')}`);
+  try {
+    await mkdir(draft, { recursive: true, mode: 0o700 });
+    await copyDatabase(file, join(draft, 'service.db'));
+    await copyVersion(workspace, draft);
+    await syncPath(draft);
+    await rm(place, { recursive: true, force: true });
+    await rename(draft, place);
+    await syncPath(backups);
+    return place;
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true }).catch(() => undefined);
+    throw backupFailure(error);
+  }
+}
+
+async function copyDatabase(file: string, copy: string): Promise<void> {
+  // Opening one that is not there would make it.
+  if (!existsSync(file)) return;
+  // SQLite takes an empty file as its target and would give a new one the mode of the umask.
+  await (await open(copy, 'wx', 0o600)).close();
+  const database = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    database.prepare('vacuum into ?').run(copy);
+  } finally {
+    database.close();
+  }
+  await syncPath(copy);
+}
+
+async function copyVersion(workspace: string, draft: string): Promise<void> {
+  const copy = join(draft, 'workspace.version');
+  try {
+    await copyFile(join(workspace, 'workspace.version'), copy, constants.COPYFILE_EXCL);
+  } catch (error) {
+    // A store outside of a workspace has none.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  await syncPath(copy);
+}
+
+async function syncPath(path: string): Promise<void> {
+  const file = await open(path, constants.O_RDONLY);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function backupFailure(error: unknown): unknown {
+  const { code, errcode } = error as { code?: string; errcode?: number };
+  const sqliteFull = 13;
+  if (code === 'ENOSPC' || code === 'EDQUOT' || (errcode ?? 0) % 256 === sqliteFull) {
+    const message = 'The disk of the workspace is too full for a backup of the store; nothing was changed.';
+    return new PortolanError('insufficient_storage', message, {}, error);
+  }
+  const message = `The store cannot be copied to ${backupFolder}/ (${code}); nothing was changed.`;
+  return new PortolanError('configuration', message, {}, error);
+}

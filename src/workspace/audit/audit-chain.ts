@@ -1,0 +1,312 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { fileMode, folderMode } from '../atomic-file.ts';
+import { isRunning, ownIdentity } from '../process-identity.ts';
+import {
+  type AuditPlace,
+  auditFileOf,
+  auditFiles,
+  chained,
+  countLines,
+  dayFiles,
+  endOfDays,
+  firstHash,
+  hashOfLine,
+  identityOf,
+  lastHash,
+  openGuard,
+  readRange,
+  sizeOf,
+  sqliteBusy,
+  writeAll,
+} from './audit-files.ts';
+import { gapBehind, gapsOf, joinEnded, knownHead, nameOf, newHead, placeOfHead } from './audit-gaps.ts';
+import { type AuditHead, AuditHeadFile, type HeadReading, type WaitingRecords } from './audit-head.ts';
+import { type AuditGap, gapRecord, maxAuditLine } from './audit-record.ts';
+
+interface OpenFile {
+  path: string;
+  fd: number;
+  /** Device and inode: another file may have been put in its place. */
+  identity: string;
+}
+
+/** Where the next record follows. */
+interface ChainEnd {
+  hash: string;
+  /** Records of the whole chain, and of the file that is appended to. */
+  records: number;
+  fileRecords: number;
+  /** Records that are missing. */
+  gaps: AuditGap[];
+}
+
+export interface AuditChainEvents {
+  /** Bytes of a torn record were removed from the end of a file. */
+  onRepair?: (path: string, bytes: number) => void;
+  /** Records are missing; a record in the log says so, too. */
+  onGap?: (gap: AuditGap) => void;
+}
+
+/**
+ * The end of an audit log, for appending. Each record names the hash of the one before, through all files; the server
+ * and the command line append to the same chain, one after the other.
+ *
+ * - `.guard` in the folder is an empty SQLite file. An exclusive lock on it, held for the time of one append, makes
+ *   processes take turns; the kernel drops it when its process ends, however that happens.
+ * - `.head` says how far the log had come (`AuditHead`). What ends before was cut, or emptied: the next record follows
+ *   the last one that was written all the same, so that the chain shows the break, and a gap record says what is missing.
+ * - A line that a crash or a full disk cut off is removed before the next one is written; one that only lacks its line
+ *   feed is completed.
+ */
+export class AuditChain {
+  readonly #place: AuditPlace;
+  readonly #events: AuditChainEvents;
+  readonly #head: AuditHeadFile;
+  readonly #self = ownIdentity();
+  #guard: DatabaseSync | null = null;
+  #open: OpenFile | null = null;
+  /** The head as this process wrote it last. */
+  #written: AuditHead | null = null;
+
+  constructor(place: AuditPlace, events: AuditChainEvents = {}) {
+    this.#place = place;
+    this.#events = events;
+    this.#head = new AuditHeadFile(place.folder);
+  }
+
+  /**
+   * Appends records, JSON texts of objects, as one write; before them a gap record where the log lacks some.
+   * @returns false when another process appends at this moment
+   * @throws what the system says; nothing is appended then
+   */
+  append(records: readonly string[], now = new Date()): boolean {
+    return this.#locked(() => this.#write(records, now));
+  }
+
+  /** Compares the log with its head, and records what is missing. @returns @throws as `append` */
+  check(now = new Date()): boolean {
+    return this.append([], now);
+  }
+
+  /**
+   * Notes in the head how many records wait in this process, so that its end leaves a trace of them.
+   * @returns false when another process appends at this moment @throws what the system says
+   */
+  noteWaiting(records: number, now = new Date()): boolean {
+    return this.#locked(() => {
+      const head = knownHead(this.#head.read());
+      if (head === null) return;
+      this.#head.write({ ...head, waiting: this.#waitingWith(head.waiting, records, now) });
+    });
+  }
+
+  /** Makes what was appended survive a power cut. */
+  async sync(): Promise<void> {
+    if (this.#open) await promisify(fdatasync)(this.#open.fd);
+    await this.#head.sync();
+  }
+
+  close(): void {
+    this.#closeFile();
+    this.#head.close();
+    this.#guard?.close();
+    this.#guard = null;
+  }
+
+  #locked(work: () => void): boolean {
+    if (!this.#lock()) return false;
+    try {
+      work();
+      return true;
+    } finally {
+      this.#guard?.exec('rollback');
+    }
+  }
+
+  #lock(): boolean {
+    try {
+      this.#guard ??= openGuard(this.#place.folder);
+      this.#guard.exec('begin exclusive');
+      return true;
+    } catch (error) {
+      if (((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy) return false;
+      throw error;
+    }
+  }
+
+  /** Never a file before the newest one: a clock that is set back must not fork the chain. */
+  #fileFor(now: Date): string {
+    const path = auditFileOf(this.#place, now);
+    if (this.#place.file !== null || path === this.#open?.path) return path;
+    const newest = dayFiles(this.#place.folder).at(-1) ?? path;
+    return newest > path ? newest : path;
+  }
+
+  #write(records: readonly string[], now: Date): void {
+    const path = this.#fileFor(now);
+    const reading = this.#head.read();
+    const end = this.#endOf(path, reading);
+    const waiting = knownHead(reading)?.waiting ?? [];
+    const gaps = [...end.gaps, ...gapsOf(waiting)];
+    // A log without a head was tampered with, so a new one begins with the head.
+    if (reading === 'missing' && gaps.length === 0) this.#head.write(newHead());
+    const texts = [...gaps.map((gap) => gapRecord(gap, now)), ...records];
+    if (texts.length === 0) return this.#followCopy(path, reading);
+    const file = this.#file(path);
+    let hash = end.hash;
+    const lines = texts.map((text) => {
+      const next = chained(text, hash);
+      hash = next.hash;
+      return next.line;
+    });
+    const stats = fstatSync(file.fd);
+    const bytes = Buffer.from(lines.join(''));
+    try {
+      writeAll(file.fd, bytes);
+    } catch (error) {
+      // Half a record would be worse than none.
+      ftruncateSync(file.fd, stats.size);
+      throw error;
+    }
+    this.#writeHead({
+      hash,
+      records: end.records + lines.length,
+      file: nameOf(this.#place, path),
+      inode: stats.ino,
+      size: stats.size + bytes.length,
+      file_records: end.fileRecords + lines.length,
+      waiting: this.#stillWaiting(waiting, records.length),
+    });
+    for (const gap of gaps) this.#events.onGap?.(gap);
+  }
+
+  /** Where the next record follows; removes a torn record. */
+  #endOf(path: string, reading: HeadReading): ChainEnd {
+    const head = knownHead(reading);
+    if (head !== null && head === this.#written && this.#isUntouched(path, head)) {
+      return { hash: head.hash, records: head.records, fileRecords: head.file_records, gaps: [] };
+    }
+    const size = this.#wholeSize(path);
+    if (head === null) return this.#endWithoutHead(path, size, reading);
+    const { hash, records } = head;
+    const place = placeOfHead(this.#place, head);
+    const gaps = gapBehind(place, head);
+    if (place !== path) {
+      // A new day, or a file that a reload names.
+      const fileRecords = size === 0 ? 0 : countLines(path, 0, size);
+      return { hash: (size > 0 && lastHash(path, size)) || hash, records, fileRecords, gaps };
+    }
+    if (size === 0) return { hash, records, fileRecords: 0, gaps };
+    if (gaps.length > 0) return { hash, records, fileRecords: countLines(path, 0, size), gaps };
+    // A kill between an append and its head leaves records behind the head.
+    const more = countLines(path, head.size, size);
+    const last = more === 0 ? hash : (lastHash(path, size) ?? hash);
+    return { hash: last, records: records + more, fileRecords: head.file_records + more, gaps };
+  }
+
+  /** The file of a workspace that was copied or restored is the one to compare with from now on. */
+  #followCopy(path: string, reading: HeadReading): void {
+    const head = knownHead(reading);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (!head || !stats || stats.size === 0 || placeOfHead(this.#place, head) !== path) return;
+    if (stats.ino !== head.inode) this.#writeHead({ ...head, inode: stats.ino });
+  }
+
+  /** Nobody else has written since this process did. */
+  #isUntouched(path: string, { size }: AuditHead): boolean {
+    const open = this.#open;
+    return open?.path === path && open.identity === identityOf(path) && fstatSync(open.fd).size === size;
+  }
+
+  #endWithoutHead(path: string, size: number, reading: HeadReading): ChainEnd {
+    const last = size > 0 ? lastHash(path, size) : endOfDays(this.#place.folder);
+    const fileRecords = countLines(path, 0, size);
+    const records = auditFiles(this.#place).reduce((sum, each) => sum + countLines(each, 0, sizeOf(each)), 0);
+    if (typeof reading === 'object') {
+      // As versions without a count wrote it.
+      const gaps: AuditGap[] =
+        last === null || last === reading.hash ? [] : [{ reason: 'removed', records: null }];
+      return { hash: reading.hash, records, fileRecords, gaps };
+    }
+    const gaps: AuditGap[] =
+      reading === 'damaged' || last !== null ? [{ reason: 'end_unknown', records: null }] : [];
+    return { hash: last ?? firstHash, records, fileRecords, gaps };
+  }
+
+  /** Bytes of whole records. */
+  #wholeSize(path: string): number {
+    const size = sizeOf(path);
+    if (size === 0) return 0;
+    const { fd } = this.#file(path);
+    const from = Math.max(0, size - 2 * maxAuditLine);
+    const text = readRange(fd, from, size);
+    const tail = text.slice(text.lastIndexOf('\n') + 1);
+    if (tail === '') return size;
+    if (hashOfLine(tail) !== null) {
+      writeAll(fd, Buffer.from('\n'));
+      return size + 1;
+    }
+    const kept = tail.length === text.length ? from : size - tail.length;
+    ftruncateSync(fd, kept);
+    this.#events.onRepair?.(path, size - kept);
+    return kept;
+  }
+
+  #stillWaiting(waiting: readonly WaitingRecords[], written: number): WaitingRecords[] {
+    return waiting.flatMap((each) => {
+      if (!this.#isOwn(each)) return isRunning(each.process) ? [each] : [];
+      return each.records > written ? [{ ...each, records: each.records - written }] : [];
+    });
+  }
+
+  #waitingWith(waiting: readonly WaitingRecords[], records: number, now: Date): WaitingRecords[] {
+    const own = waiting.find((each) => this.#isOwn(each));
+    const others = joinEnded(waiting.filter((each) => !this.#isOwn(each)));
+    if (records === 0) return others;
+    return [...others, { process: this.#self, records, since: own?.since ?? now.toISOString() }];
+  }
+
+  #isOwn({ process: { pid, start_ticks } }: WaitingRecords): boolean {
+    return pid === this.#self.pid && start_ticks === this.#self.start_ticks;
+  }
+
+  #file(path: string): OpenFile {
+    if (this.#open?.path === path && this.#open.identity === identityOf(path)) return this.#open;
+    this.#closeFile();
+    mkdirSync(dirname(path), { recursive: true, mode: folderMode });
+    const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, fileMode);
+    this.#open = { path, fd, identity: '' };
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) throw new Error('the audit log is not a regular file');
+    if ((stats.mode & 0o077) !== 0) fchmodSync(fd, fileMode);
+    this.#open.identity = `${stats.dev}:${stats.ino}`;
+    return this.#open;
+  }
+
+  #closeFile(): void {
+    if (this.#open) closeSync(this.#open.fd);
+    this.#open = null;
+  }
+
+  #writeHead(head: AuditHead): void {
+    try {
+      this.#head.write(head);
+      this.#written = head;
+    } catch {
+      // The records are in the log; the head stays behind, and is followed from there.
+    }
+  }
+}

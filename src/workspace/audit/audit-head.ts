@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
+import type { ProcessIdentity } from '../process-identity.ts';
+
+/** How far the log had come with its last record. A log that ends before was cut. */
+export interface AuditHead {
+  /** `hash` of the last record. */
+  hash: string;
+  /** Records of the whole chain. */
+  records: number;
+  /** File of the last record: its name in the folder of the log, or the path of a file elsewhere. */
+  file: string;
+  /** Inode of that file: another one in its place means that it was rotated. */
+  inode: number;
+  /** Bytes and records of that file. */
+  size: number;
+  file_records: number;
+  /** Records that wait in the memory of processes while the log cannot be written. */
+  waiting: WaitingRecords[];
+}
+
+export interface WaitingRecords {
+  process: ProcessIdentity;
+  records: number;
+  since: string;
+}
+
+/** `missing`, `damaged`, or the hash alone, as versions before this one wrote it. */
+export type HeadReading = AuditHead | { hash: string; file: null } | 'missing' | 'damaged';
+
+/** Longest text of a head, bytes. */
+const maxHeadText = 16 * 1024;
+
+/**
+ * `audit/.head`: one line of JSON and its SHA-256. It is overwritten in place, which works on a disk that is full; a
+ * line that is longer than the one before it is followed by nothing, a shorter one by a rest that nobody reads.
+ */
+export class AuditHeadFile {
+  readonly #path: string;
+  #fd: number | null = null;
+  #inode = 0;
+  readonly #bytes = Buffer.alloc(maxHeadText);
+  #text: string | null = null;
+  #head: HeadReading = 'missing';
+
+  constructor(folder: string) {
+    this.#path = headPath(folder);
+  }
+
+  /** The same object as long as it stays the same. */
+  read(): HeadReading {
+    const fd = this.#open(constants.O_RDWR);
+    if (fd === null) return 'missing';
+    const length = readSync(fd, this.#bytes, 0, maxHeadText, 0);
+    const text = this.#bytes.toString('utf8', 0, length).split('\n', 1)[0] ?? '';
+    if (text !== this.#text) this.#head = parseHead(text);
+    this.#text = text;
+    return this.#head;
+  }
+
+  /** @throws what the system says */
+  write(head: AuditHead): void {
+    const json = JSON.stringify(head);
+    const text = `${json}\t${sha256(json)}`;
+    writeSync(this.#open(constants.O_RDWR | constants.O_CREAT) as number, `${text}\n`, 0);
+    this.#text = text;
+    this.#head = head;
+  }
+
+  /** Makes it survive a power cut. */
+  async sync(): Promise<void> {
+    if (this.#fd !== null) await promisify(fdatasync)(this.#fd);
+  }
+
+  close(): void {
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
+  }
+
+  /** Somebody may have put another file in its place, or taken it away. @returns null when it is not there */
+  #open(flags: number): number | null {
+    const found = statSync(this.#path, { throwIfNoEntry: false });
+    if (this.#fd !== null && found?.ino === this.#inode) return this.#fd;
+    this.close();
+    if (!found) {
+      if ((flags & constants.O_CREAT) === 0) return null;
+      mkdirSync(dirname(this.#path), { recursive: true, mode: folderMode });
+    }
+    this.#fd = openSync(this.#path, flags | constants.O_NOFOLLOW, fileMode);
+    this.#inode = statSync(this.#path).ino;
+    return this.#fd;
+  }
+}
+
+/** @returns what `.head` of a folder says, for somebody who only reads */
+export function readHead(folder: string): HeadReading {
+  try {
+    return parseHead(readFileSync(headPath(folder), 'utf8').split('\n', 1)[0] ?? '');
+  } catch (error) {
+    if (isMissing(error)) return 'missing';
+    throw error;
+  }
+}
+
+function headPath(folder: string): string {
+  return join(folder, '.head');
+}
+
+function parseHead(text: string): HeadReading {
+  if (/^[0-9a-f]{64}$/.test(text)) return { hash: text, file: null };
+  const [json = '', seal] = text.split('\t');
+  if (seal === undefined || sha256(json) !== seal) return 'damaged';
+  return JSON.parse(json) as AuditHead;
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex');
+}

@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/schema.ts';
+import { AuditChain } from './audit-chain.ts';
+import type { AuditPlace } from './audit-files.ts';
+import { type AuditEvent, type AuditGap, gapRecord, gapText, recordText } from './audit-record.ts';
+
+export interface AuditLogInput {
+  /** `audit/` of the workspace. */
+  folder: string;
+  /** Read anew for every record: a reload changes it in place. */
+  settings: Config['logging']['audit'];
+  onFault: (message: string, error: unknown) => void;
+  onRecovery: (message: string) => void;
+  /** Records are missing: somebody removed them, or a process ended while they waited. */
+  onGap: (message: string) => void;
+}
+
+/** Records that wait while the log cannot be written; beyond, new ones are lost and counted. */
+const maxWaiting = 10_000;
+/** Records in one write. */
+const maxBatch = 500;
+/** The longest wait for another process that appends. */
+const lockWaitMs = 2000;
+const lockPollMs = 5;
+/** A log that could not be written is tried again after this time. */
+const retryMs = 1000;
+/** What was appended reaches the disk within this time, so that a power cut costs no more. */
+const syncMs = 1000;
+
+/**
+ * The audit log (JSON Lines). Recording never fails and never stops the work that is recorded: while the disk is full
+ * records wait, `fault` says so, and the log is tried again every second.
+ */
+export class AuditLog {
+  readonly #input: AuditLogInput;
+  #chain: AuditChain;
+  #file: string;
+  #waiting: string[] = [];
+  #lost = 0;
+  #fault: string | null = null;
+  #gap: string | null = null;
+  /** Whether the log was compared with its head, as every append does. */
+  #checked = true;
+  #flushing: Promise<void> | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #syncer: NodeJS.Timeout | null = null;
+
+  constructor(input: AuditLogInput) {
+    this.#input = input;
+    this.#file = input.settings.file;
+    this.#chain = this.#newChain();
+  }
+
+  /** Why the log is not written at the moment, or null. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  /** What was found to be missing since this process began, or null. */
+  get gap(): string | null {
+    return this.#gap;
+  }
+
+  /** Compares the log with what was written to it; a gap record says what is missing. Never rejects. */
+  async check(): Promise<void> {
+    if (!this.#input.settings.enabled) return;
+    this.#checked = false;
+    await this.#flush();
+  }
+
+  /** Resolves when the record is in the log, survives the end of the process, or has to wait. Never rejects. */
+  async record(event: AuditEvent): Promise<void> {
+    const { enabled, events } = this.#input.settings;
+    if (!enabled || !events.includes(event.event)) return;
+    if (this.#waiting.length >= maxWaiting) {
+      this.#lost += 1;
+      return;
+    }
+    this.#waiting.push(recordText(event, new Date()));
+    // While the log has a fault, the retry writes; nobody waits for it.
+    if (this.#retry === null) await this.#flush();
+    else this.#noteWaiting();
+  }
+
+  /** Writes what waits and makes it survive a power cut. */
+  async close(): Promise<void> {
+    if (this.#retry) clearTimeout(this.#retry);
+    this.#retry = null;
+    if (this.#syncer) clearTimeout(this.#syncer);
+    await this.#flush();
+    if (this.#retry) clearTimeout(this.#retry);
+    await this.#chain.sync().catch(() => undefined);
+    this.#chain.close();
+  }
+
+  /** One write for all records of a moment. */
+  #flush(): Promise<void> {
+    this.#flushing ??= this.#flushSoon().then(() => {
+      this.#flushing = null;
+      // Something may have come after the last look.
+      return this.#waiting.length > 0 && this.#retry === null ? this.#flush() : undefined;
+    });
+    return this.#flushing;
+  }
+
+  async #flushSoon(): Promise<void> {
+    await new Promise(setImmediate);
+    try {
+      this.#follow();
+      while (this.#waiting.length > 0 || !this.#checked) {
+        const batch = this.#waiting.slice(0, maxBatch);
+        await this.#append(batch);
+        this.#checked = true;
+        this.#waiting.splice(0, batch.length);
+        this.#recordLost();
+      }
+      this.#recovered();
+      this.#syncer ??= setTimeout(() => this.#sync(), syncMs).unref();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** A reload may have named another file. */
+  #follow(): void {
+    const { file } = this.#input.settings;
+    if (file === this.#file) return;
+    this.#chain.close();
+    this.#file = file;
+    this.#chain = this.#newChain();
+  }
+
+  async #append(batch: readonly string[]): Promise<void> {
+    const until = performance.now() + lockWaitMs;
+    while (!this.#chain.append(batch)) {
+      if (performance.now() > until) throw new Error('another process holds it');
+      await sleep(lockPollMs);
+    }
+  }
+
+  /** Those beyond what may wait. */
+  #recordLost(): void {
+    if (this.#lost === 0 || this.#waiting.length > 0) return;
+    const gap: AuditGap = { reason: 'not_written', records: this.#lost };
+    this.#lost = 0;
+    this.#waiting.push(gapRecord(gap, new Date()));
+    this.#found(gap);
+  }
+
+  #found(gap: AuditGap): void {
+    this.#gap = `the audit log has a gap: ${gapText(gap)}`;
+    this.#input.onGap(this.#gap);
+  }
+
+  /** The end of this process would leave no other trace of what waits. */
+  #noteWaiting(): void {
+    try {
+      this.#chain.noteWaiting(this.#waiting.length + this.#lost);
+    } catch {
+      // The disk does not even take what needs no new room.
+    }
+  }
+
+  #sync(): void {
+    this.#syncer = null;
+    this.#chain.sync().catch((error: unknown) => this.#failed(error));
+  }
+
+  #failed(error: unknown): void {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (this.#fault === null) {
+      this.#fault = `the audit log cannot be written: ${code ?? message}`;
+      this.#input.onFault(this.#fault, error);
+    }
+    this.#noteWaiting();
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      void this.#flush();
+    }, retryMs).unref();
+  }
+
+  #recovered(): void {
+    if (this.#fault === null) return;
+    this.#fault = null;
+    this.#noteWaiting();
+    this.#input.onRecovery('the audit log is written again');
+  }
+
+  #newChain(): AuditChain {
+    return new AuditChain(placeOf(this.#input.folder, this.#input.settings), {
+      onRepair: (path, bytes) =>
+        this.#input.onRecovery(`${bytes} bytes of a torn record were removed from the end of ${path}`),
+      onGap: (gap) => this.#found(gap),
+    });
+  }
+}
+
+export function placeOf(folder: string, { file }: { file: string }): AuditPlace {
+  return { folder, file: file || null };
+}

@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tenantPattern } from '../../domain/tenant.ts';
+import { isMissing } from '../atomic-file.ts';
+import { AuditLog, type AuditLogInput } from './audit-log.ts';
+import type { AuditEvent } from './audit-record.ts';
+
+export interface AuditLogsInput extends Omit<AuditLogInput, 'folder'> {
+  /** The workspace of the service, not that of a tenant. */
+  workspaceDir: string;
+  /** Tenants that have a log of their own. */
+  tenants: readonly string[];
+}
+
+/** The folder of a log. @param tenant null for the service's own */
+export function auditFolder(workspaceDir: string, tenant: string | null): string {
+  return tenant === null ? join(workspaceDir, 'audit') : join(workspaceDir, 'tenants', tenant, 'audit');
+}
+
+/** Tenants that have a log, also such that are not in the configuration any more; in the order of their names. */
+export async function tenantsWithLog(workspaceDir: string): Promise<string[]> {
+  try {
+    return (await readdir(join(workspaceDir, 'tenants'))).filter((name) => tenantPattern.test(name)).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/**
+ * The audit logs of a service: its own, and one for each tenant, each with a chain of its own, so that a tenant's log
+ * can be handed out whole and tells of nobody else. Where one file is named for the log, everything goes there.
+ */
+export class AuditLogs {
+  readonly #input: AuditLogsInput;
+  readonly #service: AuditLog;
+  /** Opened when the tenant has its first record. */
+  readonly #tenants = new Map<string, AuditLog>();
+  #gapAtStart: string | null = null;
+
+  constructor(input: AuditLogsInput) {
+    this.#input = input;
+    this.#service = this.#open(null);
+  }
+
+  /** Why a log is not written at the moment, or null. */
+  get fault(): string | null {
+    for (const log of this.#logs()) if (log.fault !== null) return log.fault;
+    return null;
+  }
+
+  /** What was found to be missing since this process began, or null. */
+  get gap(): string | null {
+    for (const log of this.#logs()) if (log.gap !== null) return log.gap;
+    return this.#gapAtStart;
+  }
+
+  /** Compares every log with what was written to it; gap records say what is missing. Never rejects. */
+  async check(): Promise<void> {
+    const { settings, tenants, workspaceDir } = this.#input;
+    await this.#service.check();
+    if (!settings.enabled || settings.file !== '') return;
+    for (const tenant of tenants) {
+      if (!existsSync(auditFolder(workspaceDir, tenant))) continue;
+      // Closed again: a service may have more tenants than a process may have files open.
+      const log = this.#open(tenant);
+      await log.check();
+      this.#gapAtStart ??= log.gap;
+      await log.close();
+    }
+  }
+
+  /** Resolves when the record is in its log, survives the end of the process, or has to wait. Never rejects. */
+  record(event: AuditEvent): Promise<void> {
+    return this.#logOf(event.tenant).record(event);
+  }
+
+  /** Writes what waits and makes it survive a power cut. */
+  async close(): Promise<void> {
+    await Promise.all(this.#logs().map((log) => log.close()));
+  }
+
+  #logs(): AuditLog[] {
+    return [this.#service, ...this.#tenants.values()];
+  }
+
+  #logOf(tenant: string | null): AuditLog {
+    const { settings, tenants } = this.#input;
+    // A reload may have named a file, or none any more.
+    if (tenant === null || settings.file !== '' || !tenants.includes(tenant)) return this.#service;
+    const known = this.#tenants.get(tenant) ?? this.#open(tenant);
+    this.#tenants.set(tenant, known);
+    return known;
+  }
+
+  #open(tenant: string | null): AuditLog {
+    return new AuditLog({ ...this.#input, folder: auditFolder(this.#input.workspaceDir, tenant) });
+  }
+}

@@ -1,0 +1,122 @@
+import type { auditEvents } from '../../config/schema.ts';
+import { withoutTokens } from '../../domain/secret-text.ts';
+
+export type AuditEventName = (typeof auditEvents)[number];
+
+/** What happened; the log adds the time and the chain. */
+export interface AuditEvent {
+  event: AuditEventName;
+  /** `denied`: refused as it was asked for; `error`: the service could not do it. */
+  outcome: 'allowed' | 'denied' | 'error';
+  actor: AuditActor;
+  tenant: string | null;
+  /** Null for what no request of the API asked for. */
+  request: AuditRequest | null;
+  resource: { type: string; id: string | null } | null;
+  details: Record<string, unknown>;
+}
+
+export interface AuditActor {
+  /** `user`: somebody at the command line of this machine; `system`: the server itself. */
+  type: 'token' | 'anonymous' | 'user' | 'system';
+  id: string | null;
+  name: string | null;
+}
+
+export interface AuditRequest {
+  id: string;
+  method: string;
+  path: string;
+  status: number;
+  ip: string;
+  user_agent: string | null;
+  duration_ms: number;
+}
+
+/** Records that the log once had, or should have had. */
+export interface AuditGap {
+  /**
+   * `removed`: the log ended before the last record that was written; `end_unknown`: `.head` was missing or damaged, so
+   * nobody can tell; `not_written`: they waited in memory and were lost.
+   */
+  reason: 'removed' | 'end_unknown' | 'not_written';
+  /** Null where nobody knows. */
+  records: number | null;
+  /** File that they were removed from. */
+  file?: string;
+  /** When the first one of them had to wait. */
+  since?: string;
+}
+
+/** Longest line of an audit log, bytes. What a record holds is cut to less. */
+export const maxAuditLine = 64 * 1024;
+
+/** `details.operation` of the record that stands for missing ones. */
+const gapOperation = 'audit.gap';
+
+/** Raw control and format characters beyond ASCII, which JSON leaves as they are. */
+const unsafe = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** An event as the JSON text that the chain is put around. */
+export function recordText(event: AuditEvent, now: Date): string {
+  const { event: name, outcome, actor, tenant, request, resource, details } = event;
+  const whole = {
+    timestamp: now.toISOString(),
+    event: name,
+    outcome,
+    actor,
+    tenant,
+    request,
+    resource,
+    details,
+  };
+  const text = safeText(whole);
+  // Chain and line feed come on top.
+  return Buffer.byteLength(text) <= maxAuditLine - 1024
+    ? text
+    : safeText({ ...whole, details: { cut: true } });
+}
+
+/** Stands in the log where records are missing. It is written whichever events are recorded. */
+export function gapRecord(gap: AuditGap, now: Date): string {
+  const event: AuditEvent = {
+    event: 'config_change',
+    outcome: 'error',
+    actor: { type: 'system', id: null, name: null },
+    tenant: null,
+    request: null,
+    resource: { type: 'audit', id: null },
+    details: { operation: gapOperation, ...gap },
+  };
+  return recordText(event, now);
+}
+
+/** The gap that a line of the log stands for, or null. */
+export function gapOf(line: string): AuditGap | null {
+  if (!line.includes(`"operation":"${gapOperation}"`)) return null;
+  try {
+    const { event, details } = JSON.parse(line) as AuditEvent;
+    if (event !== 'config_change' || details['operation'] !== gapOperation) return null;
+    return details as unknown as AuditGap;
+  } catch {
+    return null;
+  }
+}
+
+/** A gap in words. */
+export function gapText({ reason, records, file, since }: AuditGap): string {
+  const many = records === null ? 'records' : records === 1 ? '1 record' : `${records} records`;
+  if (reason === 'removed') return `${many} were removed from the end of the log${file ? ` (${file})` : ''}`;
+  if (reason === 'not_written')
+    return `${many} could not be written and were lost${since ? `, since ${since}` : ''}`;
+  return 'the end of the log was not known (.head was missing or damaged): records may have been removed';
+}
+
+function safeText(value: unknown): string {
+  return withoutTokens(JSON.stringify(value)).replace(unsafe, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );
+}

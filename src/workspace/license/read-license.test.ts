@@ -1,0 +1,199 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { issueLicence, makeLicenceKeys } from '../../actions/access/issue-license.ts';
+import { loadConfig } from '../../config/load.ts';
+import { licenceFeatures } from '../../domain/license.ts';
+import { licenceFile, readLicence } from './read-license.ts';
+import { readPublicKey, verifyLicence } from './verify-license.ts';
+
+const keys = makeLicenceKeys();
+const order = {
+  customer: 'Acme Ltd',
+  plan: 'team',
+  features: ['jobs', 'metrics'],
+  expiry: '365d',
+  licenceId: null,
+};
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'portolan-licence-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+function configWith(flags: Record<string, unknown>) {
+  return loadConfig({
+    env: { HOME: dir },
+    systemFile: join(dir, 'none.yaml'),
+    flags: { 'workspace.dir': join(dir, 'ws'), ...flags },
+  }).config;
+}
+
+async function installed(licence: string, flags: Record<string, unknown> = {}) {
+  const config = configWith({ 'license.enforce': true, 'license.public_key': keys.publicKey, ...flags });
+  await mkdir(join(dir, 'ws/config'), { recursive: true });
+  await writeFile(licenceFile(config), `${licence}\n`);
+  return await readLicence(config);
+}
+
+const forge = (claims: Record<string, unknown>, alg = 'EdDSA', key = keys.privateKey) =>
+  import('node:crypto').then(({ createPrivateKey }) =>
+    new SignJWT(claims).setProtectedHeader({ alg }).sign(createPrivateKey(key)),
+  );
+
+describe('an installed licence', () => {
+  it('gives its plan and its features, and nothing more', async () => {
+    const licence = await installed((await issueLicence(order, keys.privateKey)).licence);
+    expect(licence.report()).toMatchObject({
+      enforced: true,
+      plan: 'team',
+      valid: true,
+      features: ['jobs', 'metrics'],
+    });
+    expect(licence.requestsPerMinute()).toBe(100);
+    licence.demand('jobs');
+    expect(() => licence.demand('ui')).toThrow(
+      expect.objectContaining({ code: 'license_required', details: { feature: 'ui' } }),
+    );
+    expect(() => licence.demandModules(['json_reporter', 'pdf_reporter'])).toThrow(/pdf_reporter/);
+    licence.demandModules(['json_reporter']);
+  });
+
+  it('falls back to the free plan when its grace time is over', async () => {
+    const licence = await installed(
+      (await issueLicence({ ...order, expiry: '1h' }, keys.privateKey)).licence,
+    );
+    const at = (days: number) => Date.now() + days * 86_400_000;
+    expect([licence.plan(at(1)), licence.features(at(1))]).toEqual(['team', ['jobs', 'metrics']]);
+    expect([licence.plan(at(8)), licence.features(at(8))]).toEqual(['free', []]);
+    expect(licence.requestsPerMinute(at(8))).toBe(60);
+    expect(licence.report(at(8)).valid).toBe(false);
+  });
+
+  it('is not asked for unless licences are enforced', async () => {
+    const licence = await readLicence(configWith({}));
+    expect(licence.report()).toEqual({
+      enforced: false,
+      plan: 'enterprise',
+      valid: false,
+      expires_at: null,
+      features: [...licenceFeatures],
+      grace_until: null,
+    });
+    expect(licence.notice()).toBeNull();
+    for (const feature of licenceFeatures) licence.demand(feature);
+  });
+
+  it('that is missing, torn or too large is told and gives nothing', async () => {
+    const flags = { 'license.enforce': true, 'license.public_key': keys.publicKey };
+    const missing = await readLicence(configWith(flags));
+    expect([missing.plan(), missing.notice()?.text]).toEqual(['free', 'no licence is installed']);
+    const { licence } = await issueLicence(order, keys.privateKey);
+    for (const bad of ['', 'garbage', licence.slice(0, -10), 'x'.repeat(20_000), '\0'.repeat(100)]) {
+      const read = await installed(bad);
+      expect(read.isValid()).toBe(false);
+      expect(read.notice()?.text).toBeTruthy();
+      if (bad.length > 20) expect(read.notice()?.text).not.toContain(bad.slice(0, 20));
+    }
+  });
+});
+
+describe('verification', () => {
+  const verify = async (licence: string) => verifyLicence(licence, await readPublicKey(keys.publicKey));
+  const good = {
+    customer_id: 'a',
+    license_id: 'l',
+    plan: 'team',
+    features: ['jobs'],
+    iat: 1,
+    exp: 2_000_000_000,
+  };
+
+  it('takes only what the key has signed, with the one algorithm', async () => {
+    expect(await verify(await forge(good))).toEqual(good);
+    const foreign = await forge(good, 'EdDSA', makeLicenceKeys().privateKey);
+    await expect(verify(foreign)).rejects.toMatchObject({ code: 'license_required' });
+    await expect(verify(new UnsecuredJWT(good).encode())).rejects.toThrow('not signed');
+    await expect(verify(await forge(good, 'Ed25519'))).rejects.toThrow('not signed');
+    // The public key used as a shared secret: what a verifier that trusts the header would accept.
+    const hmac = await new SignJWT(good)
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(new TextEncoder().encode(keys.publicKey.padEnd(32, '.')));
+    await expect(verify(hmac)).rejects.toThrow('not signed');
+    const [head, , signature] = (await forge(good)).split('.');
+    const richer = Buffer.from(JSON.stringify({ ...good, plan: 'enterprise' })).toString('base64url');
+    await expect(verify([head, richer, signature].join('.'))).rejects.toThrow('not signed');
+  });
+
+  it.each([
+    ['plan', { plan: 'platinum' }],
+    ['features', { features: 'jobs' }],
+    ['customer_id', { customer_id: '\u001b[2J' }],
+    ['license_id', { license_id: 7 }],
+    ['exp', { exp: undefined }],
+    ['iat', { iat: -1 }],
+    ['begins', { exp: 1 }],
+  ])('refuses a signed licence with a bad %s', async (word, change) => {
+    await expect(verify(await forge({ ...good, ...change }))).rejects.toThrow(word);
+  });
+
+  it('passes over features that it does not know', async () => {
+    const claims = await verify(await forge({ ...good, features: ['teleport', 'ui'] }));
+    expect(claims.features).toEqual(['ui']);
+  });
+});
+
+describe('license.public_key', () => {
+  it('is PEM, a file, a JWK or the raw bytes', async () => {
+    const { publicKey } = generateKeyPairSync('ed25519');
+    const jwk = publicKey.export({ format: 'jwk' });
+    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const file = join(dir, 'key.pem');
+    await writeFile(file, pem);
+    const hex = Buffer.from(String(jwk.x), 'base64url').toString('hex');
+    for (const form of [pem, file, JSON.stringify(jwk), String(jwk.x), hex]) {
+      expect((await readPublicKey(form)).equals(publicKey)).toBe(true);
+    }
+  });
+
+  it('is refused in words that never repeat a private key', async () => {
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const wrong = [
+      keys.privateKey,
+      'nonsense',
+      rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    ];
+    for (const text of wrong) {
+      const refusal = readPublicKey(text);
+      await expect(refusal).rejects.toMatchObject({ code: 'configuration' });
+      await expect(refusal).rejects.toThrow(/license\.public_key: /);
+    }
+    await expect(readPublicKey(keys.privateKey)).rejects.not.toThrow(keys.privateKey.split('\n')[1]);
+    await expect(readPublicKey(keys.privateKey)).rejects.toThrow('private key');
+  });
+});
+
+describe('issuing', () => {
+  it('names every problem of the order', async () => {
+    const bad = { customer: '', plan: 'gold', features: ['job'], expiry: '5', licenceId: 'a\nb' };
+    const refusal = issueLicence(bad, keys.privateKey);
+    await expect(refusal).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(refusal).rejects.toThrow(/plan .*customer .*license-id .*did you mean jobs\?.*expiry/);
+  });
+
+  it('gives the plan enterprise every feature unless it is told which', async () => {
+    const features = async (plan: string) =>
+      (await issueLicence({ ...order, plan, features: null }, keys.privateKey)).claims.features;
+    expect(await features('enterprise')).toEqual([...licenceFeatures]);
+    expect(await features('business')).toEqual([]);
+  });
+
+  it('refuses a key of another kind', async () => {
+    await expect(issueLicence(order, 'x')).rejects.toMatchObject({ code: 'usage' });
+    await expect(issueLicence(order, keys.publicKey)).rejects.toMatchObject({ code: 'usage' });
+  });
+});

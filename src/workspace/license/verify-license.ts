@@ -1,0 +1,147 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { compactVerify } from 'jose';
+import { PortolanError } from '../../domain/errors.ts';
+import {
+  type LicenceClaims,
+  type LicenceFeature,
+  type LicencePlan,
+  licenceFeatures,
+  licencePlans,
+} from '../../domain/license.ts';
+
+/** Largest licence or key file, bytes. */
+const maxLicenceBytes = 16 * 1024;
+/** Latest end of a licence, epoch seconds: what a date can say (year 9999). */
+const latestEnd = 253_402_300_799;
+/** Ids of customers and licences, which are shown and logged. */
+export const licenceIdForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,127}$/u;
+
+/**
+ * Reads a licence: a JWT (RFC 7519) signed with Ed25519 (RFC 8037). Whether it has ended is not judged here.
+ * @throws PortolanError `license_required` naming what is wrong; never with the licence itself
+ */
+export async function verifyLicence(licence: string, key: KeyObject): Promise<LicenceClaims> {
+  let payload: Uint8Array;
+  try {
+    ({ payload } = await compactVerify(licence.trim(), key, { algorithms: ['EdDSA'] }));
+  } catch {
+    throw badLicence('it is not signed with the key of license.public_key');
+  }
+  return readClaims(payload);
+}
+
+function readClaims(payload: Uint8Array): LicenceClaims {
+  let claims: Record<string, unknown>;
+  try {
+    claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload)) as typeof claims;
+  } catch {
+    throw badLicence('its claims are not JSON');
+  }
+  if (typeof claims !== 'object' || claims === null) throw badLicence('its claims are no object');
+  const { iat, exp } = { iat: readTime(claims['iat'], 'iat'), exp: readTime(claims['exp'], 'exp') };
+  if (exp <= iat) throw badLicence('it ends before it begins');
+  return {
+    customer_id: readId(claims['customer_id'], 'customer_id'),
+    license_id: readId(claims['license_id'], 'license_id'),
+    plan: readPlan(claims['plan']),
+    features: readFeatures(claims['features']),
+    iat,
+    exp,
+  };
+}
+
+function readId(value: unknown, name: string): string {
+  if (typeof value === 'string' && licenceIdForm.test(value)) return value;
+  throw badLicence(`its claim ${name} is missing or malformed`);
+}
+
+function readTime(value: unknown, name: string): number {
+  if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= latestEnd) return Number(value);
+  throw badLicence(`its claim ${name} is missing or malformed`);
+}
+
+function readPlan(value: unknown): LicencePlan {
+  const plan = licencePlans.find((known) => known === value);
+  if (plan) return plan;
+  throw badLicence(`its plan is none of ${licencePlans.join(', ')}`);
+}
+
+/** Features of later versions are no fault of a licence. */
+function readFeatures(value: unknown): LicenceFeature[] {
+  if (!Array.isArray(value)) throw badLicence('its claim features is missing or malformed');
+  return licenceFeatures.filter((feature) => value.includes(feature));
+}
+
+function badLicence(reason: string): PortolanError {
+  return new PortolanError('license_required', `The licence is not good: ${reason}.`);
+}
+
+/**
+ * An Ed25519 public key: PEM, a JWK (RFC 8037), or its 32 bytes in hex, base64 or base64url; or the path of a file with
+ * one of them.
+ * @throws PortolanError `configuration`
+ */
+export async function readPublicKey(setting: string): Promise<KeyObject> {
+  const inline = parsePublicKey(setting);
+  if (inline) return inline;
+  const parsed = parsePublicKey(await readKeyFile(setting));
+  if (parsed) return parsed;
+  throw badKey(`the file ${setting} has no Ed25519 public key in it`);
+}
+
+async function readKeyFile(file: string): Promise<string> {
+  // A text with line breaks is no path, and nobody wants to see it repeated.
+  if (/[\n{]|-----/.test(file)) throw badKey('it is not an Ed25519 public key');
+  try {
+    return await readSmallFile(file);
+  } catch (error) {
+    throw badKey(`the file ${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** @returns null for a text that is no public key at all */
+function parsePublicKey(text: string): KeyObject | null {
+  const trimmed = text.trim();
+  if (/PRIVATE KEY-----/.test(trimmed) || /"d"\s*:/.test(trimmed)) {
+    throw badKey('it holds a private key, which belongs to whoever issues licences; give the public one');
+  }
+  try {
+    const key = toKey(trimmed);
+    return key?.asymmetricKeyType === 'ed25519' ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+function toKey(text: string): KeyObject | null {
+  if (text.startsWith('-----BEGIN')) return createPublicKey(text);
+  if (text.startsWith('{')) return createPublicKey({ key: JSON.parse(text), format: 'jwk' });
+  const bytes = rawBytes(text);
+  if (bytes === null) return null;
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') };
+  return createPublicKey({ key: jwk, format: 'jwk' });
+}
+
+/** The 32 bytes of a raw key (RFC 8032). */
+function rawBytes(text: string): Buffer | null {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
+}
+
+function badKey(reason: string): PortolanError {
+  return new PortolanError('configuration', `license.public_key: ${reason}`);
+}
+
+/** The text of a licence or key file. @throws Error of the system, or when the file is too large to be one */
+export async function readSmallFile(file: string): Promise<string> {
+  await using handle = await open(file, 'r');
+  const { buffer, bytesRead } = await handle.read(
+    Buffer.alloc(maxLicenceBytes + 1),
+    0,
+    maxLicenceBytes + 1,
+    0,
+  );
+  if (bytesRead > maxLicenceBytes) throw new Error(`it is above ${maxLicenceBytes} bytes`);
+  return buffer.toString('utf8', 0, bytesRead);
+}

@@ -1,0 +1,111 @@
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bannerBytes } from '../../domain/banner.ts';
+import type { PortRow } from '../../domain/result.ts';
+import { diskError, fileMode, folderMode, isMissing, syncFolder } from '../atomic-file.ts';
+import type { ScanFolder } from '../scan-folder.ts';
+import { mergedRows } from './record-reader.ts';
+
+/** Banners of one scan that become files. The rest stays in the results: a file takes 4 KiB of most disks. */
+export const maxBannerFiles = 100_000;
+
+/** Files written side by side. */
+const filesAtOnce = 16;
+
+/**
+ * Writes the banners of a finished record as `artifacts/banners/<ip>-<port>-<proto>.txt`, each with the exact bytes
+ * that the service sent. They are made beside their place and put there together: what a crash left of an earlier try
+ * is replaced, and a folder that is there is whole.
+ *
+ * @returns banners for which there was no file left
+ * @throws PortolanError `insufficient_storage`; nothing is left behind then
+ */
+export async function writeBannerFiles(folder: ScanFolder, limit = maxBannerFiles): Promise<number> {
+  const artifacts = join(folder.path, 'artifacts');
+  const place = join(artifacts, 'banners');
+  if (await isThere(place)) return 0;
+  const draft = join(artifacts, 'banners.new');
+  await rm(draft, { recursive: true, force: true });
+  try {
+    const banners = await writeAll(folder, draft, limit);
+    if (banners === 0) return 0;
+    await syncFolder(draft);
+    await rename(draft, place);
+    await syncFolder(artifacts);
+    await syncFolder(folder.path);
+    return Math.max(0, banners - limit);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw diskError(error);
+  }
+}
+
+/** @returns banners of the record, those beyond the limit included */
+async function writeAll(folder: ScanFolder, draft: string, limit: number): Promise<number> {
+  let banners = 0;
+  let batch: PortRow[] = [];
+  for await (const row of mergedRows(folder)) {
+    if (row.type !== 'port' || !row.banner) continue;
+    if (banners === 0) await mkdir(draft, { recursive: true, mode: folderMode });
+    banners += 1;
+    if (banners > limit) continue;
+    batch.push(row);
+    if (batch.length < filesAtOnce) continue;
+    await writeBatch(draft, batch);
+    batch = [];
+  }
+  await writeBatch(draft, batch);
+  return banners;
+}
+
+/** Waits for all, also after a failure: no file may appear once the folder is being removed. */
+async function writeBatch(draft: string, rows: readonly PortRow[]): Promise<void> {
+  for (const result of await Promise.allSettled(rows.map((row) => writeBanner(draft, row)))) {
+    if (result.status === 'rejected') throw result.reason;
+  }
+}
+
+async function writeBanner(draft: string, row: PortRow): Promise<void> {
+  const { banner, banner_b64 } = row;
+  const bytes = bannerBytes({ banner: banner ?? '', banner_b64: banner_b64 ?? undefined });
+  const file = await open(join(draft, bannerFileName(row)), 'wx', fileMode);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * `<ip>-<port>-<proto>.txt`. The colons of IPv6 become underscores, which no address has; of a zone everything but
+ * letters and digits is written as `%XX`, so that different hosts never share a name.
+ */
+export function bannerFileName({
+  host,
+  port,
+  protocol,
+}: Pick<PortRow, 'host' | 'port' | 'protocol'>): string {
+  const [address = '', ...zone] = host.split('%');
+  const suffix = zone.length === 0 ? '' : `%${escaped(zone.join('%'), /[^0-9A-Za-z]/gu)}`;
+  const name = escaped(address, /[^0-9A-Za-z.:]/gu).replaceAll(':', '_');
+  return `${name}${suffix}-${port}-${protocol}.txt`;
+}
+
+function escaped(text: string, unsafe: RegExp): string {
+  return text.replace(unsafe, (character) =>
+    [...Buffer.from(character)]
+      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+      .join(''),
+  );
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import type { ResultRow } from '../../domain/result.ts';
+import type { RecordView } from './record-view.ts';
+import { completeRow } from './row-line.ts';
+
+export interface RecordPage {
+  /** With every field that its kind has. */
+  rows: ResultRow[];
+  /** Rows of the whole record, without the summary. */
+  total: number;
+}
+
+/**
+ * A page of a record in the order of its rows. Of a finished record only the blocks that hold the page are read; a
+ * growing one has no order yet and is merged from its start.
+ *
+ * @param signal nobody wants the page any more; what comes then is not all of it
+ */
+export async function recordPage(
+  view: RecordView,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<RecordPage> {
+  const { total } = view;
+  const rows = total === null ? null : await view.page(offset, Math.min(offset + limit, total));
+  if (rows === null || total === null) return await pageOfAll(view, offset, limit, signal);
+  return { rows: rows.map((row) => completeRow(row)), total };
+}
+
+async function pageOfAll(
+  view: RecordView,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<RecordPage> {
+  const rows: ResultRow[] = [];
+  let total = 0;
+  for await (const row of view.rows()) {
+    if (signal?.aborted) break;
+    if (total >= offset && rows.length < limit) rows.push(completeRow(row));
+    total += 1;
+  }
+  return { rows, total };
+}

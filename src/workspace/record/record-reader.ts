@@ -1,0 +1,165 @@
+import type { ResultRow, SummaryRow } from '../../domain/result.ts';
+import { openPlain } from '../plain-file.ts';
+import type { ScanFolder } from '../scan-folder.ts';
+import { isCurrent, isFinished, type OpenRecord, openRecordFile } from './open-record.ts';
+import {
+  type Block,
+  blockLastRow,
+  linesOf,
+  parseIndex,
+  type RecordFiles,
+  readBlock,
+  readBytes,
+  recordFiles,
+} from './record-files.ts';
+import { linesAt, type Member } from './record-members.ts';
+import { RowReader } from './record-merge.ts';
+import { readSequence, type SequenceEntry } from './record-sequence.ts';
+import { RecordView } from './record-view.ts';
+
+/**
+ * The rows of a record as `RecordView.rows` gives them; what is damaged is left out. Nothing is written. A record that
+ * is deleted meanwhile is still read to its end.
+ */
+export async function* mergedRows(folder: ScanFolder): AsyncGenerator<ResultRow> {
+  const view = await RecordView.open(folder);
+  try {
+    view.tolerateDamage();
+    yield* view.rows();
+  } finally {
+    await view.close();
+  }
+}
+
+/** The last line of a finished record; null while the scan runs. */
+export async function recordSummary(folder: ScanFolder): Promise<SummaryRow | null> {
+  const view = await RecordView.open(folder);
+  await view.close();
+  return view.summary;
+}
+
+/** A row of the growing record and its number, or the row of the finished record that says the same and more. */
+export interface NumberedLine {
+  sequence: number;
+  line: string;
+}
+
+/** Rows at most in one answer of tailRecord. */
+const tailRows = 1000;
+
+/**
+ * Of a compressed record so many rows and bytes: they may lie anywhere, and a member is unpacked for all of its rows
+ * together.
+ */
+const compressedTailRows = 20_000;
+const compressedTailBytes = 4 * 1024 * 1024;
+
+/**
+ * Follows a record. Gives rows with a number above `fromRow`, ascending, a bounded number, without the summary. The first
+ * row has number 1. Numbers stay good when the record is finished meanwhile: rows that later ones superseded are then
+ * left out, nothing else is.
+ *
+ * @returns `finished`: the record is finished and these are its last rows
+ */
+export async function tailRecord(
+  folder: ScanFolder,
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  const files = recordFiles(folder.path);
+  for (;;) {
+    const record = await openRecordFile(files);
+    if (record === null) return { rows: [], finished: false };
+    try {
+      if (isFinished(record)) return await finishedTail(files, record, fromRow);
+      const blocks = await readIndexAfter(files.index, fromRow);
+      if (await isCurrent(files, record)) return await growingTail(record, blocks, fromRow);
+      // Finished or deleted between the two reads: look again.
+    } finally {
+      await record.file.close();
+    }
+  }
+}
+
+async function growingTail(
+  record: OpenRecord,
+  blocks: readonly Block[],
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  const rows: NumberedLine[] = [];
+  for (const block of blocks) {
+    if (blockLastRow(block) <= fromRow) continue;
+    const { bytes, sound } = await readBlock(record.file, block);
+    // The end of a record whose scan was killed, and which nobody has recovered yet.
+    if (!sound) break;
+    let sequence = block.first_row - 1;
+    for (const { start, end } of linesOf(bytes)) {
+      sequence += 1;
+      if (sequence > fromRow) rows.push({ sequence, line: bytes.toString('utf8', start, end) });
+      if (rows.length === tailRows) return { rows, finished: false };
+    }
+  }
+  return { rows, finished: false };
+}
+
+async function finishedTail(
+  files: RecordFiles,
+  record: OpenRecord,
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  if (record.members !== null) return await compressedTail(files, record, record.members, fromRow);
+  const found = await readSequence(files.sequence, fromRow, tailRows);
+  const reader = new RowReader(record.file);
+  const rows = (found?.entries ?? []).map((entry) => ({
+    sequence: entry.sequence,
+    line: reader.read(entry),
+  }));
+  return { rows, finished: !found?.more };
+}
+
+async function compressedTail(
+  files: RecordFiles,
+  { file }: OpenRecord,
+  members: readonly Member[],
+  fromRow: number,
+): Promise<{ rows: NumberedLine[]; finished: boolean }> {
+  for (let after = fromRow; ; ) {
+    const found = await readSequence(files.sequence, after, compressedTailRows);
+    if (found === null || found.entries.length === 0) return { rows: [], finished: true };
+    const entries = upToBytes(found.entries, compressedTailBytes);
+    const rows = (await linesAt(file, members, entries)).map(({ place, line }) => ({
+      sequence: place.sequence,
+      line,
+    }));
+    after = entries.at(-1)?.sequence ?? after;
+    const finished = !found.more && entries.length === found.entries.length;
+    // Nothing but damaged rows: an empty answer would be taken for the end.
+    if (rows.length > 0 || finished) return { rows, finished };
+  }
+}
+
+/** The first entries of so many bytes together, one at least. */
+function upToBytes(entries: SequenceEntry[], bytes: number): SequenceEntry[] {
+  let sum = 0;
+  const end = entries.findIndex(({ length }) => (sum += length) > bytes);
+  return end < 0 ? entries : entries.slice(0, Math.max(1, end));
+}
+
+/** Bytes of the index read at first: some 700 blocks, far more than a follower is behind. */
+const indexWindow = 64 * 1024;
+
+/** The blocks from the one that holds the row behind `fromRow` on, reading the index from its end. */
+async function readIndexAfter(path: string, fromRow: number): Promise<Block[]> {
+  const file = await openPlain(path).catch(() => null);
+  if (file === null) return [];
+  try {
+    const { size } = await file.stat();
+    for (let window = indexWindow; ; window *= 8) {
+      const start = Math.max(0, size - window);
+      const text = (await readBytes(file, start, size - start)).toString('latin1');
+      const blocks = parseIndex(start === 0 ? text : text.slice(text.indexOf('\n') + 1));
+      if (start === 0 || (blocks[0] && blocks[0].first_row <= fromRow + 1)) return blocks;
+    }
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,343 @@
+import { stat } from 'node:fs/promises';
+import { PortolanError } from '../../domain/errors.ts';
+import type { ResultRow, SummaryRow } from '../../domain/result.ts';
+import type { ScanFolder } from '../scan-folder.ts';
+import { isCurrent, isFinished, type OpenRecord, openRecordFile, recordPieces } from './open-record.ts';
+import {
+  type Block,
+  blockEnd,
+  blockLastRow,
+  linesOf,
+  readBlock,
+  readIndex,
+  recordFiles,
+} from './record-files.ts';
+import { type Member, readMember, unpackedStream } from './record-members.ts';
+import { mergeRecord } from './record-merge.ts';
+import { describeLines } from './record-recovery.ts';
+import { sequenceLength } from './record-sequence.ts';
+import { isPlausibleRow, parseRow } from './row-line.ts';
+import { compareRows } from './row-order.ts';
+
+/**
+ * What a record lacks: `missing`, there is none or it is empty; `unfinished`, it has no summary, yet every row that was sealed is
+ * there; `damaged`, rows are lost or changed.
+ */
+export type RecordDamage = 'missing' | 'unfinished' | 'damaged';
+
+/** What the bytes of records were verified to be, which have not changed since; null = whole. */
+const verified = new Map<string, RecordDamage | null>();
+const maxVerifiedRecords = 1000;
+/** Records that are verified at this moment, while pages of them are served. */
+const underVerification = new Set<string>();
+/** A larger record is not verified before its first response begins, bytes: so much takes some 20 ms. */
+const maxBytesVerifiedFirst = 8 * 1024 * 1024;
+
+/**
+ * A record opened for one response: whatever becomes of its folder meanwhile, summary and rows are of one piece and
+ * can be read again. To be closed.
+ */
+export class RecordView {
+  readonly summary: SummaryRow | null;
+  readonly #folder: string;
+  readonly #record: OpenRecord | null;
+  /** Sealed blocks of a growing record, blocks or members of a finished one; none when their index is lost. */
+  readonly #blocks: readonly Block[];
+  #fault: RecordDamage | null = null;
+  #tolerant = false;
+  /** What to do with the outcome of `verifyWhileReading`. */
+  #verification: { key: string; onDamage: () => void } | null = null;
+
+  private constructor(folder: string, record: OpenRecord | null, blocks: readonly Block[]) {
+    this.#folder = folder;
+    this.#record = record;
+    this.#blocks = blocks;
+    const line = record?.summaryLine ?? null;
+    this.summary = line === null ? null : (parseRow(line) as SummaryRow | null);
+  }
+
+  static async open(folder: Pick<ScanFolder, 'path'>): Promise<RecordView> {
+    const files = recordFiles(folder.path);
+    for (;;) {
+      const record = await openRecordFile(files);
+      if (record === null) return new RecordView(folder.path, null, []);
+      try {
+        if (record.members !== null) return new RecordView(folder.path, record, record.members);
+        const blocks = await readIndex(files.index);
+        if (isFinished(record)) return new RecordView(folder.path, record, await fitting(blocks, record));
+        if (await isCurrent(files, record)) return new RecordView(folder.path, record, blocks);
+      } catch (error) {
+        await record.file.close();
+        throw error;
+      }
+      // Finished or deleted between the two reads: look again.
+      await record.file.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#record?.file.close();
+  }
+
+  /** Rows of a finished record without its summary, by its index; null when that is not known. */
+  get total(): number | null {
+    if (this.#record === null || !isFinished(this.#record) || this.#blocks.length === 0) return null;
+    return blockLastRow(this.#blocks.at(-1)) - (this.summary === null ? 0 : 1);
+  }
+
+  /** Reading leaves out damage from now on, without a look at everything before. */
+  tolerateDamage(): void {
+    this.#tolerant = true;
+  }
+
+  /**
+   * Looks at every byte of a record that is to be whole. Reading leaves out the damage that it reports, and throws at
+   * any other.
+   */
+  async verify(): Promise<RecordDamage | null> {
+    this.#fault = this.#record === null ? 'missing' : await this.#verifyOnce(this.#record);
+    return this.#fault;
+  }
+
+  /**
+   * What is known of a record without a look at more than some megabytes: a larger one is verified meanwhile, and the
+   * next call knows more. `page` throws at damage that is found before.
+   */
+  async verifyBehindPage(): Promise<RecordDamage | null> {
+    const key = this.#blocks.length > 0 ? await this.#keyOfLarge() : null;
+    if (key === null) return await this.verify();
+    if (!underVerification.has(key)) {
+      underVerification.add(key);
+      void verifyAside(this.#folder).finally(() => underVerification.delete(key));
+    }
+    return null;
+  }
+
+  /**
+   * As `verifyBehindPage`; a larger record is verified by reading its rows, which throws at the first damage.
+   * @param onDamage is called before that
+   */
+  async verifyWhileReading(onDamage: () => void): Promise<RecordDamage | null> {
+    const key = await this.#keyOfLarge();
+    if (key === null) return await this.verify();
+    this.#verification = { key, onDamage };
+    return null;
+  }
+
+  /** Null for a record that is small, was verified before, or is not finished. */
+  async #keyOfLarge(): Promise<string | null> {
+    const record = this.#record;
+    if (record === null || record.summaryLine === null) return null;
+    const { key, size } = await identityOf(record, this.#folder);
+    return verified.has(key) || size <= maxBytesVerifiedFirst ? null : key;
+  }
+
+  async #verifyOnce(record: OpenRecord): Promise<RecordDamage | null> {
+    const { key, size } = await identityOf(record, this.#folder);
+    const known = verified.get(key);
+    if (known !== undefined) return known;
+    const fault = await this.#verifyBytes(record, size);
+    remember(key, fault);
+    return fault;
+  }
+
+  async #verifyBytes(record: OpenRecord, size: number): Promise<RecordDamage | null> {
+    if (record.members === null && blockEnd(this.#blocks.at(-1)) > size) return 'damaged';
+    for (const block of this.#blocks) {
+      if (!(await this.#bytesOf(record, block)).sound) return 'damaged';
+    }
+    if (record.summaryLine === null) {
+      if (this.#blocks.length > 0 && record.members === null) return 'unfinished';
+      return size > 0 ? 'damaged' : 'missing';
+    }
+    return this.#blocks.length > 0 || (await this.#hasAllRows(record)) ? null : 'damaged';
+  }
+
+  /** Without an index: every line can be read, and there are as many as the summary says. */
+  async #hasAllRows(record: OpenRecord): Promise<boolean> {
+    const counted = new RowCount();
+    const pieces = record.members === null ? recordPieces(record) : unpackedStream(record.file, true);
+    try {
+      for await (const bytes of pieces) {
+        for (const { row } of rowsOf(bytes)) {
+          if (row === null) return false;
+          counted.add(row);
+        }
+      }
+    } catch {
+      return false;
+    }
+    return counted.hasAllOf(this.summary);
+  }
+
+  /** Whether readers of events find every row of the finished record. */
+  async hasWholeSequence(): Promise<boolean> {
+    const { total } = this;
+    return total === null || (await sequenceLength(recordFiles(this.#folder).sequence)) === total;
+  }
+
+  /**
+   * The rows, each identity once: errors; then hosts by address, each followed by its ports ascending, each port by its
+   * findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
+   * @param damaged what becomes of rows in a damaged block: those that can be read are given, or none of them is
+   * @throws PortolanError `internal_error` for damage that `verify` has not reported before
+   */
+  async *rows(damaged: 'readable' | 'none' = 'readable'): AsyncGenerator<ResultRow> {
+    const record = this.#record;
+    if (record === null) return;
+    const soundOnly = damaged === 'none';
+    if (!isFinished(record)) yield* this.#mergedRows(record, soundOnly);
+    else if (this.#blocks.length > 0) yield* this.#blockRows(record, soundOnly);
+    else yield* this.#allRows(record);
+  }
+
+  async *#mergedRows(record: OpenRecord, soundOnly: boolean): AsyncGenerator<ResultRow> {
+    const { file } = record;
+    let blocks = this.#blocks;
+    if (soundOnly) blocks = await this.#soundBlocks(record);
+    // Nothing more comes and the index is lost: then whole lines are what there is.
+    else if (this.#fault === 'damaged' && blocks.length === 0) blocks = await describeLines(file);
+    for await (const { row } of mergeRecord(file, blocks)) if (row.type !== 'summary') yield row;
+  }
+
+  async #soundBlocks(record: OpenRecord): Promise<Block[]> {
+    const sound: Block[] = [];
+    for (const block of this.#blocks) if ((await this.#bytesOf(record, block)).sound) sound.push(block);
+    return sound;
+  }
+
+  async *#blockRows(record: OpenRecord, soundOnly: boolean): AsyncGenerator<ResultRow> {
+    let last: ResultRow | null = null;
+    for (const block of this.#blocks) {
+      const { bytes, sound } = await this.#trustedBytes(record, block);
+      if (soundOnly && !sound) continue;
+      for (const { start, end } of linesOf(bytes)) {
+        const row = parseRow(bytes.toString('utf8', start, end));
+        if (row === null || row.type === 'summary') continue;
+        // A changed byte may have made a row of another kind, which renderers would not expect in its place.
+        if (!sound && (!isPlausibleRow(row) || (last !== null && compareRows(last, row) >= 0))) continue;
+        last = row;
+        yield row;
+      }
+    }
+    if (this.#verification) remember(this.#verification.key, null);
+  }
+
+  async *#allRows(record: OpenRecord): AsyncGenerator<ResultRow> {
+    const counted = new RowCount();
+    for await (const bytes of recordPieces(record)) {
+      for (const { row } of rowsOf(bytes)) {
+        if (row !== null) counted.add(row);
+        else if (this.#verification) this.#throwDamage();
+        if (row !== null && row.type !== 'summary') yield row;
+      }
+    }
+    if (this.#verification && !counted.hasAllOf(this.summary)) this.#throwDamage();
+    if (this.#verification) remember(this.#verification.key, null);
+  }
+
+  /** Rows of a finished record with a number above `after` up to `last`; null when they are to be found by reading all. */
+  async page(after: number, last: number): Promise<ResultRow[] | null> {
+    const record = this.#record;
+    if (record === null || this.total === null) return null;
+    const rows: ResultRow[] = [];
+    for (let at = blockOf(this.#blocks, after + 1); at < this.#blocks.length; at++) {
+      const block = this.#blocks[at] as Block;
+      if (block.first_row > last) break;
+      const { bytes, sound } = await this.#trustedBytes(record, block);
+      for (const { row, index } of rowsOf(bytes)) {
+        const number = block.first_row + index;
+        if (number > last) break;
+        if (number > after && row !== null && (sound || isPlausibleRow(row))) rows.push(row);
+      }
+    }
+    return rows;
+  }
+
+  /** @throws PortolanError `internal_error` for damage that was not known before */
+  async #trustedBytes(record: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
+    const read = await this.#bytesOf(record, block);
+    if (read.sound || this.#fault !== null || this.#tolerant) return read;
+    return this.#throwDamage();
+  }
+
+  #throwDamage(): never {
+    if (this.#verification) {
+      remember(this.#verification.key, 'damaged');
+      this.#verification.onDamage();
+    }
+    throw new PortolanError('internal_error', 'The results of the scan are damaged.');
+  }
+
+  /** Of a damaged member nothing can be read. */
+  async #bytesOf({ file, members }: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
+    if (members === null) return await readBlock(file, block);
+    const bytes = await readMember(file, block as Member);
+    return { bytes: bytes ?? Buffer.alloc(0), sound: bytes !== null };
+  }
+}
+
+/** @returns size in bytes, and a key that changes with the file and its index */
+async function identityOf({ file }: OpenRecord, path: string): Promise<{ key: string; size: number }> {
+  const { dev, ino, size, mtimeMs, ctimeMs } = await file.stat();
+  const index = await stat(recordFiles(path).index).catch(() => null);
+  return { key: [dev, ino, size, mtimeMs, ctimeMs, index?.ino, index?.ctimeMs].join(' '), size };
+}
+
+function remember(key: string, fault: RecordDamage | null): void {
+  if (verified.size >= maxVerifiedRecords) verified.clear();
+  verified.set(key, fault);
+}
+
+/** Verifies a record by a view of its own. A folder that is gone meanwhile has nothing to verify. */
+async function verifyAside(path: string): Promise<void> {
+  try {
+    const view = await RecordView.open({ path });
+    await view.verify().finally(() => view.close());
+  } catch {
+    // Whoever reads the record next meets the same.
+  }
+}
+
+/** Rows of the kinds that a summary counts. */
+class RowCount {
+  readonly #counts = new Map<ResultRow['type'], number>();
+
+  add({ type }: ResultRow): void {
+    this.#counts.set(type, this.#of(type) + 1);
+  }
+
+  #of(type: ResultRow['type']): number {
+    return this.#counts.get(type) ?? 0;
+  }
+
+  hasAllOf(summary: SummaryRow | null): boolean {
+    const { live_hosts = 0, open_ports = 0, vulnerabilities = 0 } = summary ?? {};
+    const found = this.#of('host') >= live_hosts && this.#of('port') >= open_ports;
+    return found && this.#of('vulnerability') >= vulnerabilities;
+  }
+}
+
+/** None when the index does not describe the file: it may be stale after a crash. */
+async function fitting(blocks: readonly Block[], { file }: OpenRecord): Promise<readonly Block[]> {
+  return blockEnd(blocks.at(-1)) === (await file.stat()).size ? blocks : [];
+}
+
+/** The lines of a block; null for one that cannot be read. */
+function* rowsOf(bytes: Buffer): Generator<{ row: ResultRow | null; index: number }> {
+  let index = 0;
+  for (const { start, end } of linesOf(bytes))
+    yield { row: parseRow(bytes.toString('utf8', start, end)), index: index++ };
+}
+
+/** Binary search: index of the block that holds a row. */
+function blockOf(blocks: readonly Block[], row: number): number {
+  let low = 0;
+  let high = blocks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (blockLastRow(blocks[middle]) >= row) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

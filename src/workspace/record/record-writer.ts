@@ -1,0 +1,274 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { ResultRow, SummaryRow } from '../../domain/result.ts';
+import { diskError, fileMode, syncFolder } from '../atomic-file.ts';
+import type { ScanFolder } from '../scan-folder.ts';
+import { BlockBuffer, BlockWriter, type PendingBlock } from './block-writer.ts';
+import { openRecordFile, recordPieces } from './open-record.ts';
+import {
+  blockEnd,
+  blockLastRow,
+  indexLine,
+  linesOf,
+  type RecordFiles,
+  readIndex,
+  readSummaryLine,
+  recordFiles,
+} from './record-files.ts';
+import { finishRecord, removeUnpublished } from './record-finish.ts';
+import { finishedIndex, soundBlocks } from './record-recovery.ts';
+import { rowLine } from './row-line.ts';
+
+export interface RecordOptions {
+  /** Called after every seal with the number of durable rows. */
+  onSealed?: (rows: number) => void;
+  /** A block is sealed at the latest so many milliseconds after its first row. */
+  sealMs?: number;
+}
+
+const defaultSealMs = 250;
+
+/** Full blocks that may wait for the disk before `append` makes its caller wait. */
+const maxWaitingBlocks = 4;
+
+/**
+ * Opens the record of a scan for appending, creating it when missing. What a crash left unsealed is cut off. Only one
+ * writer may have a record open.
+ *
+ * @throws PortolanError `insufficient_storage`
+ */
+export async function openRecord(folder: ScanFolder, options: RecordOptions = {}): Promise<RecordWriter> {
+  const files = recordFiles(folder.path);
+  try {
+    await removeUnpublished(files);
+    const compressed = await compressedRows(files);
+    if (compressed !== null) return new RecordWriter(files, null, compressed - 1, options);
+    const data = await openFile(files.data);
+    return await withFile(data, () => openRecovered(folder, files, data, options));
+  } catch (error) {
+    throw diskError(error);
+  }
+}
+
+async function openRecovered(
+  folder: ScanFolder,
+  files: RecordFiles,
+  data: FileHandle,
+  options: RecordOptions,
+): Promise<RecordWriter> {
+  if ((await readSummaryLine(data)) !== null) {
+    const blocks = await finishedIndex(files, data);
+    await data.close();
+    return new RecordWriter(files, null, blockLastRow(blocks.at(-1)) - 1, options);
+  }
+  const blocks = await soundBlocks(data, await readIndex(files.index));
+  const indexEnd = Buffer.byteLength(blocks.map(indexLine).join(''));
+  const index = await openFile(files.index);
+  return await withFile(index, async () => {
+    await index.truncate(indexEnd);
+    await index.sync();
+    await data.truncate(blockEnd(blocks.at(-1)));
+    await data.sync();
+    await syncFolder(folder.path);
+    const blockWriter = new BlockWriter(data, index, blocks.at(-1), indexEnd);
+    return new RecordWriter(files, { data, index, blockWriter }, blockWriter.rows, options);
+  });
+}
+
+/** Rows of a compressed record, its summary included; null when the record is a plain one. */
+async function compressedRows(files: RecordFiles): Promise<number | null> {
+  const record = await openRecordFile(files);
+  if (record === null) return null;
+  try {
+    if (record.members === null) return null;
+    if (record.members.length > 0) return blockLastRow(record.members.at(-1));
+    let rows = 0;
+    for await (const piece of recordPieces(record)) rows += [...linesOf(piece)].length;
+    return rows;
+  } finally {
+    await record.file.close();
+  }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  return await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, fileMode);
+}
+
+/** Closes the file when `work` fails. */
+async function withFile<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** What a growing record has open. */
+interface Growing {
+  data: FileHandle;
+  index: FileHandle;
+  blockWriter: BlockWriter;
+}
+
+/**
+ * Appends rows to the record of a running scan. Rows are durable once a block of them is sealed; after a failed
+ * write every further call fails alike.
+ */
+export class RecordWriter {
+  readonly #files: RecordFiles;
+  readonly #options: RecordOptions;
+  readonly #buffer = new BlockBuffer();
+  #growing: Growing | null;
+  #rows: number;
+  #waiting: PendingBlock[] = [];
+  #sealing: Promise<void> | null = null;
+  #afterSeal: (() => void)[] = [];
+  #sealTimer: NodeJS.Timeout | null = null;
+  #failure: unknown = null;
+  #finished: boolean;
+  #finishing = false;
+
+  /** Made by openRecord. @param growing null for a finished record */
+  constructor(files: RecordFiles, growing: Growing | null, rows: number, options: RecordOptions) {
+    this.#files = files;
+    this.#growing = growing;
+    this.#finished = growing === null;
+    this.#rows = rows;
+    this.#options = options;
+  }
+
+  /** Rows of the record, those that are not sealed yet included; the summary does not count. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** The record has its summary and takes no more rows. */
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  /**
+   * Adds a row to the current block. A returned promise asks the caller to wait: the disk is behind.
+   *
+   * @throws PortolanError `insufficient_storage` once a write failed for that
+   */
+  append(row: ResultRow): void | Promise<void> {
+    this.#mustGrow();
+    if (row.type === 'summary') throw new Error('The summary is written by finish().');
+    this.#buffer.add(rowLine(row));
+    this.#rows += 1;
+    if (this.#buffer.isFull) this.#sealSoon(0);
+    else this.#sealSoon(this.#options.sealMs ?? defaultSealMs);
+    if (this.#waiting.length > maxWaitingBlocks) return this.#roomToWait();
+  }
+
+  /** Makes all rows durable. */
+  async seal(): Promise<void> {
+    this.#mustGrow();
+    await this.#sealBuffered();
+  }
+
+  /**
+   * Replaces the growing record by the finished one: each identity once, sorted, the summary last. All of it or, after
+   * a crash or a full disk, nothing of it; the record can then be opened again.
+   */
+  async finish(summary: SummaryRow): Promise<void> {
+    const { data } = this.#mustGrow();
+    this.#finishing = true;
+    try {
+      await this.#sealBuffered();
+      await finishRecord(this.#files, data, await readIndex(this.#files.index), summary);
+    } catch (error) {
+      // How far it came is for openRecord to find out.
+      this.#failure ??= error;
+      throw error;
+    } finally {
+      this.#finishing = false;
+    }
+    this.#finished = true;
+    await this.#closeFiles();
+  }
+
+  /** Makes all rows durable and lets go of the files. Does not throw for a write that failed before. */
+  async close(): Promise<void> {
+    if (this.#growing === null) return;
+    try {
+      if (this.#failure === null) await this.#sealBuffered();
+    } finally {
+      await this.#closeFiles();
+    }
+  }
+
+  async #closeFiles(): Promise<void> {
+    this.#stopTimer();
+    const growing = this.#growing;
+    this.#growing = null;
+    await growing?.data.close();
+    await growing?.index.close();
+  }
+
+  #mustGrow(): Growing {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#finished || this.#finishing) throw new Error('The record is finished.');
+    if (this.#growing === null) throw new Error('The record is closed.');
+    return this.#growing;
+  }
+
+  /** Seals at once (0), or by timer unless one runs already. */
+  #sealSoon(ms: number): void {
+    if (ms === 0) {
+      this.#sealInBackground();
+    } else if (this.#sealTimer === null) {
+      this.#sealTimer = setTimeout(() => this.#sealInBackground(), ms);
+    }
+  }
+
+  #stopTimer(): void {
+    if (this.#sealTimer) clearTimeout(this.#sealTimer);
+    this.#sealTimer = null;
+  }
+
+  #sealInBackground(): void {
+    // The failure is kept; the next call of the owner throws it.
+    this.#sealBuffered().catch(() => {});
+  }
+
+  #sealBuffered(): Promise<void> {
+    this.#stopTimer();
+    if (this.#buffer.rows > 0) this.#waiting.push(this.#buffer.take());
+    if (this.#sealing) return this.#sealing;
+    if (this.#waiting.length === 0) return Promise.resolve();
+    this.#sealing = this.#sealWaiting();
+    return this.#sealing;
+  }
+
+  async #sealWaiting(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0 && this.#growing) {
+        const { blockWriter } = this.#growing;
+        await blockWriter.seal(this.#waiting.splice(0));
+        this.#options.onSealed?.(blockWriter.rows);
+        this.#wakeWaiters();
+      }
+    } catch (error) {
+      this.#failure ??= diskError(error);
+      throw this.#failure;
+    } finally {
+      // Here and not in a later turn: blocks that come in between would wait for a loop that has ended.
+      this.#sealing = null;
+      this.#wakeWaiters();
+    }
+  }
+
+  #wakeWaiters(): void {
+    for (const wake of this.#afterSeal.splice(0)) wake();
+  }
+
+  async #roomToWait(): Promise<void> {
+    while (this.#waiting.length > maxWaitingBlocks && this.#failure === null) {
+      await new Promise<void>((resolve) => this.#afterSeal.push(resolve));
+    }
+    if (this.#failure !== null) throw this.#failure;
+  }
+}
