@@ -180,27 +180,24 @@ describe('AddressSet', () => {
     );
   });
 
-  it('lists 65,536 IPv4 addresses in less than 50 ms', () => {
-    const set = setOf('127.64.0.0/16');
-    let best = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 5; attempt++) {
-      const start = performance.now();
-      let count = 0;
-      for (const _ of set) count++;
-      expect(count).toBe(65_536);
-      best = Math.min(best, performance.now() - start);
-    }
-    expect(best).toBeLessThan(50);
+  it('lists 100,000 blocks of two addresses in one pass', () => {
+    const blocks = Array.from({ length: 100_000 }, (_, n) => ({
+      family: 4 as const,
+      first: BigInt(4 * n),
+      last: BigInt(4 * n + 1),
+    }));
+    const set = AddressSet.of(blocks);
+    let [count, last] = [0, ''];
+    for (last of set) count++;
+    expect([count, last]).toEqual([200_000, '0.6.26.125']);
   });
 
-  it('holds, cuts and indexes huge sets at once', () => {
-    const start = performance.now();
+  it('holds, cuts and indexes huge sets without listing them', () => {
     const set = setOf('::/0', '0.0.0.0/0').minus(setOf('10.0.0.0/8', '2001:db8::/32'));
     expect(set.size).toBe((1n << 128n) - (1n << 96n) - (1n << 24n));
     expect(set.at(10n * (1n << 24n))).toBe('11.0.0.0');
     expect(set.at(set.size - 1n)).toBe('ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff');
     expect(set[Symbol.iterator]().next().value).toBe('0.0.0.0');
-    expect(performance.now() - start).toBeLessThan(200);
   });
 });
 

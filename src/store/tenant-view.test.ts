@@ -172,7 +172,7 @@ describe('a list among 5000 scans of each of two tenants', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it('is found by an index, and takes milliseconds', async () => {
+  it('is found by an index', async () => {
     const raw = new DatabaseSync(file);
     await submit(acme, 0);
     const copy = raw.prepare(
@@ -209,11 +209,9 @@ describe('a list among 5000 scans of each of two tenants', () => {
     ).toMatch(/^SEARCH scans USING COVERING INDEX scans_by_tenant/);
     raw.close();
 
-    const started = performance.now();
     const first = await acme.scans.list(everything);
     const deep = await acme.scans.list({ limit: 50, offset: 4900, status: 'pending' });
     const totals = await globex.scans.totals();
-    expect(performance.now() - started).toBeLessThan(250);
     expect([first.total, first.scans.length, deep.scans.length, totals.scan_count]).toEqual([
       5001, 50, 50, 5000,
     ]);

@@ -111,6 +111,7 @@ const status =
 
 describe('syncVulndb', () => {
   it('takes all pages of NVD, the list of CISA and the scores of FIRST', async () => {
+    const begun = Date.now();
     const { manifest, synced } = await run();
     expect(synced.map(({ source, status, accepted }) => [source, status, accepted])).toEqual([
       ['kev', 'updated', 1],
@@ -125,7 +126,8 @@ describe('syncVulndb', () => {
       ['0', null],
       ['2', null],
     ]);
-    expect(Date.now() - Date.parse(manifest?.sources['nvd']?.mark ?? '')).toBeLessThan(60_000);
+    const mark = Date.parse(manifest?.sources['nvd']?.mark ?? '');
+    expect([mark >= begun, mark <= Date.now()]).toEqual([true, true]);
   });
 
   it('asks only for what is new the next time, and says so when nothing is', async () => {
@@ -170,11 +172,10 @@ describe('syncVulndb', () => {
   });
 
   it('waits as long as it is told when it is throttled, and tries again', async () => {
-    sources.once('/nvd', status(429, { 'retry-after': '1' }), status(403), status(503));
-    const start = performance.now();
+    sources.once('/nvd', status(429, { 'retry-after': '2' }), status(403), status(503));
     const { synced } = await run({ sources: ['nvd'], pace: { tries: 5 } });
     expect(synced[0]).toMatchObject({ status: 'updated', accepted: 3 });
-    expect(performance.now() - start).toBeGreaterThan(990);
+    expect(told.filter((text) => text.endsWith('trying again in 2 s'))).toHaveLength(1);
     expect(sources.asked).toHaveLength(5);
   });
 
@@ -262,16 +263,15 @@ describe('syncVulndb', () => {
     sources.once('/kev', (response) => {
       const more = () => {
         for (; sent < 4e9; sent += 65_536)
-          if (!response.write('{"vulnerabilities":[]}\n'.repeat(2849))) break;
+          if (!response.write(`{"vulnerabilities":[],"pad":"${'x'.repeat(65_507)}"}\n`)) break;
       };
       response.on('drain', more);
       more();
     });
-    const start = performance.now();
-    const { synced } = await run({ sources: ['kev'], pace: { tries: 1 } });
+    const { synced } = await run({ sources: ['kev'], pace: { tries: 1, totalMs: 60_000 } });
     expect(synced[0]).toMatchObject({ status: 'failed', error: /holds more than 64MiB/ });
-    expect([performance.now() - start < 15_000, sent < 1e9]).toEqual([true, true]);
-  }, 20_000);
+    expect(sent).toBeLessThan(1e9);
+  });
 
   it('follows redirects of the files, but not away from https or without end', async () => {
     sources.once('/kev', status(302, { location: 'kev-of-today' }));

@@ -99,10 +99,9 @@ describe('serviceOf', () => {
     expect(serviceOf(bytes(text))).toBe(service);
   });
 
-  it('takes linear time on bait', () => {
-    const started = performance.now();
-    for (const bait of ['220-', '\n', 'a\n', 'SSH', '\x00']) serviceOf(bytes(bait.repeat(20_000)));
-    expect(performance.now() - started).toBeLessThan(50);
+  it('looks at the first 4096 bytes alone', () => {
+    const page = 'HTTP/1.1 200 OK\r\n\r\n';
+    expect(serviceOf(bytes(`${'\n'.repeat(4096)}${page}`))).toBe(serviceOf(bytes('\n'.repeat(4096))));
   });
 });
 

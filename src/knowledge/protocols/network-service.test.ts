@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { fuzzRounds, fuzzTimeout } from '../../../test/rounds.ts';
 import { type BinaryService } from './binary-service.ts';
 import { parseNetworkService } from './network-service.ts';
 
-/** Mutated answers; the long run takes PORTOLAN_FUZZ=100000. */
-const rounds = Number(process.env['PORTOLAN_FUZZ'] ?? 2000);
-/** Longest time for one answer, ms. */
-const longest = 100;
+/** Mutated answers. */
+const rounds = fuzzRounds(2000);
+const timeout = fuzzTimeout(rounds);
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
@@ -177,7 +177,7 @@ describe('parseNetworkService', () => {
     },
   );
 
-  it('T-015 mutated answers neither throw nor take long', () => {
+  it(`T-015 ${rounds} mutated answers are read without an exception`, { timeout }, () => {
     let state = 0x5eed;
     const pick = (below: number) => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -187,13 +187,11 @@ describe('parseNetworkService', () => {
       const [probe, seed] = answers[pick(answers.length)] as (typeof answers)[number];
       const bytes = Buffer.from(seed.subarray(0, 1 + pick(seed.length)));
       for (let change = 0; change <= pick(6); change++) bytes[pick(bytes.length)] = pick(256);
-      const started = performance.now();
       const record = parseNetworkService(bytes, probe);
-      expect(performance.now() - started).toBeLessThan(longest);
       for (const [key, text] of record?.evidence ?? []) {
         expect(key).toMatch(/^[a-z]+\.[a-z]+$/);
         expect(text.length).toBeLessThanOrEqual(4096);
       }
     }
-  }, 600_000);
+  });
 });

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
+import { fuzzRounds, fuzzTimeout } from '../../../test/rounds.ts';
 import { type Banner, describeBytes } from '../../domain/banner.ts';
 import { DeviceClaims, deviceClaimsOfFact } from '../hosts/host-device.ts';
 import { factsOfBanner } from '../hosts/host-facts.ts';
@@ -16,10 +17,9 @@ import { parseSsh } from './ssh.ts';
 import { certificateDer } from './test-certificate.ts';
 import { parseTls } from './tls.ts';
 
-/** Mutated answers per parser; the long run takes PORTOLAN_FUZZ=100000. */
-const rounds = Number(process.env.PORTOLAN_FUZZ ?? 2000);
-/** Longest time for one answer, ms. */
-const longest = 100;
+/** Mutated answers per parser. */
+const rounds = fuzzRounds(2000);
+const timeout = fuzzTimeout(rounds);
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
@@ -200,17 +200,6 @@ const parsers: Record<string, (bytes: Buffer) => { facts: unknown } | null> = {
   ftp: (bytes) => parseFtp(bytes, ['FEAT\r\n']),
 };
 
-/** The shortest of three runs counts: the machine may have been busy with something else. */
-function timeOf(work: () => unknown): number {
-  let best = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < 3 && best > longest; run++) {
-    const start = performance.now();
-    work();
-    best = Math.min(best, performance.now() - start);
-  }
-  return best;
-}
-
 /** Lone surrogates would not survive as UTF-8. */
 function isWellFormed(facts: unknown): boolean {
   let wellFormed = true;
@@ -233,26 +222,21 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
     }
   });
 
-  test(`takes ${rounds} mutated answers without exception, delay or broken record`, () => {
+  test(`takes ${rounds} mutated answers without exception or broken record`, { timeout }, () => {
     const pick = random(20_261_121);
     const corpus = seeds[protocol] as Buffer[];
     let recognised = 0;
     for (let round = 0; round < rounds; round++) {
       const bytes = mutate(corpus[pick(corpus.length)] as Buffer, pick);
-      let parsed: { facts: unknown } | null = null;
-      const milliseconds = timeOf(() => {
-        parsed = parse(bytes);
-      });
-      const facts = (parsed as { facts: unknown } | null)?.facts;
+      const facts = parse(bytes)?.facts;
       const shown = `round ${round}: ${bytes.toString('base64').slice(0, 400)}`;
-      if (milliseconds > longest) expect.fail(`${shown} took ${milliseconds} ms`);
       if (facts === undefined) continue;
       recognised++;
       if (!valid(facts)) expect.fail(`${shown}: ${JSON.stringify(valid.errors)}`);
       if (!isWellFormed(facts)) expect.fail(`${shown}: lone surrogate`);
     }
     expect(recognised).toBeGreaterThan(rounds / 20);
-  }, 600_000);
+  });
 
   test('gives one result wherever the dialogue was split', () => {
     for (const seed of seeds[protocol] ?? []) {
@@ -269,7 +253,7 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
   });
 });
 
-test(`the whole recognition takes ${rounds} mutated answers`, () => {
+test(`the whole recognition takes ${rounds} mutated answers`, { timeout }, () => {
   const pick = random(7);
   const corpus = [...Object.values(seeds).flat(), ...builtinCatalogue.signatures.flatMap(rawExamples)];
   const probes = ['null', 'http', 'redis', 'postgresql', 'dns-tcp', 'mysql'];
@@ -277,55 +261,46 @@ test(`the whole recognition takes ${rounds} mutated answers`, () => {
     const bytes = mutate(corpus[pick(corpus.length)] as Buffer, pick);
     const probe = probes[pick(probes.length)] as string;
     const banner: Banner = { ...bannerOf(bytes), protocol: round % 2 ? 'tcp' : 'udp', probe };
-    const milliseconds = timeOf(() => {
-      const claims = claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']);
-      const record = settle(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
-      expect(JSON.stringify(record).length).toBeLessThan(20_000);
-    });
-    if (milliseconds > longest)
-      expect.fail(`${bytes.toString('base64').slice(0, 400)} took ${milliseconds} ms`);
+    const claims = claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']);
+    const record = settle(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
+    expect(JSON.stringify(record).length).toBeLessThan(20_000);
   }
-}, 600_000);
+});
 
-test(`what ${rounds} mutated answers tell of their host stays in its bounds`, () => {
+test(`what ${rounds} mutated answers tell of their host stays in its bounds`, { timeout }, () => {
   const pick = random(13);
   const corpus = [...Object.values(seeds).flat(), ...builtinCatalogue.signatures.flatMap(rawExamples)];
   for (let round = 0; round < rounds; round++) {
     const bytes = mutate(corpus[pick(corpus.length)] as Buffer, pick);
     const banner = bannerOf(bytes);
-    const milliseconds = timeOf(() => {
-      const traits = new HostTraits(banner.host, new TraitTable());
-      const [systems, devices] = [new SystemClaims(), new DeviceClaims()];
-      for (const fact of factsOfBanner(banner)) {
-        traits.addFact(fact);
-        systems.add(systemClaimsOfFact(fact));
-        devices.add(deviceClaimsOfFact(fact));
-      }
-      const told = [
-        traits.profile(),
-        systems.verdict(),
-        systems.evidence(),
-        devices.verdict(),
-        devices.evidence(),
-      ];
-      expect(JSON.stringify(told).length).toBeLessThan(60_000);
-    });
-    if (milliseconds > longest)
-      expect.fail(`${bytes.toString('base64').slice(0, 400)} took ${milliseconds} ms`);
+    const traits = new HostTraits(banner.host, new TraitTable());
+    const [systems, devices] = [new SystemClaims(), new DeviceClaims()];
+    for (const fact of factsOfBanner(banner)) {
+      traits.addFact(fact);
+      systems.add(systemClaimsOfFact(fact));
+      devices.add(deviceClaimsOfFact(fact));
+    }
+    const told = [
+      traits.profile(),
+      systems.verdict(),
+      systems.evidence(),
+      devices.verdict(),
+      devices.evidence(),
+    ];
+    expect(JSON.stringify(told).length).toBeLessThan(60_000);
   }
-}, 600_000);
+});
 
 function rawExamples(signature: { source: string; examples: { text: string }[] }): Buffer[] {
   return signature.source === 'banner.raw' ? signature.examples.map((example) => latin1(example.text)) : [];
 }
 
-test('mutated certificates are read or refused with a reason', () => {
+test('mutated certificates are read or refused with a reason', { timeout }, () => {
   const pick = random(11);
   const seed = certificateDer({ commonName: 'a.example' });
   for (let round = 0; round < Math.min(rounds, 20_000); round++) {
     const der = mutate(seed, pick);
     const observation = { version: 'TLSv1.3', cipher: 'x', alpn: null, chain: [der.toString('base64')] };
-    const milliseconds = timeOf(() => JSON.stringify(parseTls(observation)));
-    if (milliseconds > longest) expect.fail(`${der.toString('base64')} took ${milliseconds} ms`);
+    expect(() => JSON.stringify(parseTls(observation))).not.toThrow();
   }
-}, 600_000);
+});

@@ -36,9 +36,12 @@ test('IPv6 addresses and TLS are the same place, too', () => {
   expect(redirectPath(moved('https://[fe80::1]/a'), six)).toBe('/a');
 });
 
-test('T-014 a hostile page takes no long time', () => {
-  const started = performance.now();
+test('T-014 of a page without an end the first 8192 bytes are looked at', () => {
+  const head = 'HTTP/1.1 200 OK\r\n\r\n';
+  const refresh = '<meta http-equiv="refresh" content="0; url=/a">';
+  const page = (before: number) => Buffer.from(`${head}${' '.repeat(before - head.length)}${refresh}`);
+  expect(redirectPath(page(8192 - refresh.length), place)).toBe('/a');
+  expect(redirectPath(page(8192), place)).toBeNull();
   for (const bait of ['<meta ', '<meta refresh url=', 'refresh', 'Location: '])
-    redirectPath(Buffer.from(`HTTP/1.1 200 OK\r\n\r\n${bait.repeat(5000)}`), place);
-  expect(performance.now() - started).toBeLessThan(500);
+    expect(redirectPath(Buffer.from(`${head}${bait.repeat(5000)}`), place)).toBeNull();
 });

@@ -1,15 +1,20 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { RE2JS } from 're2js';
+import { expect, test, vi } from 'vitest';
 import type { Signature } from '../signatures/signature.ts';
 import { builtinCatalogue, Catalogue } from './rule-catalog.ts';
 import { parseSignatures, readSignatureFile, signatureProblems } from './signature-file.ts';
 
+/** RE2 meets each instruction of a pattern once for each character of a text, at most. */
+const mostInstructions = 3000;
+
 test.each(builtinCatalogue.signatures.map((signature) => [signature.id, signature] as const))(
-  'the builtin signature %s gives what its examples say',
+  `the builtin signature %s gives what its examples say, by at most ${mostInstructions} instructions`,
   (_, signature) => {
     expect(signatureProblems(signature)).toEqual([]);
+    expect(RE2JS.compile(signature.pattern).programSize()).toBeLessThanOrEqual(mostInstructions);
   },
 );
 
@@ -185,19 +190,17 @@ test('a catalogue that was extended names all of it, and what came last goes fir
   ]);
 });
 
-test('T-014: 5,000 imported rules take at most 50 ms on a bait of 64 KiB', () => {
+test('T-014: of 5,000 imported rules 64 are tried on a bait of 64 KiB, on its first 4096 characters', () => {
   const imported = many(5000);
   const catalogue = new Catalogue(imported, 'test', imported);
   const words = imported.map(({ pattern }) => pattern.slice(0, -2));
+  const matcher = vi.spyOn(RE2JS.prototype, 'matcher');
   for (const bait of [words.join(' '), words.reverse().join('\n'), 'word-', 'wordxxxx', 'x']) {
-    const text = bait.repeat(Math.ceil(65_536 / bait.length)).slice(0, 65_536);
-    let best = Number.POSITIVE_INFINITY;
-    // The machine may be busy with something else.
-    for (let run = 0; run < 5 && best > 50; run++) {
-      const start = performance.now();
-      catalogue.match('banner.raw', text);
-      best = Math.min(best, performance.now() - start);
-    }
-    expect(best, bait.slice(0, 20)).toBeLessThan(50);
+    matcher.mockClear();
+    catalogue.match('banner.raw', bait.repeat(Math.ceil(65_536 / bait.length)).slice(0, 65_536));
+    const lengths = matcher.mock.calls.map(([text]) => String(text).length);
+    expect(lengths.length, bait.slice(0, 20)).toBeLessThanOrEqual(64);
+    expect(lengths.every((length) => length <= 4096)).toBe(true);
   }
+  matcher.mockRestore();
 });

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, test } from 'vitest';
+import { fuzzRounds } from '../../../test/rounds.ts';
 import { certificateDer } from '../protocols/test-certificate.ts';
 import { earlyCipherChange, obeyedCipherChange } from './early-cipher-change.ts';
 import { emptyHeartbeat, leakedBytes } from './heartbeat.ts';
 import { reactionIn, rsaKeyOf } from './padding-oracle.ts';
 import { bytesBehindName, readSession } from './session.ts';
 
-/** Random answers; the long run takes PORTOLAN_FUZZ=100000. */
-const rounds = Number(process.env.PORTOLAN_FUZZ ?? 2000);
+/** Random answers. */
+const rounds = fuzzRounds(2000);
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const answer = (asked: number, bytes: number) =>

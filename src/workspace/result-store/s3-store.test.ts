@@ -179,10 +179,8 @@ describe('a result store behind a service that misbehaves', () => {
       const drip = setInterval(() => response.write('x'), 100);
       response.once('close', () => clearInterval(drip));
     });
-    const begun = performance.now();
     await expect(textOf(store, 'a')).rejects.toMatchObject({ code: 'unavailable' });
-    expect(performance.now() - begun).toBeLessThan(5000);
-  }, 10_000);
+  });
 
   it('takes only its word for it that an object is not there', async () => {
     const page = await storeAt((_request, response) => response.writeHead(404).end('<h1>Not Found</h1>'));
