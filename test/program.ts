@@ -161,6 +161,15 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Resident memory of a process and all its descendants, bytes. */
 export function residentBytes(pid: number): number {
   let own = 0;

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { recordOfRows } from '../../bench/workspace-fixture.ts';
-import { ServerProcess } from '../program.ts';
+import { isAlive, ServerProcess } from '../program.ts';
 
 const servers: ServerProcess[] = [];
 afterEach(async () => {
@@ -129,12 +129,3 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
     expect(['pending', 'running', 'completed']).toContain((await server.detail(running)).status);
   }, 60_000);
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,4 +1,13 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+
+/** Turns of the event loop after which every connection that the kernel had before has been accepted and read. */
+const turnsUntilSettled = 10;
+
+/** After an answer that stops a scan, a packet may leave for this long, milliseconds. */
+const graceMs = 1000;
+/** So long nothing must leave after that, milliseconds. */
+const silentMs = 700;
 
 /** Something that a scan did to the field. */
 interface Contact {
@@ -66,6 +75,29 @@ export class TargetField {
   /** Connections to such addresses since a moment of performance.now(). */
   connects(at: number, prefix = ''): Contact[] {
     return this.since(at, prefix).filter(({ kind }) => kind === 'connect');
+  }
+
+  /** Notes what reached the kernel before, however long this process stood still. */
+  async settled(): Promise<void> {
+    for (let turn = 0; turn < turnsUntilSettled; turn++) await nextTurn();
+  }
+
+  /**
+   * What reaches such addresses while so much time passes, milliseconds. It is told apart by its order, not by the
+   * clock: what came before and was noted late by a busy machine is none of it.
+   */
+  async during(ms: number, prefix = ''): Promise<Contact[]> {
+    await this.settled();
+    const { length } = this.contacts;
+    await sleep(ms);
+    await this.settled();
+    return this.contacts.slice(length).filter(({ pair }) => pair.startsWith(prefix));
+  }
+
+  /** What reaches such addresses although an answer that stops the scan came a second ago. */
+  async afterStop(prefix = ''): Promise<Contact[]> {
+    await sleep(graceMs);
+    return await this.during(silentMs, prefix);
   }
 
   close(): void {
