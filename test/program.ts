@@ -10,6 +10,9 @@ const launcher = join(root, 'bin/portolan');
 /** Keeps the scans of a test on this machine. The environment is stronger than files: undefined leaves it to them. */
 export const loopbackOnly = { SERVICE_SCANNER__SCOPE__ALLOW: '127.0.0.0/8,::1/128' };
 
+/** Looks at a server that starts, each 50 ms after the one before: a minute, for a machine that does much else. */
+const maxTries = 1200;
+
 /** A server of this program in a process of its own, on a free port of loopback. */
 export class ServerProcess {
   readonly workspace: string;
@@ -55,7 +58,7 @@ export class ServerProcess {
   }
 
   async #waitUntilServing(child: ChildProcess): Promise<void> {
-    for (let tries = 0; tries < 400; tries++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const ended = child.exitCode ?? child.signalCode;
       if (ended !== null) throw new Error(`the server ended with ${ended}:\n${this.#log}`);
       const url = this.#urlFromLock(child.pid as number);
@@ -146,7 +149,7 @@ export interface ScanDetail {
   status: string;
   error: { code: string; message: string } | null;
   results: { live_hosts: number; open_ports: number; vulnerabilities: number };
-  progress: { percent: number; phase: string; resumes: number };
+  progress: { percent: number; phase: string; resumes: number; rate: number };
   warnings: { code: string; message: string }[];
   stages: { instance_id: string; status: string; error: string | null }[];
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerProcess } from '../program.ts';
 import { rounds } from '../rounds.ts';
 
-const kills = rounds(20, 7);
+const kills = rounds(20, 5);
 /** A scan that lasts some seconds: 254 addresses of loopback, paced, with five services among them. */
 const submission = (ports: number[]) => ({
   targets: ['127.81.0.0/24'],

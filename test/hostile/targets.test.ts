@@ -125,12 +125,14 @@ describe('one scan over hostile services', () => {
     console.log(
       `50 endless banners: ${seconds} s, ${Math.round((peak - calmPeak) / 1e6)} MB above polite ones`,
     );
+    // One that read on for ever would run into the limit of the test.
     expect(peak - calmPeak).toBeLessThanOrEqual(memoryBar);
-    expect(seconds).toBeLessThan(30);
   }, 60_000);
 
   it('T-002, T-004 to T-010, T-012: each ends with what it gave, and the scan goes on', async () => {
     const mazePages: string[] = [];
+    /** Bytes of each connection to the dripping service. */
+    const drips: number[] = [];
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const binary = Buffer.concat([
       Buffer.from('hello '),
@@ -138,7 +140,11 @@ describe('one scan over hostile services', () => {
     ]);
     const services = {
       drip: await listeners.serve((socket) => {
-        const timer = setInterval(() => socket.write('x'), timeoutMs - 100);
+        const connection = drips.push(0) - 1;
+        const timer = setInterval(() => {
+          drips[connection] = (drips[connection] ?? 0) + 1;
+          socket.write('x');
+        }, timeoutMs - 100);
         socket.on('close', () => clearInterval(timer));
       }),
       endlessHeader: await listeners.serve(
@@ -214,7 +220,8 @@ describe('one scan over hostile services', () => {
       `ten hostile services: ${seconds} s, ${Math.round((peak - calmPeak) / 1e6)} MB above polite ones`,
     );
     expect(peak - calmPeak).toBeLessThanOrEqual(memoryBar);
-    expect(seconds).toBeLessThan(20);
+    // A byte comes before each idle timer ends; twice the time limit has room for two or three.
+    expect(Math.max(...drips)).toBeLessThanOrEqual(6);
   }, 60_000);
 
   it('T-019: a greeting split at any byte is read alike', async () => {

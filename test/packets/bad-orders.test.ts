@@ -61,7 +61,6 @@ describe.skipIf(!canRun)('orders and rights, on a link', () => {
     ['source_ip: 10.99.0.9', 'source_ip: 10.99.0.9 is not an address of this machine'],
     ['source_ip: "fd99::9"', 'source_ip: fd99::9 is not an address of this machine'],
   ])('%s is an error that names the option, and nothing is sent', async (options, message) => {
-    const begun = performance.now();
     const run = await wire.scan([
       '10.82.1.0/24',
       '--dag',
@@ -70,7 +69,6 @@ describe.skipIf(!canRun)('orders and rights, on a link', () => {
       '--ports',
       '8001',
     ]);
-    expect(performance.now() - begun).toBeLessThan(8000);
     expect([run.exitCode, run.packets]).toEqual([7, []]);
     expect(run.stderr).toContain(message);
     const { status, warnings } = recordOf(run);

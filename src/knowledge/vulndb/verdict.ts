@@ -196,13 +196,16 @@ export function rankFindings<T extends Urgency>(findings: readonly T[]): T[] {
   return [...findings].sort(compareUrgency);
 }
 
+/** Made once: `localeCompare` with options takes ten times as long. */
+const byNumber = new Intl.Collator('en', { numeric: true });
+
 function compareUrgency(a: Urgency, b: Urgency): number {
   return (
     Number(b.kev) - Number(a.kev) ||
     (b.epss?.score ?? -1) - (a.epss?.score ?? -1) ||
     (b.cvss?.score ?? -1) - (a.cvss?.score ?? -1) ||
     b.confidence - a.confidence ||
-    a.id.localeCompare(b.id, 'en', { numeric: true })
+    byNumber.compare(a.id, b.id)
   );
 }
 
