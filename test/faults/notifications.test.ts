@@ -76,7 +76,7 @@ describe.concurrent('notifications of the whole program', () => {
     expect(await server.detail(scanId)).toMatchObject({ status: ended.status, results: ended.results });
     expect(server.log).not.toContain('hunter2');
     expect(server.log).not.toContain(url);
-  }, 90_000);
+  }, 240_000);
 
   it('T-082 a refusing receiver: three tries, visible, nothing else changes; bad and unknown channels are refused', async ({
     expect,
@@ -131,7 +131,7 @@ describe.concurrent('notifications of the whole program', () => {
       expect.arrayContaining(['notifications']),
     ]);
     expect(server.log).not.toContain('secret-of-slack');
-  }, 90_000);
+  }, 240_000);
 
   it('a reload gives new receivers, and a clean health', async ({ expect }) => {
     const old = await http(() => ({ status: 500 }));
@@ -166,7 +166,7 @@ describe.concurrent('notifications of the whole program', () => {
       .poll(async () => (await channelsOf(server, second))[0]?.status, { timeout: 60_000 })
       .toBe('delivered');
     expect([old.receiver.received.length, next.receiver.received.length]).toEqual([3, 1]);
-  }, 120_000);
+  }, 240_000);
 });
 
 describe.concurrent('notifications of a scan without a server', () => {
@@ -205,7 +205,7 @@ describe.concurrent('notifications of a scan without a server', () => {
       expect(status.notifications.map(({ status: one }) => one)).toEqual(['delivered', 'skipped']);
     }
     expect(mail.received.map(({ to }) => to)).toEqual([['a@example.org'], ['a@example.org']]);
-  }, 60_000);
+  }, 240_000);
 
   it('T-082 that fail change neither the result nor the exit code', async ({ expect }) => {
     const { receiver, url } = await http(() => ({ status: 500 }));
@@ -215,5 +215,5 @@ describe.concurrent('notifications of a scan without a server', () => {
     expect(() => JSON.parse(ended.stdout) as unknown).not.toThrow();
     expect(ended.stderr).toContain('warning: notification to slack://x failed: the answer was 500');
     expect(receiver.received).toHaveLength(3);
-  }, 60_000);
+  }, 240_000);
 });
