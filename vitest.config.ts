@@ -18,6 +18,8 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // Where tests of one file run at the same time they wait: for a timeout, or for a process of theirs.
+    maxConcurrency: 8,
     // Longer than a loaded machine stands still: what is polled comes, or does not come at all.
     expect: { poll: { timeout: 15_000 } },
     pool: 'forks',

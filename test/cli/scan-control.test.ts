@@ -41,7 +41,7 @@ function run(...args: string[]) {
   return home.run([...args, '--workspace-dir', server.workspace]);
 }
 
-const quick = { targets: ['127.0.0.1'], options: { timeout: '1s' } };
+const quick = { targets: ['127.0.0.1'], options: { discover: false, timeout: '1s' } };
 
 /** A scan that takes minutes. */
 function slowScan(): Promise<string> {
@@ -78,12 +78,17 @@ describe('scan status, cancel, pause, resume', () => {
   });
 
   it('tell what is wrong by their exit codes', async () => {
-    expect((await home.run(['scan', 'status', unknown])).code).toBe(4);
-    expect((await home.run(['scan', 'cancel', unknown, '--server', 'http://127.0.0.1:9'])).code).toBe(4);
-    expect((await run('scan', 'status', unknown)).code).toBe(1);
-    expect((await run('scan', 'pause', '../../etc/passwd')).code).toBe(1);
-    expect((await run('scan', 'status')).code).toBe(2);
-    expect((await run('scan', 'status', unknown, '--format', 'csv')).code).toBe(2);
+    const codes = await Promise.all(
+      [
+        home.run(['scan', 'status', unknown]),
+        home.run(['scan', 'cancel', unknown, '--server', 'http://127.0.0.1:9']),
+        run('scan', 'status', unknown),
+        run('scan', 'pause', '../../etc/passwd'),
+        run('scan', 'status'),
+        run('scan', 'status', unknown, '--format', 'csv'),
+      ].map(async (ended) => (await ended).code),
+    );
+    expect(codes).toEqual([4, 4, 1, 1, 2, 2]);
     const foreign = await run('scan', 'status', unknown, '--ports', '22');
     expect([foreign.code, foreign.stderr]).toEqual([
       2,
@@ -142,9 +147,8 @@ describe('scan --dry-run --server', () => {
 describe('scan diff', () => {
   it('shows what changed between two scans of a server, and the same without it', async () => {
     const before = await server.submit({ ...quick, ports: String(closed) });
-    await server.waitForEnd(before, 30_000);
     const after = await server.submit({ ...quick, ports: `${closed},${ssh}` });
-    await server.waitForEnd(after, 30_000);
+    for (const id of [before, after]) await server.waitForEnd(id, 30_000);
     const json = await run('scan', 'diff', after, before, '--format', 'json');
     expect(json.code).toBe(0);
     // The port was not asked for the first time.
@@ -158,9 +162,8 @@ describe('scan diff', () => {
     expect(text.stdout).toBe(
       `changes in ${after} since ${before}\nno change\n? 127.0.0.1 ${ssh}/tcp  ${before} says nothing of it: not among its ports\n`,
     );
-    expect((await run('scan', 'diff', after, unknown)).code).toBe(1);
-    expect((await run('scan', 'diff', after, 'nonsense')).code).toBe(2);
-    expect((await run('scan', 'diff', after)).code).toBe(2);
+    const others = [[unknown], ['nonsense'], []].map((other) => run('scan', 'diff', after, ...other));
+    expect((await Promise.all(others)).map(({ code }) => code)).toEqual([1, 2, 2]);
   });
 
   it('works on the workspace when no server holds it, and after a scan', async () => {
@@ -177,28 +180,39 @@ describe('scan diff', () => {
         ...more,
       ]);
     const first = JSON.parse((await scan('--format', 'json')).stdout).scan_id;
-    const same = await scan('--compare-with', first);
+    const file = home.file('result.json');
+    const [same, toFile, piped] = await Promise.all([
+      scan('--compare-with', first),
+      scan('--compare-with', first, '-o', file),
+      scan('--compare-with', first, '--format', 'json'),
+    ]);
     expect(same.stdout).toMatch(
       new RegExp(`^${ssh}/tcp.*(\\n.*)+\\nchanges in .* since ${first}\nno change\n$`, 'm'),
     );
-    const file = home.file('result.json');
-    const toFile = await scan('--compare-with', first, '-o', file);
     expect([toFile.code, JSON.parse(toFile.stdout).against]).toEqual([0, first]);
-    const piped = await scan('--compare-with', first, '--format', 'json');
     expect(JSON.parse(piped.stdout).status).toBe('completed');
     expect(piped.stderr).toContain(`since ${first}`);
     const second = JSON.parse(piped.stdout).scan_id;
     const diff = await home.run(['scan', 'diff', second, first, '--format', 'json']);
     expect(JSON.parse(diff.stdout)).toMatchObject({ hosts: { added: [], removed: [] }, not_comparable: [] });
-    expect((await scan('--compare-with', unknown)).code).toBe(1);
-    expect((await scan('--compare-with', first, '--no-workspace')).code).toBe(2);
-    expect((await scan('--compare-with', first, '--no-wait')).code).toBe(2);
+    const bad = [[unknown], [first, '--no-workspace'], [first, '--no-wait']];
+    const refused = await Promise.all(bad.map((args) => scan('--compare-with', ...args)));
+    expect(refused.map(({ code }) => code)).toEqual([1, 2, 2]);
   }, 60_000);
 
   it('is printed after a scan on a server', async () => {
     const first = await server.submit({ ...quick, ports: String(ssh) });
     await server.waitForEnd(first, 30_000);
-    const args = ['scan', '127.0.0.1', '--ports', String(ssh), '--timeout', '1s', '--compare-with'];
+    const args = [
+      'scan',
+      '127.0.0.1',
+      '--no-discover',
+      '--ports',
+      String(ssh),
+      '--timeout',
+      '1s',
+      '--compare-with',
+    ];
     const ended = await run(...args, first);
     expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({ code: 0 });
     expect(ended.stdout).toMatch(new RegExp(`since ${first}\nno change\n$`));
@@ -206,7 +220,7 @@ describe('scan diff', () => {
   });
 });
 
-describe('flags of scan', () => {
+describe('flags of scan', { concurrent: true, timeout: 60_000 }, () => {
   const plan = async (...args: string[]) => {
     const { code, stdout, stderr } = await home.run(
       ['scan', '127.0.0.1', '--dry-run', '--format', 'json', ...args],
@@ -247,7 +261,17 @@ describe('flags of scan', () => {
     const port = await listeners.greet('HOUSE-MADE 4.2 ready\r\n');
     const rules = home.file('rules.yaml');
     writeFileSync(rules, houseRules);
-    const args = ['scan', '127.0.0.1', '--ports', String(port), '--timeout', '1s', '--format', 'json'];
+    const args = [
+      'scan',
+      '127.0.0.1',
+      '--no-discover',
+      '--ports',
+      String(port),
+      '--timeout',
+      '1s',
+      '--format',
+      'json',
+    ];
     const { code, stdout, stderr } = await home.run([...args, '--fingerprint-rules', rules]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
     expect(JSON.parse(stdout).results[0].ports[0].service).toMatchObject({
