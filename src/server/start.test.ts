@@ -59,6 +59,22 @@ describe('a server', () => {
     await again.stop();
   });
 
+  it.each([
+    ['100,000 when scanner.max_rate is not set', {}, 100_000],
+    ['scanner.max_rate', { 'scanner.max_rate': 250_000 }, 250_000],
+    ['scanner.max_rate', { 'scanner.max_rate': 500 }, 500],
+  ])('bounds the option rate of scanners by %s', async (_what, flags, most) => {
+    const server = await start(flags);
+    const { data } = (await (await fetch(`${server.url}/api/v1/modules`)).json()) as {
+      data: { modules: { name: string; config_schema: { rate?: { Max: number } } }[] };
+    };
+    await server.stop();
+    const bounds = data.modules
+      .filter(({ name }) => ['syn_scanner', 'connect_scanner', 'udp_scanner'].includes(name))
+      .map(({ config_schema }) => config_schema.rate?.Max);
+    expect(bounds).toEqual([most, most, most]);
+  });
+
   it('says at the start, at a reload and in its health that it ignores alert rules, also where the file is not there', async () => {
     const log = join(dir, 'alerts.log');
     const output = { 'logging.level': 'warn', 'logging.output': 'file', 'logging.file.path': log };

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type GrpcService, openGrpcService } from './fixtures/grpc-service.ts';
 import { RequestSlots } from './request-slots.ts';
 
 /** A request that ends by hand. */
@@ -50,5 +51,69 @@ describe('RequestSlots', () => {
     const slots = new RequestSlots();
     for (let n = 0; n < 32 + 256; n++) request(slots, 'a');
     expect(() => request(slots, 'a')).toThrow(expect.objectContaining({ code: 'rate_limited' }));
+  });
+});
+
+describe('requests of one token at the same time', () => {
+  let grpc: GrpcService;
+  let giveBack = () => {};
+  afterEach(async () => {
+    giveBack();
+    await grpc.close();
+  });
+
+  /** Lists of scans that are not answered before they may be, and how many are under way. */
+  async function start() {
+    grpc = await openGrpcService({ 'server.api.auth': true });
+    const proto = Object.getPrototypeOf(grpc.service.store.scans) as typeof grpc.service.store.scans;
+    const { list } = proto;
+    const go = Promise.withResolvers<void>();
+    const reading = { now: 0, release: () => go.resolve() };
+    proto.list = async function (filter) {
+      reading.now += 1;
+      await go.promise;
+      return await list.call(this, filter);
+    };
+    giveBack = () => {
+      proto.list = list;
+      go.resolve();
+    };
+    return reading;
+  }
+
+  const lists = (token: string, count: number) =>
+    Array.from({ length: count }, async (_, offset) => {
+      const url = `/api/v1/scans?limit=1&offset=${offset}`;
+      return await grpc.service.app.inject({ url, headers: { authorization: `Bearer ${token}` } });
+    });
+
+  it('are 32, 256 more wait and one more is rejected; others are not concerned', async () => {
+    const reading = await start();
+    const [token, other] = [await grpc.service.token('scan:read'), await grpc.service.token('scan:read')];
+    const requests = lists(token, 32 + 256);
+    await expect.poll(() => reading.now).toBe(32);
+    const rejected = await lists(token, 1)[0];
+    expect([rejected?.statusCode, rejected?.json().error.code]).toEqual([429, 'rate_limited']);
+    expect(rejected?.headers['retry-after']).toBeDefined();
+    const apart = lists(other, 1);
+    await expect.poll(() => reading.now).toBe(33);
+    reading.release();
+    const statuses = (await Promise.all([...requests, ...apart])).map(({ statusCode }) => statusCode);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(reading.now).toBe(32 + 256 + 1);
+  });
+
+  it('are 32 also over gRPC, together with those of REST', async () => {
+    const reading = await start();
+    const token = await grpc.service.token('scan:read');
+    const requests = lists(token, 20);
+    const calls = Array.from({ length: 40 }, async () => await grpc.scans(token).call('ListScans'));
+    await expect.poll(() => reading.now).toBe(32);
+    for (let n = 0; n < 20; n++) await settled();
+    expect(reading.now).toBe(32);
+    reading.release();
+    expect((await Promise.all(calls)).map(({ error }) => error)).toEqual(Array(40).fill(null));
+    expect((await Promise.all(requests)).map(({ statusCode }) => statusCode)).toEqual(Array(20).fill(200));
+    expect(reading.now).toBe(60);
   });
 });

@@ -137,6 +137,23 @@ describe('HTML report', () => {
     expect(hosts.indexOf('192.168.1.11')).toBeLessThan(hosts.indexOf('192.168.1.10<'));
   });
 
+  it('shows how sure each finding is, at the front and at its host, the certain ones first', async () => {
+    const classes = ['possible', 'certain', 'likely'] as const;
+    const page = await render([
+      host,
+      ...classes.map((name) => finding(null, `is-${name}`, 'high', { class: name })),
+    ]);
+    const marks = (from: string, to?: string) => {
+      const part = page.slice(page.indexOf(from), to === undefined ? undefined : page.indexOf(to));
+      return [
+        ...part.matchAll(/<span class="class"><span aria-hidden="true">(.)<\/span> (\w+)<\/span>/g),
+      ].map(([, dot, name]) => `${dot} ${name}`);
+    };
+    const ordered = ['● certain', '◐ likely', '○ possible'];
+    expect(marks('id="findings"', 'id="hosts"')).toEqual(ordered);
+    expect(marks('id="notes"').toSorted()).toEqual(ordered.toSorted());
+  });
+
   it('says when it is partial, why the scan failed, and what went wrong', async () => {
     const error: ResultRow = {
       type: 'error',

@@ -67,6 +67,7 @@ describe('nmap XML', () => {
         '<service name="http" product="nginx" version="1.24.0" tunnel="ssl" method="probed" conf="10">' +
         '<cpe>cpe:/a:f5:nginx:1.24.0</cpe></service><script id="CVE-1" output="HIGH, likely: Title of CVE-1&#10;Evidence: nginx/1.24.0">',
     );
+    expect(xml).toContain('<elem key="class">likely</elem>');
     expect(xml).toMatch(/<\/port><\/ports><hostscript><script id="host-check" .*<\/hostscript><\/host>/);
     expect(xml).toContain('<hosts up="1" down="253" total="254"/>');
     expect(xml).toContain('startstr="Tue Oct  6 14:30:23 2026"');
