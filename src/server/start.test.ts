@@ -66,12 +66,12 @@ describe('a server', () => {
   ])('bounds the option rate of scanners by %s', async (_what, flags, most) => {
     const server = await start(flags);
     const { data } = (await (await fetch(`${server.url}/api/v1/modules`)).json()) as {
-      data: { modules: { name: string; config_schema: { rate?: { Max: number } } }[] };
+      data: { modules: { name: string; config_schema: { properties: { rate: { maximum: number } } } }[] };
     };
     await server.stop();
     const bounds = data.modules
       .filter(({ name }) => ['syn_scanner', 'connect_scanner', 'udp_scanner'].includes(name))
-      .map(({ config_schema }) => config_schema.rate?.Max);
+      .map(({ config_schema }) => config_schema.properties.rate.maximum);
     expect(bounds).toEqual([most, most, most]);
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type GrpcService, openGrpcService } from './fixtures/grpc-service.ts';
+import { type GrpcService, openGrpcService } from '../fixtures/grpc-service.ts';
 import { RequestSlots } from './request-slots.ts';
 
 /** A request that ends by hand. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { endedScan } from '../../test/receivers.ts';
+import { endedScan } from '../../../test/receivers.ts';
 import { ScanFeeds } from './scan-feeds.ts';
 
 it('all who follow a scan share one look at it, until the last of them has gone', async () => {

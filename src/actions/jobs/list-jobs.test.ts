@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openStore, type Store } from '../store/open.ts';
+import { openStore, type Store } from '../../store/open.ts';
 import { listJobs } from './list-jobs.ts';
 
 let dir: string;
