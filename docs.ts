@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { renderExample } from './src/config/example.ts';
 import {
   type ConfigKey,
+  type ConfigMember,
   configKeys,
   environmentNames,
   isReloadable,
-  type Member,
 } from './src/config/schema.ts';
 import { formatDuration } from './src/domain/duration.ts';
-import { errorCatalogue } from './src/domain/errors.ts';
+import { errorCatalog } from './src/domain/errors.ts';
 import { failureCodes } from './src/domain/scan.ts';
 import { checkFamilies } from './src/knowledge/checks/all.ts';
 import type { Check } from './src/knowledge/checks/check.ts';
@@ -32,7 +32,7 @@ export function renderPages(): Map<string, string> {
 }
 
 function errorsPage(): string {
-  const entries = Object.entries(errorCatalogue);
+  const entries = Object.entries(errorCatalog);
   const errors = entries.map(([code, { status, exit, meaning }]) => [
     mono(code),
     String(status ?? '-'),
@@ -165,7 +165,7 @@ function meaningText(key: ConfigKey): string {
   return [key.description, ...notes.filter((note) => note !== '')].join(' ');
 }
 
-function memberTexts(name: string, member: Member): string[] {
+function memberTexts(name: string, member: ConfigMember): string[] {
   const within = Object.entries(member.members ?? {});
   if (within.length > 0) return within.flatMap(([inner, one]) => memberTexts(`${name}.${inner}`, one));
   const facts = [
@@ -180,7 +180,7 @@ function memberTexts(name: string, member: Member): string[] {
   return [`${mono(name)} (${type}): ${facts.filter((fact) => fact !== '').join('; ')}.`];
 }
 
-const typeNames: Partial<Record<ConfigKey['type'] | Member['type'], string>> = {
+const typeNames: Partial<Record<ConfigKey['type'] | ConfigMember['type'], string>> = {
   'string[]': 'list of texts',
   'cidr[]': 'list of addresses and networks',
   'target[]': 'list of targets',

@@ -10,7 +10,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ended, homeAddress, type Inside, TestNetwork, targets } from '../test/distributed/network.ts';
+import {
+  ended,
+  type NamespaceProcess,
+  serverAddress,
+  TestNetwork,
+  targets,
+} from '../test/distributed/network.ts';
 import { startPostgres } from '../test/postgres.ts';
 
 const launcher = resolve(import.meta.dirname, '../bin/portolan');
@@ -21,7 +27,7 @@ const workerRate = 1000;
 /** Starts, the last step and the names of services take the same time whatever this is. */
 const portCount = Number(process.argv[2] ?? 160);
 const ports = `8001-${8000 + portCount}`;
-const base = `http://${homeAddress}:8080`;
+const base = `http://${serverAddress}:8080`;
 
 interface Scan {
   status: string;
@@ -33,7 +39,7 @@ interface Scan {
 const net = new TestNetwork(4);
 const folder = mkdtempSync(join(tmpdir(), 'portolan-distributed-'));
 const running: ChildProcess[] = [];
-let home: Inside;
+let home: NamespaceProcess;
 
 function program(namespace: string, args: string[], name: string, env: NodeJS.ProcessEnv): ChildProcess {
   const child = net.spawn(namespace, process.execPath, [launcher, ...args], {
@@ -96,7 +102,7 @@ async function scan(rate: number, pool: string): Promise<number> {
 }
 
 async function serve(name: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
-  const args = ['server', 'start', '--bind', `${homeAddress}:8080`, '--allow-insecure'];
+  const args = ['server', 'start', '--bind', `${serverAddress}:8080`, '--allow-insecure'];
   const server = program(net.home, args, name, { SERVICE_SCANNER__MAX_RATE: '100000', ...env });
   await until(async () => (await call('/readyz')) !== null);
   return server;
@@ -139,7 +145,7 @@ try {
     { fsync: 'off' },
     {
       prefix: ['ip', 'netns', 'exec', net.home],
-      address: homeAddress,
+      address: serverAddress,
       trusted: '10.90.0.0/24',
       query: (url, text) => home.ask({ kind: 'sql', url, text }),
     },

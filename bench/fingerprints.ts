@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseRecog } from '../src/knowledge/recog/recog-file.ts';
 import { requiredLiterals } from '../src/knowledge/rules/literals.ts';
-import { builtinCatalogue, Catalogue } from '../src/knowledge/rules/rule-catalog.ts';
+import { builtinRules, RuleCatalog } from '../src/knowledge/rules/rule-catalog.ts';
 import type { Signature } from '../src/knowledge/signatures/signature.ts';
 
 const barMs = 50;
@@ -16,18 +16,18 @@ const answerBytes = 64 * 1024;
 const rounds = 9;
 
 // A scan that meets a hostile answer has met others before it.
-for (const { source, examples } of builtinCatalogue.signatures)
-  builtinCatalogue.match(source, examples[0]?.text ?? '');
+for (const { source, examples } of builtinRules.signatures)
+  builtinRules.match(source, examples[0]?.text ?? '');
 
 const { values } = parseArgs({ options: { corpus: { type: 'string' } } });
 measure('5,000 rules made here', madeRules(5000));
 if (values.corpus !== undefined) measure('the rules of the corpus', corpusRules(values.corpus));
 
 function measure(name: string, imported: Signature[]): void {
-  const own = builtinCatalogue.signatures.map((signature) => ({ ...signature, source: 'banner.raw' }));
+  const own = builtinRules.signatures.map((signature) => ({ ...signature, source: 'banner.raw' }));
   const before = process.memoryUsage().rss;
   const start = performance.now();
-  const catalogue = new Catalogue([...imported, ...own], 'bench', imported);
+  const catalogue = new RuleCatalog([...imported, ...own], 'bench', imported);
   catalogue.match('banner.raw', '');
   const indexed = performance.now() - start;
   console.log(

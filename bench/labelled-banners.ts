@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { builtinCatalogue, type SignatureMatch } from '../src/knowledge/rules/rule-catalog.ts';
+import { builtinRules, type SignatureMatch } from '../src/knowledge/rules/rule-catalog.ts';
 
 /** Confidence from which on a wrong name counts. */
 const certain = 0.8;
@@ -94,7 +94,7 @@ function main(): void {
     const tally = tallies.get(record.db) ?? { all: 0, named: 0, right: 0, wrong: 0 };
     tallies.set(record.db, tally);
     tally.all += 1;
-    const best = builtinCatalogue.match(source, textOf(record)).find(({ product }) => product !== null);
+    const best = builtinRules.match(source, textOf(record)).find(({ product }) => product !== null);
     if (!best) continue;
     tally.named += 1;
     if (agrees(best, record)) tally.right += 1;

@@ -21,7 +21,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parsePorts } from '../src/domain/port.ts';
-import { portCatalogue } from '../src/knowledge/ports.ts';
+import { portCatalog } from '../src/knowledge/ports.ts';
 
 /** What a host does with packets that meet no open port. */
 type Kind =
@@ -75,8 +75,8 @@ export const ranges = {
 };
 const lossyNetwork = '10.88.130.0/23';
 /** The hundred ports that the hosts of `near` and `far` have theirs from. */
-export const hundredPorts = parsePorts('top-100', portCatalogue).tcp;
-const commonPorts = parsePorts('top-20', portCatalogue).tcp;
+export const hundredPorts = parsePorts('top-100', portCatalog).tcp;
+const commonPorts = parsePorts('top-20', portCatalog).tcp;
 
 const kinds: [Kind, number][] = [
   ['plain', 190],

@@ -27,7 +27,7 @@ import {
   modulesOf,
   nmap,
   openBench,
-  ownScan,
+  portolanScan,
   profileScan,
   type Run,
   rawSweep,
@@ -218,7 +218,7 @@ function jobsOf(bench: Bench): Job[] {
       id: 'K',
       title: 'connections: 64 hosts x 1000',
       truth: openPairs(hosts.field.slice(0, 64)),
-      ours: ownScan(`portolan (${modulesOf(bench, connectSweep)})`, {
+      ours: portolanScan(`portolan (${modulesOf(bench, connectSweep)})`, {
         targets: ['10.88.128.1-10.88.128.64'],
         graphs: connectSweep,
         rate: fast,
@@ -245,7 +245,7 @@ function discoveryJobs(bench: Bench): Job[] {
   const { hosts } = bench.lab;
   const onLink = `portolan (${modulesOf(bench, linkDiscovery)})`;
   const discover = (name: string, range: string, graphs: typeof discovery) =>
-    ownScan(name, { targets: [range], graphs, rate: fast });
+    portolanScan(name, { targets: [range], graphs, rate: fast });
   return [
     {
       id: 'D1',
@@ -330,13 +330,13 @@ function rateJob(rate: number): Job {
 
 function ownSweep(sweeper: string, target: string, ports: string, rate: number) {
   const args = ['--no-discover', '--ports', ports];
-  return ownScan(`portolan (${sweeper})`, { targets: [target], graphs: sweep, rate, args });
+  return portolanScan(`portolan (${sweeper})`, { targets: [target], graphs: sweep, rate, args });
 }
 
 function ownRawSweep(targets: string[], ports: string, rate: number, retries: number) {
   const args = ['--no-discover', '--ports', ports, '--retries', String(retries)];
   const name = `${targets.length > 1 ? `${targets.length} x ` : ''}portolan (syn_scanner)`;
-  return ownScan(name, { targets, graphs: rawSweep, rate, args });
+  return portolanScan(name, { targets, graphs: rawSweep, rate, args });
 }
 
 const complete: Bar = {
@@ -536,7 +536,7 @@ function setUp(): void {
 async function warmUp(bench: Bench): Promise<void> {
   const args = ['--no-discover', '--ports', '1-10'];
   for (const graphs of [sweep, connectSweep])
-    await ownScan('warm-up', { targets: [ranges.refusing], graphs, rate: 1000, args }).run(bench);
+    await portolanScan('warm-up', { targets: [ranges.refusing], graphs, rate: 1000, args }).run(bench);
 }
 
 async function runJobs(bench: Bench, ids: string[] | undefined, rounds: number): Promise<Outcome[]> {

@@ -129,7 +129,7 @@ const pings: GraphNode[] = [
 export const discovery: GraphNode[][] = [pings];
 export const linkDiscovery: GraphNode[][] = [[{ module: 'arp_discovery', config: quick }], pings];
 
-export function ownScan(name: string, scan: OwnScan): Contestant {
+export function portolanScan(name: string, scan: OwnScan): Contestant {
   return {
     name,
     async run(bench) {

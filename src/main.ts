@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { readBuildInfo } from './cli/build-info.ts';
 import type { CliWiring } from './cli/wiring.ts';
 import type { Config } from './config/schema.ts';
-import type { Catalogue } from './scan-run/plan/plan-scan.ts';
+import type { ModuleCatalog } from './scan-run/plan/plan-scan.ts';
 
 // This file runs from src/ and, compiled, from dist/: both lie one level below the package root.
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -22,7 +22,7 @@ async function loadRegistry({ scanner }: Pick<Config, 'scanner'>) {
 }
 
 /** For a server and its scans: what is wrong with a module or a graph shows at once. */
-async function loadCatalogue(): Promise<Catalogue> {
+async function loadModuleCatalog(): Promise<ModuleCatalog> {
   const { Registry, registerModules } = await import('./engine/registry.ts');
   const registry = new Registry();
   await registerModules(registry, join(here, 'modules'));
@@ -38,7 +38,7 @@ const wiring: CliWiring = {
   loadRegistry,
   async startServer(settings) {
     const { startServer } = await import('./server/start.ts');
-    const { registry, library } = await loadCatalogue();
+    const { registry, library } = await loadModuleCatalog();
     const { entryFile, build } = wiring;
     return startServer({ ...settings, version, build: build(), entryFile, registry, library });
   },
@@ -54,7 +54,7 @@ async function runScanProcess(): Promise<void> {
   const { createLogger } = await import('./server/logging/log.ts');
   const { highestRate } = await import('./config/schema.ts');
   const accepted = async () => {
-    const catalogue = await loadCatalogue();
+    const catalogue = await loadModuleCatalog();
     // The server has judged the graph by its own bound; the rate of the scan holds in any case.
     catalogue.registry.maxRate = () => highestRate;
     return catalogue;

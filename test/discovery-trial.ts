@@ -3,8 +3,8 @@ import { parseTargets } from '../src/domain/target.ts';
 import arp_discovery from '../src/modules/discovery/arp_discovery.ts';
 import icmp_discovery from '../src/modules/discovery/icmp_discovery.ts';
 import tcp_probe_discovery from '../src/modules/discovery/tcp_probe_discovery.ts';
-import { Hold } from '../src/net/gate/pause-gate.ts';
-import { RateLimiter } from '../src/net/gate/rate.ts';
+import { PauseGate } from '../src/net/gate/pause-gate.ts';
+import { PacketRateLimiter } from '../src/net/gate/rate.ts';
 import { createGate } from '../src/net/gate/scoped-gate.ts';
 import { tryModule } from './module-trial.ts';
 
@@ -36,13 +36,13 @@ export interface DiscoveryOutcome {
 }
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as DiscoveryTrial;
-const hold = new Hold();
+const hold = new PauseGate();
 const abort = new AbortController();
 const { addresses } = parseTargets(trial.targets);
 const gate = createGate({
   addresses,
   scope: compileScope({ allow: ['0.0.0.0/0', '::/0'], deny: [] }),
-  rate: new RateLimiter({ rate: 100_000 }),
+  rate: new PacketRateLimiter({ rate: 100_000 }),
   hold,
   signal: abort.signal,
 });

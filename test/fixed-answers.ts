@@ -98,7 +98,7 @@ export function snmpAnswer({ version = 1, community = 'public', text = '', error
 }
 
 /** Answers each request by its first line or bytes; null hangs up. */
-export function answering(reply: (request: Buffer) => Buffer | string | null, greeting?: string) {
+export function responding(reply: (request: Buffer) => Buffer | string | null, greeting?: string) {
   return (socket: Socket): void => {
     if (greeting !== undefined) socket.write(greeting, 'latin1');
     socket.on('data', (request) => {

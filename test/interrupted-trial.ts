@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Coverage, PortCounts } from '../src/domain/host.ts';
+import type { PortCounts, PortCoverage } from '../src/domain/host.ts';
 import type { ModuleDefinition } from '../src/engine/module.ts';
 import type { NetworkGate } from '../src/net/gate/gate.ts';
 import { type Trial, tryModule } from './module-trial.ts';
@@ -28,12 +28,12 @@ export interface InterruptedOutcome {
   pairs: Set<string>;
   /** How each host ended, as the record has it. */
   counts: PortCounts[];
-  coverage: Coverage;
+  coverage: PortCoverage;
 }
 
 interface Left {
   state: unknown;
-  coverage: Coverage;
+  coverage: PortCoverage;
   pairs: string[];
   counts: PortCounts[];
 }
@@ -61,7 +61,7 @@ export async function sweepWithKills(input: InterruptedInput): Promise<Interrupt
 
 async function runUntil(
   input: InterruptedInput,
-  before: { state: unknown; coverage: Coverage; counts: PortCounts[] },
+  before: { state: unknown; coverage: PortCoverage; counts: PortCounts[] },
   checkpointAt: number,
 ): Promise<Left> {
   const published = new Map<string, unknown[]>();
@@ -116,6 +116,6 @@ function countsIn({ published }: Pick<Trial, 'published'>): PortCounts[] {
   return [...((published.get('port_counts') ?? []) as PortCounts[])];
 }
 
-function noCoverage(): Coverage {
+function noCoverage(): PortCoverage {
   return { open: 0, closed: 0, filtered: 0, not_tried: 0 };
 }

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Coverage, PortCounts } from '../src/domain/host.ts';
+import type { PortCounts, PortCoverage } from '../src/domain/host.ts';
 import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import type { SlicedScanState } from '../src/modules/scanner/sliced-scan.ts';
 import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
-import { RateLimiter } from '../src/net/gate/rate.ts';
+import { PacketRateLimiter } from '../src/net/gate/rate.ts';
 import { createGate } from '../src/net/gate/scoped-gate.ts';
 import { tryModule } from './module-trial.ts';
 
@@ -32,13 +32,13 @@ export interface SweepPosition {
 }
 
 export interface SweepEnd {
-  coverage: Coverage;
+  coverage: PortCoverage;
   open: number;
 }
 
 interface Saved {
   state: { state: SlicedScanState } | null;
-  coverage: Coverage;
+  coverage: PortCoverage;
   counts: PortCounts[];
   open: number[];
 }
@@ -59,7 +59,7 @@ const saved: Saved = existsSync(trial.file)
 const gate = createGate({
   addresses,
   scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
-  rate: new RateLimiter({ rate: 100_000 }),
+  rate: new PacketRateLimiter({ rate: 100_000 }),
 });
 const inputs = {
   targets: [],

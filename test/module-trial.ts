@@ -1,15 +1,15 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type Banner, describeBytes } from '../src/domain/banner.ts';
-import type { Coverage, PortCounts } from '../src/domain/host.ts';
+import type { PortCounts, PortCoverage } from '../src/domain/host.ts';
 import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
-import { builtinCatalogue } from '../src/knowledge/rules/rule-catalog.ts';
+import { builtinRules } from '../src/knowledge/rules/rule-catalog.ts';
 import { withRulesFile } from '../src/knowledge/rules/signature-file.ts';
 import { builtinCves } from '../src/knowledge/vulndb/builtin.ts';
 import type { CveSource } from '../src/knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../src/net/gate/gate.ts';
-import { RateLimiter } from '../src/net/gate/rate.ts';
+import { PacketRateLimiter } from '../src/net/gate/rate.ts';
 import { createGate } from '../src/net/gate/scoped-gate.ts';
 
 /** One module run on loopback with inputs from arrays, and what it published. */
@@ -19,7 +19,7 @@ export interface Trial {
   /** How it said that it works. */
   methods: string[];
   /** Pairs of host and port that are done. */
-  coverage: Coverage;
+  coverage: PortCoverage;
   gate: NetworkGate;
 }
 
@@ -27,7 +27,7 @@ export function loopbackGate(targets: string[], maxConnections = 4096): NetworkG
   return createGate({
     addresses: parseTargets(targets).addresses,
     scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: [] }),
-    rate: new RateLimiter({ rate: 100_000 }),
+    rate: new PacketRateLimiter({ rate: 100_000 }),
     maxConnections,
   });
 }
@@ -47,7 +47,7 @@ export async function tryModule(
     /** How hosts ended in an earlier run, as the record has it. */
     recordedCounts?: readonly PortCounts[];
     /** Changed as the module covers pairs; begins as an earlier run left it. */
-    coverage?: Coverage;
+    coverage?: PortCoverage;
     /** Options of the modules that ran before. */
     upstream?: Record<string, Record<string, unknown>>;
     targets?: string[];
@@ -73,8 +73,7 @@ export async function tryModule(
     net: gate,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     results: options.results,
-    fingerprints: async (file: string) =>
-      file === '' ? builtinCatalogue : withRulesFile(builtinCatalogue, file),
+    fingerprints: async (file: string) => (file === '' ? builtinRules : withRulesFile(builtinRules, file)),
     vulnerabilities: async () => options.vulnerabilities ?? builtinCves,
     restored: options.restored ?? null,
     checkpoint: options.checkpoint ?? silent,
@@ -88,10 +87,10 @@ export async function tryModule(
           counts.protocol === protocol ? [[counts.host, counts]] : [],
         ),
       ),
-    cover: (counts: Coverage) => {
-      for (const name of Object.keys(coverage) as (keyof Coverage)[]) coverage[name] += counts[name];
+    cover: (counts: PortCoverage) => {
+      for (const name of Object.keys(coverage) as (keyof PortCoverage)[]) coverage[name] += counts[name];
     },
-    recount: (counts: Coverage) => Object.assign(coverage, counts),
+    recount: (counts: PortCoverage) => Object.assign(coverage, counts),
     warn: (code: string, message: string) => trial.warnings.push(`${code}: ${message}`),
   } as unknown as ExecContext;
   await module.execute(ctx, dataOf(options.inputs ?? {}, trial.published));

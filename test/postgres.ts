@@ -43,7 +43,7 @@ export function postgresObstacle(): string | null {
 }
 
 /** A server that is not on loopback but in a network namespace. */
-export interface PostgresPlace {
+export interface PostgresLocation {
   /** What its command line begins with, as `ip netns exec NAME`. */
   prefix: string[];
   address: string;
@@ -56,7 +56,7 @@ export interface PostgresPlace {
 /** Starts a server. It refuses to run as root, which it then runs without, as the user that the package made. */
 export async function startPostgres(
   settings: Record<string, string> = {},
-  place?: PostgresPlace,
+  place?: PostgresLocation,
 ): Promise<TestPostgres> {
   const bin = serverFolder();
   if (bin === null) throw new Error('PostgreSQL is not installed');
@@ -161,7 +161,7 @@ async function queryHere(url: string, text: string): Promise<void> {
   }
 }
 
-async function answers(query: PostgresPlace['query'], url: string): Promise<boolean> {
+async function answers(query: PostgresLocation['query'], url: string): Promise<boolean> {
   return await query(url, 'select 1').then(
     () => true,
     () => false,

@@ -4,7 +4,7 @@ import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
 import connect_scanner from '../src/modules/scanner/connect_scanner.ts';
 import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
-import { RateLimiter } from '../src/net/gate/rate.ts';
+import { PacketRateLimiter } from '../src/net/gate/rate.ts';
 import { createGate } from '../src/net/gate/scoped-gate.ts';
 import { tryModule } from './module-trial.ts';
 
@@ -32,7 +32,7 @@ await Promise.all(
 const gate = createGate({
   addresses: parseTargets(['127.0.0.1']).addresses,
   scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
-  rate: new RateLimiter({ rate: 100_000 }),
+  rate: new PacketRateLimiter({ rate: 100_000 }),
 });
 const { published } = await tryModule({ connect_scanner, syn_scanner }[trial.module], {
   config: trial.config,

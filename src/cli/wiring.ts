@@ -15,12 +15,12 @@ export interface CliWiring {
   /** The installed modules with the bounds that the configuration sets, each loaded when it is first asked for. */
   loadRegistry(config: Pick<Config, 'scanner'>): Promise<Registry>;
   /** Opens the workspace, takes its lock and listens. @throws PortolanError */
-  startServer(input: ServerSettings): Promise<RunningServer>;
+  startServer(input: ServerSettings): Promise<StartedServer>;
   /** Takes shards of scans until the signal comes. @throws PortolanError */
-  runWorker(input: WorkerSettings, signal: AbortSignal): Promise<void>;
+  runWorker(input: WorkerOptions, signal: AbortSignal): Promise<void>;
 }
 
-export interface WorkerSettings extends Pick<LoadedConfig, 'config' | 'warnings'> {
+export interface WorkerOptions extends Pick<LoadedConfig, 'config' | 'warnings'> {
   pools: string[];
   tags: string[];
   /** Shards at a time. */
@@ -36,7 +36,7 @@ export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings'
   readConfig(): Promise<LoadedConfig>;
 }
 
-export interface RunningServer {
+export interface StartedServer {
   /** Base URL that a client on this machine can use, without a slash at its end. */
   url: string;
   /** Stops taking requests, lets running scans reach a checkpoint, gives the lock back. */

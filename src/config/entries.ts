@@ -1,9 +1,9 @@
 import { nearest } from '../domain/nearest.ts';
-import type { ConfigKey, Member, Members } from './schema.ts';
-import { type ConfigValue, isMap, readTyped, show, VariableText } from './value.ts';
+import type { ConfigKey, ConfigMember, Members } from './schema.ts';
+import { type ConfigValue, isMap, readTyped, showValue, VariableText } from './value.ts';
 
 /** Something about a part of a value: `at` leads from the key to it, by member names and places in lists. */
-export interface Remark {
+export interface ConfigWarning {
   at: (string | number)[];
   reason: string;
 }
@@ -11,9 +11,9 @@ export interface Remark {
 export interface ReadEntries {
   /** Good only without problems. */
   value: ConfigValue;
-  problems: Remark[];
+  problems: ConfigWarning[];
   /** Members that nobody knows. */
-  unknown: Remark[];
+  unknown: ConfigWarning[];
 }
 
 /** Reads a value of the types `entries`, `map` or `options`. */
@@ -22,7 +22,7 @@ export function readEntries(key: ConfigKey, given: unknown): ReadEntries {
 }
 
 /** `[0].url`, `.big.max` */
-export function remarkPath({ path }: ConfigKey, { at }: Remark): string {
+export function warningPath({ path }: ConfigKey, { at }: ConfigWarning): string {
   return path + at.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
 }
 
@@ -48,8 +48,8 @@ function holdsPassword(given: unknown): boolean {
 }
 
 class EntryReader {
-  readonly #problems: Remark[] = [];
-  readonly #unknown: Remark[] = [];
+  readonly #problems: ConfigWarning[] = [];
+  readonly #unknown: ConfigWarning[] = [];
 
   read(key: ConfigKey, given: unknown): ReadEntries {
     const value = this.#value(key, given);
@@ -79,7 +79,7 @@ class EntryReader {
     for (const [index, entry] of entries.entries()) {
       const value = isMap(entry) ? (entry[member] ?? null) : null;
       if (value !== null && seen.has(value)) {
-        this.#problems.push({ at: [index, member], reason: `is ${show(value)} a second time` });
+        this.#problems.push({ at: [index, member], reason: `is ${showValue(value)} a second time` });
       }
       seen.add(value);
     }
@@ -95,7 +95,7 @@ class EntryReader {
     return result;
   }
 
-  #entry(members: Members, given: unknown, at: Remark['at']): ConfigValue {
+  #entry(members: Members, given: unknown, at: ConfigWarning['at']): ConfigValue {
     if (!isMap(given)) return this.#wrong(at, 'a map', given);
     for (const name of Object.keys(given)) {
       if (Object.hasOwn(members, name)) continue;
@@ -111,7 +111,7 @@ class EntryReader {
     );
   }
 
-  #member(member: Member, given: unknown, at: Remark['at']): ConfigValue {
+  #member(member: ConfigMember, given: unknown, at: ConfigWarning['at']): ConfigValue {
     const { type, members, ...form } = member;
     if (type === 'group') return this.#entry(members ?? {}, given ?? {}, at);
     const absent = given === null || given === undefined || given === '';
@@ -149,9 +149,9 @@ class EntryReader {
   }
 
   /** A text that stands where a map must be is not shown: it may be a secret. */
-  #wrong(at: Remark['at'], expected: string, given: unknown): ConfigValue {
+  #wrong(at: ConfigWarning['at'], expected: string, given: unknown): ConfigValue {
     const isName = at.at(-1) === given;
-    const shown = typeof given === 'string' && !isName ? 'a text' : show(given);
+    const shown = typeof given === 'string' && !isName ? 'a text' : showValue(given);
     this.#problems.push({ at, reason: `must be ${expected}, not ${shown}` });
     return null;
   }

@@ -15,7 +15,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { nearest } from '../domain/nearest.ts';
-import { holdsSecret, type Remark, readEntries, remarkPath } from './entries.ts';
+import { type ConfigWarning, holdsSecret, readEntries, warningPath } from './entries.ts';
 import { type ConfigKey, configKeys, type ValueForm } from './schema.ts';
 import { type ConfigValue, readTyped, type SettingMap, VariableText } from './value.ts';
 
@@ -231,15 +231,15 @@ class FileReader {
 
   #checkEntries(key: ConfigKey, node: Node, given: unknown): ConfigValue {
     const { value, problems, unknown } = readEntries(key, given);
-    const tell = (remark: Remark, place: Node, texts: string[]) =>
-      texts.push(`${this.#place(place)} ${remarkPath(key, remark)}: ${remark.reason}`);
+    const tell = (remark: ConfigWarning, place: Node, texts: string[]) =>
+      texts.push(`${this.#place(place)} ${warningPath(key, remark)}: ${remark.reason}`);
     for (const problem of problems) tell(problem, this.#nodeAt(node, problem.at), this.#layer.problems);
     for (const remark of unknown) tell(remark, this.#nodeAt(node, remark.at, 'name'), this.#layer.unknown);
     return value;
   }
 
   /** The part of a value that a remark is about, or the nearest that holds it. */
-  #nodeAt(node: Node, at: Remark['at'], last: 'name' | 'value' = 'value'): Node {
+  #nodeAt(node: Node, at: ConfigWarning['at'], last: 'name' | 'value' = 'value'): Node {
     let found = node;
     for (const [index, part] of at.entries()) {
       const pair = isMap(found) ? found.items.find((item) => keyText(item) === part) : undefined;

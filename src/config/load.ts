@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/nearest.ts';
 import { checkTogether, clampWorkers, warnOfPlainSlack } from './cross-checks.ts';
-import { readEntries, remarkPath } from './entries.ts';
+import { readEntries, warningPath } from './entries.ts';
 import { type FileLayer, readConfigFile } from './file.ts';
 import { type Config, type ConfigKey, configKeys, environmentNames } from './schema.ts';
 import {
@@ -84,7 +84,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   warnOfPlainSlack(settings, report.warnings);
   warnOfInert(settings, report.warnings);
   (input.strict ? report.problems : report.warnings).unshift(...report.unknown);
-  if (report.problems.length > 0) throw refusal(report.problems);
+  if (report.problems.length > 0) throw rejection(report.problems);
   const config = nest(settings);
   const places = [...(file === null ? [] : [file]), workspaceFile, userFile(env), systemFile];
   const alertFiles = [
@@ -184,8 +184,9 @@ function keepValue(
   if (!isListed(type)) return keepRead(settings, key, readTyped({ ...key, type }, given), origin, report);
   const { value, problems, unknown } = readEntries(key, given);
   for (const remark of problems)
-    report.problems.push(`${origin} ${remarkPath(key, remark)}: ${remark.reason}`);
-  for (const remark of unknown) report.unknown.push(`${origin} ${remarkPath(key, remark)}: ${remark.reason}`);
+    report.problems.push(`${origin} ${warningPath(key, remark)}: ${remark.reason}`);
+  for (const remark of unknown)
+    report.unknown.push(`${origin} ${warningPath(key, remark)}: ${remark.reason}`);
   settings.set(key.path, { value, origin });
 }
 
@@ -248,7 +249,7 @@ function warnOfInert(settings: SettingMap, warnings: string[]): void {
   }
 }
 
-function refusal(problems: string[]): PortolanError {
+function rejection(problems: string[]): PortolanError {
   const count =
     problems.length === 1
       ? 'The configuration has a problem'

@@ -27,7 +27,7 @@ export interface ValueForm {
   secret?: true;
 }
 
-export interface Member extends Omit<ValueForm, 'type'> {
+export interface ConfigMember extends Omit<ValueForm, 'type'> {
   type: ValueType | 'group';
   description: string;
   /** The entry is refused without it. */
@@ -38,7 +38,7 @@ export interface Member extends Omit<ValueForm, 'type'> {
   members?: Members;
 }
 
-export type Members = Readonly<Record<string, Member>>;
+export type Members = Readonly<Record<string, ConfigMember>>;
 
 /** A value as a file has it. */
 type Written = string | number | boolean | readonly string[] | Readonly<Record<string, never>>;
@@ -1173,11 +1173,11 @@ type Typed<F> = F extends { type: 'enum'; values: readonly (infer V)[] }
         : F extends { type: `${string}[]` }
           ? string[]
           : F extends { type: 'group'; members: infer M }
-            ? Entry<M>
+            ? ConfigEntry<M>
             : string;
 
 /** One entry: every member has a value, null when it has neither one nor a default. */
-export type Entry<M> = {
+export type ConfigEntry<M> = {
   -readonly [N in keyof M]: M[N] extends { required: true } | { default: Written } | { type: 'group' }
     ? Typed<M[N]>
     : Typed<M[N]> | null;
@@ -1185,9 +1185,9 @@ export type Entry<M> = {
 
 type Value<K extends Key> =
   | (K extends { type: 'entries'; members: infer M }
-      ? Entry<M>[]
+      ? ConfigEntry<M>[]
       : K extends { type: 'map'; members: infer M }
-        ? Record<string, Entry<M>>
+        ? Record<string, ConfigEntry<M>>
         : K extends { type: 'options' }
           ? Record<string, Record<string, OptionValue>>
           : Typed<K>)

@@ -107,14 +107,14 @@ function readDuration(form: ValueForm, given: unknown): ReadValue {
     given === 0 || given === '0' ? 0 : typeof given === 'string' ? millisecondsOf(form, given) : null;
   if (ms === null) {
     const ambiguous = form.retention && typeof given === 'string' ? ambiguousMinutes(given) : null;
-    if (ambiguous !== null) return { reason: `${show(given)} ${ambiguous}` };
+    if (ambiguous !== null) return { reason: `${showValue(given)} ${ambiguous}` };
     const example = form.retention ? '90d, 6mo or 1y' : '30s or 1h30m';
     return wrong(`a duration with a unit, such as ${example}`, given);
   }
   if (form.min !== undefined && ms < form.min)
-    return { reason: `must be at least ${formatDuration(form.min)}, not ${show(given)}` };
+    return { reason: `must be at least ${formatDuration(form.min)}, not ${showValue(given)}` };
   if (form.max !== undefined && ms > form.max)
-    return { reason: `must be at most ${formatDuration(form.max)}, not ${show(given)}` };
+    return { reason: `must be at most ${formatDuration(form.max)}, not ${showValue(given)}` };
   return { value: ms };
 }
 
@@ -127,7 +127,7 @@ function readSize(form: ValueForm, given: unknown): ReadValue {
   const bytes = typeof given === 'string' ? parseByteSize(given) : null;
   if (bytes === null) return wrong('a size with a unit, such as 20GB or 512MiB', given);
   if (form.min !== undefined && bytes < form.min)
-    return { reason: `must be at least ${form.min} bytes, not ${show(given)}` };
+    return { reason: `must be at least ${form.min} bytes, not ${showValue(given)}` };
   return { value: bytes };
 }
 
@@ -166,7 +166,8 @@ function readList(form: ValueForm, given: unknown): ReadValue {
   if (!Array.isArray(given)) return wrong('a list', given);
   const items = given.map((item) => (item instanceof VariableText ? item.text : (item as unknown)));
   for (const [index, item] of items.entries()) {
-    const reason = typeof item === 'string' ? itemProblem(form, item) : `must be text, not ${show(item)}`;
+    const reason =
+      typeof item === 'string' ? itemProblem(form, item) : `must be text, not ${showValue(item)}`;
     if (reason) return { reason: `entry ${index + 1} ${reason}` };
   }
   return { value: items as string[] };
@@ -178,7 +179,7 @@ function readTexts(given: unknown): ReadValue {
   const texts: Record<string, string> = {};
   for (const [name, item] of Object.entries(given)) {
     if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) || name === '__proto__')
-      return { reason: `holds the name ${show(name)}, which must be a token` };
+      return { reason: `holds the name ${showValue(name)}, which must be a token` };
     const read = readTyped({ type: 'string', secret: true }, item);
     if ('reason' in read) return { reason: `${name} ${read.reason}` };
     texts[name] = String(read.value);
@@ -199,13 +200,13 @@ function itemProblem(form: ValueForm, item: string): string | null {
     case 'target[]':
       return (
         parseTargets([item])
-          .problems.map((p) => `${show(p.value)}: ${p.reason}`)
+          .problems.map((p) => `${showValue(p.value)}: ${p.reason}`)
           .join('; ') || null
       );
     case 'string[]':
       return textProblem(form, item);
     default:
-      return isResolver(item) ? null : `must be an IP address, or address:port, not ${show(item)}`;
+      return isResolver(item) ? null : `must be an IP address, or address:port, not ${showValue(item)}`;
   }
 }
 
@@ -219,7 +220,7 @@ function networkProblem(item: string): string | null {
     compileScope({ allow: [item], deny: [] });
     return null;
   } catch (error) {
-    if (error instanceof PortolanError) return `must be an address or a CIDR network, not ${show(item)}`;
+    if (error instanceof PortolanError) return `must be an address or a CIDR network, not ${showValue(item)}`;
     throw error;
   }
 }
@@ -231,12 +232,12 @@ function isResolver(item: string): boolean {
 }
 
 function wrong(expected: string, given: unknown): { reason: string } {
-  return { reason: `must be ${expected}, not ${show(given)}` };
+  return { reason: `must be ${expected}, not ${showValue(given)}` };
 }
 
-export function show(value: unknown): string {
+export function showValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
-  if (value instanceof VariableText) return show(value.text);
+  if (value instanceof VariableText) return showValue(value.text);
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
   // A URL may hold a password.

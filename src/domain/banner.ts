@@ -6,11 +6,11 @@ export interface TlsObservation {
   cipher: string;
   alpn: string | null;
   chain: string[];
-  survey?: TlsSurvey | undefined;
+  survey?: TlsEnumeration | undefined;
 }
 
 /** What a server accepts in one version. */
-export interface TlsVersionSurvey {
+export interface TlsVersionSupport {
   /** `SSLv2`, `SSLv3`, `TLSv1.0`, ... */
   version: string;
   /** Names as in the IANA registry, in the order in which the server picked them. */
@@ -20,9 +20,9 @@ export interface TlsVersionSurvey {
 }
 
 /** What many handshakes showed; null = not found out, or without meaning for this server. */
-export interface TlsSurvey {
+export interface TlsEnumeration {
   /** The versions that the server accepts, the oldest first. */
-  accepted: TlsVersionSurvey[];
+  accepted: TlsVersionSupport[];
   /** Groups of the key exchange, in the order in which the server picked them. */
   groups: string[];
   /** The shortest prime of a Diffie-Hellman exchange, and the shortest RSA key of an export suite, in bits. */
@@ -72,7 +72,7 @@ export interface TlsTraits {
 }
 
 /** How the reason begins when the server spoke TLS, and refused us: by a missing or unknown name, for instance. */
-export const tlsRefusal = 'the server refused the handshake with the alert';
+export const tlsRejection = 'the server refused the handshake with the alert';
 
 /** One request of a probe and what came back, bytes in base64. */
 export interface Exchange {

@@ -3,7 +3,7 @@ export const channelTypes = ['slack', 'email', 'webhook'] as const;
 export type ChannelType = (typeof channelTypes)[number];
 
 /** One receiver as it is written: `slack://security`. Nothing in `name` is decoded. */
-export interface Channel {
+export interface NotificationChannel {
   type: ChannelType;
   name: string;
 }
@@ -22,7 +22,7 @@ export function channelProblem(text: string): string | null {
 }
 
 /** Null for everything that has a `channelProblem`. */
-export function parseChannel(text: string): Channel | null {
+export function parseChannel(text: string): NotificationChannel | null {
   if (channelProblem(text) !== null) return null;
   const [, type = '', name = ''] = form.exec(text) ?? [];
   return isChannelType(type) ? { type, name } : null;

@@ -2,7 +2,7 @@
  * The one error catalogue: what can go wrong, which HTTP status the API answers with and which exit code the
  * command line ends with. `status: null` marks errors that never travel over HTTP.
  */
-export const errorCatalogue = {
+export const errorCatalog = {
   invalid_request: { status: 400, exit: 2, meaning: 'The request failed validation.' },
   unauthorized: {
     status: 401,
@@ -43,10 +43,10 @@ export const errorCatalogue = {
   scan_failed: { status: null, exit: 7, meaning: 'The scan failed or is partial.' },
 } as const satisfies Record<string, { status: number | null; exit: number; meaning: string }>;
 
-export type ErrorCode = keyof typeof errorCatalogue;
+export type ErrorCode = keyof typeof errorCatalog;
 
 export function isErrorCode(text: unknown): text is ErrorCode {
-  return typeof text === 'string' && Object.hasOwn(errorCatalogue, text);
+  return typeof text === 'string' && Object.hasOwn(errorCatalog, text);
 }
 
 /** One field of a request, file or option that is wrong, and why. */
@@ -69,11 +69,11 @@ export class PortolanError extends Error {
 
   /** HTTP status; errors that never travel over HTTP count as a fault of the service. */
   get status(): number {
-    return errorCatalogue[this.code].status ?? 500;
+    return errorCatalog[this.code].status ?? 500;
   }
 
   get exitCode(): number {
-    return errorCatalogue[this.code].exit;
+    return errorCatalog[this.code].exit;
   }
 }
 

@@ -56,7 +56,7 @@ export interface StackTraits {
 }
 
 /** What became of pairs of host and port, also of hosts that are none. */
-export interface Coverage {
+export interface PortCoverage {
   open: number;
   closed: number;
   /** Silent, or called unreachable. */

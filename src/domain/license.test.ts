@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { featuresOfModules, licenceNotice, licenceState } from './license.ts';
+import { featuresOfModules, licenseNotice, licenseState } from './license.ts';
 
 const day = 86_400_000;
 const end = Date.parse('2026-06-30T00:00:00Z');
@@ -14,7 +14,7 @@ const claims = {
 
 describe('a licence', () => {
   it('works until its end and seven days longer', () => {
-    const at = (ms: number) => licenceState(claims, ms);
+    const at = (ms: number) => licenseState(claims, ms);
     expect(at(end - 1)).toBe('valid');
     expect(at(end)).toBe('grace');
     expect(at(end + 7 * day - 1)).toBe('grace');
@@ -24,7 +24,7 @@ describe('a licence', () => {
   });
 
   it('gives a warning 30, 7 and 1 days before its end, and every day of the grace time', () => {
-    const notice = (ms: number) => licenceNotice(claims, ms);
+    const notice = (ms: number) => licenseNotice(claims, ms);
     expect(notice(end - 31 * day)).toBeNull();
     expect(notice(end - 30 * day)?.stage).toBe('due-30');
     expect(notice(end - 8 * day)?.stage).toBe('due-30');

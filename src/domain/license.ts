@@ -1,5 +1,5 @@
 /** What needs a licence on an installation that enforces one. */
-export const licenceFeatures = [
+export const licenseFeatures = [
   'jobs',
   'metrics',
   'ui',
@@ -8,16 +8,16 @@ export const licenceFeatures = [
   'compliance_evaluator',
   'plugin_signatures',
 ] as const;
-export type LicenceFeature = (typeof licenceFeatures)[number];
+export type LicenseFeature = (typeof licenseFeatures)[number];
 
 /** The plans that a licence may name. */
-export const licencePlans = ['starter', 'team', 'business', 'enterprise'] as const;
-export type LicencePlan = (typeof licencePlans)[number];
+export const licensePlans = ['starter', 'team', 'business', 'enterprise'] as const;
+export type LicensePlan = (typeof licensePlans)[number];
 /** `free`: an installation that enforces licences and has none that is good. */
-export type Plan = LicencePlan | 'free';
+export type EffectivePlan = LicensePlan | 'free';
 
 /** API requests per minute and client; 0 = unlimited. */
-export const planRates: Record<Plan, number> = {
+export const planRates: Record<EffectivePlan, number> = {
   free: 60,
   starter: 60,
   team: 100,
@@ -26,23 +26,23 @@ export const planRates: Record<Plan, number> = {
 };
 
 /** Module types that need a licence, and the feature that they are. */
-const licensedModules: Readonly<Record<string, LicenceFeature>> = {
+const licensedModules: Readonly<Record<string, LicenseFeature>> = {
   pdf_reporter: 'pdf_reporter',
   compliance_evaluator: 'compliance_evaluator',
 };
 
 /** The features that a graph of these modules needs. */
-export function featuresOfModules(moduleTypes: readonly string[]): LicenceFeature[] {
+export function featuresOfModules(moduleTypes: readonly string[]): LicenseFeature[] {
   const needed = moduleTypes.flatMap((type) => (Object.hasOwn(licensedModules, type) ? [type] : []));
   return [...new Set(needed.flatMap((type) => licensedModules[type] ?? []))];
 }
 
 /** What a licence says. */
-export interface LicenceClaims {
+export interface LicenseClaims {
   customer_id: string;
   license_id: string;
-  plan: LicencePlan;
-  features: LicenceFeature[];
+  plan: LicensePlan;
+  features: LicenseFeature[];
   /** Epoch seconds. */
   iat: number;
   /** Epoch seconds; the licence works on for the grace time. */
@@ -56,33 +56,33 @@ const graceMs = 7 * dayMs;
 const warningDays = [1, 7, 30];
 
 /** `future`: it was issued later than this machine's clock says it is now. */
-export type LicenceState = 'valid' | 'grace' | 'expired' | 'future';
+export type LicenseState = 'valid' | 'grace' | 'expired' | 'future';
 
 /** Clocks of two machines may differ by so much. */
 const clockSkewMs = 300_000;
 
-export function licenceState({ iat, exp }: Pick<LicenceClaims, 'iat' | 'exp'>, now: number): LicenceState {
+export function licenseState({ iat, exp }: Pick<LicenseClaims, 'iat' | 'exp'>, now: number): LicenseState {
   if (iat * 1000 > now + clockSkewMs) return 'future';
   if (now < exp * 1000) return 'valid';
   return now < exp * 1000 + graceMs ? 'grace' : 'expired';
 }
 
 /** Epoch milliseconds. */
-export function graceEnd({ exp }: Pick<LicenceClaims, 'exp'>): number {
+export function graceEnd({ exp }: Pick<LicenseClaims, 'exp'>): number {
   return exp * 1000 + graceMs;
 }
 
 /** A warning about the end of a licence. */
-export interface LicenceNotice {
+export interface LicenseNotice {
   /** Changes when a new warning is due; within the last day and in the grace time it is due every day. */
   stage: string;
   text: string;
 }
 
 /** The warning that is due now, or null. */
-export function licenceNotice(claims: LicenceClaims, now: number): LicenceNotice | null {
+export function licenseNotice(claims: LicenseClaims, now: number): LicenseNotice | null {
   const end = new Date(claims.exp * 1000).toISOString();
-  switch (licenceState(claims, now)) {
+  switch (licenseState(claims, now)) {
     case 'future':
       return { stage: 'future', text: 'the licence is not valid yet; is the clock of this machine right?' };
     case 'expired':

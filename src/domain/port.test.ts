@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { PortolanError } from './errors.ts';
-import { type PortCatalogue, parsePorts } from './port.ts';
+import { type PortCatalog, parsePorts } from './port.ts';
 
-const catalogue: PortCatalogue = {
+const catalogue: PortCatalog = {
   ranked: Array.from({ length: 1000 }, (_, index) => 2000 - index),
   services: new Map([
     ['ssh', [22]],

@@ -2,7 +2,7 @@ import { PortolanError } from './errors.ts';
 import type { Protocol } from './host.ts';
 
 /** What the words of the port grammar stand for. */
-export interface PortCatalogue {
+export interface PortCatalog {
   /** TCP ports, the likeliest to be open first. */
   ranked: readonly number[];
   /** Ports by service name, names in lower case. */
@@ -33,7 +33,7 @@ const maxProblems = 100;
  * @param first protocol of the items before the first `T:` or `U:`
  * @throws PortolanError `invalid_request` that names every bad item
  */
-export function parsePorts(spec: string, catalogue: PortCatalogue, first: Protocol = 'tcp'): PortSelection {
+export function parsePorts(spec: string, catalogue: PortCatalog, first: Protocol = 'tcp'): PortSelection {
   const chosen = { tcp: new PortSet(), udp: new PortSet() };
   const problems: string[] = [];
   let wrong = 0;
@@ -126,7 +126,7 @@ function plainPort(text: string, start: number, end: number): number {
 }
 
 /** Adds what any other item stands for. @returns what is wrong with it, or null */
-function addWord(word: string, protocol: Protocol, ports: PortSet, catalogue: PortCatalogue): string | null {
+function addWord(word: string, protocol: Protocol, ports: PortSet, catalogue: PortCatalog): string | null {
   if (word === '') return 'is empty; give a port';
   const name = word.toLowerCase();
   if (name === 'all' || name === '-') {

@@ -1,7 +1,7 @@
 import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
 import type { UnidentifiedReason } from './banner.ts';
 import type { Finding, Severity, SeverityCounts } from './finding.ts';
-import type { Coverage, Protocol } from './host.ts';
+import type { PortCoverage, Protocol } from './host.ts';
 import type { Fingerprint } from './service.ts';
 
 /**
@@ -11,12 +11,12 @@ import type { Fingerprint } from './service.ts';
  */
 export type ResultRow = HostRow | PortRow | VulnerabilityRow | ComplianceRow | ErrorRow | SummaryRow;
 
-export type PortFigures = Coverage;
+export type PortCounts = PortCoverage;
 
 /** How the sweeps of one host ended, as far as they did. */
 export interface CountsByProtocol {
-  tcp: PortFigures | undefined;
-  udp: PortFigures | undefined;
+  tcp: PortCounts | undefined;
+  udp: PortCounts | undefined;
 }
 
 /** The figures of a host row by protocol. */
@@ -27,7 +27,7 @@ export function countsByProtocol({ port_counts: all, udp_port_counts: udp }: Hos
 }
 
 /** The sum of two sets of figures, or with the sign -1 their difference. */
-export function addCounts(a: PortFigures = noPorts, b: PortFigures = noPorts, sign = 1): PortFigures {
+export function addCounts(a: PortCounts = noPorts, b: PortCounts = noPorts, sign = 1): PortCounts {
   return {
     open: a.open + sign * b.open,
     closed: a.closed + sign * b.closed,
@@ -36,7 +36,7 @@ export function addCounts(a: PortFigures = noPorts, b: PortFigures = noPorts, si
   };
 }
 
-const noPorts: PortFigures = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+const noPorts: PortCounts = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
 
 interface RowBase {
   /** ISO 8601 UTC with milliseconds. */
@@ -62,9 +62,9 @@ export interface HostRow extends RowBase {
   applications?: { name: string; version: string | null; role: string }[];
   functions?: string[];
   /** Over all protocols. */
-  port_counts?: PortFigures;
+  port_counts?: PortCounts;
   /** The share of UDP ports, where some were planned. */
-  udp_port_counts?: PortFigures;
+  udp_port_counts?: PortCounts;
   all_ports_open?: boolean;
 }
 
@@ -152,7 +152,7 @@ export interface SummaryRow extends RowBase {
   /** Ports whose probes had no time, by reason; absent in records of older versions and before the end. */
   unidentified?: UnidentifiedCounts | undefined;
   /** Every pair of host and port that was planned, by its outcome; absent where no scanner counts them. */
-  coverage?: (Coverage & { planned: number }) | undefined;
+  coverage?: (PortCoverage & { planned: number }) | undefined;
 }
 
 /** What a port that only its responses show counts as: it accepted a connection, or sent a datagram. */

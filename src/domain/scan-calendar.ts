@@ -23,7 +23,7 @@ export interface ScanFreeze {
 }
 
 /** Why scans may not send now. */
-export interface Closure {
+export interface BlackoutWindow {
   /** A sentence without its full stop. */
   reason: string;
   /** Epoch milliseconds at which scans go on; null when no such time is known. */
@@ -32,7 +32,7 @@ export interface Closure {
 
 export interface Standing {
   /** Null while scans may send. */
-  closure: Closure | null;
+  closure: BlackoutWindow | null;
   /** Epoch milliseconds of the next opening or closing; null when there is none in sight. */
   next: number | null;
 }

@@ -1,5 +1,5 @@
 import type { SeverityCounts } from './finding.ts';
-import type { Coverage } from './host.ts';
+import type { PortCoverage } from './host.ts';
 
 /** Stored states of a scan. `queued` exists only in the answer of the submission. */
 export const scanStatuses = ['pending', 'running', 'completed', 'failed'] as const;
@@ -108,7 +108,7 @@ export interface StageRecord {
   /** How packets left this machine and why so, where a module has more than one way; absent elsewhere. */
   method?: string | undefined;
   /** Of a scanner that counts every pair that it planned. */
-  coverage?: Coverage | undefined;
+  coverage?: PortCoverage | undefined;
 }
 
 export interface ScanProgress {

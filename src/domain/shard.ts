@@ -1,5 +1,5 @@
 /** What a scan divides among its shards: of `n` of them, the shard `k` has the addresses k, k + n, k + 2n, … */
-export interface Division {
+export interface ShardPlan {
   /** Disjoint ranges `first-last`, or single addresses, in canonical spelling: what exclusions and the scope leave. */
   addresses: string[];
   /** Names that were asked for, by address. */
@@ -10,7 +10,7 @@ export interface Division {
  * What the process of a scan is told when it runs a shard and not the whole: reports are made by the home of the scan,
  * and the targets of the request are the addresses of its division.
  */
-export interface ScanPart {
+export interface ShardPart {
   /** 0-based. */
   shard: number;
   /** Shards of the scan. */

@@ -3,7 +3,7 @@ import type { Host, Port } from '../domain/host.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { Target } from '../domain/target.ts';
 import { Backlog } from './backlog.ts';
-import { dataKeys, identityOf, isStandardKey, mergeRecords, type StandardKey } from './data-keys.ts';
+import { dataKeys, isStandardKey, itemIdentity, mergeRecords, type StandardKey } from './data-keys.ts';
 import type { DataContext } from './module.ts';
 
 /** The key has no producer that this node can see, or none of them published anything before failing. */
@@ -27,7 +27,7 @@ export class TypeMismatchError extends Error {
 }
 
 /** What one node publishes under one key. */
-export class Channel {
+export class ContextStream {
   readonly key: string;
   /** `<module_type>.<instance_id>.<output>` */
   readonly instanceKey: string;
@@ -71,7 +71,7 @@ export class Channel {
 /** One node's reading of one key: everything that its ancestors publish there. */
 export class Subscription {
   readonly key: string;
-  readonly channels: Channel[];
+  readonly channels: ContextStream[];
   readonly backlog: Backlog<unknown>;
   readonly #seen: Set<string> | null;
   #openSources: number;
@@ -80,7 +80,7 @@ export class Subscription {
   itemsIn = 0;
 
   /** @param repeats an item may come twice from one channel, because the scan was interrupted and goes on */
-  constructor(key: string, channels: Channel[], backlog: Backlog<unknown>, repeats: boolean) {
+  constructor(key: string, channels: ContextStream[], backlog: Backlog<unknown>, repeats: boolean) {
     this.key = key;
     this.channels = channels;
     this.backlog = backlog;
@@ -92,7 +92,7 @@ export class Subscription {
 
   push(item: unknown): Promise<void> | undefined {
     if (this.#seen) {
-      const identity = identityOf(this.key, item) ?? '';
+      const identity = itemIdentity(this.key, item) ?? '';
       if (this.#seen.has(identity)) return undefined;
       this.#seen.add(identity);
     }
@@ -114,7 +114,7 @@ export interface NodeDataOptions {
   /** Plain keys this node may read, by its requirements, further reads and `consumes`. */
   subscriptions: Map<string, Subscription>;
   /** Keys this node may write. */
-  channels: Map<string, Channel>;
+  channels: Map<string, ContextStream>;
   /** Called at every item read or written: the node is alive. */
   onActivity: () => void;
   /** Called with +1 before and -1 after waiting for input. */
@@ -212,7 +212,7 @@ export class NodeData implements DataContext {
     const records = new Map<string, unknown>();
     const plain: unknown[] = [];
     for await (const item of this.stream(key)) {
-      const identity = identityOf(key, item);
+      const identity = itemIdentity(key, item);
       if (identity === null) plain.push(item);
       else records.set(identity, records.has(identity) ? mergeRecords(records.get(identity), item) : item);
     }
@@ -226,7 +226,7 @@ export class NodeData implements DataContext {
     return subscription;
   }
 
-  #channel(key: string): Channel {
+  #channel(key: string): ContextStream {
     const channel = this.#options.channels.get(key);
     if (!channel) throw new Error(`this module does not declare "${key}" among the keys it provides`);
     return channel;
@@ -250,7 +250,7 @@ function missingField(key: StandardKey, item: unknown): string | null {
 /** A backlog whose spill file, if it needs one, lies in `spillDir`. */
 export function newSubscription(
   key: string,
-  channels: Channel[],
+  channels: ContextStream[],
   options: { limit: number; spillDir: string; repeats: boolean },
 ): Subscription {
   const backlog = new Backlog<unknown>(options.limit, options.spillDir);

@@ -46,7 +46,7 @@ export function isStandardKey(key: string): key is StandardKey {
 }
 
 /** Text that is equal for two records of a key exactly when they have one identity; null without identity. */
-export function identityOf(key: string, record: unknown): string | null {
+export function itemIdentity(key: string, record: unknown): string | null {
   if (!isStandardKey(key) || typeof record !== 'object' || record === null) return null;
   const fields = record as Record<string, unknown>;
   return dataKeys[key].identity.map((name) => String(fields[name] ?? '')).join('\u0000');

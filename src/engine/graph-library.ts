@@ -183,7 +183,7 @@ export class GraphLibrary {
     const { profile, issues } = loadProfile(text, nameOfFile(file), registry, [...this.#graphs.keys()]);
     const { name, description, dag, settings } = profile;
     const graph = this.#graphs.get(dag)?.graph;
-    if (issues.length > 0 || !graph) throw refusal(file, issues.map(formatProfileIssue), issues);
+    if (issues.length > 0 || !graph) throw rejection(file, issues.map(formatProfileIssue), issues);
     return { name, description, aliases: [], source, file, dag, graph, settings, text };
   }
 
@@ -272,14 +272,14 @@ export function readValidGraph(text: string, file: string, registry: Registry): 
   const { graph, issues } = loadGraph(text, nameOfFile(file));
   const errors = issues.length > 0 ? issues : validateGraph(graph, registry).errors;
   if (errors.length === 0) return graph;
-  throw refusal(
+  throw rejection(
     file,
     errors.map(formatIssue),
     errors.map((error) => ({ field: issueField(error), message: error.message })),
   );
 }
 
-function refusal(
+function rejection(
   file: string,
   lines: string[],
   problems: readonly { field: string; message: string }[],

@@ -42,7 +42,7 @@ export interface Graph {
 }
 
 /** Whether a graph is for looking for vulnerabilities: `metadata: { vuln: true }`. */
-export function asksForVuln({ metadata }: Pick<Graph, 'metadata'>): boolean {
+export function requestsVuln({ metadata }: Pick<Graph, 'metadata'>): boolean {
   return metadata['vuln'] === true;
 }
 

@@ -1,10 +1,10 @@
 import type { AddressSet } from '../domain/address-set.ts';
 import type { Banner } from '../domain/banner.ts';
-import type { Coverage, Host, Port, Protocol } from '../domain/host.ts';
+import type { Host, Port, PortCoverage, Protocol } from '../domain/host.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { Target } from '../domain/target.ts';
-import type { Catalogue } from '../knowledge/rules/rule-catalog.ts';
+import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
 import { type OptionDefs, type OptionValues, requireOptions } from './options.ts';
@@ -55,7 +55,7 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
    * the whole scan.
    * @throws PortolanError `configuration` when the file is not good
    */
-  fingerprints(rulesFile: string): Promise<Catalogue>;
+  fingerprints(rulesFile: string): Promise<RuleCatalog>;
   /** The vulnerability data of the scan: imported and builtin. It stays the same for the whole scan. */
   vulnerabilities(): Promise<CveSource>;
   /** The nodes before this one that were neither left out nor failed so far: their options by module type. */
@@ -64,9 +64,9 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   /** A warning in the scan's detail; the same code and target are reported once. */
   warn(code: string, message: string, target?: string): void;
   /** Adds pairs of host and port that are done: together they become the plan. Kept with the checkpoint. */
-  cover(counts: Coverage): void;
+  cover(counts: PortCoverage): void;
   /** Replaces what an earlier run of the node covered. */
-  recount(counts: Coverage): void;
+  recount(counts: PortCoverage): void;
   /** How packets leave, and why so, where there is more than one way; stands in the record of the scan. */
   method(text: string): void;
   /** What the scan has found so far, merged and in address order; for reporters. */
@@ -81,7 +81,7 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   /** True when the record already holds the outcome of this piece of work, from before an interruption. */
   recorded(key: string, record: object): boolean;
   /** How the sweep of each host ended that the record held before an interruption; empty at the first start. */
-  recordedCounts(protocol: Protocol): ReadonlyMap<string, Coverage>;
+  recordedCounts(protocol: Protocol): ReadonlyMap<string, PortCoverage>;
 }
 
 export interface Logger {

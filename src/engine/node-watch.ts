@@ -1,4 +1,4 @@
-import type { Hold } from '../net/gate/pause-gate.ts';
+import type { PauseGate } from '../net/gate/pause-gate.ts';
 import type { Node } from './node.ts';
 
 /** A module that is still silent this long after it was told to stop is left behind, ms. */
@@ -10,7 +10,7 @@ export interface WatchOptions {
   /** 0 = a node may stay silent for ever. */
   stallTimeoutMs: number;
   /** While it is held the node's clocks stand still. */
-  hold: Hold;
+  hold: PauseGate;
 }
 
 export interface NodeWatch {
@@ -65,7 +65,7 @@ export function watchNode(node: Node, { signals, stallTimeoutMs, hold }: WatchOp
  * Runs the work; once aborted, gives it a short while to end and then goes on without it.
  * @throws what the work throws, else the reason of the abort
  */
-export async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+export async function abortSignalled(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   signal.throwIfAborted();
   const working = work();
   working.catch(() => {});

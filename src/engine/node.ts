@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
-import type { Coverage } from '../domain/host.ts';
+import type { PortCoverage } from '../domain/host.ts';
 import type { StageRecord } from '../domain/scan.ts';
-import { Channel, type Subscription } from './data-context.ts';
+import { ContextStream, type Subscription } from './data-context.ts';
 import type { PlannedNode } from './plan.ts';
 
 /** Sees every item of every plain key once it is published; a promise holds the producer back. */
@@ -14,7 +14,7 @@ export interface SavedState {
   done: number;
   state: unknown;
   /** What the module had counted by then. */
-  coverage?: Coverage | undefined;
+  coverage?: PortCoverage | undefined;
 }
 
 /** One node of a running graph: its streams, its record and its signs of life. */
@@ -75,13 +75,13 @@ export class Node {
   }
 
   /** Channels that a reader of a plain or instance-scoped key reads. */
-  channelsOf(key: string): Channel[] {
+  channelsOf(key: string): ContextStream[] {
     return [...this.channels.values()].filter(
       (channel) => channel.key === key || channel.instanceKey === key,
     );
   }
 
-  reads(channel: Channel): boolean {
+  reads(channel: ContextStream): boolean {
     return [...this.subscriptions.values()].some(({ channels }) => channels.includes(channel));
   }
 
@@ -91,13 +91,13 @@ export class Node {
     await Promise.all(required.map((input) => this.subscriptions.get(input.key)?.backlog.started()));
   }
 
-  cover(counts: Coverage): void {
+  cover(counts: PortCoverage): void {
     const sum = this.stage.coverage ?? { open: 0, closed: 0, filtered: 0, not_tried: 0 };
     for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) sum[name] += counts[name];
     this.stage.coverage = sum;
   }
 
-  recount(counts: Coverage): void {
+  recount(counts: PortCoverage): void {
     this.stage.coverage = { ...counts };
   }
 
@@ -150,7 +150,7 @@ export class Node {
 }
 
 /** A channel whose items the scan's record sees as well. */
-class TappedChannel extends Channel {
+class TappedChannel extends ContextStream {
   readonly #tap: Tap;
 
   constructor(key: string, instanceKey: string, tap: Tap) {

@@ -1,6 +1,6 @@
 import type { ConditionVariables } from './condition.ts';
 import { dataKeys } from './data-keys.ts';
-import { asksForVuln, type Graph, type GraphNode } from './graph.ts';
+import { type Graph, type GraphNode, requestsVuln } from './graph.ts';
 import type { ModuleDefinition } from './module.ts';
 import type { Registry } from './registry.ts';
 import { ancestorsOf, instanceKey } from './validate.ts';
@@ -66,7 +66,7 @@ export function planGraph(
   );
   return {
     name: graph.name,
-    vuln: asksForVuln(graph),
+    vuln: requestsVuln(graph),
     nodes: nodes.map(({ node, definition, skipped }) => {
       const ancestors = [...ancestorsOf(node, graph)];
       const producersOf = (key: string) => producers(key, ancestors, running);

@@ -6,7 +6,7 @@ import { severities } from '../domain/finding.ts';
 import { nearest } from '../domain/nearest.ts';
 import { parsePorts } from '../domain/port.ts';
 import { type DiscoveryProbe, type DiscoveryProfile, discoveryProfiles } from '../domain/scan.ts';
-import { portCatalogue } from '../knowledge/ports.ts';
+import { portCatalog } from '../knowledge/ports.ts';
 import { validateOptions } from './options.ts';
 import type { Registry } from './registry.ts';
 import { type Position, SafeYaml } from './safe-yaml.ts';
@@ -297,7 +297,7 @@ function readPorts(value: unknown): Reading {
   if (items.length === 0 || !right) return { reason: 'must be ports such as 22,80,8000-8100 or top-100' };
   const ports = items.join(',');
   try {
-    parsePorts(ports, portCatalogue);
+    parsePorts(ports, portCatalog);
     return { value: ports };
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;

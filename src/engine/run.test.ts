@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AddressSet } from '../domain/address-set.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
-import { Hold } from '../net/gate/pause-gate.ts';
+import { PauseGate } from '../net/gate/pause-gate.ts';
 import { forEachItem } from './each.ts';
 import { loadGraph } from './graph.ts';
 import type { DataContext } from './module.ts';
@@ -329,7 +329,7 @@ describe('runGraph', () => {
       environment: { stallTimeoutMs: 100 },
     });
     expect(stalled.stages[0]?.error).toBe('made no progress for 100 ms');
-    const hold = new Hold();
+    const hold = new PauseGate();
     hold.hold();
     setTimeout(() => hold.release(), 400);
     const began = performance.now();

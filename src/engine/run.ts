@@ -1,17 +1,17 @@
 import { tmpdir } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import type { Coverage, Protocol } from '../domain/host.ts';
+import type { PortCoverage, Protocol } from '../domain/host.ts';
 import type { StageRecord } from '../domain/scan.ts';
 import type { Target } from '../domain/target.ts';
-import type { Catalogue } from '../knowledge/rules/rule-catalog.ts';
+import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
-import { Hold } from '../net/gate/pause-gate.ts';
+import { PauseGate } from '../net/gate/pause-gate.ts';
 import { Slots } from '../net/gate/slots.ts';
-import { Channel, NodeData, newSubscription } from './data-context.ts';
+import { ContextStream, NodeData, newSubscription } from './data-context.ts';
 import type { ExecContext, Logger, Module, ResultSource } from './module.ts';
 import { Node, type SavedState, type Tap } from './node.ts';
-import { type NodeWatch, untilAborted, watchNode } from './node-watch.ts';
+import { abortSignalled, type NodeWatch, watchNode } from './node-watch.ts';
 import { requireOptions } from './options.ts';
 import type { Plan } from './plan.ts';
 import { answerable } from './uncaught-errors.ts';
@@ -26,7 +26,7 @@ export interface RunEnvironment {
   log: Logger;
   results: ResultSource;
   /** See ExecContext. */
-  fingerprints: (rulesFile: string) => Promise<Catalogue>;
+  fingerprints: (rulesFile: string) => Promise<RuleCatalog>;
   /** See ExecContext. */
   vulnerabilities: () => Promise<CveSource>;
   /** Cancel of the whole scan; its reason becomes the reason of every node. */
@@ -38,7 +38,7 @@ export interface RunEnvironment {
   /** A node without any sign of life for this long fails; 0 = never. */
   stallTimeoutMs: number;
   /** While it is held the clocks of all nodes but the reporters stand still. */
-  hold?: Hold;
+  hold?: PauseGate;
   tap: Tap;
   /** Called when everything but the reporters has ended, before they start. */
   beforeReporters: () => Promise<void>;
@@ -57,7 +57,7 @@ export interface EarlierRun {
   /** True when the outcome of this piece of work is durable. */
   has(key: string, record: object): boolean;
   /** How the sweep of each host ended whose outcome is durable. */
-  counts(protocol: Protocol): ReadonlyMap<string, Coverage>;
+  counts(protocol: Protocol): ReadonlyMap<string, PortCoverage>;
 }
 
 export interface GraphRun {
@@ -78,7 +78,7 @@ export function runGraph(plan: Plan, environment: RunEnvironment): GraphRun {
 class Run {
   readonly #environment: RunEnvironment;
   readonly #nodes: Node[];
-  readonly #targets = new Channel('targets', 'targets');
+  readonly #targets = new ContextStream('targets', 'targets');
   /** The node that hands on what the run before published under a key. */
   readonly #replayers = new Map<string, Node>();
   readonly #slots: Slots;
@@ -129,7 +129,7 @@ class Run {
     }
   }
 
-  #channelsOf(producer: string, key: string): Channel[] {
+  #channelsOf(producer: string, key: string): ContextStream[] {
     if (producer === '') return [this.#targets];
     return this.#nodes.find((node) => node.id === producer)?.channelsOf(key) ?? [];
   }
@@ -199,7 +199,7 @@ class Run {
   }
 
   /** Whether a node that is not done reads a channel. */
-  #isRead(channel: Channel): boolean {
+  #isRead(channel: ContextStream): boolean {
     return this.#nodes.some((node) => !this.#wasCompleted(node) && node.reads(channel));
   }
 
@@ -212,7 +212,7 @@ class Run {
     const module = node.planned.definition.create();
     // Reporters always run: a cancel stops the gathering, not the report of what was gathered.
     const signals = node.isReporter ? [] : [signal, this.#stop.signal];
-    const hold = (node.isReporter ? null : this.#environment.hold) ?? new Hold();
+    const hold = (node.isReporter ? null : this.#environment.hold) ?? new PauseGate();
     const watch = watchNode(node, { signals, stallTimeoutMs, hold });
     const data = new NodeData({
       subscriptions: node.subscriptions,
@@ -228,7 +228,7 @@ class Run {
       await answerable(blame, async () => {
         await module.initialize();
         await module.configure(node.planned.config);
-        await untilAborted(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
+        await abortSignalled(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
       });
     } finally {
       watch.stop();

@@ -16,7 +16,7 @@ let catchers = 0;
  * Keeps an error outside of any promise from ending this process: the node whose module threw it fails, and without
  * one it is logged. Lasts until the returned function is called.
  */
-export function catchStrays(log: Logger): () => void {
+export function catchUncaughtErrors(log: Logger): () => void {
   catchers += 1;
   const nested = catchers > 1;
   const take = (error: unknown) => {

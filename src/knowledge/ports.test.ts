@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parsePorts } from '../domain/port.ts';
-import { portCatalogue, serviceNameOf } from './ports.ts';
+import { portCatalog, serviceNameOf } from './ports.ts';
 
-const { ranked, services } = portCatalogue;
+const { ranked, services } = portCatalog;
 
 describe('portCatalogue', () => {
   it('ranks exactly 1000 distinct ports', () => {
@@ -16,13 +16,13 @@ describe('portCatalogue', () => {
       21, 22, 23, 25, 53, 80, 110, 111, 135, 139, 143, 389, 443, 445, 465, 587, 631, 993, 995, 1433, 1521,
       2049, 2375, 3306, 3389, 5432, 5900, 6379, 8080, 8443, 9200, 11211, 27017,
     ];
-    const { tcp } = parsePorts('common', portCatalogue);
+    const { tcp } = parsePorts('common', portCatalog);
     expect(tcp).toHaveLength(100);
     expect(expected.filter((port) => !tcp.includes(port))).toEqual([]);
   });
 
   it('starts with what is found most', () => {
-    expect(parsePorts('top-10', portCatalogue).tcp).toEqual([21, 22, 25, 53, 80, 135, 443, 445, 3389, 8080]);
+    expect(parsePorts('top-10', portCatalog).tcp).toEqual([21, 22, 25, 53, 80, 135, 443, 445, 3389, 8080]);
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe('portCatalogue', () => {
     ['amqp', 5672],
   ])('knows the service %s', (name, port) => {
     expect(services.get(name)).toContain(port);
-    expect(parsePorts(name, portCatalogue).tcp).toContain(port);
+    expect(parsePorts(name, portCatalog).tcp).toContain(port);
   });
 
   it('has well-formed, unambiguous names that no other word of the grammar hides', () => {
@@ -68,7 +68,7 @@ describe('portCatalogue', () => {
     for (const [name, ports] of services) {
       expect(name).toMatch(/^[a-z][a-z0-9-]*$/);
       expect(name).not.toMatch(/^(all|common|top-.*)$/);
-      expect(parsePorts(name, portCatalogue).tcp).toEqual([...ports].sort((a, b) => a - b));
+      expect(parsePorts(name, portCatalog).tcp).toEqual([...ports].sort((a, b) => a - b));
     }
   });
 });

@@ -1,5 +1,5 @@
 import type { Protocol } from '../domain/host.ts';
-import type { PortCatalogue } from '../domain/port.ts';
+import type { PortCatalog } from '../domain/port.ts';
 
 /**
  * Which TCP ports are worth a try, and which service usually listens where: a judgement of our own, made from the
@@ -433,7 +433,7 @@ function namesByPort(): Map<string, string> {
 const nameOfPort = namesByPort();
 
 /** The words of the port grammar. */
-export const portCatalogue: PortCatalogue = {
+export const portCatalog: PortCatalog = {
   ranked: [common, frequent, occasional, historic, moved].flat(2),
   services: portsByName(),
 };

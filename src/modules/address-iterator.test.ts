@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseTargets } from '../domain/target.ts';
-import { AddressWalk } from './address-iterator.ts';
+import { AddressIterator } from './address-iterator.ts';
 
 const network = parseTargets(['127.9.0.0/24', '::1']).addresses;
 
 describe('AddressWalk', () => {
   it('gives every address once, not in order', () => {
-    const seen = [...new AddressWalk(network, null)];
+    const seen = [...new AddressIterator(network, null)];
     expect(new Set(seen).size).toBe(255);
     expect(seen.length).toBe(255);
     expect(seen).not.toEqual([...network]);
@@ -15,7 +15,7 @@ describe('AddressWalk', () => {
 
   it('goes on after an interruption with exactly what is not settled', () => {
     const property = fc.property(fc.nat(300), fc.nat(40), (taken, open) => {
-      const walk = new AddressWalk(network, null);
+      const walk = new AddressIterator(network, null);
       const settled = new Set<string>();
       const underWay: string[] = [];
       for (let i = 0; i < taken; i++) {
@@ -30,7 +30,7 @@ describe('AddressWalk', () => {
       }
       expect(walk.settled).toBe(settled.size);
       const saved: unknown = JSON.parse(JSON.stringify(walk.state()));
-      const rest = [...new AddressWalk(network, saved)];
+      const rest = [...new AddressIterator(network, saved)];
       expect(new Set(rest).size).toBe(rest.length);
       expect(new Set([...rest, ...settled]).size).toBe(255);
       expect(rest.length + settled.size).toBe(255);
@@ -39,9 +39,9 @@ describe('AddressWalk', () => {
   });
 
   it('gives no address that was settled before it was given again', () => {
-    const walk = new AddressWalk(network, null);
+    const walk = new AddressIterator(network, null);
     const taken = Array.from({ length: 100 }, () => walk.next().value as string);
-    const resumed = new AddressWalk(network, walk.state());
+    const resumed = new AddressIterator(network, walk.state());
     for (const address of taken.slice(0, 60)) resumed.settle(address);
     expect(resumed.settled).toBe(60);
     expect(new Set(resumed.state().open)).toEqual(new Set(taken.slice(60)));
@@ -51,17 +51,17 @@ describe('AddressWalk', () => {
   });
 
   it('starts anew when other addresses are to be walked than before', () => {
-    const walk = new AddressWalk(network, null);
+    const walk = new AddressIterator(network, null);
     for (let i = 0; i < 200; i++) walk.settle(walk.next().value as string);
     const fewer = network.minus(parseTargets(['127.9.0.7']).addresses);
-    expect(new Set(new AddressWalk(fewer, walk.state()))).toEqual(new Set(fewer));
-    expect([...new AddressWalk(network, walk.state())]).toHaveLength(55);
+    expect(new Set(new AddressIterator(fewer, walk.state()))).toEqual(new Set(fewer));
+    expect([...new AddressIterator(network, walk.state())]).toHaveLength(55);
   });
 
   it.each([null, 7, {}, { key: [1], taken: 'x', open: [] }])(
     'starts anew from a state it cannot read: %j',
     (state) => {
-      expect([...new AddressWalk(network, state)].length).toBe(255);
+      expect([...new AddressIterator(network, state)].length).toBe(255);
     },
   );
 });

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { AddressSet } from '../domain/address-set.ts';
-import { randomWalkKey, shuffled, type WalkKey } from '../net/packets/permutation.ts';
+import { type PermutationKey, randomPermutationKey, shuffled } from '../net/packets/permutation.ts';
 
 /** Where a walk stands, as a checkpoint keeps it. */
-export interface WalkState {
+export interface IteratorState {
   /** Stands for the addresses that it goes through. */
   over: string;
-  key: WalkKey;
+  key: PermutationKey;
   /** Addresses taken from the walk so far. */
   taken: number;
   /** Of these, the ones whose outcome is open. */
@@ -17,9 +17,9 @@ export interface WalkState {
  * The addresses of a scan in random order, each once. Whoever takes one settles it when its outcome is known, so that
  * after an interruption the walk goes on with exactly the addresses whose outcome is not.
  */
-export class AddressWalk implements Iterator<string, undefined>, Iterable<string> {
+export class AddressIterator implements Iterator<string, undefined>, Iterable<string> {
   readonly #over: string;
-  readonly #key: WalkKey;
+  readonly #key: PermutationKey;
   readonly #addresses: Iterator<string, void>;
   /** Taken before an interruption, neither settled nor given since. */
   readonly #again: Set<string>;
@@ -35,7 +35,7 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
     this.#over = fingerprint(addresses);
     const state = isWalkState(restored) && restored.over === this.#over ? restored : null;
     this.resumed = state !== null;
-    this.#key = state?.key ?? randomWalkKey();
+    this.#key = state?.key ?? randomPermutationKey();
     this.#taken = state?.taken ?? 0;
     this.#again = new Set(state?.open);
     this.#nextAgain = this.#again.values();
@@ -78,7 +78,7 @@ export class AddressWalk implements Iterator<string, undefined>, Iterable<string
     return this.#settled;
   }
 
-  state(): WalkState {
+  state(): IteratorState {
     return { over: this.#over, key: this.#key, taken: this.#taken, open: [...this.#open, ...this.#again] };
   }
 }
@@ -91,7 +91,7 @@ function fingerprint(addresses: AddressSet): string {
   return hash.digest('base64url');
 }
 
-function isWalkState(value: unknown): value is WalkState {
-  const state = value as WalkState | null;
+function isWalkState(value: unknown): value is IteratorState {
+  const state = value as IteratorState | null;
   return Array.isArray(state?.key) && Number.isInteger(state.taken) && Array.isArray(state.open);
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Connection } from './gate/gate.ts';
-import { askHttp2 } from './http2.ts';
+import { requestHttp2 } from './http2.ts';
 
 const frame = (type: number, payload: number[]) => [0, 0, payload.length, type, 0, 0, 0, 0, 0, ...payload];
 const settings = frame(4, [0, 3, 0, 0, 0, 100]);
@@ -43,7 +43,7 @@ it.each([
       idleMs: 20,
       maxBody: 100,
     };
-    expect(await askHttp2(connectionThatSays(bytes), question)).toBeNull();
+    expect(await requestHttp2(connectionThatSays(bytes), question)).toBeNull();
   },
   2000,
 );

@@ -12,7 +12,7 @@ const maxSessionMegabytes = 1;
 /** What has come is read within this time after the end of the connection, milliseconds. */
 const settleMs = 50;
 
-export interface Http2Question {
+export interface Http2Request {
   /** The connection is TLS. */
   secure: boolean;
   /** The host as it is called, an IPv6 address in brackets. */
@@ -25,7 +25,7 @@ export interface Http2Question {
   maxBody: number;
 }
 
-export interface Http2Answer {
+export interface Http2Response {
   status: number;
   /** In the order in which they came; names in lower case, a name that came twice stands twice. */
   headers: [name: string, value: string][];
@@ -38,7 +38,10 @@ export interface Http2Answer {
  * One GET in HTTP/2 (RFC 9113) over a connection that both ends agreed on it for, or whose server began with it. The limits of the connection hold.
  * @returns null when no answer came
  */
-export async function askHttp2(connection: Connection, question: Http2Question): Promise<Http2Answer | null> {
+export async function requestHttp2(
+  connection: Connection,
+  question: Http2Request,
+): Promise<Http2Response | null> {
   const pipe = new ConnectionPipe(connection, question.idleMs);
   let session: ClientHttp2Session | null = null;
   try {
@@ -62,10 +65,10 @@ export async function askHttp2(connection: Connection, question: Http2Question):
 function request(
   session: ClientHttp2Session,
   pipe: Duplex,
-  { path, authority, userAgent, maxBody }: Http2Question,
-): Promise<Http2Answer | null> {
+  { path, authority, userAgent, maxBody }: Http2Request,
+): Promise<Http2Response | null> {
   return new Promise((resolve) => {
-    let answer: Http2Answer | null = null;
+    let answer: Http2Response | null = null;
     const parts: Buffer[] = [];
     let size = 0;
     const settle = () => resolve(answer && { ...answer, body: Buffer.concat(parts, size) });

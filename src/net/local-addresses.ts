@@ -7,7 +7,7 @@ const loopback4: Interval = { family: 4, first: 0x7f00_0000n, last: 0x7fff_ffffn
 const loopback6: Interval = { family: 6, first: 1n, last: 1n };
 
 /** The addresses that lead to this machine, on whatever interface: read anew with each call. */
-export function ownAddresses(): AddressSet {
+export function localAddresses(): AddressSet {
   const found = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
   const addresses = found.flatMap(({ address }) => parseAddress(address) ?? []);
   return AddressSet.of([loopback4, loopback6, ...addresses.map(alone)]);
@@ -15,7 +15,7 @@ export function ownAddresses(): AddressSet {
 
 /** Whether all of some addresses lead to this machine. */
 export function areThisMachine(addresses: AddressSet): boolean {
-  return addresses.minus(ownAddresses()).size === 0n;
+  return addresses.minus(localAddresses()).size === 0n;
 }
 
 function alone({ family, value }: Address): Interval {

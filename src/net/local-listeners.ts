@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../domain/address.ts';
 import type { AddressSet } from '../domain/address-set.ts';
-import { ownAddresses } from './local-addresses.ts';
+import { localAddresses } from './local-addresses.ts';
 
 /** Where a server takes connections; `0.0.0.0` and `::` stand for every address of this machine. */
 export interface Listener {
@@ -11,9 +11,9 @@ export interface Listener {
 type Judge = (address: string, port: number) => boolean;
 
 /** Tells whether a canonical address and port lead to one of the listeners. The machine's addresses are read once. */
-export function ownListeners(listeners: readonly Listener[]): Judge {
+export function localListeners(listeners: readonly Listener[]): Judge {
   if (listeners.length === 0) return () => false;
-  const own = ownAddresses();
+  const own = localAddresses();
   const ports = new Map<number, Judge[]>();
   for (const { host, port } of listeners) {
     ports.set(port, [...(ports.get(port) ?? []), judgeOf(host, own)]);

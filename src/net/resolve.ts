@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { canonicalAddress } from '../domain/address.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
-import { Hold } from './gate/pause-gate.ts';
+import { PauseGate } from './gate/pause-gate.ts';
 
 /** Most addresses of one name that are scanned. */
 export const maxAddressesPerName = 16;
@@ -13,15 +13,15 @@ export type Resolution = { addresses: string[]; dropped: number } | { error: str
 export class NameResolver {
   #timeoutMs: number;
   #servers: readonly string[];
-  #door: Hold;
+  #door: PauseGate;
   #answers = new Map<string, Promise<Resolution>>();
 
   /**
    * @param options.servers DNS servers as `address` or `address:port`; empty = the resolver of the system
    * @param options.door no query is begun while it is held
    */
-  constructor(options: { timeoutMs?: number; servers?: readonly string[]; door?: Hold } = {}) {
-    this.#door = options.door ?? new Hold();
+  constructor(options: { timeoutMs?: number; servers?: readonly string[]; door?: PauseGate } = {}) {
+    this.#door = options.door ?? new PauseGate();
     this.#timeoutMs = options.timeoutMs ?? 5000;
     this.#servers = options.servers ?? [];
   }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Behaviour, endedScan, HttpReceiver, MailReceiver } from '../../test/receivers.ts';
 import type { Scan } from '../domain/scan.ts';
 import { deliver, type NotificationSettings } from './deliver.ts';
-import { maxMessageBytes, scanNews } from './message.ts';
+import { maxMessageBytes, scanReport } from './message.ts';
 
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -69,7 +69,7 @@ async function attempt(
   timeoutMs = 5000,
   page: string | null = null,
 ) {
-  const delivery = { id: 'd-1', channel, news: scanNews(endedScan(scan), page) };
+  const delivery = { id: 'd-1', channel, news: scanReport(endedScan(scan), page) };
   return await deliver(settingsOf(settings), delivery, new AbortController().signal, timeoutMs);
 }
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
-import { type Channel, parseChannel } from '../domain/channel.ts';
+import { type NotificationChannel, parseChannel } from '../domain/channel.ts';
 import { faultOf } from './delivery-fault.ts';
-import type { ScanNews } from './message.ts';
+import type { ScanReport } from './message.ts';
 import { sendSlack, slackMissing } from './slack.ts';
 import { sendWebhook, webhookNamed } from './webhook.ts';
 
@@ -18,7 +18,7 @@ export interface Delivery {
   id: string;
   /** `<channel_type>://<channel_name>` */
   channel: string;
-  news: ScanNews;
+  news: ScanReport;
 }
 
 /** A try ends after this time, whatever the other side does. */
@@ -46,8 +46,8 @@ export async function deliver(
 
 async function send(
   settings: NotificationSettings,
-  { type, name }: Channel,
-  news: ScanNews,
+  { type, name }: NotificationChannel,
+  news: ScanReport,
   id: string,
   signal: AbortSignal,
 ): Promise<Tried> {

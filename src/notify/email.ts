@@ -6,7 +6,7 @@ import SMTPConnection, {
 import { isLoopbackHost } from '../config/endpoint.ts';
 import type { Config } from '../config/schema.ts';
 import { DeliveryFault, faultOf } from './delivery-fault.ts';
-import { facts, fitting, headline, type ScanNews, shortened } from './message.ts';
+import { facts, fitting, headline, type ScanReport, shortened } from './message.ts';
 
 export type EmailSettings = Config['notifications']['email'];
 
@@ -46,7 +46,7 @@ export function mailRecipients(
 export async function sendEmail(
   settings: EmailSettings,
   recipients: readonly string[],
-  news: ScanNews,
+  news: ScanReport,
   deliveryId: string,
   signal: AbortSignal,
 ): Promise<number> {
@@ -58,7 +58,7 @@ export async function sendEmail(
 async function composeMail(
   { from }: EmailSettings,
   recipients: readonly string[],
-  news: ScanNews,
+  news: ScanReport,
   deliveryId: string,
 ): Promise<Mail> {
   const head = {

@@ -6,7 +6,7 @@ import { visibleText } from '../domain/visible.ts';
 export const maxMessageBytes = 8 * 1024;
 
 /** What is told about an ended scan: figures and words of this program, and the names and targets that people chose. */
-export type ScanNews = Pick<
+export type ScanReport = Pick<
   Scan,
   'scan_id' | 'name' | 'targets' | 'started_at' | 'completed_at' | 'results' | 'severity_counts'
 > & {
@@ -24,7 +24,7 @@ const shownTargets = [20, 10, 5, 2, 1, 0] as const;
 /** Characters of a scan's name in a message. */
 const shownName = 100;
 
-export function scanNews(scan: Scan, url: string | null): ScanNews {
+export function scanReport(scan: Scan, url: string | null): ScanReport {
   const { scan_id, name, targets, started_at, completed_at, results, severity_counts } = scan;
   const status = scan.status === 'completed' ? 'completed' : 'failed';
   return {
@@ -45,14 +45,14 @@ export function scanNews(scan: Scan, url: string | null): ScanNews {
 }
 
 /** One line with everything that matters. */
-export function headline({ scan_id, status, results, max_severity }: ScanNews): string {
+export function headline({ scan_id, status, results, max_severity }: ScanReport): string {
   const { live_hosts, open_ports, vulnerabilities } = results;
   const found = `${amount(live_hosts, 'live host')}, ${amount(open_ports, 'open port')}, ${amount(vulnerabilities, 'finding')}`;
   return `Scan ${scan_id} ${status}: ${found}, highest severity ${max_severity ?? 'none'}`;
 }
 
 /** The same in pairs of a name and a value, for people. @param shown targets that are named */
-export function facts(news: ScanNews, shown: number): [name: string, value: string][] {
+export function facts(news: ScanReport, shown: number): [name: string, value: string][] {
   const { scan_id, status, name, error, results, severity_counts, max_severity } = news;
   const times: [string, string | null][] = [
     ['Started', news.started_at],

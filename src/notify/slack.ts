@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { postJson } from './http-post.ts';
-import { facts, fitting, headline, type ScanNews, shortened } from './message.ts';
+import { facts, fitting, headline, type ScanReport, shortened } from './message.ts';
 
 type SlackSettings = Config['notifications']['slack'];
 
@@ -21,7 +21,7 @@ export function slackMissing({ webhook_url }: SlackSettings): string | null {
 export async function sendSlack(
   { webhook_url, channel }: SlackSettings,
   name: string,
-  news: ScanNews,
+  news: ScanReport,
   signal: AbortSignal,
 ): Promise<void> {
   const receiver = name === 'default' ? channel : name;
@@ -29,7 +29,7 @@ export async function sendSlack(
 }
 
 /** Plain text but for the link to the scan: nothing that people chose is formatting, a link or a mention. */
-export async function slackBody(receiver: string | null, news: ScanNews): Promise<string> {
+export async function slackBody(receiver: string | null, news: ScanReport): Promise<string> {
   return await fitting((shown) => {
     const fields = facts(news, shown).map(([name, value]) =>
       plainText(shortened(`${name}: ${value}`, fieldLength)),

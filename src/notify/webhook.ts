@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
 import { postJson } from './http-post.ts';
-import { fitting, type ScanNews } from './message.ts';
+import { fitting, type ScanReport } from './message.ts';
 
 type Webhook = Config['notifications']['webhooks'][number];
 
@@ -9,7 +9,7 @@ type Webhook = Config['notifications']['webhooks'][number];
 export function webhookNamed(
   webhooks: readonly Webhook[],
   name: string,
-  event: ScanNews['event'],
+  event: ScanReport['event'],
 ): { webhook: Webhook } | { missing: string } {
   const webhook = webhooks.find((entry) => entry.name === name);
   if (webhook === undefined) return { missing: 'notifications.webhooks has no entry of this name' };
@@ -21,7 +21,7 @@ export function webhookNamed(
 /** @param deliveryId alike in every try */
 export async function sendWebhook(
   { url, secret, headers }: Webhook,
-  news: ScanNews,
+  news: ScanReport,
   deliveryId: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -46,7 +46,13 @@ function withOwn(configured: Record<string, string>, own: Record<string, string>
 }
 
 /** With very many targets, the first ones and `targets_total`. */
-export async function webhookBody({ error, targets, max_severity, url, ...news }: ScanNews): Promise<string> {
+export async function webhookBody({
+  error,
+  targets,
+  max_severity,
+  url,
+  ...news
+}: ScanReport): Promise<string> {
   const { event, scan_id, status, started_at, completed_at, results, severity_counts } = news;
   return await fitting((shown) => {
     const cut = targets.length > shown;

@@ -25,7 +25,7 @@ const strange = /[^A-Za-z0-9_.-]/g;
 const highestPriority = 2 ** 31 - 1;
 
 /** A slip that was taken from a line. */
-export interface Slip<T> {
+export interface ShardMessage<T> {
   id: string;
   data: T;
 }
@@ -122,7 +122,7 @@ export class Dispatcher {
   }
 
   /** Takes the slip with the highest priority, of those the oldest. */
-  async take<T extends object>(line: string): Promise<Slip<T> | null> {
+  async take<T extends object>(line: string): Promise<ShardMessage<T> | null> {
     await this.open(line);
     const [job] = await this.#boss.fetch<T>(nameOf(line), { batchSize: 1 });
     return job ? { id: job.id, data: job.data } : null;
@@ -132,7 +132,7 @@ export class Dispatcher {
    * What a slip was about is done, or is known elsewhere. It is thrown away: taking the next one would have to look
    * through those that are kept.
    */
-  async done(line: string, { id }: Slip<unknown>): Promise<void> {
+  async done(line: string, { id }: ShardMessage<unknown>): Promise<void> {
     await this.#boss.deleteJob(nameOf(line), id);
   }
 

@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { Claim } from '../store/scan-queue.ts';
+import type { QueueClaim } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
 /** A failed job counts in the queue's figures for so long. */
@@ -27,7 +27,7 @@ export class EmbeddedQueue implements JobQueue {
     pools?: readonly string[],
     running?: ReadonlyMap<string, number>,
     fullPools?: readonly string[],
-  ): Promise<Claim | null> {
+  ): Promise<QueueClaim | null> {
     const now = Date.now();
     const filter = { pools, running, fullPools, home: this.#home };
     return await this.#store.jobs.claim(worker, now, now + this.#leaseMs, filter);

@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { Claim } from '../store/scan-queue.ts';
+import type { QueueClaim } from '../store/scan-queue.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 
@@ -20,7 +20,7 @@ export class PgBossQueue extends EmbeddedQueue {
     dispatcher: Dispatcher,
     options: { leaseMs: number; home: string },
   ): Promise<PgBossQueue> {
-    await openScanLine(dispatcher, options.home);
+    await openShardQueue(dispatcher, options.home);
     return new PgBossQueue(store, dispatcher, options);
   }
 
@@ -40,7 +40,7 @@ export class PgBossQueue extends EmbeddedQueue {
     pools?: readonly string[],
     running?: ReadonlyMap<string, number>,
     fullPools?: readonly string[],
-  ): Promise<Claim | null> {
+  ): Promise<QueueClaim | null> {
     if (pools?.length === 0) return null;
     // Slips are taken by the hundred; a job that was paused, given back or left by a dead server waits without one.
     if (this.#slips > 0) this.#slips -= 1;
@@ -77,6 +77,6 @@ export async function announceScans(
   );
 }
 
-export async function openScanLine(dispatcher: Dispatcher, home: string): Promise<void> {
+export async function openShardQueue(dispatcher: Dispatcher, home: string): Promise<void> {
   await dispatcher.open(lineOf(home));
 }

@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { Claim } from '../store/scan-queue.ts';
+import type { QueueClaim } from '../store/scan-queue.ts';
 
 /**
  * The line of scans that wait for a worker. A claim is a lease: it lapses `leaseMs` after the last heartbeat and the
@@ -22,7 +22,7 @@ export interface JobQueue {
     pools?: readonly string[],
     running?: ReadonlyMap<string, number>,
     fullPools?: readonly string[],
-  ): Promise<Claim | null>;
+  ): Promise<QueueClaim | null>;
   /** Prolongs the lease. `false`: the job is somebody else's or over, the worker must stop. */
   heartbeat(scanId: string, attempt: number): Promise<boolean>;
   complete(scanId: string, attempt: number): Promise<boolean>;

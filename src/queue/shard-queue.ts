@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Division, ShardCommand } from '../domain/shard.ts';
+import type { ShardCommand, ShardPlan } from '../domain/shard.ts';
 import type { Store } from '../store/open.ts';
-import type { HeldShard, LapsedShard, ShardBeat, ShardClaim, ShardOrders } from '../store/shards.ts';
+import type { LapsedShard, LeasedShard, ShardClaim, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { type WakeUps, wakeEverybody } from './wake-ups.ts';
 
 /** A shard that this process may work on, and what it proves that with to the home of the scan. */
-export interface OwnShard extends ShardClaim {
+export interface QueuedShard extends ShardClaim {
   key: string;
 }
 
@@ -20,7 +20,7 @@ interface ShardSlip {
 const clockMs = 60_000;
 
 /** The lines of shards, one for each pool. */
-export class ShardLine {
+export class ShardQueue {
   readonly #store: Store;
   readonly #dispatcher: Dispatcher;
   readonly #wakeUps: WakeUps | null;
@@ -56,7 +56,7 @@ export class ShardLine {
   }
 
   /** Divides a scan into so many shards and lays out a slip for each: all of it or nothing. */
-  async layOut(scanId: string, pool: string, division: Division, of: number): Promise<void> {
+  async layOut(scanId: string, pool: string, division: ShardPlan, of: number): Promise<void> {
     await this.#dispatcher.open(lineOf(pool));
     await this.#store.transaction(async (store) => {
       await store.shards.insert(scanId, pool, division, of);
@@ -126,7 +126,7 @@ export class ShardLine {
     worker: string,
     pools: readonly string[],
     which: 'all' | 'begun' = 'all',
-  ): Promise<OwnShard | null> {
+  ): Promise<QueuedShard | null> {
     const lines = [...pools.map(urgentLineOf), ...(which === 'all' ? pools.map(lineOf) : [])];
     for (const line of lines) {
       for (;;) {
@@ -152,18 +152,18 @@ export class ShardLine {
   }
 
   /** Prolongs the lease. Null: the shard is somebody else's or over, and nothing of it may be sent any more. */
-  async beat(held: HeldShard, beat: Omit<ShardBeat, 'leaseUntil'>): Promise<ShardOrders | null> {
+  async beat(held: LeasedShard, beat: Omit<ShardHeartbeat, 'leaseUntil'>): Promise<ShardCommands | null> {
     return await this.#store.shards.beat(held, { ...beat, leaseUntil: (await this.now()) + this.leaseMs });
   }
 
-  async finish(held: HeldShard, outcome: string): Promise<boolean> {
+  async finish(held: LeasedShard, outcome: string): Promise<boolean> {
     const finished = await this.#store.shards.finish(held, outcome, await this.now());
     if (finished) await wakeEverybody(this.#store, held.scanId);
     return finished;
   }
 
   /** Ends the lease of a shard that this worker cannot carry on; that costs a try. */
-  async abandon(held: HeldShard): Promise<boolean> {
+  async abandon(held: LeasedShard): Promise<boolean> {
     const abandoned = await this.#store.shards.abandon(held);
     if (abandoned) await wakeEverybody(this.#store, held.scanId);
     return abandoned;
@@ -177,7 +177,7 @@ export class ShardLine {
   }
 
   /** Gives a shard back, for another worker to go on with it. */
-  async release(held: HeldShard, pool: string): Promise<boolean> {
+  async release(held: LeasedShard, pool: string): Promise<boolean> {
     await this.#dispatcher.open(urgentLineOf(pool));
     return await this.#store.transaction(async (store) => {
       if (!(await store.shards.release(held))) return false;

@@ -1,5 +1,5 @@
-import { Hold } from '../net/gate/pause-gate.ts';
-import { RateLimiter } from '../net/gate/rate.ts';
+import { PauseGate } from '../net/gate/pause-gate.ts';
+import { PacketRateLimiter } from '../net/gate/rate.ts';
 import type { Listener } from '../net/local-listeners.ts';
 
 /** Rules that came into force while a scan runs. */
@@ -12,8 +12,8 @@ export interface ScopeRules {
 /** What whoever runs a scan may change while it runs. */
 export class ScanControl {
   /** Held while the scan is paused. */
-  readonly hold = new Hold();
-  readonly rate: RateLimiter;
+  readonly hold = new PauseGate();
+  readonly rate: PacketRateLimiter;
   /** Listeners of the server, which no packet of the scan may reach. */
   readonly listeners: readonly Listener[];
   /** Time that the scan was paused in earlier runs, milliseconds; no limit counts it. */
@@ -23,7 +23,7 @@ export class ScanControl {
 
   /** @param options.rate packets per second that the scan asked for */
   constructor(options: { rate: number; listeners?: readonly Listener[]; pausedMs?: number }) {
-    this.rate = new RateLimiter({ rate: options.rate });
+    this.rate = new PacketRateLimiter({ rate: options.rate });
     this.listeners = options.listeners ?? [];
     this.pausedMs = options.pausedMs ?? 0;
   }

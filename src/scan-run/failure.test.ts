@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
-import { Hold } from '../net/gate/pause-gate.ts';
+import { PauseGate } from '../net/gate/pause-gate.ts';
 import { failureFrom, ScanAbort, ScanStop } from './failure.ts';
 
 const never = new AbortController().signal;
@@ -25,7 +25,7 @@ describe('ScanStop', () => {
   });
 
   it('does not count the time of a pause', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     const stop = new ScanStop(never, { max_duration: '40ms' }, 0, 0, hold);
     hold.hold();
     await sleep(100);

@@ -1,7 +1,7 @@
 import { parseDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { FailureCode, ScanOptions } from '../domain/scan.ts';
-import { Hold } from '../net/gate/pause-gate.ts';
+import { PauseGate } from '../net/gate/pause-gate.ts';
 
 /** Why a scan ended as failed. */
 export interface ScanFailure {
@@ -47,7 +47,7 @@ export class ScanStop {
     options: ScanOptions,
     globalTimeoutMs: number,
     elapsedMs: number,
-    hold: Hold = new Hold(),
+    hold: PauseGate = new PauseGate(),
   ) {
     this.#outside = outside;
     this.#onOutside = () => this.#abort.abort(outside.reason);

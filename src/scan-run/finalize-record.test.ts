@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { keepScan } from '../actions/fixtures/kept-scan.ts';
+import { storeScan } from '../actions/fixtures/kept-scan.ts';
 import { openStore } from '../store/open.ts';
 import { mergedRows } from '../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
-import { settleRecord } from './finalize-record.ts';
+import { finalizeRecord } from './finalize-record.ts';
 
 const both = { compress: true, keep_artifacts: true };
 const ports = 1500;
@@ -28,7 +28,7 @@ afterEach(async () => {
 async function finishedScan(): Promise<ScanFolder> {
   const workspace = await openWorkspace(dir);
   const store = await openStore(workspace.storeFile);
-  const folder = await keepScan({ store, workspace }, 1, ports);
+  const folder = await storeScan({ store, workspace }, 1, ports);
   await store.close();
   return folder;
 }
@@ -60,7 +60,7 @@ it('killed at any moment it loses nothing, and the next call brings it to its en
     for await (const _ of mergedRows(folder)) rows++;
     expect(rows).toBe(ports);
   }
-  expect(await settleRecord(folder, both)).toEqual([]);
+  expect(await finalizeRecord(folder, both)).toEqual([]);
   expect(execFileSync('zcat', [join(folder.path, 'results.jsonl.gz')]).equals(plain)).toBe(true);
   expect((await readdir(folder.path)).sort()).toEqual([
     'artifacts',
@@ -80,14 +80,14 @@ it('killed at any moment it loses nothing, and the next call brings it to its en
 it('does neither without being asked to', async () => {
   const folder = await finishedScan();
   const before = await readdir(folder.path);
-  expect(await settleRecord(folder, { compress: false, keep_artifacts: false })).toEqual([]);
+  expect(await finalizeRecord(folder, { compress: false, keep_artifacts: false })).toEqual([]);
   expect(await readdir(folder.path)).toEqual(before);
 });
 
 it('warns when it fails, and keeps the record', async () => {
   const folder = await finishedScan();
   await writeFile(join(folder.path, 'artifacts'), 'a file in the place of the folder');
-  const warnings = await settleRecord(folder, both);
+  const warnings = await finalizeRecord(folder, both);
   expect(warnings.map(({ code }) => code)).toEqual(['artifacts_incomplete']);
   expect(JSON.stringify(warnings)).not.toContain(dir);
   expect(await readdir(folder.path)).toContain('results.jsonl.gz');

@@ -6,13 +6,13 @@ import { compressRecord } from '../workspace/record/record-compress.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /** What is to be kept of scans, and how (`workspace.scans`). */
-export type KeepRules = Config['workspace']['scans'];
+export type RetainRules = Config['workspace']['scans'];
 
 /**
  * Gives a finished record its final form: artifacts beside it, and itself compressed. The results are safe already,
  * so what fails here is a warning and not the end of the scan. May be called again.
  */
-export async function settleRecord(folder: ScanFolder, keep: KeepRules): Promise<ScanWarning[]> {
+export async function finalizeRecord(folder: ScanFolder, keep: RetainRules): Promise<ScanWarning[]> {
   const warnings: ScanWarning[] = [];
   if (keep.keep_artifacts) {
     const left = await attempt(

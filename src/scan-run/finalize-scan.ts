@@ -3,7 +3,7 @@ import { type FailureCode, failureCodes, type Scan } from '../domain/scan.ts';
 import { readPlainText } from '../workspace/plain-file.ts';
 import { recordSummary } from '../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import { settleRecord } from './finalize-record.ts';
+import { finalizeRecord } from './finalize-record.ts';
 import { type EndContext, interruptScan } from './interrupt-scan.ts';
 import { storedStatus } from './status.ts';
 
@@ -18,7 +18,7 @@ export async function concludeScan({ store, workspace, config }: EndContext, sca
     await interruptScan({ store, workspace, ...(config && { config }) }, scanId, await failureOf(folder));
     return;
   }
-  const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
+  const warnings = config ? await finalizeRecord(folder, config.workspace.scans) : [];
   const { live_hosts, open_ports, vulnerabilities, severity_counts, timestamp } = summary;
   const scan = await store.scans.get(scanId);
   const progress = scan && {

@@ -8,7 +8,7 @@ import { mergedRows, recordSummary } from '../workspace/record/record-reader.ts'
 import { openRecord } from '../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { settleRecord } from './finalize-record.ts';
+import { finalizeRecord } from './finalize-record.ts';
 import { checkpointSeconds, endTime } from './run-time.ts';
 import { storedStatus } from './status.ts';
 import { countRows, provisionalSummary } from './stream-results.ts';
@@ -91,7 +91,7 @@ async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFold
       const seconds = (await checkpointSeconds(folder)) ?? undefined;
       await record.finish({ ...provisionalSummary(counted, seconds), unidentified });
     }
-    const warnings = config ? await settleRecord(folder, config.workspace.scans) : [];
+    const warnings = config ? await finalizeRecord(folder, config.workspace.scans) : [];
     counted.warnings = [...scan.warnings, ...warnings];
     // The store is what counts; a full disk must not keep the scan from ending.
     await folder

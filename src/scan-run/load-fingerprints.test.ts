@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Config } from '../config/schema.ts';
-import { builtinCatalogue } from '../knowledge/rules/rule-catalog.ts';
+import { builtinRules } from '../knowledge/rules/rule-catalog.ts';
 import { installedSets, loadFingerprints, syncedSets } from './load-fingerprints.ts';
 import { ScanFingerprints } from './scan-fingerprints.ts';
 
@@ -53,7 +53,7 @@ test('without a workspace only the files count, and without anything the builtin
   const file = await fill();
   const { sets } = await loadFingerprints(configOf([file], false));
   expect(sets.map(({ header }) => header.name)).toEqual(['rules.json']);
-  expect((await loadFingerprints(configOf([], false))).catalogue).toBe(builtinCatalogue);
+  expect((await loadFingerprints(configOf([], false))).catalogue).toBe(builtinRules);
 });
 
 test('a file that is not good is left out and told; a scan goes on with the others', async () => {
@@ -63,7 +63,7 @@ test('a file that is not good is left out and told; a scan goes on with the othe
   const scan = new ScanFingerprints(configOf([join(dir, 'bad.yaml'), join(dir, 'none.yaml')]), (text) =>
     told.push(text),
   );
-  expect(scan.version).toBe(builtinCatalogue.version);
+  expect(scan.version).toBe(builtinRules.version);
   const [catalogue] = await Promise.all([scan.of(''), scan.of('')]);
   expect(catalogue.match('banner.raw', 'GADGET')).toHaveLength(2);
   expect(told).toEqual([expect.stringContaining('bad.yaml:1'), expect.stringContaining('none.yaml')]);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { builtinCatalogue, type Catalogue, type NamedSignatures } from '../knowledge/rules/rule-catalog.ts';
+import { builtinRules, type NamedSignatures, type RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 import { readSignatureFile } from '../knowledge/rules/signature-file.ts';
 import { FingerprintSets, type SetHeader, type SignatureSet } from '../workspace/fingerprint-sets.ts';
 
@@ -16,7 +16,7 @@ export function syncedSets(workspaceDir: string): FingerprintSets {
 }
 
 export interface LoadedFingerprints {
-  catalogue: Catalogue;
+  catalogue: RuleCatalog;
   /** The sets beside the builtin signatures, those that win first. */
   sets: (SignatureSet & { file: string })[];
   /** What is wrong with sets and files that are left out, ready to be shown. */
@@ -48,7 +48,7 @@ export async function loadFingerprints(
       await take(async () => ({ ...(await found.read(name)), file: found.fileOf(name) }));
   }
   // What is named first goes before the rest, so it is laid on top last.
-  const catalogue = sets.reduceRight((below, set) => below.extendedBy(namedSet(set)), builtinCatalogue);
+  const catalogue = sets.reduceRight((below, set) => below.extendedBy(namedSet(set)), builtinRules);
   return { catalogue, sets, problems };
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Scan, ScanRequest } from '../domain/scan.ts';
-import type { EvaluationData, ScanPart } from '../domain/shard.ts';
+import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import type { ScopeRules } from './control.ts';
 
@@ -34,7 +34,7 @@ export type ToChild =
       /** Where this server takes connections. */
       listeners: Listener[];
       /** Only a shard of the scan; null for the whole. */
-      part: ScanPart | null;
+      part: ShardPart | null;
       /** Addresses of names that were resolved when the scan began; they are not resolved again. */
       names: Record<string, string[]>;
       /** See RunScanInput. */

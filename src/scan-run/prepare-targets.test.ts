@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
-import type { ScanPart } from '../domain/shard.ts';
+import type { ShardPart } from '../domain/shard.ts';
 import type { Resolution } from '../net/resolve.ts';
 import { prepareTargets } from './prepare-targets.ts';
 
@@ -15,7 +15,7 @@ async function prepare(
   targets: string[],
   exclude: string[] = [],
   env: Record<string, string> = {},
-  part: ScanPart | null = null,
+  part: ShardPart | null = null,
 ) {
   const { config } = await loadConfig({ env });
   const prepared = await prepareTargets({ targets, exclude }, config, resolve, part);

@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts';
 import type { AddressSet } from '../domain/address-set.ts';
 import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
 import { compileScope, type Scope } from '../domain/scope.ts';
-import type { ScanPart } from '../domain/shard.ts';
+import type { ShardPart } from '../domain/shard.ts';
 import { anyInterface, parseTargets, type Target } from '../domain/target.ts';
 import type { Resolution } from '../net/resolve.ts';
 
@@ -34,7 +34,7 @@ export async function prepareTargets(
   request: Pick<ScanRequest, 'targets' | 'exclude'>,
   config: Config,
   resolve: Resolve,
-  part: ScanPart | null = null,
+  part: ShardPart | null = null,
 ): Promise<PreparedTargets> {
   // Whatever is left out before a shard's addresses are counted makes them others than those of the home.
   const asked = parseTargets(request.targets, part ? anyInterface : undefined);

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { ScanCounts, ScanProgress, StageRecord } from '../domain/scan.ts';
 import type { Plan, PlannedNode } from '../engine/plan.ts';
-import { Hold } from '../net/gate/pause-gate.ts';
+import { PauseGate } from '../net/gate/pause-gate.ts';
 
 /** Share of the whole that a kind of node stands for; kinds that are done in passing weigh nothing. */
 const weights: Partial<Record<string, number>> = { discovery: 1, scanner: 4 };
@@ -28,7 +28,7 @@ export class ProgressMeter {
   readonly #hostsTotal: number;
   readonly #startedAt = performance.now();
   readonly #resumes: number;
-  readonly #hold: Hold;
+  readonly #hold: PauseGate;
   #counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
   #percent = 0;
   #percentAtFirst: number | null = null;
@@ -36,7 +36,7 @@ export class ProgressMeter {
   #measuredAt = performance.now();
   #rate = 0;
 
-  constructor(plan: Plan, hostsTotal: number, resumes: number, hold: Hold = new Hold()) {
+  constructor(plan: Plan, hostsTotal: number, resumes: number, hold: PauseGate = new PauseGate()) {
     this.#work = new Map(plan.nodes.map((node) => [node.instanceId, { node, done: 0, total: undefined }]));
     this.#hostsTotal = hostsTotal;
     this.#resumes = resumes;

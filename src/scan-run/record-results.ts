@@ -22,7 +22,7 @@ const maxOpenRows = 8192;
 const flushMs = 300;
 
 /** Where rows go: the record of a scan. */
-export interface RowSink {
+export interface RecordSink {
   append(row: ResultRow): void | Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface RowSink {
 export class ResultRecorder {
   readonly counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
   readonly severityCounts: SeverityCounts = noFindings();
-  readonly #sink: RowSink;
+  readonly #sink: RecordSink;
   readonly #hostnames: ReadonlyMap<string, string[]>;
   readonly #hosts = new Set<string>();
   readonly #counts = new Map<string, CountsByProtocol>();
@@ -49,7 +49,7 @@ export class ResultRecorder {
 
   /** @param onFailure called once, when the sink takes no more; what is found from then on is lost */
   constructor(
-    sink: RowSink,
+    sink: RecordSink,
     hostnames: ReadonlyMap<string, string[]>,
     onFailure: (error: unknown) => void = () => undefined,
   ) {

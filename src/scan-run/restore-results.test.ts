@@ -7,7 +7,7 @@ import type { ResultRow } from '../domain/result.ts';
 import { writeCheckpoint } from '../workspace/record/checkpoint.ts';
 import { openRecord } from '../workspace/record/record-writer.ts';
 import { ScanFolder } from '../workspace/scan-folder.ts';
-import { recallResults } from './restore-results.ts';
+import { restoreResults } from './restore-results.ts';
 
 const timestamp = '2026-11-21T12:00:00.000Z';
 const port = {
@@ -112,7 +112,7 @@ it('turns rows back into the items they were made from', async () => {
     { ...port, port: 26, banner: '', unidentified_reason: 'timeout' },
   ]);
   await writeCheckpoint(folder, { icmp: { completed: true, done: 2, state: null } as { done: number } });
-  const earlier = await recallResults(folder);
+  const earlier = await restoreResults(folder);
   if (!earlier) throw new Error('nothing was recalled');
 
   expect(earlier.states.get('icmp')).toEqual({ completed: true, done: 2, state: null });
@@ -156,8 +156,8 @@ it('turns rows back into the items they were made from', async () => {
 });
 
 it('recalls nothing at the first start, and only rows from beside a damaged checkpoint', async () => {
-  expect(await recallResults(await folderWith([]))).toBeNull();
+  expect(await restoreResults(await folderWith([]))).toBeNull();
   const folder = await folderWith([{ ...port, port: 22 }]);
   writeFileSync(join(folder.path, 'checkpoint.json'), '{"nodes": ');
-  expect((await recallResults(folder))?.states.size).toBe(0);
+  expect((await restoreResults(folder))?.states.size).toBe(0);
 });

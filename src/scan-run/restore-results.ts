@@ -1,5 +1,5 @@
 import type { HostFinding } from '../domain/finding.ts';
-import type { Coverage, Host, Port, PortCounts } from '../domain/host.ts';
+import type { Host, Port, PortCounts, PortCoverage } from '../domain/host.ts';
 import {
   countsByProtocol,
   type HostRow,
@@ -18,8 +18,8 @@ import type { ScanFolder } from '../workspace/scan-folder.ts';
  * What an interrupted run of a scan left behind: the saved state of its nodes, and its rows turned back into the items
  * they were made from. Null when nothing was recorded.
  */
-export async function recallResults(folder: ScanFolder): Promise<EarlierRun | null> {
-  const counts = { tcp: new Map<string, Coverage>(), udp: new Map<string, Coverage>() };
+export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | null> {
+  const counts = { tcp: new Map<string, PortCoverage>(), udp: new Map<string, PortCoverage>() };
   const answered = new Set<string>();
   let rows = 0;
   for await (const row of mergedRows(folder)) {

@@ -1,24 +1,27 @@
 import type { Logger } from '../engine/module.ts';
-import { catchStrays } from '../engine/uncaught-errors.ts';
+import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { ScanControl } from './control.ts';
 import { ScanAbort } from './failure.ts';
 import type { FromChild, ToChild } from './messages.ts';
-import type { Catalogue } from './plan/plan-scan.ts';
+import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';
 
 /**
  * The life of the process that runs one scan for a server: waits for `start`, reports until the scan has finished,
  * and ends at once when the server is gone; the next server resumes the scan from its record.
  */
-export async function runScanProcess(loadCatalogue: () => Promise<Catalogue>, log: Logger): Promise<void> {
+export async function runScanProcess(
+  loadCatalogue: () => Promise<ModuleCatalog>,
+  log: Logger,
+): Promise<void> {
   const life = new ScanLife();
   process.on('disconnect', () => process.exit(0));
   // A terminal sends Ctrl-C to the whole group; only the server decides what becomes of its scans.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => process.exit(0));
-  catchStrays(log);
+  catchUncaughtErrors(log);
 
   const catalogue = await loadCatalogue();
   const { start, control } = await life.begun;

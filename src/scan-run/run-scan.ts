@@ -1,18 +1,18 @@
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
-import type { Coverage } from '../domain/host.ts';
+import type { PortCoverage } from '../domain/host.ts';
 import type { PortRow, SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
-import type { EvaluationData, ScanPart } from '../domain/shard.ts';
+import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Target } from '../domain/target.ts';
 import type { Logger, ResultSource } from '../engine/module.ts';
 import type { SavedState } from '../engine/node.ts';
 import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
-import { catchStrays } from '../engine/uncaught-errors.ts';
+import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import type { ScanGate } from '../net/gate/gate.ts';
 import { createGate } from '../net/gate/scoped-gate.ts';
-import { ownListeners } from '../net/local-listeners.ts';
+import { localListeners } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import { rawObstacle } from '../net/packets/rights.ts';
 import { NameResolver, type Resolution } from '../net/resolve.ts';
@@ -22,15 +22,15 @@ import { openRecord, type RecordWriter } from '../workspace/record/record-writer
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { ScanControl, type ScopeRules } from './control.ts';
 import { failureFrom, type ScanFailure, ScanStop } from './failure.ts';
-import { settleRecord } from './finalize-record.ts';
+import { finalizeRecord } from './finalize-record.ts';
 import type { LiveScan, ScanOutcome } from './messages.ts';
-import { type Catalogue, looksForVulnerabilities, planScan, unavailable } from './plan/plan-scan.ts';
+import { looksForVulnerabilities, type ModuleCatalog, planScan, unavailable } from './plan/plan-scan.ts';
 import { narrowing, type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import { ProgressMeter } from './progress.ts';
 import { ResultRecorder } from './record-results.ts';
-import { recallResults } from './restore-results.ts';
+import { restoreResults } from './restore-results.ts';
 import { earlierTime, endTime, ScanTime } from './run-time.ts';
-import { keepCheckpoint } from './save-checkpoint.ts';
+import { saveCheckpoint } from './save-checkpoint.ts';
 import { ScanFingerprints } from './scan-fingerprints.ts';
 import { ScanVulnerabilities } from './scan-vulnerabilities.ts';
 import { scanStatus } from './status.ts';
@@ -42,7 +42,7 @@ const liveIntervalMs = 500;
 export interface RunScanInput {
   request: ScanRequest;
   config: Config;
-  catalogue: Catalogue;
+  catalogue: ModuleCatalog;
   folder: ScanFolder;
   /** When the scan was first started, ISO 8601 UTC. */
   startedAt: string;
@@ -51,7 +51,7 @@ export interface RunScanInput {
   /** When this run began, `machineNow()`; absent = now. */
   begunAt?: number;
   /** Only a shard of the scan; absent or null for the whole. */
-  part?: ScanPart | null;
+  part?: ShardPart | null;
   /** Addresses of names that were resolved when the scan began. */
   names?: Readonly<Record<string, string[]>>;
   /** What the shards of the scan were evaluated with, where all of it was; absent or null = it is evaluated here. */
@@ -84,7 +84,7 @@ type Counted = Awaited<ReturnType<typeof countRows>>;
  * What was found stays, whatever happens. Never rejects for what a target or a module does.
  */
 export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
-  const release = catchStrays(input.log);
+  const release = catchUncaughtErrors(input.log);
   try {
     return await new ScanRun(input, await timeOf(input)).execute();
   } finally {
@@ -101,7 +101,7 @@ async function timeOf({ folder, startedAt, control, part, begunAt = machineNow()
 function coverageOf(stages: readonly StageRecord[]): Pick<SummaryRow, 'coverage'> {
   const counted = stages.flatMap(({ coverage }) => coverage ?? []);
   if (counted.length === 0) return {};
-  const sum = (name: keyof Coverage) => counted.reduce((total, counts) => total + counts[name], 0);
+  const sum = (name: keyof PortCoverage) => counted.reduce((total, counts) => total + counts[name], 0);
   const [open, closed, filtered, not_tried] = [sum('open'), sum('closed'), sum('filtered'), sum('not_tried')];
   return { coverage: { planned: open + closed + filtered + not_tried, open, closed, filtered, not_tried } };
 }
@@ -222,7 +222,7 @@ class ScanRun {
 
   async #recall(plan: Plan): Promise<void> {
     const { folder } = this.#input;
-    this.#earlier = await recallResults(folder);
+    this.#earlier = await restoreResults(folder);
     if (!this.#earlier) return;
     if (await this.#isEvaluated()) this.#earlier = withoutEvaluation(this.#earlier, plan);
     for await (const row of mergedRows(folder)) await this.#recorder.recall(row);
@@ -263,7 +263,7 @@ class ScanRun {
       rate: this.#control.rate,
       hold: this.#control.hold,
       signal: this.#stop.signal,
-      isOwn: ownListeners(config.scanner.scope.protect_self ? this.#control.listeners : []),
+      isOwn: localListeners(config.scanner.scope.protect_self ? this.#control.listeners : []),
     });
     this.#gate = gate;
     // Whoever cannot keep to the rules does not go on without them.
@@ -302,7 +302,7 @@ class ScanRun {
     });
     const live = setInterval(() => this.#reportLive(), liveIntervalMs);
     const time = () => this.#time.save(this.#control.hold.heldMs);
-    const stopCheckpoints = keepCheckpoint(this.#input.folder, this.#graph, () => this.#sealAll(), time, log);
+    const stopCheckpoints = saveCheckpoint(this.#input.folder, this.#graph, () => this.#sealAll(), time, log);
     try {
       await this.#graph.finished;
     } finally {
@@ -395,7 +395,7 @@ class ScanRun {
   /** The results are safe; their final form is what is left to do. */
   async #settle(): Promise<void> {
     const { folder, config } = this.#input;
-    this.#warnings.push(...(await settleRecord(folder, config.workspace.scans)));
+    this.#warnings.push(...(await finalizeRecord(folder, config.workspace.scans)));
   }
 
   async #outcome(
@@ -496,7 +496,7 @@ class ScanRun {
 }
 
 /** The home of the scan has left out what it must not touch: what is left out here, this machine does not permit. */
-function ofPart(whole: PreparedTargets, part: ScanPart): PreparedTargets {
+function ofPart(whole: PreparedTargets, part: ShardPart): PreparedTargets {
   const prepared = withNames(whole, part.hostnames);
   if (prepared.excluded === 0n) return prepared;
   const message =
@@ -506,7 +506,7 @@ function ofPart(whole: PreparedTargets, part: ScanPart): PreparedTargets {
 }
 
 /** The names were resolved by the home of the scan. */
-function withNames(prepared: PreparedTargets, named: ScanPart['hostnames']): PreparedTargets {
+function withNames(prepared: PreparedTargets, named: ShardPart['hostnames']): PreparedTargets {
   const hostnames = new Map(Object.entries(named).filter(([ip]) => prepared.addresses.has(ip)));
   const targets = [...hostnames].flatMap(([ip, names]) =>
     names.map((value): Target => ({ value, kind: 'hostname', ip })),

@@ -15,7 +15,7 @@ const intervalMs = 400;
  * durable what was found before the states were taken: a checkpoint never says that something is done whose result is
  * not on disk.
  */
-export function keepCheckpoint(
+export function saveCheckpoint(
   folder: ScanFolder,
   graph: GraphRun,
   seal: () => Promise<void>,

@@ -1,13 +1,13 @@
 import type { Config } from '../config/schema.ts';
-import { catalogueVersion } from '../knowledge/rules/catalog-version.ts';
-import type { Catalogue } from '../knowledge/rules/rule-catalog.ts';
+import { catalogVersion } from '../knowledge/rules/catalog-version.ts';
+import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 
 /** The fingerprint rules of one scan: read when they are first asked for, and the same until its end. */
 export class ScanFingerprints {
   readonly #config: Config;
   readonly #onProblem: (problem: string) => void;
-  readonly #byFile = new Map<string, Promise<Catalogue>>();
-  #version: string = catalogueVersion;
+  readonly #byFile = new Map<string, Promise<RuleCatalog>>();
+  #version: string = catalogVersion;
 
   constructor(config: Config, onProblem: (problem: string) => void) {
     this.#config = config;
@@ -25,7 +25,7 @@ export class ScanFingerprints {
   }
 
   /** @param rulesFile a file of further rules, '' for none. @throws PortolanError `configuration` for that file */
-  async of(rulesFile: string): Promise<Catalogue> {
+  async of(rulesFile: string): Promise<RuleCatalog> {
     const known = this.#byFile.get(rulesFile);
     if (known) return known;
     const loading = rulesFile === '' ? this.#load() : this.#withFile(rulesFile);
@@ -35,12 +35,12 @@ export class ScanFingerprints {
     return loading;
   }
 
-  async #withFile(rulesFile: string): Promise<Catalogue> {
+  async #withFile(rulesFile: string): Promise<RuleCatalog> {
     const { withRulesFile } = await import('../knowledge/rules/signature-file.ts');
     return await withRulesFile(await this.of(''), rulesFile);
   }
 
-  async #load(): Promise<Catalogue> {
+  async #load(): Promise<RuleCatalog> {
     const { loadFingerprints } = await import('./load-fingerprints.ts');
     const { catalogue, problems } = await loadFingerprints(this.#config);
     for (const problem of problems) this.#onProblem(problem);

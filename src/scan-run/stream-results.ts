@@ -1,7 +1,7 @@
 import { PortolanError } from '../domain/errors.ts';
 import type { ResultRow, SummaryRow, UnidentifiedCounts } from '../domain/result.ts';
 import type { Scan } from '../domain/scan.ts';
-import { catalogueVersion } from '../knowledge/rules/catalog-version.ts';
+import { catalogVersion } from '../knowledge/rules/catalog-version.ts';
 import { renderCsv } from '../workspace/render/csv.ts';
 import { renderJson } from '../workspace/render/json.ts';
 import { renderJsonl } from '../workspace/render/jsonl.ts';
@@ -43,7 +43,7 @@ export function provisionalSummary(scan: Scan, seconds = wallSeconds(scan)): Sum
     excluded: 0,
     severity_counts: scan.severity_counts,
     duration_seconds: seconds,
-    catalogue_version: catalogueVersion,
+    catalogue_version: catalogVersion,
   };
 }
 

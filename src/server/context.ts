@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import type { Store } from '../store/open.ts';
 import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
-import type { Licence } from '../workspace/license/read-license.ts';
+import type { License } from '../workspace/license/read-license.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Admission } from './access/admission.ts';
 import type { Tenants } from './access/tenants.ts';
@@ -40,7 +40,7 @@ export interface ServerContext {
   workspace: Workspace;
   tenants: Tenants;
   admission: Admission;
-  licence: Licence;
+  licence: License;
   queue: JobQueue;
   workers: WorkerPool;
   /** Null where there is one server only. */

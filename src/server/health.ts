@@ -4,7 +4,7 @@ import { vulndbAge } from '../actions/catalogs/show-vulndb.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { vulndbFolder } from '../scan-run/vulndb-folder.ts';
-import type { Space } from './access/tenants.ts';
+import type { TenantContext } from './access/tenants.ts';
 import { shortfallText } from './background/garbage.ts';
 import type { RouteContext } from './context.ts';
 
@@ -49,7 +49,7 @@ export function notReady({ phase, shards }: Pick<RouteContext, 'phase' | 'shards
  * Asks every part of the service how it is; queue and workspace in the figures of the request's space. Never throws: a
  * part that cannot answer is a failed check.
  */
-export async function checkHealth(context: RouteContext, space: Space): Promise<Health> {
+export async function checkHealth(context: RouteContext, space: TenantContext): Promise<Health> {
   const checks: HealthCheck[] = [];
   const [queue, workspace] = await Promise.all([
     queueHealth(context, space, checks),
@@ -95,7 +95,7 @@ function windowsHealth({ workers: { closure } }: RouteContext): Health['windows'
 
 async function queueHealth(
   { config }: RouteContext,
-  { store }: Space,
+  { store }: TenantContext,
   checks: HealthCheck[],
 ): Promise<Health['queue']> {
   try {
@@ -113,7 +113,7 @@ async function queueHealth(
 
 async function workspaceHealth(
   { config, garbage }: RouteContext,
-  { store, workspace }: Space,
+  { store, workspace }: TenantContext,
   checks: HealthCheck[],
 ): Promise<Health['workspace']> {
   try {
@@ -190,7 +190,7 @@ function comparisonHealth({ comparison: { fault } }: RouteContext): HealthCheck[
   return fault === null ? [] : [{ name: 'store', status: 'degraded', message: fault }];
 }
 
-async function recordHealth({ damaged }: RouteContext, { store }: Space): Promise<HealthCheck[]> {
+async function recordHealth({ damaged }: RouteContext, { store }: TenantContext): Promise<HealthCheck[]> {
   const scans = await damaged.listedIn(store).catch(() => []);
   if (scans.length === 0) return [];
   const named = scans.slice(0, maxNamedScans).join(', ');

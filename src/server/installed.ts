@@ -5,8 +5,8 @@ import { optionsJsonSchema } from '../engine/options.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import type { ScanChoices } from '../scan-run/plan/decide-request.ts';
-import type { Catalogue } from '../scan-run/plan/plan-scan.ts';
-import type { Licence } from '../workspace/license/read-license.ts';
+import type { ModuleCatalog } from '../scan-run/plan/plan-scan.ts';
+import type { License } from '../workspace/license/read-license.ts';
 
 export interface ModuleInfo {
   name: string;
@@ -31,10 +31,10 @@ export interface Libraries {
  */
 export class Installed {
   readonly registry: Registry;
-  readonly #licence: Licence;
+  readonly #licence: License;
   libraries: Libraries;
 
-  constructor(registry: Registry, libraries: Libraries, licence: Licence) {
+  constructor(registry: Registry, libraries: Libraries, licence: License) {
     this.registry = registry;
     this.libraries = libraries;
     this.#licence = licence;
@@ -46,7 +46,7 @@ export class Installed {
   }
 
   /** @param tenant null without tenants, and for the service as a whole */
-  of(tenant: string | null): Catalogue {
+  of(tenant: string | null): ModuleCatalog {
     const { service, tenants } = this.libraries;
     const library = tenant === null ? service : (tenants.get(tenant) ?? service);
     return { registry: this.registry, library, licence: this.#licence };
@@ -54,7 +54,7 @@ export class Installed {
 }
 
 /** The names that a submission may use. @param listeners where this server takes connections */
-export function choicesOf({ library }: Catalogue, listeners: readonly Listener[]): ScanChoices {
+export function choicesOf({ library }: ModuleCatalog, listeners: readonly Listener[]): ScanChoices {
   return {
     profiles: library.profiles(),
     dags: library.list().map(({ name }) => name),

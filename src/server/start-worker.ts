@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { Dispatcher } from '../queue/dispatcher.ts';
-import { ShardLine } from '../queue/shard-queue.ts';
+import { ShardQueue } from '../queue/shard-queue.ts';
 import { WakeUps } from '../queue/wake-ups.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { isPostgresUrl, shownUrl } from '../store/postgres/postgres-url.ts';
 import { logReason } from '../worker/log-reason.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
-import { demandSameMajor } from '../worker/worker-version.ts';
+import { requireSameMajor } from '../worker/worker-version.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './logging/log.ts';
 
@@ -59,7 +59,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
     const { store, dispatcher } = reached;
     const wakeUps = new WakeUps(url);
     try {
-      const line = new ShardLine(store, dispatcher, { leaseMs: config.workers.lease, wakeUps });
+      const line = new ShardQueue(store, dispatcher, { leaseMs: config.workers.lease, wakeUps });
       await demandSameServers(store, line, input.version);
       const worker = new ShardWorker({
         ...input,
@@ -136,9 +136,9 @@ async function reach(url: string, log: ServerLog): Promise<{ store: Store; dispa
   }
 }
 
-async function demandSameServers(store: Store, line: ShardLine, version: string): Promise<void> {
+async function demandSameServers(store: Store, line: ShardQueue, version: string): Promise<void> {
   const servers = await store.hosts.servers((await line.now()) - presentMs);
-  for (const server of servers) demandSameMajor(server, version);
+  for (const server of servers) requireSameMajor(server, version);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -15,21 +15,21 @@ import { EmbeddedQueue } from '../queue/embedded.ts';
 import { checkModuleDefaults } from '../scan-run/plan/module-defaults.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
-import { readLicence } from '../workspace/license/read-license.ts';
+import { readLicense } from '../workspace/license/read-license.ts';
 import { ReloadNotices } from '../workspace/reload-notice.ts';
 import { FetchedScans } from '../workspace/result-store/fetched-scans.ts';
 import { openResultStore } from '../workspace/result-store/open-result-store.ts';
 import { serverId } from '../workspace/server-id.ts';
 import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { Admission } from './access/admission.ts';
-import { demandsTokens, isProtected } from './access/auth.ts';
+import { isProtected, requiresTokens } from './access/auth.ts';
 import { Tenants } from './access/tenants.ts';
 import { alertWarning, ignoredAlertFiles } from './background/alert-files.ts';
 import { FingerprintSync } from './background/fingerprint-sync.ts';
 import { GarbageCollector } from './background/garbage.ts';
 import { Housekeeping } from './background/housekeeping.ts';
 import { JobClock } from './background/job-scheduler.ts';
-import { watchLicence } from './background/license-watch.ts';
+import { watchLicense } from './background/license-watch.ts';
 import { Notifier } from './background/notifier.ts';
 import { openServiceNotifier } from './background/service-notify.ts';
 import { StoreComparison } from './background/store-comparison.ts';
@@ -39,7 +39,7 @@ import type { ServerContext, VersionInfo } from './context.ts';
 import type { GrpcListener } from './grpc/listener.ts';
 import { buildApp } from './http/app.ts';
 import type { App } from './http/app-type.ts';
-import { OpenAnswers } from './http/open-responses.ts';
+import { OpenResponses } from './http/open-responses.ts';
 import { checkUiFolder } from './http/resources/ui.ts';
 import { Installed, type Libraries, problemsOf, readLibraries } from './installed.ts';
 import { configChanged, openAuditLogs } from './logging/audit.ts';
@@ -55,7 +55,7 @@ import { WorkerScale } from './scans/worker-scale.ts';
 import { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
 import { ownPools } from './shards/presence.ts';
-import { keepTickShapes } from './tick-shape.ts';
+import { stabilizeTickShapes } from './tick-shape.ts';
 import { prepareTlsReload, readTls, type TlsMaterial } from './tls.ts';
 
 export interface StartInput {
@@ -100,7 +100,7 @@ const leastMs = 100;
  * @throws PortolanError `configuration`; what the system says when the address cannot be bound
  */
 export async function startServer(input: StartInput): Promise<RunningServer> {
-  keepTickShapes();
+  stabilizeTickShapes();
   const undo: (() => Promise<unknown>)[] = [];
   const unwind = async () => {
     for (const step of undo.splice(0).reverse()) await step();
@@ -125,7 +125,7 @@ async function assemble(
   checkModuleDefaults(input, input.registry);
   await checkUiFolder(input);
   const tls = await readTls(config.server.tls);
-  const licence = await readLicence(config);
+  const licence = await readLicense(config);
   if (config.multi_tenant.enabled) licence.demand('multi_tenant');
   const installed = new Installed(input.registry, libraries, licence);
   const workspace = await openWorkspace(await workspaceDir(config, undo));
@@ -238,7 +238,7 @@ async function assemble(
   for (const warning of tls?.warnings ?? []) log.warn(warning);
   const app = await buildApp(context, tls);
   const drain = new Drain(config.server.shutdown_timeout);
-  const answers = new OpenAnswers(app.server);
+  const answers = new OpenResponses(app.server);
   const grpc = config.server.grpc.enabled ? await openGrpc(context, tls) : null;
   undo.push(() => closeApp(app, grpc, answers, closing, drain));
   const url = await listen(app, config);
@@ -267,7 +267,7 @@ async function assemble(
   const jobClock = new JobClock(context);
   undo.push(() => jobClock.close());
   await jobClock.start();
-  const stopWatching = watchLicence(licence, log);
+  const stopWatching = watchLicense(licence, log);
   undo.push(async () => stopWatching());
   await lock.setUrl(url);
   context.phase = 'serving';
@@ -490,10 +490,10 @@ function announce(log: ServerLog, { config, warnings, alertFiles, version }: Sta
     );
   }
   const outside = !isLoopbackHost(parseEndpoint(config.server.bind)?.host ?? '');
-  if (outside && !demandsTokens(config) && config.server.allow_insecure) {
+  if (outside && !requiresTokens(config) && config.server.allow_insecure) {
     log.warn('server.allow_insecure is set: everybody who reaches this address may scan with it');
   }
-  log.info({ url, version, auth: demandsTokens(config) }, 'portolan serves');
+  log.info({ url, version, auth: requiresTokens(config) }, 'portolan serves');
 }
 
 /** The time that a stop may take. */
@@ -539,7 +539,7 @@ async function shutDown(
 async function closeApp(
   app: App,
   grpc: GrpcListener | null,
-  answers: OpenAnswers,
+  answers: OpenResponses,
   closing: AbortController,
   drain: Drain,
 ): Promise<void> {

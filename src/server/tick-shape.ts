@@ -9,7 +9,7 @@ const kept: object[] = [];
  * object the slow way, and a request, which takes six, costs a quarter more for as long as the server lives.
  * @returns what is kept, once the ticks of this turn have run
  */
-export function keepTickShapes(): readonly object[] {
+export function stabilizeTickShapes(): readonly object[] {
   if (kept.length > 0) return kept;
   const keep = () => kept.push(executionAsyncResource());
   process.nextTick(keep);

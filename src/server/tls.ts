@@ -68,16 +68,16 @@ export async function prepareTlsReload(
 }
 
 async function readPem(key: string, file: string): Promise<Buffer> {
-  if (file === '') throw refusal(`${key} is not set, and server.tls.enabled is true`);
+  if (file === '') throw rejection(`${key} is not set, and server.tls.enabled is true`);
   try {
     const { size } = await stat(file);
-    if (size > maxPemBytes) throw refusal(`${key}: ${file} is larger than ${maxPemBytes} bytes`);
+    if (size > maxPemBytes) throw rejection(`${key}: ${file} is larger than ${maxPemBytes} bytes`);
     return await readFile(file);
   } catch (error) {
     if (error instanceof PortolanError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     const reason = { ENOENT: 'there is no such file', EACCES: 'it may not be read' }[code ?? ''] ?? code;
-    throw refusal(`${key}: ${file}: ${reason}`, error);
+    throw rejection(`${key}: ${file}: ${reason}`, error);
   }
 }
 
@@ -85,7 +85,7 @@ function certificateOf(pem: Buffer, file: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw refusal(`server.tls.cert_file: ${file} holds no certificate in PEM form`, error);
+    throw rejection(`server.tls.cert_file: ${file} holds no certificate in PEM form`, error);
   }
 }
 
@@ -97,7 +97,7 @@ function keyOf(pem: Buffer, file: string): KeyObject {
     const reason = encrypted
       ? 'is encrypted; store it without a passphrase'
       : 'holds no private key in PEM form';
-    throw refusal(`server.tls.key_file: ${file} ${reason}`, error);
+    throw rejection(`server.tls.key_file: ${file} ${reason}`, error);
   }
 }
 
@@ -107,7 +107,7 @@ function checkPair(
   { cert_file, key_file }: Omit<TlsConfig, 'enabled'>,
 ) {
   if (certificate.checkPrivateKey(key)) return;
-  throw refusal(
+  throw rejection(
     `server.tls.key_file: ${key_file} is not the key of the certificate in ${cert_file} (server.tls.cert_file)`,
   );
 }
@@ -116,9 +116,9 @@ function checkPair(
 function validityWarnings({ validFrom, validTo }: X509Certificate, file: string): string[] {
   const now = Date.now();
   const place = `server.tls.cert_file: the certificate in ${file}`;
-  if (Date.parse(validFrom) > now) throw refusal(`${place} is not valid before ${validFrom}`);
+  if (Date.parse(validFrom) > now) throw rejection(`${place} is not valid before ${validFrom}`);
   const left = Date.parse(validTo) - now;
-  if (left <= 0) throw refusal(`${place} has expired on ${validTo}`);
+  if (left <= 0) throw rejection(`${place} has expired on ${validTo}`);
   return left < expiryNoticeMs ? [`${place} expires on ${validTo}`] : [];
 }
 
@@ -133,10 +133,10 @@ function checkContext(context: { cert: Buffer; key: Buffer }, file: string): voi
   try {
     createSecureContext({ ...context, minVersion });
   } catch (error) {
-    throw refusal(`server.tls.cert_file: ${file} cannot be used: ${(error as Error).message}`, error);
+    throw rejection(`server.tls.cert_file: ${file} cannot be used: ${(error as Error).message}`, error);
   }
 }
 
-function refusal(message: string, cause?: unknown): PortolanError {
+function rejection(message: string, cause?: unknown): PortolanError {
   return new PortolanError('configuration', message, {}, cause);
 }

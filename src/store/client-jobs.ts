@@ -8,7 +8,7 @@ import {
   jobIdPattern,
 } from '../domain/job.ts';
 import type { ScanProgress, ScanStatus } from '../domain/scan.ts';
-import { decodeCursor, encodeCursor, type Place } from './cursor.ts';
+import { type CursorPosition, decodeCursor, encodeCursor } from './cursor.ts';
 import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
 import { RowCounts } from './row-counts.ts';
@@ -20,7 +20,7 @@ import {
   type SearchedList,
   stepBack,
 } from './scans/age-windows.ts';
-import type { JobOrderTableRow, JobRunTableRow, Tables } from './schema/tables.ts';
+import type { ClientJobTableRow, JobRunTableRow, Tables } from './schema/tables.ts';
 import { inView, searchedInView, type TenantView } from './tenant-view.ts';
 
 /** A job as it is stored; how far its scan has come is not part of it. */
@@ -50,7 +50,7 @@ export interface JobFilter {
 }
 
 type Filters = Pick<JobFilter, 'status' | 'since' | 'pool' | 'type'>;
-type ListedRow = Pick<JobOrderTableRow, (typeof listedColumns)[number]> & { params: string | null };
+type ListedRow = Pick<ClientJobTableRow, (typeof listedColumns)[number]> & { params: string | null };
 
 export interface JobPage {
   jobs: StoredJob[];
@@ -96,7 +96,7 @@ export const maxRuns = 20;
 const maxListedParams = 65_536;
 
 /** Jobs that clients submitted, their schedules and their runs. */
-export class JobOrderTable {
+export class ClientJobTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
@@ -206,7 +206,7 @@ export class JobOrderTable {
     };
   }
 
-  async #nthBefore(filter: Filters, position: Place, n: number): Promise<Place | null> {
+  async #nthBefore(filter: Filters, position: CursorPosition, n: number): Promise<CursorPosition | null> {
     const row = await this.#db
       .selectFrom('job_orders')
       .select(['created_at', 'job_id'])
@@ -630,7 +630,7 @@ const listedColumns = [
   'completed_at',
   'error',
   'created_by',
-] as const satisfies (keyof JobOrderTableRow)[];
+] as const satisfies (keyof ClientJobTableRow)[];
 
 function fromRow(row: ListedRow): StoredJob {
   return {

@@ -3,7 +3,7 @@ import type { IdempotencyTableRow, Tables } from './schema/tables.ts';
 import type { TenantView } from './tenant-view.ts';
 
 /** How long a key is kept, milliseconds. */
-export const keptMs = 24 * 3_600_000;
+export const idempotencyKeyTtlMs = 24 * 3_600_000;
 
 /** What a client's key stands for: the first body sent with it and the scan or the job that came of it. */
 export type KeyRecord = IdempotencyTableRow;
@@ -50,5 +50,5 @@ export class IdempotencyTable {
 }
 
 function oldestKept(now: number): string {
-  return new Date(now - keptMs).toISOString();
+  return new Date(now - idempotencyKeyTtlMs).toISOString();
 }

@@ -1,5 +1,5 @@
 import { CompiledQuery, type Kysely } from 'kysely';
-import { JobOrderTable } from './client-jobs.ts';
+import { ClientJobTable } from './client-jobs.ts';
 import type { Database } from './database.ts';
 import { HostTable } from './hosts.ts';
 import { IdempotencyTable } from './idempotency.ts';
@@ -25,7 +25,7 @@ export interface Store {
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
-  readonly jobOrders: JobOrderTable;
+  readonly jobOrders: ClientJobTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
   /** Parts of scans that workers on many hosts share; what stands there is never shown to clients. */
@@ -90,8 +90,8 @@ export async function openStore(
     const { openPostgres } = await import('./postgres/postgres-dialect.ts');
     const startingServer = isServerStart ? home : null;
     return await storeOn(await openPostgres<Tables>(place, home), async (db) => {
-      const { demandSameMajorServers, programVersion } = await import('./postgres/other-versions.ts');
-      await demandSameMajorServers(db, { startingServer, version: programVersion() });
+      const { requireSameMajorServers, programVersion } = await import('./postgres/other-versions.ts');
+      await requireSameMajorServers(db, { startingServer, version: programVersion() });
     });
   }
   const database = openDatabase<Tables>(place);
@@ -149,7 +149,7 @@ class KyselyStore implements Store {
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly jobs: JobTable;
-  readonly jobOrders: JobOrderTable;
+  readonly jobOrders: ClientJobTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
   readonly shards: ShardTable;
@@ -170,7 +170,7 @@ class KyselyStore implements Store {
     this.rowCounts = new RowCounts(db, view);
     this.tokens = new TokenTable(db, view);
     this.jobs = new JobTable(db, view);
-    this.jobOrders = new JobOrderTable(db, view);
+    this.jobOrders = new ClientJobTable(db, view);
     this.idempotency = new IdempotencyTable(db, view);
     this.outbox = new OutboxTable(db, view);
     this.shards = new ShardTable(db);

@@ -4,7 +4,7 @@ import type { OutboxTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** A message that is owed to one channel of an ended scan. */
-export type OwedMessage = Pick<OutboxTableRow, 'id' | 'scan_id' | 'channel' | 'attempts'>;
+export type PendingNotification = Pick<OutboxTableRow, 'id' | 'scan_id' | 'channel' | 'attempts'>;
 
 const columns = ['id', 'scan_id', 'channel', 'attempts'] as const;
 
@@ -40,7 +40,7 @@ export class OutboxTable {
   }
 
   /** What its sender may try now, the longest due first. */
-  async due(owner: string, now: number, limit: number): Promise<OwedMessage[]> {
+  async due(owner: string, now: number, limit: number): Promise<PendingNotification[]> {
     return await this.#db
       .selectFrom('outbox')
       .select(columns)
@@ -53,7 +53,7 @@ export class OutboxTable {
       .execute();
   }
 
-  async ofScan(scanId: string): Promise<OwedMessage[]> {
+  async ofScan(scanId: string): Promise<PendingNotification[]> {
     return await this.#db
       .selectFrom('outbox')
       .select(columns)

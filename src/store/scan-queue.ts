@@ -4,7 +4,7 @@ import type { JobTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** A claimed job. `attempt` proves the claim: writes with an older one are refused. */
-export interface Claim {
+export interface QueueClaim {
   scanId: string;
   attempt: number;
   /** Whose scan it is. */
@@ -25,14 +25,14 @@ export interface ClaimFilter {
 }
 
 /** What people want of a scan that runs. */
-export interface Wish {
+export interface ControlRequest {
   scanId: string;
   canceled: boolean;
   paused: boolean;
 }
 
 /** What proves that a worker still has a job. */
-type HeldClaim = Pick<Claim, 'scanId' | 'attempt'>;
+type HeldClaim = Pick<QueueClaim, 'scanId' | 'attempt'>;
 
 /** The line of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
 export class JobTable {
@@ -77,7 +77,7 @@ export class JobTable {
     now: number,
     leaseUntil: number,
     { pools, running = new Map(), fullPools = [], home }: ClaimFilter = {},
-  ): Promise<Claim | null> {
+  ): Promise<QueueClaim | null> {
     await this.#closeLapsedCancellations(now);
     const row = await this.#db
       .updateTable('jobs')
@@ -316,7 +316,7 @@ export class JobTable {
   }
 
   /** What is wanted of the scans that a server runs, whichever server was asked. */
-  async wishes(home: string): Promise<Wish[]> {
+  async wishes(home: string): Promise<ControlRequest[]> {
     const rows = await this.#db
       .selectFrom('jobs')
       .select(['scan_id', 'cancel_requested', 'paused_since'])

@@ -1,5 +1,5 @@
 import type { ExpressionBuilder, Kysely } from 'kysely';
-import type { Division, ShardCommand } from '../domain/shard.ts';
+import type { ShardCommand, ShardPlan } from '../domain/shard.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 
 /** A claimed shard. `attempt` proves the claim: writes with an older one are refused. */
@@ -9,17 +9,17 @@ export interface ShardClaim {
   of: number;
   attempt: number;
   pool: string;
-  division: Division;
+  division: ShardPlan;
   /** Rows that the home of the scan has of earlier attempts. */
   rows: number;
   command: ShardCommand;
 }
 
 /** What proves that a worker still has a shard. */
-export type HeldShard = Pick<ShardClaim, 'scanId' | 'shard' | 'attempt'>;
+export type LeasedShard = Pick<ShardClaim, 'scanId' | 'shard' | 'attempt'>;
 
 /** What a worker tells with each sign of life. */
-export interface ShardBeat {
+export interface ShardHeartbeat {
   /** Epoch milliseconds. */
   leaseUntil: number;
   /** JSON text of its newest report; undefined when nothing is new. */
@@ -30,7 +30,7 @@ export interface ShardBeat {
 }
 
 /** What the home of the scan wants; it answers a sign of life. */
-export interface ShardOrders {
+export interface ShardCommands {
   command: ShardCommand;
   rate: number;
   /** JSON text of changed scope rules. */
@@ -72,7 +72,7 @@ export class ShardTable {
   }
 
   /** Divides a scan. `store` is that of a transaction, where the shards are also announced. */
-  async insert(scanId: string, pool: string, division: Division, of: number): Promise<void> {
+  async insert(scanId: string, pool: string, division: ShardPlan, of: number): Promise<void> {
     const { addresses, hostnames } = division;
     await this.#db
       .insertInto('divisions')
@@ -169,9 +169,9 @@ export class ShardTable {
 
   /** Prolongs the lease and tells how the work stands. Null: the shard is somebody else's or over. */
   async beat(
-    held: HeldShard,
-    { leaseUntil, live, obeyed, rateKept }: ShardBeat,
-  ): Promise<ShardOrders | null> {
+    held: LeasedShard,
+    { leaseUntil, live, obeyed, rateKept }: ShardHeartbeat,
+  ): Promise<ShardCommands | null> {
     const row = await this.#held(held)
       .set({
         lease_until: leaseUntil,
@@ -187,7 +187,7 @@ export class ShardTable {
   }
 
   /** @returns false when the shard is somebody else's or over */
-  async finish(held: HeldShard, outcome: string, now: number): Promise<boolean> {
+  async finish(held: LeasedShard, outcome: string, now: number): Promise<boolean> {
     const result = await this.#held(held)
       .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
       .executeTakeFirst();
@@ -195,13 +195,13 @@ export class ShardTable {
   }
 
   /** Ends the lease at once: the home of the scan sees to what follows. */
-  async abandon(held: HeldShard): Promise<boolean> {
+  async abandon(held: LeasedShard): Promise<boolean> {
     const result = await this.#held(held).set({ lease_until: 0 }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
   /** What workers have whose ids begin with a text. */
-  async heldBy(prefix: string): Promise<(HeldShard & { pool: string })[]> {
+  async heldBy(prefix: string): Promise<(LeasedShard & { pool: string })[]> {
     const rows = await this.#db
       .selectFrom('shards')
       .select(['scan_id as scanId', 'shard', 'attempt', 'pool', 'worker'])
@@ -211,14 +211,14 @@ export class ShardTable {
   }
 
   /** Gives the shard back, for another worker to go on with it; that costs no try. */
-  async release(held: HeldShard): Promise<boolean> {
+  async release(held: LeasedShard): Promise<boolean> {
     const result = await this.#held(held)
       .set({ state: 'waiting', lease_until: null, worker: null, key_digest: null })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
-  #held({ scanId, shard, attempt }: HeldShard) {
+  #held({ scanId, shard, attempt }: LeasedShard) {
     return this.#db
       .updateTable('shards')
       .where('scan_id', '=', scanId)
@@ -242,7 +242,7 @@ export class ShardTable {
   }
 
   /** The home of the scan has so many rows now. @returns false when the sender has lost the shard */
-  async setRows(held: HeldShard, rows: number): Promise<boolean> {
+  async setRows(held: LeasedShard, rows: number): Promise<boolean> {
     const result = await this.#held(held).set({ rows }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
@@ -273,15 +273,15 @@ export class ShardTable {
   }
 
   /** Null for a scan that is not divided. */
-  async division(scanId: string): Promise<Division | null> {
+  async division(scanId: string): Promise<ShardPlan | null> {
     const row = await this.#db
       .selectFrom('divisions')
       .select(['addresses', 'hostnames'])
       .where('scan_id', '=', scanId)
       .executeTakeFirst();
     if (!row) return null;
-    const addresses = JSON.parse(row.addresses) as Division['addresses'];
-    const hostnames = JSON.parse(row.hostnames) as Division['hostnames'];
+    const addresses = JSON.parse(row.addresses) as ShardPlan['addresses'];
+    const hostnames = JSON.parse(row.hostnames) as ShardPlan['hostnames'];
     return { addresses, hostnames };
   }
 

@@ -14,7 +14,7 @@ import type { ShardHome } from './shard-home.ts';
  * @returns rows that it begins with, as many as the home has
  * @throws PortolanError
  */
-export async function layEarlierRows(folder: ScanFolder, home: ShardHome): Promise<number> {
+export async function writeEarlierRows(folder: ScanFolder, home: ShardHome): Promise<number> {
   // The checkpoint first: rows that come after it was taken do no harm, missing ones would.
   const checkpoint = await home.checkpoint();
   const record = await openRecord(folder);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PortolanError } from '../domain/errors.ts';
-import type { OwnShard } from '../queue/shard-queue.ts';
+import type { QueuedShard } from '../queue/shard-queue.ts';
 import type { ShardHome } from './shard-home.ts';
 
 /** A home that does not answer within this time is not reachable, milliseconds. */
@@ -21,7 +21,11 @@ export class HomeClient implements ShardHome {
   #url: string | null = null;
 
   /** @param locate says where the home is now, without a slash at its end: it may come back elsewhere */
-  constructor(locate: () => Promise<string>, { scanId, shard, attempt, key }: OwnShard, send: Fetch = fetch) {
+  constructor(
+    locate: () => Promise<string>,
+    { scanId, shard, attempt, key }: QueuedShard,
+    send: Fetch = fetch,
+  ) {
     this.#locate = locate;
     this.#path = `/internal/shards/${scanId}/${shard}`;
     this.#headers = { authorization: `Bearer ${key}`, 'x-shard-attempt': String(attempt) };

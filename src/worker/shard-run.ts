@@ -6,16 +6,16 @@ import type { ScanRequest } from '../domain/scan.ts';
 import type { ShardCommand } from '../domain/shard.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
-import type { OwnShard, ShardLine } from '../queue/shard-queue.ts';
+import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
-import type { ShardOrders } from '../store/shards.ts';
+import type { ShardCommands } from '../store/shards.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
-import { layEarlierRows } from './earlier-rows.ts';
+import { writeEarlierRows } from './earlier-rows.ts';
 import { ScanProcess } from './scan-process.ts';
 import type { ShardHome } from './shard-home.ts';
 import type { ShardOutcome, ShardReport } from './shard-report.ts';
-import { ShardMirror } from './shard-upload.ts';
+import { ShardUpload } from './shard-upload.ts';
 
 /** A sign of life is given, and orders are taken, at least this often, milliseconds. */
 const beatMs = 500;
@@ -32,14 +32,14 @@ const marginShare = 0.1;
 const mostMarginMs = 1000;
 
 export interface ShardRunInput {
-  shard: OwnShard;
+  shard: QueuedShard;
   request: ScanRequest;
   /** When the scan began, ISO 8601 UTC by the clock of this machine. */
   startedAt: string;
   /** Time that the scan was paused so far, milliseconds. */
   pausedMs: number;
   config: Config;
-  line: ShardLine;
+  line: ShardQueue;
   home: ShardHome;
   /** Folder of this run alone; removed at the end. */
   dir: string;
@@ -61,7 +61,7 @@ export class ShardRun {
   readonly finished: Promise<ShardEnd>;
   readonly #input: ShardRunInput;
   #process: ScanProcess | null = null;
-  #mirror: ShardMirror | null = null;
+  #mirror: ShardUpload | null = null;
   #obeyed: ShardCommand;
   /** Packets per second that the home grants, and that the process keeps to. */
   #granted = 0;
@@ -148,7 +148,7 @@ export class ShardRun {
     const process = this.#launch(prepared.rows);
     this.#process = process;
     const trouble = (error: unknown) => onWarning(error, 'the home of a scan does not take what was found');
-    this.#mirror = new ShardMirror(prepared.folder, home, prepared.rows, trouble);
+    this.#mirror = new ShardUpload(prepared.folder, home, prepared.rows, trouble);
     if (this.#giveBack) process.detach();
     await process.gone;
     this.#rateKept = 0;
@@ -203,7 +203,7 @@ export class ShardRun {
         await rm(dir, { recursive: true, force: true });
         const folder = (await openWorkspace(dir)).scan(shard.scanId);
         await folder.create(this.#request());
-        return { folder, rows: await layEarlierRows(folder, home) };
+        return { folder, rows: await writeEarlierRows(folder, home) };
       } catch (error) {
         const code = error instanceof PortolanError ? error.code : null;
         if (code === 'conflict' || code === 'not_found' || code === 'unauthorized') this.#lost = true;
@@ -307,7 +307,7 @@ export class ShardRun {
     return { ...live, packets_sent: this.#packets };
   }
 
-  #obey({ command, rate, rules }: ShardOrders): void {
+  #obey({ command, rate, rules }: ShardCommands): void {
     if (command !== this.#obeyed) this.#enqueue(() => this.#follow(command));
     if (rules !== null && rules !== this.#rules) {
       this.#rules = rules;

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PortRow } from '../domain/result.ts';
-import type { OwnShard } from '../queue/shard-queue.ts';
+import type { QueuedShard } from '../queue/shard-queue.ts';
 import { openRecord, type RecordWriter } from '../workspace/record/record-writer.ts';
 import { ScanFolder } from '../workspace/scan-folder.ts';
-import { layEarlierRows } from './earlier-rows.ts';
+import { writeEarlierRows } from './earlier-rows.ts';
 import { HomeClient } from './home-client.ts';
-import { ShardMirror } from './shard-upload.ts';
+import { ShardUpload } from './shard-upload.ts';
 
-const shard = { scanId: '20261006-143022-a1b2c3', shard: 3, attempt: 2, key: 'secret' } as OwnShard;
+const shard = { scanId: '20261006-143022-a1b2c3', shard: 3, attempt: 2, key: 'secret' } as QueuedShard;
 const row = (port: number): PortRow => ({
   type: 'port',
   timestamp: '2026-10-06T14:30:23.000Z',
@@ -69,7 +69,7 @@ let folder: ScanFolder;
 let record: RecordWriter;
 let troubles: unknown[];
 const client = () => new HomeClient(async () => home.url, shard);
-const mirror = (sent = 0) => new ShardMirror(folder, client(), sent, (error) => troubles.push(error));
+const mirror = (sent = 0) => new ShardUpload(folder, client(), sent, (error) => troubles.push(error));
 const ports = () => home.rows.map((line) => (JSON.parse(line) as PortRow).port);
 const find = async (...found: number[]) => {
   for (const port of found) await record.append(row(port));
@@ -161,7 +161,7 @@ describe('the mirror of a shard', () => {
     await rm(dir, { recursive: true });
     folder = new ScanFolder(await mkdtemp(dir));
     dir = folder.path;
-    const rows = await layEarlierRows(folder, client());
+    const rows = await writeEarlierRows(folder, client());
     record = await openRecord(folder);
     expect([rows, record.rows]).toEqual([2, 2]);
     home.seen.length = 0;

@@ -21,13 +21,13 @@ const longestRetryMs = 2000;
 const maxBatchBytes = 1024 * 1024;
 
 /** Why a mirror gave up: the shard is somebody else's, or the home will never take what this worker has. */
-export type MirrorEnd = 'lost' | 'refused';
+export type UploadEnd = 'lost' | 'refused';
 
 /**
  * Keeps the home of a scan up to date with the record and the checkpoint of a shard: rows in their order, a checkpoint
  * only after the rows that it builds on.
  */
-export class ShardMirror {
+export class ShardUpload {
   readonly #folder: ScanFolder;
   readonly #home: ShardHome;
   readonly #stop = new AbortController();
@@ -37,7 +37,7 @@ export class ShardMirror {
   #checkpoint: Buffer | null = null;
   readonly #running: Promise<void>;
   /** Set when nothing more is sent. */
-  ended: MirrorEnd | null = null;
+  ended: UploadEnd | null = null;
 
   /**
    * @param sent rows that the home has already, which the record begins with
@@ -89,7 +89,7 @@ export class ShardMirror {
   }
 
   /** Null: it may go better later. */
-  #endOf(error: unknown): MirrorEnd | null {
+  #endOf(error: unknown): UploadEnd | null {
     if (!(error instanceof PortolanError)) return null;
     const { code, details } = error;
     if (code === 'invalid_request') return 'refused';

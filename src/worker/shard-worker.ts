@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
-import type { OwnShard, ShardLine } from '../queue/shard-queue.ts';
+import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { Store } from '../store/open.ts';
 import type { ServerTableRow } from '../store/schema/tables.ts';
 import { isAlive } from '../workspace/process-identity.ts';
@@ -16,7 +16,7 @@ import { logReason } from './log-reason.ts';
 import { rateShares } from './rate-shares.ts';
 import type { ShardHome } from './shard-home.ts';
 import { ShardRun } from './shard-run.ts';
-import { demandSameMajor } from './worker-version.ts';
+import { requireSameMajor } from './worker-version.ts';
 
 /** The lines of the pools are looked at this often even when nobody says that something waits, milliseconds. */
 const lookMs = 300;
@@ -29,7 +29,7 @@ const folderName = 'worker';
 
 export interface ShardWorkerInput {
   store: Store;
-  line: ShardLine;
+  line: ShardQueue;
   /** The worker's own settings: its scope and block list hold beside those of the home. */
   config: Config;
   /** The folder `worker/` lies in it. */
@@ -51,7 +51,7 @@ export interface ShardWorkerInput {
   /** Where homes are, in place of what they say themselves. */
   homeUrl: string | null;
   /** The home when it is this very process; null when it is not. */
-  ownHome: (homeId: string, shard: OwnShard) => ShardHome | null;
+  ownHome: (homeId: string, shard: QueuedShard) => ShardHome | null;
   fetch?: Fetch;
   onLogLine: ((line: string) => void) | null;
   log: {
@@ -144,7 +144,7 @@ export class ShardWorker {
     }
   }
 
-  async #begin(shard: OwnShard, claimedAt: number): Promise<void> {
+  async #begin(shard: QueuedShard, claimedAt: number): Promise<void> {
     const { store, line, config, entryFile, env, listeners, onLogLine, log } = this.#input;
     const place = { scan_id: shard.scanId, shard: shard.shard };
     try {
@@ -206,14 +206,14 @@ export class ShardWorker {
   }
 
   /** @throws PortolanError `unavailable` when nobody says where the scan lies; `configuration` for a strange home */
-  async #homeOf(shard: OwnShard): Promise<ShardHome> {
+  async #homeOf(shard: QueuedShard): Promise<ShardHome> {
     const { store, version, ownHome, fetch: send } = this.#input;
     const home = await store.scans.homeOf(shard.scanId);
     const own = home === null ? null : ownHome(home, shard);
     if (own) return own;
     const server = home === null ? null : await store.hosts.server(home);
     if (server === null) throw new PortolanError('unavailable', 'the home of the scan is not known');
-    demandSameMajor(server, version);
+    requireSameMajor(server, version);
     return new HomeClient(() => this.#placeOf(server), shard, send);
   }
 

@@ -6,7 +6,7 @@ import type { ServerTableRow } from '../store/schema/tables.ts';
  * Records and checkpoints go from one to the other, and their form may change with the major version.
  * @throws PortolanError `configuration`
  */
-export function demandSameMajor(server: Pick<ServerTableRow, 'url' | 'version'>, version: string): void {
+export function requireSameMajor(server: Pick<ServerTableRow, 'url' | 'version'>, version: string): void {
   if (majorOf(server.version) === majorOf(version)) return;
   throw new PortolanError(
     'configuration',

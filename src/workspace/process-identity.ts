@@ -11,7 +11,7 @@ export interface ProcessIdentity {
   start_ticks: string;
 }
 
-export function ownIdentity(): ProcessIdentity {
+export function processIdentity(): ProcessIdentity {
   return { pid: process.pid, host: hostname(), boot_id: bootId(), start_ticks: startTicks(process.pid) };
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { giveUpReserve, keepReserve } from './reserve.ts';
+import { allocateReserve, giveUpReserve } from './reserve.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -13,10 +13,10 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 it('takes real room for its owner only, completes what was cut off, and gives it back', async () => {
   const file = join(dir, 'reserve');
   await writeFile(file, 'cut off');
-  await keepReserve(dir);
+  await allocateReserve(dir);
   const { size, blocks, mtimeMs } = await stat(file);
   expect([size, blocks * 512 >= size]).toEqual([1024 * 1024, true]);
-  await keepReserve(dir);
+  await allocateReserve(dir);
   expect((await stat(file)).mtimeMs).toBe(mtimeMs);
   await giveUpReserve(dir);
   await giveUpReserve(dir);
@@ -24,6 +24,6 @@ it('takes real room for its owner only, completes what was cut off, and gives it
 });
 
 it('does without where it cannot be kept', async () => {
-  await keepReserve(join(dir, 'gone'));
+  await allocateReserve(join(dir, 'gone'));
   expect(await readdir(dir)).toEqual([]);
 });

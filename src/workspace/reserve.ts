@@ -10,7 +10,7 @@ const reserveBytes = 1024 * 1024;
  * Keeps room on the disk for the one thing that must work when the disk is full: deleting. The bytes are random, so
  * that no file system keeps them as less. Where there is no room even for this, nothing is left behind.
  */
-export async function keepReserve(workspaceDir: string): Promise<void> {
+export async function allocateReserve(workspaceDir: string): Promise<void> {
   const file = fileOf(workspaceDir);
   const size = await stat(file).then(
     (found) => found.size,

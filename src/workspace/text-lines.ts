@@ -12,7 +12,7 @@ export interface TextLine {
 }
 
 /** The lines of a part of a file, in constant memory. */
-export async function* linesOf(
+export async function* textLinesOf(
   file: FileHandle,
   { from = 0, to, longest }: { from?: number; to: number; longest: number },
 ): AsyncGenerator<TextLine> {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../domain/errors.ts';
 import { fileMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
-import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+import { isRunning, type ProcessIdentity, processIdentity } from './process-identity.ts';
 
 /** The server that owns a workspace. */
 export interface LockHolder {
@@ -47,7 +47,7 @@ export class WorkspaceLock {
     try {
       const holder = await readLockFile(file);
       if (holder && isRunning(holder) && holder.pid !== process.pid) throw inUse(dir, holder);
-      const content = { ...ownIdentity(), url, started_at: new Date().toISOString() };
+      const content = { ...processIdentity(), url, started_at: new Date().toISOString() };
       await writeFileAtomic(file, `${JSON.stringify(content)}\n`);
       return new WorkspaceLock(file, guard, content);
     } catch (error) {

@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { writeFileAtomic } from './atomic-file.ts';
-import { ownIdentity } from './process-identity.ts';
+import { processIdentity } from './process-identity.ts';
 import { openWorkspace } from './workspace.ts';
 
 const scanId = '20261006-143022-a1b2c3';
@@ -40,7 +40,7 @@ async function modeOf(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777;
 }
 
-async function refusal(work: Promise<unknown>): Promise<PortolanError> {
+async function rejection(work: Promise<unknown>): Promise<PortolanError> {
   const error = await work.then(
     () => null,
     (reason: unknown) => reason,
@@ -100,17 +100,17 @@ describe('opening', () => {
     expect((await openWorkspace(link)).dir).toBe((await openWorkspace(dir)).dir);
     await writeFile(join(temporary, 'file'), '');
     await symlink(join(temporary, 'file'), join(temporary, 'to-file'));
-    expect((await refusal(openWorkspace(join(temporary, 'to-file')))).message).toContain(
+    expect((await rejection(openWorkspace(join(temporary, 'to-file')))).message).toContain(
       'a file is in its place',
     );
     await symlink(join(temporary, 'nothing'), join(temporary, 'dangling'));
-    expect((await refusal(openWorkspace(join(temporary, 'dangling')))).exitCode).toBe(3);
+    expect((await rejection(openWorkspace(join(temporary, 'dangling')))).exitCode).toBe(3);
   });
 
   it('refuses a file, also above', async () => {
     await writeFile(join(temporary, 'file'), '');
     for (const path of [join(temporary, 'file'), join(temporary, 'file', 'workspace')]) {
-      const error = await refusal(openWorkspace(path));
+      const error = await rejection(openWorkspace(path));
       expect(error.exitCode).toBe(3);
       expect(error.message).toContain('a file is in its place');
     }
@@ -119,13 +119,13 @@ describe('opening', () => {
   it('refuses a read-only folder, also as root', async () => {
     await mkdir(dir, { recursive: true });
     await chmod(dir, 0o500);
-    expect((await refusal(openWorkspace(dir))).message).toContain('read-only');
+    expect((await rejection(openWorkspace(dir))).message).toContain('read-only');
   });
 
   it.runIf(asRoot)("refuses another user's folder", async () => {
     await mkdir(dir, { recursive: true });
     await chown(dir, 12345, 12345);
-    const error = await refusal(openWorkspace(dir));
+    const error = await rejection(openWorkspace(dir));
     expect(error.exitCode).toBe(3);
     expect(error.message).toContain('belongs to another user');
   });
@@ -133,9 +133,9 @@ describe('opening', () => {
   it('refuses a newer layout and a damaged version', async () => {
     await openWorkspace(dir);
     await writeFile(join(dir, 'workspace.version'), '2\n');
-    expect((await refusal(openWorkspace(dir))).message).toContain('install a newer portolan');
+    expect((await rejection(openWorkspace(dir))).message).toContain('install a newer portolan');
     await writeFile(join(dir, 'workspace.version'), 'one');
-    expect((await refusal(openWorkspace(dir))).message).toContain('damaged');
+    expect((await rejection(openWorkspace(dir))).message).toContain('damaged');
   });
 });
 
@@ -157,9 +157,9 @@ describe('the lock', () => {
     const workspace = await openWorkspace(dir);
     const lock = await workspace.lock({ url: '' });
     await lock.setUrl('http://127.0.0.1:8080');
-    const { pid, host } = ownIdentity();
+    const { pid, host } = processIdentity();
     expect(await workspace.lockHolder()).toEqual({ pid, host, url: 'http://127.0.0.1:8080' });
-    const error = await refusal(workspace.lock({ url: '' }));
+    const error = await rejection(workspace.lock({ url: '' }));
     expect(error).toMatchObject({ code: 'configuration', details: { pid, host } });
     expect(error.message).toContain(`process ${pid} on ${host}`);
     expect(await modeOf(join(dir, 'workspace.lock'))).toBe(0o600);
@@ -180,7 +180,7 @@ describe('the lock', () => {
     });
     await once(child.stdout, 'data');
     expect(await workspace.lockHolder()).toMatchObject({ pid: child.pid, url: 'http://child' });
-    expect((await refusal(workspace.lock({ url: '' }))).message).toContain(`process ${child.pid}`);
+    expect((await rejection(workspace.lock({ url: '' }))).message).toContain(`process ${child.pid}`);
     child.kill('SIGKILL');
     await once(child, 'close');
     expect(await workspace.lockHolder()).toBeNull();
@@ -196,7 +196,7 @@ describe('the lock', () => {
     ['a process that is gone', { pid: 2 ** 30 }],
   ])('of %s is stale', async (_, stale) => {
     const workspace = await openWorkspace(dir);
-    await writeFile(join(dir, 'workspace.lock'), JSON.stringify({ ...ownIdentity(), url: '', ...stale }));
+    await writeFile(join(dir, 'workspace.lock'), JSON.stringify({ ...processIdentity(), url: '', ...stale }));
     expect(await workspace.lockHolder()).toBeNull();
     await (await workspace.lock({ url: '' })).release();
   });
@@ -232,7 +232,7 @@ describe('a scan folder', () => {
     expect(await modeOf(folder.path)).toBe(0o700);
     expect(await modeOf(folder.reportsDir)).toBe(0o700);
     expect(await modeOf(join(folder.path, 'request.json'))).toBe(0o600);
-    expect((await refusal(folder.create(request()))).code).toBe('conflict');
+    expect((await rejection(folder.create(request()))).code).toBe('conflict');
   });
 
   it('counts its bytes and goes wholly', async () => {
@@ -250,10 +250,10 @@ describe('a scan folder', () => {
 
   it('says which request is damaged or missing', async () => {
     const folder = (await openWorkspace(dir)).scan(scanId);
-    expect((await refusal(folder.request())).code).toBe('not_found');
+    expect((await rejection(folder.request())).code).toBe('not_found');
     await folder.create(request());
     await writeFile(join(folder.path, 'request.json'), '{');
-    expect((await refusal(folder.request())).message).toContain('damaged');
+    expect((await rejection(folder.request())).message).toContain('damaged');
   });
 });
 

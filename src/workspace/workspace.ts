@@ -6,7 +6,7 @@ import { scanIdPattern } from '../domain/scan.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 import { folderMode, isMissing } from './atomic-file.ts';
 import { layoutVersion, readLayoutVersion, upgradeLayout, writeLayoutVersion } from './layout.ts';
-import { giveUpReserve, keepReserve } from './reserve.ts';
+import { allocateReserve, giveUpReserve } from './reserve.ts';
 import { deletedPrefix, ScanFolder } from './scan-folder.ts';
 import { findLockHolder, type LockHolder, WorkspaceLock } from './workspace-lock.ts';
 
@@ -70,7 +70,7 @@ export class Workspace {
 
   /** Room that a collection on a full disk can have; without a server nobody keeps it. */
   keepReserve(): Promise<void> {
-    return keepReserve(this.#root);
+    return allocateReserve(this.#root);
   }
 
   giveUpReserve(): Promise<void> {
@@ -134,7 +134,7 @@ async function findRoot(dir: string): Promise<string> {
   } catch (error) {
     // A file in the place of the folder, or of one above it.
     if (['EEXIST', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) {
-      throw refusal(dir, 'a file is in its place', error);
+      throw rejection(dir, 'a file is in its place', error);
     }
     throw asRefusal(dir, error);
   }
@@ -142,12 +142,12 @@ async function findRoot(dir: string): Promise<string> {
 
 async function checkRoot(root: string): Promise<void> {
   const entry = await stat(root);
-  if (!entry.isDirectory()) throw refusal(root, 'it is not a directory');
+  if (!entry.isDirectory()) throw rejection(root, 'it is not a directory');
   const owner = process.geteuid?.();
   if (owner !== undefined && entry.uid !== owner) {
-    throw refusal(root, `it belongs to another user (uid ${entry.uid}, this process runs as ${owner})`);
+    throw rejection(root, `it belongs to another user (uid ${entry.uid}, this process runs as ${owner})`);
   }
-  if (!(await isWritable(root, entry))) throw refusal(root, 'it is read-only');
+  if (!(await isWritable(root, entry))) throw rejection(root, 'it is read-only');
 }
 
 /** The owner's write bit counts for root too, whom the kernel would let through. */
@@ -162,9 +162,9 @@ async function isWritable(root: string, entry: Stats): Promise<boolean> {
 async function checkVersion(root: string): Promise<void> {
   const version = await readLayoutVersion(root);
   if (version === null) return await adopt(root);
-  if (Number.isNaN(version)) throw refusal(root, 'its file workspace.version is damaged');
+  if (Number.isNaN(version)) throw rejection(root, 'its file workspace.version is damaged');
   if (version > layoutVersion) {
-    throw refusal(
+    throw rejection(
       root,
       `its layout has version ${version}, this portolan knows ${layoutVersion} at most; install a newer portolan`,
     );
@@ -206,15 +206,15 @@ async function namesIn(folder: string): Promise<string[]> {
 function asRefusal(dir: string, error: unknown): unknown {
   if (error instanceof PortolanError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return refusal(dir, 'its disk is full', error);
+  if (code === 'ENOSPC' || code === 'EDQUOT') return rejection(dir, 'its disk is full', error);
   const barred = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
   const reason = barred
     ? `this user may not write there (${code}); choose another with --workspace-dir`
     : message;
-  return refusal(dir, reason, error);
+  return rejection(dir, reason, error);
 }
 
-function refusal(dir: string, reason: string, cause?: unknown): PortolanError {
+function rejection(dir: string, reason: string, cause?: unknown): PortolanError {
   return new PortolanError(
     'configuration',
     `The workspace ${dir} cannot be used: ${reason}.`,

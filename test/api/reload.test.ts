@@ -30,7 +30,7 @@ async function limitShown(): Promise<string | null> {
   return (await server.request('/api/v1/version')).headers.get('x-ratelimit-limit');
 }
 
-async function refusalOf(target: string) {
+async function rejectionOf(target: string) {
   return await server.request('/api/v1/scans', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -60,14 +60,14 @@ describe('SIGHUP', () => {
   });
 
   it('changes the scope and the blocklist of new scans', async () => {
-    expect((await refusalOf('127.0.0.9')).status).toBe(201);
+    expect((await rejectionOf('127.0.0.9')).status).toBe(201);
     await reload('scanner: {scope: {deny: [127.0.0.9/32]}, blocklist: [127.0.0.10]}');
     for (const target of ['127.0.0.9', '127.0.0.10']) {
-      const { status, body } = await refusalOf(target);
+      const { status, body } = await rejectionOf(target);
       expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('out_of_scope')]);
     }
     await reload('{}');
-    expect((await refusalOf('127.0.0.9')).status).toBe(201);
+    expect((await rejectionOf('127.0.0.9')).status).toBe(201);
   });
 
   it('changes the retention', async () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { answering } from '../fixed-answers.ts';
+import { responding } from '../fixed-answers.ts';
 import { Home } from './command.ts';
 import { Listeners } from './listeners.ts';
 
@@ -27,7 +27,7 @@ nodes:
 beforeAll(async () => {
   const info = '# Server\r\nredis_version:7.0.15\r\n';
   redis = await listeners.serve(
-    answering((request) =>
+    responding((request) =>
       String(request).startsWith('INFO') ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n',
     ),
   );

@@ -27,14 +27,14 @@ interface Entry {
   command: Command;
 }
 
-function walk(command: Command, path: string[]): Entry[] {
+function permutation(command: Command, path: string[]): Entry[] {
   return command.commands.flatMap((child) => {
     const below = [...path, child.name()];
-    return [{ path: below, command: child }, ...walk(child, below)];
+    return [{ path: below, command: child }, ...permutation(child, below)];
   });
 }
 
-const tree = walk(program, []).map(({ path, command }) => [path.join(' '), command] as const);
+const tree = permutation(program, []).map(({ path, command }) => [path.join(' '), command] as const);
 const leaves = tree.filter(([, command]) => command.commands.length === 0 || command.name() === 'scan');
 
 function flagsOf(option: Option): string[] {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPlace } from '../../src/cli/scan/explain.ts';
+import { readEndpoint } from '../../src/cli/scan/explain.ts';
 import { explanationText } from '../../src/cli/scan/explain-work.ts';
 import { nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { ServerProcess } from '../program.ts';
@@ -93,13 +93,13 @@ describe('the place', () => {
     ['2001:db8::1', { host: '2001:db8::1', port: null, protocol: null }],
     ['[2001:db8::1]:443/tcp', { host: '2001:db8::1', port: 443, protocol: 'tcp' }],
   ])('%s is read', (text, expected) => {
-    expect(readPlace(text)).toEqual(expected);
+    expect(readEndpoint(text)).toEqual(expected);
   });
 
   it.each(['', ':22', '192.0.2.1:0', '192.0.2.1:65536', '192.0.2.1:x', '[::1', '192.0.2.1:22/sctp'])(
     '%j is a usage error',
     (text) => {
-      expect(() => readPlace(text)).toThrow('is not host');
+      expect(() => readEndpoint(text)).toThrow('is not host');
     },
   );
 });

@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keepScan, keptId } from '../../src/actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../src/actions/fixtures/kept-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
@@ -24,7 +24,7 @@ describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
     const workspace = await openWorkspace(dir);
     const store = await openStore(workspace.storeFile);
     const rules = { compress: false, keep_artifacts: true };
-    for (let number = 0; number < 3; number++) await keepScan({ store, workspace }, number, 2, rules);
+    for (let number = 0; number < 3; number++) await storeScan({ store, workspace }, number, 2, rules);
     await store.close();
   });
 
@@ -54,7 +54,7 @@ describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
     for (const refused of [
       ['gc', '--older-than', '1d', '--force'],
       ['check', '--fix'],
-      ['delete', keptId(0), '--force'],
+      ['delete', storedScanId(0), '--force'],
     ]) {
       const { code, stderr } = await portolan(['workspace', ...refused], onDatabase);
       expect([code, stderr]).toEqual([3, expect.stringContaining('several servers')]);

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keepScan, keptId } from '../../src/actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../src/actions/fixtures/kept-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
 import { ServerProcess } from '../program.ts';
@@ -19,7 +19,7 @@ async function fill(place: string): Promise<void> {
   const store = await openStore(workspace.storeFile);
   for (let number = 0; number < scans; number++) {
     const rules = { compress: number % 2 === 1, keep_artifacts: true };
-    await keepScan({ store, workspace }, number, (number * 3) % 7, rules);
+    await storeScan({ store, workspace }, number, (number * 3) % 7, rules);
   }
   await store.close();
 }
@@ -59,7 +59,7 @@ it('init makes a workspace and leaves one that is there', async () => {
 describe('list', () => {
   const ids = async (...args: string[]) =>
     (await json<{ scans: { scan_id: string }[] }>('list', ...args)).scans.map(({ scan_id }) => scan_id);
-  const ordered = (...numbers: number[]) => numbers.map(keptId);
+  const ordered = (...numbers: number[]) => numbers.map(storedScanId);
 
   it.each<[string, number[]]>([
     ['newest', [4, 3, 2, 1, 0]],
@@ -103,12 +103,12 @@ it('stats counts by state, profile, kind and month', async () => {
 
 it('check tells of damage with exit code 1, and --fix mends it', async () => {
   expect(await workspace('check')).toMatchObject({ code: 0, stdout: '5 scans checked: no problems\n' });
-  await rm(join(dir, 'scans', keptId(1), 'request.json'));
+  await rm(join(dir, 'scans', storedScanId(1), 'request.json'));
   const found = await workspace('check');
   expect(found.code).toBe(1);
-  expect(found.stdout).toContain(`FAULT  scans/${keptId(1)}/request.json: is missing or damaged`);
+  expect(found.stdout).toContain(`FAULT  scans/${storedScanId(1)}/request.json: is missing or damaged`);
   const fixed = await workspace('check', '--fix');
-  expect(fixed.stdout).toContain(`fixed  scans/${keptId(1)}/request.json`);
+  expect(fixed.stdout).toContain(`fixed  scans/${storedScanId(1)}/request.json`);
   expect(fixed.code).toBe(0);
   expect((await workspace('check')).code).toBe(0);
   expect(await readdir(dir)).not.toContain('workspace.lock');
@@ -165,16 +165,16 @@ describe('with a server', () => {
     const list = JSON.parse(
       (await remote('list', '--format', 'json', '--sort', 'ports', '--limit', '1')).stdout,
     );
-    expect(list).toMatchObject({ total: scans, scans: [{ scan_id: keptId(2) }] });
-    const shown = await remote('show', keptId(2), '--show-results', '--format', 'json');
-    expect(JSON.parse(shown.stdout)).toMatchObject({ scan_id: keptId(2), summary: { open_ports: 6 } });
-    expect((await remote('show', keptId(2))).stdout).toContain('completed');
+    expect(list).toMatchObject({ total: scans, scans: [{ scan_id: storedScanId(2) }] });
+    const shown = await remote('show', storedScanId(2), '--show-results', '--format', 'json');
+    expect(JSON.parse(shown.stdout)).toMatchObject({ scan_id: storedScanId(2), summary: { open_ports: 6 } });
+    expect((await remote('show', storedScanId(2))).stdout).toContain('completed');
     expect((await remote('show', '20260101-000000-ffffff')).code).toBe(1);
   });
 
   it('delete and gc are done by it', async () => {
-    expect((await remote('delete', keptId(0))).code).toBe(0);
-    expect((await server.request(`/api/v1/scans/${keptId(0)}`)).status).toBe(404);
+    expect((await remote('delete', storedScanId(0))).code).toBe(0);
+    expect((await server.request(`/api/v1/scans/${storedScanId(0)}`)).status).toBe(404);
     const collected = await remote('gc', '--keep-last', '1', '--force', '--format', 'json');
     expect(JSON.parse(collected.stdout)).toMatchObject({ deleted_count: scans - 2, kept_count: 1 });
   });

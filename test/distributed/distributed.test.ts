@@ -5,7 +5,15 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
-import { ended, homeAddress, type Inside, ports, TestNetwork, targets, truth } from './network.ts';
+import {
+  ended,
+  type NamespaceProcess,
+  ports,
+  serverAddress,
+  TestNetwork,
+  targets,
+  truth,
+} from './network.ts';
 
 const launcher = resolve(import.meta.dirname, '../../bin/portolan');
 const lease = '10s';
@@ -38,10 +46,10 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
   const net = new TestNetwork(4);
   const folder = mkdtempSync(join(tmpdir(), 'portolan-distributed-'));
   const started: ChildProcess[] = [];
-  let home: Inside;
+  let home: NamespaceProcess;
   let postgres: TestPostgres;
   let url: string;
-  const base = `http://${homeAddress}:8080`;
+  const base = `http://${serverAddress}:8080`;
   const workers: ChildProcess[] = [];
 
   beforeAll(async () => {
@@ -51,7 +59,7 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
       { fsync: 'off' },
       {
         prefix: ['ip', 'netns', 'exec', net.home],
-        address: homeAddress,
+        address: serverAddress,
         trusted: '10.90.0.0/24',
         query: (place, text) => home.ask({ kind: 'sql', url: place, text }),
       },
@@ -59,7 +67,7 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
     url = await postgres.database();
     const server = program(
       net.home,
-      ['server', 'start', '--bind', `${homeAddress}:8080`, '--allow-insecure'],
+      ['server', 'start', '--bind', `${serverAddress}:8080`, '--allow-insecure'],
       'home',
     );
     await until(async () => (await get('/readyz').catch(() => null)) !== null, 20_000);

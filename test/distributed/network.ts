@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 /** Where everything is; no namespace has a route to anything else. */
-export const homeAddress = '10.90.0.1';
+export const serverAddress = '10.90.0.1';
 const targetAddress = '10.90.0.100';
 export const targets = '10.91.0.0/20';
 export const ports = '8001-8100';
@@ -19,7 +19,7 @@ interface Answer {
 }
 
 /** A process in a namespace that does what it is asked. */
-export class Inside {
+export class NamespaceProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   #asked = 0;
@@ -56,11 +56,11 @@ export class Inside {
  */
 export class TestNetwork {
   readonly #prefix = `pld${process.pid}`;
-  readonly #insides: Inside[] = [];
+  readonly #insides: NamespaceProcess[] = [];
   readonly home: string;
   readonly workers: string[];
   readonly target: string;
-  #listeners: Inside | null = null;
+  #listeners: NamespaceProcess | null = null;
 
   constructor(workers: number) {
     this.home = `${this.#prefix}-home`;
@@ -73,7 +73,7 @@ export class TestNetwork {
     this.#ip('netns', 'add', bridge);
     this.#ip('-n', bridge, 'link', 'add', 'br0', 'type', 'bridge');
     this.#ip('-n', bridge, 'link', 'set', 'br0', 'up');
-    this.#host(this.home, `${homeAddress}/24`);
+    this.#host(this.home, `${serverAddress}/24`);
     this.workers.forEach((name, index) => this.#host(name, `10.90.0.${11 + index}/24`));
     const { target } = this;
     this.#host(target, `${targetAddress}/24`);
@@ -86,8 +86,8 @@ export class TestNetwork {
   }
 
   /** A helper process in a namespace. */
-  inside(namespace: string): Inside {
-    const helper = new Inside(namespace);
+  inside(namespace: string): NamespaceProcess {
+    const helper = new NamespaceProcess(namespace);
     this.#insides.push(helper);
     return helper;
   }

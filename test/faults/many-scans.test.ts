@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { keepScan, keptId } from '../../src/actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../src/actions/fixtures/kept-scan.ts';
 import type { ScanRequest } from '../../src/domain/scan.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { openWorkspace, type Workspace } from '../../src/workspace/workspace.ts';
@@ -38,7 +38,7 @@ afterAll(async () => {
 async function fillWorkspace(dir: string): Promise<void> {
   const workspace = await openWorkspace(dir);
   const store = await openStore(workspace.storeFile);
-  const model = await keepScan({ store, workspace }, 0, 20, { compress: true, keep_artifacts: false });
+  const model = await storeScan({ store, workspace }, 0, 20, { compress: true, keep_artifacts: false });
   const names = ['request.json', 'status.json', 'results.jsonl.gz', 'results.members', 'results.sequence'];
   const files = names.map((name): [string, Buffer] => [name, readFileSync(join(model.path, name))]);
   const request = await model.request();
@@ -54,16 +54,17 @@ async function fillWorkspace(dir: string): Promise<void> {
 }
 
 function copyFiles(workspace: Workspace, number: number, files: [string, Buffer][]): void {
-  const { path } = workspace.scan(keptId(number));
+  const { path } = workspace.scan(storedScanId(number));
   mkdirSync(join(path, 'reports'), { recursive: true, mode: 0o700 });
   for (const [name, bytes] of files) {
-    const own = name === 'request.json' ? bytes.toString().replaceAll(keptId(0), keptId(number)) : bytes;
+    const own =
+      name === 'request.json' ? bytes.toString().replaceAll(storedScanId(0), storedScanId(number)) : bytes;
     writeFileSync(join(path, name), own, { mode: 0o600 });
   }
 }
 
 async function insertCopy(store: Store, request: ScanRequest, number: number, size: number): Promise<void> {
-  const scan_id = keptId(number);
+  const scan_id = storedScanId(number);
   const created_at = new Date(Date.UTC(2026, 0, 1) + number * 60_000).toISOString();
   await store.scans.insert({ ...request, scan_id, created_at });
   await store.scans.update(scan_id, {

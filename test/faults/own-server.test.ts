@@ -39,7 +39,7 @@ interface Refusal {
 /** What no scope can authorise. */
 const isMulticast = (target: string) => target === '255.255.255.255' || target === 'ff02::1';
 
-async function refusal(of: ServerProcess, body: Record<string, unknown>) {
+async function rejection(of: ServerProcess, body: Record<string, unknown>) {
   const answer = await of.request('/api/v1/scans', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -74,7 +74,7 @@ describe('T-066 the shipped configuration', () => {
 
   it('refuses its own API, and leaves it out of a larger scan', async () => {
     const port = Number(new URL(server.url).port);
-    const own = await refusal(server, { targets: ['127.0.0.1'], ports: [port] });
+    const own = await rejection(server, { targets: ['127.0.0.1'], ports: [port] });
     expect([own.status, own.code, own.target?.reason]).toEqual([400, 'invalid_request', 'out_of_scope']);
     expect(own.target?.hint).toContain('scanner.scope.protect_self');
     const scanId = await server.submit({
@@ -93,7 +93,7 @@ describe('T-066 the shipped configuration', () => {
 
 describe('T-066 without configuration', () => {
   it.each(['224.0.0.1', 'ff02::1', '255.255.255.255', '0.0.0.0', '::'])('refuses %s', async (target) => {
-    const answer = await refusal(plain, { targets: [target] });
+    const answer = await rejection(plain, { targets: [target] });
     expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
   });
 

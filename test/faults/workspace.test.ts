@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keepScan, keptId } from '../../src/actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../src/actions/fixtures/kept-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { ScanFolder } from '../../src/workspace/scan-folder.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
@@ -208,7 +208,7 @@ it('a damaged scan is skipped: the server starts, lists all and serves the other
   const rules = (number: number) => ({ compress: number % 2 === 0, keep_artifacts: false });
   const folders: ScanFolder[] = [];
   for (let number = 0; number < 16; number++)
-    folders.push(await keepScan({ store, workspace }, number, 30, rules(number)));
+    folders.push(await storeScan({ store, workspace }, number, 30, rules(number)));
   await store.close();
   const files = (number: number, ...names: string[]) =>
     names.map((name) => join((folders[number] as ScanFolder).path, name));
@@ -234,7 +234,7 @@ it('a damaged scan is skipped: the server starts, lists all and serves the other
   const list = (await server.request('/api/v1/scans?limit=100')).body as { data: { total: number } };
   expect(list.data.total).toBe(16);
   for (let number = 0; number < 16; number++) {
-    const id = keptId(number);
+    const id = storedScanId(number);
     expect((await server.detail(id)).status).toBe('completed');
     for (const format of ['json', 'jsonl', 'csv']) {
       const { status, body } = await server.request(`/api/v1/scans/${id}/results?format=${format}`);
@@ -266,7 +266,7 @@ it('a damaged scan is skipped: the server starts, lists all and serves the other
   const { problems } = JSON.parse(checked.stdout) as { problems: { path: string }[] };
   for (const number of Object.keys(damage)) {
     expect(
-      problems.some(({ path }) => path.includes(keptId(Number(number)))),
+      problems.some(({ path }) => path.includes(storedScanId(Number(number)))),
       `scan ${number}`,
     ).toBe(true);
   }

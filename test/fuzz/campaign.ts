@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { largestAnswer } from './mutate.ts';
+import { largestResponse } from './mutate.ts';
 import { type FuzzedParser, parsers } from './parsers.ts';
 
 /** Longest time for one answer, ms. */
@@ -72,7 +72,7 @@ export interface CampaignReport {
 }
 
 /** Splits the answers among the parsers, by their shares. */
-export function answersOf(all: number, chosen: readonly FuzzedParser[]): Map<string, number> {
+export function responsesOf(all: number, chosen: readonly FuzzedParser[]): Map<string, number> {
   const shares = chosen.reduce((sum, { share }) => sum + share, 0);
   return new Map(chosen.map(({ name, share }) => [name, Math.ceil((all * share) / shares)]));
 }
@@ -84,7 +84,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   const byParser = new Map<string, Tally>();
   const orders: Omit<BatchOrder, 'watch'>[] = [];
   let all = 0;
-  for (const [parser, answers] of answersOf(options.answers, chosen)) {
+  for (const [parser, answers] of responsesOf(options.answers, chosen)) {
     byParser.set(parser, { answers: 0, refused: 0, faults: 0, slow: 0, slowest: 0 });
     all += answers;
     for (let batch = 0; batch * batchAnswers < answers; batch++) {
@@ -122,7 +122,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
 class FuzzThread {
   noticed = 0;
   #worker: Worker | null = null;
-  readonly #watch = new SharedArrayBuffer(4 * state.words + largestAnswer);
+  readonly #watch = new SharedArrayBuffer(4 * state.words + largestResponse);
   readonly #words = new Int32Array(this.#watch, 0, state.words);
 
   async run(order: Omit<BatchOrder, 'watch'>): Promise<BatchReport> {

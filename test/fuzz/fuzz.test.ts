@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCampaign } from './campaign.ts';
-import { batchSeed, largestAnswer, Mutator, random } from './mutate.ts';
+import { batchSeed, largestResponse, Mutator, random } from './mutate.ts';
 import { parsers } from './parsers.ts';
 
 /** Hostile answers of each run; `npm run bench:fuzz` reads ten million. */
@@ -53,7 +53,7 @@ describe('the generator', () => {
     expect(make(1).map((bytes) => bytes.toString('base64'))).toEqual(first);
     expect(make(2)[0]?.toString('base64')).not.toBe(first[0]);
     expect(new Set(first).size).toBeGreaterThan(2000);
-    expect(Math.max(...make(1).map(({ length }) => length))).toBeLessThanOrEqual(largestAnswer);
+    expect(Math.max(...make(1).map(({ length }) => length))).toBeLessThanOrEqual(largestResponse);
   });
 });
 

@@ -20,7 +20,7 @@ export function batchSeed(seed: number, parser: string, batch: number): number {
 }
 
 /** Longest answer that is made. */
-export const largestAnswer = 128 * 1024;
+export const largestResponse = 128 * 1024;
 
 /** Bytes that mean something in many protocols. */
 const tokens = [
@@ -86,7 +86,7 @@ export class Mutator {
     if (pick(64) === 0) return this.#noise(pick(pick(8) === 0 ? 4096 : 64));
     let bytes: Buffer = Buffer.from(this.#seed());
     for (let left = 1 + pick(4); left > 0; left--) bytes = this.#changed(bytes);
-    return bytes.length > largestAnswer ? bytes.subarray(0, largestAnswer) : bytes;
+    return bytes.length > largestResponse ? bytes.subarray(0, largestResponse) : bytes;
   }
 
   #seed(): Buffer {
@@ -161,7 +161,7 @@ export class Mutator {
     const piece = bytes.subarray(at, at + 1 + pick(pick(4) === 0 ? 256 : 16));
     if (piece.length === 0) return bytes;
     // A few answers are as long as anything that is read.
-    const most = pick(256) === 0 ? largestAnswer : pick(16) === 0 ? 4096 : 256;
+    const most = pick(256) === 0 ? largestResponse : pick(16) === 0 ? 4096 : 256;
     const times = 1 + pick(Math.max(1, Math.floor(most / piece.length)));
     return joined(bytes.subarray(0, at), Buffer.alloc(times * piece.length, piece), bytes.subarray(at));
   }
@@ -182,5 +182,5 @@ export class Mutator {
 /** What several changes have made long is cut between them. */
 function joined(...parts: Buffer[]): Buffer {
   const whole = Buffer.concat(parts);
-  return whole.length > largestAnswer ? whole.subarray(0, largestAnswer) : whole;
+  return whole.length > largestResponse ? whole.subarray(0, largestResponse) : whole;
 }

@@ -4,7 +4,7 @@ import { readEchoReply } from '../../src/net/packets/echo.ts';
 import { controlWords } from '../../src/net/packets/engine-control.ts';
 import { readReply } from '../../src/net/packets/neighbour-frame.ts';
 import { attributesOf } from '../../src/net/packets/netlink.ts';
-import { Answers } from '../../src/net/packets/response-reader.ts';
+import { Responses } from '../../src/net/packets/response-reader.ts';
 import { Ring } from '../../src/net/packets/ring.ts';
 import { stackAt } from '../../src/net/packets/stack-traits.ts';
 import { readIcmpError } from '../../src/net/packets/udp-socket.ts';
@@ -101,7 +101,7 @@ function plan(family: Family): ChunkPlan {
 
 /** Reads one packet as the hearing thread does, and wants it counted once. */
 export function readSweepPacket(packet: Buffer): unknown {
-  const answers = new Answers({
+  const answers = new Responses({
     key,
     ownPort,
     control: new SharedArrayBuffer(4 * controlWords),

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { type Banner, describeBytes } from '../../src/domain/banner.ts';
 import { PortolanError } from '../../src/domain/errors.ts';
 import { checks } from '../../src/knowledge/checks/all.ts';
-import { Answer } from '../../src/knowledge/checks/check.ts';
+import { CheckResponse } from '../../src/knowledge/checks/check.ts';
 import { DeviceClaims, deviceClaimsOfFact } from '../../src/knowledge/hosts/host-device.ts';
 import { factsOfBanner } from '../../src/knowledge/hosts/host-facts.ts';
 import { hostnameOfFact, identityOfFact } from '../../src/knowledge/hosts/host-identity.ts';
@@ -45,7 +45,7 @@ import { parseNetworkService } from '../../src/knowledge/protocols/network-servi
 import { plainText } from '../../src/knowledge/protocols/plain-text.ts';
 import {
   isSecure,
-  receivedAnswers,
+  receivedResponses,
   sentRequests,
   serverBytes,
 } from '../../src/knowledge/protocols/probe-session.ts';
@@ -62,11 +62,15 @@ import * as tunnel from '../../src/knowledge/protocols/tunnel.ts';
 import { parseRecog } from '../../src/knowledge/recog/recog-file.ts';
 import { iconPath, iconPrints } from '../../src/knowledge/requests/favicon.ts';
 import { redirectPath } from '../../src/knowledge/requests/redirect.ts';
-import { type AnswerForm, readAnswer, readGreeting } from '../../src/knowledge/requests/response-reader.ts';
+import {
+  type ResponseForm,
+  readGreeting,
+  readResponse,
+} from '../../src/knowledge/requests/response-reader.ts';
 import { commonUdpPorts, udpPayloads } from '../../src/knowledge/requests/udp-payloads.ts';
-import { udpQuestions } from '../../src/knowledge/requests/udp-probes.ts';
-import { claimsOf, settle } from '../../src/knowledge/rules/claims.ts';
-import { builtinCatalogue } from '../../src/knowledge/rules/rule-catalog.ts';
+import { udpProbes } from '../../src/knowledge/requests/udp-probes.ts';
+import { claimsOf, resolveClaims } from '../../src/knowledge/rules/claims.ts';
+import { builtinRules } from '../../src/knowledge/rules/rule-catalog.ts';
 import { parseSignatures, placeJsonSignatures } from '../../src/knowledge/rules/signature-file.ts';
 import {
   groupSizeRequest,
@@ -76,7 +80,7 @@ import {
 } from '../../src/knowledge/ssh/ssh-key-exchange.ts';
 import { sshWeaknesses } from '../../src/knowledge/ssh/ssh-weaknesses.ts';
 import { readExtensions } from '../../src/knowledge/tls/certificate-extensions.ts';
-import { obeyedCipherChange } from '../../src/knowledge/tls/early-cipher-change.ts';
+import { acceptedCipherChange } from '../../src/knowledge/tls/early-cipher-change.ts';
 import { leakedBytes } from '../../src/knowledge/tls/heartbeat.ts';
 import { helloPrint } from '../../src/knowledge/tls/hello-print.ts';
 import { reactionIn, rsaKeyOf } from '../../src/knowledge/tls/padding-oracle.ts';
@@ -94,7 +98,7 @@ import {
 } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { importFeed } from '../../src/knowledge/vulndb/import-feed.ts';
 import type { Connection } from '../../src/net/gate/gate.ts';
-import { askHttp2 } from '../../src/net/http2.ts';
+import { requestHttp2 } from '../../src/net/http2.ts';
 import type { Pick } from './mutate.ts';
 import {
   readRing,
@@ -131,7 +135,7 @@ const oneOf = <T>(list: readonly T[], pick: Pick) => list[pick(list.length)] as 
 const probeNames = ['null', ...probes.map(({ name }) => name)];
 const datagramNames = [
   53, 88, 123, 137, 161, 389, 500, 623, 1434, 1701, 1900, 3478, 3702, 5353, 5683,
-].flatMap((port) => udpQuestions(port).map(({ name }) => name));
+].flatMap((port) => udpProbes(port).map(({ name }) => name));
 
 const everyAnswer: readonly Buffer[] = [
   ...recorded.httpAnswers,
@@ -179,7 +183,7 @@ function dialogueOf(bytes: Buffer, pick: Pick): Banner {
 }
 
 /** Every form but the one that reads to the end. */
-const forms: readonly AnswerForm[] = [
+const forms: readonly ResponseForm[] = [
   'line',
   'ssh-version',
   'ssh-packet',
@@ -241,7 +245,7 @@ function arrive(bytes: Buffer, pick: Pick, take: (soFar: Buffer) => boolean): vo
 }
 
 function readInPieces(bytes: Buffer, pick: Pick): unknown {
-  const reader = pick(4) === 0 ? readGreeting() : readAnswer(oneOf(forms, pick), 1 + pick(65_536));
+  const reader = pick(4) === 0 ? readGreeting() : readResponse(oneOf(forms, pick), 1 + pick(65_536));
   let end = 0;
   arrive(bytes, pick, (soFar) => {
     end = reader.end(soFar);
@@ -272,8 +276,8 @@ function tellOfHost(bytes: Buffer, pick: Pick): unknown {
   return [traits.profile(), systems.verdict(), systems.evidence(), devices.verdict(), devices.evidence()];
 }
 
-const sources = [...new Set(builtinCatalogue.signatures.map(({ source }) => source))];
-const evidenceTexts = builtinCatalogue.signatures.flatMap(({ examples }) =>
+const sources = [...new Set(builtinRules.signatures.map(({ source }) => source))];
+const evidenceTexts = builtinRules.signatures.flatMap(({ examples }) =>
   examples.map(({ text }) => latin1(text)),
 );
 
@@ -327,7 +331,7 @@ function connectionThatSays(bytes: Buffer, pick: Pick): Connection {
 }
 
 const payloads = commonUdpPorts.flatMap((port) => udpPayloads(port));
-const questions = commonUdpPorts.flatMap((port) => udpQuestions(port));
+const questions = commonUdpPorts.flatMap((port) => udpProbes(port));
 
 const feeds: readonly Buffer[] = [
   JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000'), nvdRecord('CVE-2026-1001')], 7, 4)),
@@ -706,7 +710,7 @@ export const parsers: readonly FuzzedParser[] = [
       const banner = dialogueOf(bytes, pick);
       return [
         serverBytes(banner).length,
-        receivedAnswers(banner).length,
+        receivedResponses(banner).length,
         sentRequests(banner),
         isSecure(banner),
       ];
@@ -767,7 +771,7 @@ export const parsers: readonly FuzzedParser[] = [
         throw new Error(`${leaked} bytes leaked`);
       const reaction = reactionIn(bytes, pick(2) === 0 ? 'closed' : 'open');
       if (reaction.length > 200) throw new Error('a reaction of more than 200 characters');
-      return [leaked, reaction, obeyedCipherChange(bytes)];
+      return [leaked, reaction, acceptedCipherChange(bytes)];
     },
   },
   {
@@ -839,7 +843,7 @@ export const parsers: readonly FuzzedParser[] = [
     share: 0.2,
     seeds: recorded.http2Answers,
     read: async (bytes, pick) => {
-      const answer = await askHttp2(connectionThatSays(bytes, pick), {
+      const answer = await requestHttp2(connectionThatSays(bytes, pick), {
         authority: 'a.example',
         path: '/',
         secure: true,
@@ -874,7 +878,7 @@ export const parsers: readonly FuzzedParser[] = [
     ],
     share: 5,
     seeds: evidenceTexts,
-    read: (bytes, pick) => builtinCatalogue.match(oneOf(sources, pick), bytes.toString('latin1')),
+    read: (bytes, pick) => builtinRules.match(oneOf(sources, pick), bytes.toString('latin1')),
   },
   {
     name: 'whole recognition',
@@ -887,8 +891,8 @@ export const parsers: readonly FuzzedParser[] = [
         const chain = [oneOf(recorded.certificates, pick).toString('base64')];
         banner.tls = { version: 'TLSv1.2', cipher: 'x', alpn: 'h2', chain };
       }
-      const claims = claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']);
-      const record = settle(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
+      const claims = claimsOf(banner, builtinRules, ['banner', 'http', 'tls']);
+      const record = resolveClaims(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
       if (JSON.stringify(record).length > 20_000) throw new Error('a record of more than 20,000 characters');
       return record;
     },
@@ -913,7 +917,11 @@ export const parsers: readonly FuzzedParser[] = [
     share: 3,
     seeds: everyAnswer,
     read: (bytes, pick) => {
-      const answer = new Answer(bannerOf(bytes, pick), pick(2) === 0 ? 'a.example' : null, 1_795_000_000_000);
+      const answer = new CheckResponse(
+        bannerOf(bytes, pick),
+        pick(2) === 0 ? 'a.example' : null,
+        1_795_000_000_000,
+      );
       return checks.map((check) => check.prove(answer));
     },
   },

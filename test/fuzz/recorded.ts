@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { certificateDer } from '../../src/knowledge/protocols/test-certificate.ts';
-import { builtinCatalogue } from '../../src/knowledge/rules/rule-catalog.ts';
+import { builtinRules } from '../../src/knowledge/rules/rule-catalog.ts';
 import {
   bson,
   mongodbAnswer,
@@ -669,8 +669,8 @@ export const http2Answers: readonly Buffer[] = [
 ];
 
 /** Texts that signatures name, in the answer that holds them. */
-export const signatureAnswers: readonly Buffer[] = builtinCatalogue.signatures.flatMap(
-  ({ source, examples }) => examples.flatMap(({ text }) => answerHolding(source, text) ?? []),
+export const signatureAnswers: readonly Buffer[] = builtinRules.signatures.flatMap(({ source, examples }) =>
+  examples.flatMap(({ text }) => answerHolding(source, text) ?? []),
 );
 
 function answerHolding(source: string, text: string): Buffer | null {

@@ -7,7 +7,7 @@ import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
 import { tokenDigest, tokenScopes } from './verify-token.ts';
 
-export interface TokenOrder {
+export interface TokenRequest {
   name: string;
   scopes: string[];
   /** Duration text such as `90d`; null = the token never expires. */
@@ -30,7 +30,11 @@ const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const secretBytes = 32;
 
 /** Makes a token; only the digest of it is stored. @throws PortolanError `invalid_request` */
-export async function createToken(store: Store, order: TokenOrder, now = new Date()): Promise<CreatedToken> {
+export async function createToken(
+  store: Store,
+  order: TokenRequest,
+  now = new Date(),
+): Promise<CreatedToken> {
   const expiresAt = checkOrder(order, now);
   const id = await freeId(store);
   const token = mintToken(id);
@@ -51,7 +55,7 @@ export async function createToken(store: Store, order: TokenOrder, now = new Dat
   return { token, record, warnings: remarks(order, record) };
 }
 
-function remarks({ tenants }: TokenOrder, { expires_at, tenant, scopes }: TokenRecord): string[] {
+function remarks({ tenants }: TokenRequest, { expires_at, tenant, scopes }: TokenRecord): string[] {
   const found: string[] = [];
   if (expires_at === null) found.push('the token never expires; --expiry 90d would limit it');
   if (tenant !== null && !tenants?.enabled) {
@@ -68,7 +72,7 @@ export function mintToken(id: string): string {
   return `svc_${id}_${randomBytes(secretBytes).toString('base64url')}`;
 }
 
-function checkOrder(order: TokenOrder, now: Date): string | null {
+function checkOrder(order: TokenRequest, now: Date): string | null {
   const fields: FieldProblem[] = [];
   const name = order.name.trim();
   if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) {
@@ -92,7 +96,7 @@ function checkOrder(order: TokenOrder, now: Date): string | null {
 }
 
 /** Why a token cannot be for the tenant, or null. */
-function badTenant({ tenant, tenants }: TokenOrder): string | null {
+function badTenant({ tenant, tenants }: TokenRequest): string | null {
   if (tenant === null || tenant === undefined) return null;
   if (!tenantPattern.test(tenant)) return 'must be lower-case letters, digits and dashes, 63 at most';
   if (!tenants?.enabled || tenants.tenants.includes(tenant)) return null;

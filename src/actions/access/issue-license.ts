@@ -3,15 +3,15 @@ import { SignJWT } from 'jose';
 import { parseDuration } from '../../domain/duration.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import {
-  type LicenceClaims,
-  type LicenceFeature,
-  licenceFeatures,
-  licencePlans,
+  type LicenseClaims,
+  type LicenseFeature,
+  licenseFeatures,
+  licensePlans,
 } from '../../domain/license.ts';
 import { nearest } from '../../domain/nearest.ts';
-import { licenceIdForm } from '../../workspace/license/verify-license.ts';
+import { licenseIdForm } from '../../workspace/license/verify-license.ts';
 
-export interface LicenceOrder {
+export interface LicenseRequest {
   customer: string;
   plan: string;
   /** Null = all for the plan enterprise, none for the others. */
@@ -23,7 +23,7 @@ export interface LicenceOrder {
 }
 
 /** A new Ed25519 key pair as PEM texts. */
-export function makeLicenceKeys(): { publicKey: string; privateKey: string } {
+export function createLicenseKeys(): { publicKey: string; privateKey: string } {
   return generateKeyPairSync('ed25519', {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -31,11 +31,11 @@ export function makeLicenceKeys(): { publicKey: string; privateKey: string } {
 }
 
 /** Signs a licence. @throws PortolanError `invalid_request` with every problem of the order, `usage` for a bad key */
-export async function issueLicence(
-  order: LicenceOrder,
+export async function issueLicense(
+  order: LicenseRequest,
   privateKeyPem: string,
   now = new Date(),
-): Promise<{ licence: string; claims: LicenceClaims }> {
+): Promise<{ licence: string; claims: LicenseClaims }> {
   const claims = decideClaims(order, now);
   const licence = await new SignJWT({ ...claims })
     .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT' })
@@ -54,14 +54,14 @@ function readPrivateKey(pem: string): KeyObject {
   throw new PortolanError('usage', 'the key is no Ed25519 private key; portolan license keygen makes one');
 }
 
-function decideClaims(order: LicenceOrder, now: Date): LicenceClaims {
+function decideClaims(order: LicenseRequest, now: Date): LicenseClaims {
   const problems: FieldProblem[] = [];
-  const plan = licencePlans.find((known) => known === order.plan);
-  if (!plan) problems.push({ field: 'plan', reason: `must be one of ${licencePlans.join(', ')}` });
+  const plan = licensePlans.find((known) => known === order.plan);
+  if (!plan) problems.push({ field: 'plan', reason: `must be one of ${licensePlans.join(', ')}` });
   const customer = checkedId('customer', order.customer, problems);
   const licenceId = checkedId('license-id', order.licenceId ?? `lic-${randomUUID()}`, problems);
   const features = checkedFeatures(
-    order.features ?? (plan === 'enterprise' ? licenceFeatures : []),
+    order.features ?? (plan === 'enterprise' ? licenseFeatures : []),
     problems,
   );
   const lifetime = parseDuration(order.expiry);
@@ -79,16 +79,16 @@ function decideClaims(order: LicenceOrder, now: Date): LicenceClaims {
 function checkedId(field: string, text: string, problems: FieldProblem[]): string {
   const id = text.trim();
   const reason = 'must be 1 to 128 letters, digits, blanks or ._@:/+-, beginning with a letter or digit';
-  if (!licenceIdForm.test(id)) problems.push({ field, reason });
+  if (!licenseIdForm.test(id)) problems.push({ field, reason });
   return id;
 }
 
-function checkedFeatures(names: readonly string[], problems: FieldProblem[]): LicenceFeature[] {
+function checkedFeatures(names: readonly string[], problems: FieldProblem[]): LicenseFeature[] {
   for (const name of names) {
-    if ((licenceFeatures as readonly string[]).includes(name)) continue;
-    const guess = nearest(name, licenceFeatures);
-    const hint = guess ? `did you mean ${guess}?` : `known features: ${licenceFeatures.join(', ')}`;
+    if ((licenseFeatures as readonly string[]).includes(name)) continue;
+    const guess = nearest(name, licenseFeatures);
+    const hint = guess ? `did you mean ${guess}?` : `known features: ${licenseFeatures.join(', ')}`;
     problems.push({ field: 'features', reason: `"${name}" is not a feature; ${hint}` });
   }
-  return licenceFeatures.filter((feature) => names.includes(feature));
+  return licenseFeatures.filter((feature) => names.includes(feature));
 }

@@ -39,7 +39,7 @@ export async function downloadFeed(
   } catch (error) {
     if (!(error instanceof DownloadProblem)) throw error;
     const code = error.timedOut ? 'timeout' : 'network';
-    throw new PortolanError(code, `${shownUrl(url)}: ${error.message}`, {}, error);
+    throw new PortolanError(code, `${urlWithoutSecret(url)}: ${error.message}`, {}, error);
   }
 }
 
@@ -58,7 +58,7 @@ async function readAll(
   for await (const part of body) {
     size += part.length;
     if (Math.max(size, claimed) > maxBytes) {
-      throw new PortolanError('configuration', `${shownUrl(url)} is larger than ${maxBytes} bytes`);
+      throw new PortolanError('configuration', `${urlWithoutSecret(url)} is larger than ${maxBytes} bytes`);
     }
     parts.push(part);
   }
@@ -66,7 +66,7 @@ async function readAll(
 }
 
 /** A URL without what may be secret in it: name, password and query. */
-export function shownUrl(url: string): string {
+export function urlWithoutSecret(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }

@@ -58,7 +58,7 @@ export async function fetchFeed(url: string, options: DownloadOptions): Promise<
     const { status, headers } = answer;
     if (status !== 200 && status !== 304) {
       void answer.body?.cancel().catch(() => undefined);
-      throw refusal(status, headers);
+      throw rejection(status, headers);
     }
     return { status, headers, body: watchedBody(answer, watch) };
   } catch (error) {
@@ -100,7 +100,7 @@ function withoutCredentials(url: string): { target: URL; authorization: string |
   return { target, authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
-function refusal(status: number, headers: Headers): DownloadProblem {
+function rejection(status: number, headers: Headers): DownloadProblem {
   const reason = headers.get('message')?.slice(0, reasonLimit);
   const text = `the answer was ${status}${reason ? ` (${reason})` : ''}`;
   const retryAfterMs = retryAfter(headers.get('retry-after'));

@@ -4,7 +4,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { FeedProblem, fileBytes } from '../../knowledge/vulndb/feed-bytes.ts';
 import { GenerationWriter } from '../../knowledge/vulndb/generation-writer.ts';
 import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import-feed.ts';
-import type { Manifest, SourceState } from '../../knowledge/vulndb/manifest.ts';
+import type { GenerationManifest, SourceState } from '../../knowledge/vulndb/manifest.ts';
 import { diskError } from '../../workspace/atomic-file.ts';
 
 export interface ImportRequest {
@@ -30,7 +30,7 @@ export interface ImportedPath {
 }
 
 export interface ImportReport {
-  manifest: Manifest;
+  manifest: GenerationManifest;
   imported: ImportedPath[];
 }
 
@@ -136,14 +136,14 @@ function count(found: ImportedPath, { format, accepted, refused, reasons }: Feed
 /** Links are not followed. */
 async function* filesBelow(folder: string): AsyncGenerator<string> {
   const room = { files: maxFiles };
-  yield* walk(folder, room, 0);
+  yield* permutation(folder, room, 0);
 }
 
-async function* walk(folder: string, room: { files: number }, depth: number): AsyncGenerator<string> {
+async function* permutation(folder: string, room: { files: number }, depth: number): AsyncGenerator<string> {
   if (depth > maxFolderDepth) throw unusable(folder, `lies more than ${maxFolderDepth} folders deep`);
   for await (const entry of await opendir(folder)) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && !entry.name.startsWith('.')) yield* walk(path, room, depth + 1);
+    if (entry.isDirectory() && !entry.name.startsWith('.')) yield* permutation(path, room, depth + 1);
     else if (entry.isFile() && /\.(?:json|jsonl|csv)(?:\.gz)?$/i.test(entry.name)) {
       if (--room.files < 0) throw unusable(folder, `has more than ${maxFiles} files below it`);
       yield path;
@@ -166,7 +166,10 @@ function latest(one: string | null, other: string | null): string | null {
 }
 
 /** What a file brings says nothing about which changes of NVD are there, so the mark of the last sync stays. */
-function statesOf(dates: Map<FeedFormat, string | null>, base: Manifest | null): Record<string, SourceState> {
+function statesOf(
+  dates: Map<FeedFormat, string | null>,
+  base: GenerationManifest | null,
+): Record<string, SourceState> {
   const states = [...dates].map(([format, date]): [string, SourceState] => {
     const mark = base?.sources[format]?.mark ?? null;
     const now = new Date().toISOString();

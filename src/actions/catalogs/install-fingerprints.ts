@@ -4,7 +4,7 @@ import { installedSets } from '../../scan-run/load-fingerprints.ts';
 import { type SetHeader, setName } from '../../workspace/fingerprint-sets.ts';
 import { type CheckedRules, checkRules, readRulePath } from './read-rule-feed.ts';
 
-export interface InstallOrder {
+export interface InstallRequest {
   /** Files, archives or folders. */
   paths: readonly string[];
   name: string;
@@ -23,7 +23,7 @@ export interface InstalledReport extends Pick<CheckedRules, 'files' | 'examples'
  */
 export async function installFingerprints(
   workspaceDir: string,
-  order: InstallOrder,
+  order: InstallRequest,
   origin: 'added' | 'imported',
 ): Promise<InstalledReport> {
   checkName(order.name);

@@ -1,6 +1,6 @@
 import { type Banner, describeBytes } from '../../domain/banner.ts';
 import { observe } from '../../knowledge/rules/evidence.ts';
-import { builtinCatalogue, Catalogue, type SignatureMatch } from '../../knowledge/rules/rule-catalog.ts';
+import { builtinRules, RuleCatalog, type SignatureMatch } from '../../knowledge/rules/rule-catalog.ts';
 import type { Signature } from '../../knowledge/signatures/signature.ts';
 import type { LoadedFingerprints } from '../../scan-run/load-fingerprints.ts';
 
@@ -38,7 +38,7 @@ function allSignatures({ sets }: LoadedFingerprints): ListedSignature[] {
   const installed = sets.flatMap(({ header, signatures }) =>
     signatures.map((signature) => ({ set: header.name, signature })),
   );
-  return [...installed, ...builtinCatalogue.signatures.map((signature) => ({ set: 'builtin', signature }))];
+  return [...installed, ...builtinRules.signatures.map((signature) => ({ set: 'builtin', signature }))];
 }
 
 function wordsOf({ id, product, vendor, service, source, description, tags = [] }: Signature): string[] {
@@ -74,7 +74,7 @@ export function fingerprintStatistics(loaded: LoadedFingerprints): FingerprintSt
     origin: 'builtin',
     source: 'the program',
     installed_at: null,
-    signatures: builtinCatalogue.signatures.length,
+    signatures: builtinRules.signatures.length,
     sha256: null,
   };
   return {
@@ -126,7 +126,7 @@ export function trySample(
   sample: Buffer,
   evidence: string | null,
 ): SampleReport {
-  const catalogue = new Catalogue(rules);
+  const catalogue = new RuleCatalog(rules);
   const texts = evidence === null ? evidenceOf(sample) : new Map([[evidence, sample.toString('latin1')]]);
   const matches = [...texts].flatMap(([key, text]) =>
     catalogue.match(key, text).map((match) => ({ ...match, evidence: key })),

@@ -11,13 +11,13 @@ import {
   type PlacedSignature,
   placeJsonSignatures,
   placeSignatures,
-  refusal,
+  rejection,
   triedProblems,
 } from '../../knowledge/rules/signature-file.ts';
 import type { Signature } from '../../knowledge/signatures/signature.ts';
 
 /** Largest feed as it is fetched or read, bytes. */
-export const maxFeedBytes = 32 * 1024 * 1024;
+export const maxRuleFeedBytes = 32 * 1024 * 1024;
 
 /** What a feed may unpack to, bytes. */
 const maxUnpackedBytes = 64 * 1024 * 1024;
@@ -65,7 +65,7 @@ export async function checkRules(
       byId.set(signature.id, signature);
       examples += signature.examples.length;
     }
-    if (problems.length > 0) throw refusal(name, problems);
+    if (problems.length > 0) throw rejection(name, problems);
     files.push({ file: name, signatures: placed.length });
   }
   if (byId.size === 0) throw new PortolanError('configuration', 'there are no fingerprint rules in it');
@@ -109,7 +109,7 @@ export async function readRulePath(path: string): Promise<RuleText[]> {
 async function readCapped(path: string): Promise<Buffer> {
   await using file = await open(path, 'r');
   const { size } = await file.stat();
-  if (size > maxFeedBytes) throw tooLarge(path, maxFeedBytes);
+  if (size > maxRuleFeedBytes) throw tooLarge(path, maxRuleFeedBytes);
   return file.readFile();
 }
 

@@ -1,7 +1,7 @@
 import { knownExploited } from '../../knowledge/vulndb/builtin/known-exploited.ts';
 import { builtinCves, builtinEntries } from '../../knowledge/vulndb/builtin.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
-import type { Manifest } from '../../knowledge/vulndb/manifest.ts';
+import type { GenerationManifest } from '../../knowledge/vulndb/manifest.ts';
 
 /** What is known about flaws here: counts of the imported data, or of the builtin catalogue where there is none. */
 export interface VulndbState {
@@ -28,7 +28,7 @@ export function showVulndb(dir: string): VulndbState {
   return stateOf(readCurrentManifest(dir));
 }
 
-export function stateOf(manifest: Manifest | null): VulndbState {
+export function stateOf(manifest: GenerationManifest | null): VulndbState {
   const names = Object.keys(manifest?.sources ?? {});
   return {
     catalogue_version: manifest?.generation ?? builtinCves.version,

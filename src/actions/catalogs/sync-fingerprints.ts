@@ -7,10 +7,10 @@ import type { Signature } from '../../knowledge/signatures/signature.ts';
 import { syncedSets } from '../../scan-run/load-fingerprints.ts';
 import { folderMode, isMissing, writeFileAtomic } from '../../workspace/atomic-file.ts';
 import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
-import { downloadFeed, shownUrl } from './download-feed.ts';
-import { checkRules, maxFeedBytes, readRulePath, unpackFeed } from './read-rule-feed.ts';
+import { downloadFeed, urlWithoutSecret } from './download-feed.ts';
+import { checkRules, maxRuleFeedBytes, readRulePath, unpackFeed } from './read-rule-feed.ts';
 
-export interface SyncOrder {
+export interface SyncRequest {
   /** Where the rules come from; `fingerprint.cache.url` when neither it nor a file is named. */
   url?: string | undefined;
   file?: string | undefined;
@@ -19,7 +19,7 @@ export interface SyncOrder {
   signal?: AbortSignal;
 }
 
-export interface SyncReport {
+export interface FingerprintSyncReport {
   /** `fresh`: younger than `fingerprint.cache.ttl`, nothing was fetched. */
   state: 'updated' | 'unchanged' | 'fresh';
   /** The address without what may be secret in it, or the name of the file. */
@@ -51,7 +51,7 @@ type Settings = Pick<Config, 'fingerprint' | 'workspace'>;
  * @throws PortolanError `configuration` when the feed is not good, `conflict` when it is older or smaller, `network`,
  *   `timeout`, `usage`
  */
-export async function syncFingerprints(config: Settings, order: SyncOrder): Promise<SyncReport> {
+export async function syncFingerprints(config: Settings, order: SyncRequest): Promise<FingerprintSyncReport> {
   const { dir } = config.workspace;
   if (order.file !== undefined) {
     const { signatures } = await checkRules(await readRulePath(order.file));
@@ -85,9 +85,13 @@ function ageOf({ checked_at }: SyncState, now: number): number {
   return age >= 0 ? age : Number.POSITIVE_INFINITY;
 }
 
-async function syncFrom(url: string, config: Settings, { force, signal }: SyncOrder): Promise<SyncReport> {
+async function syncFrom(
+  url: string,
+  config: Settings,
+  { force, signal }: SyncRequest,
+): Promise<FingerprintSyncReport> {
   const { dir } = config.workspace;
-  const source = shownUrl(url);
+  const source = urlWithoutSecret(url);
   const installed = await installedHeader(dir);
   const state = await readState(dir);
   const last = state?.url === url && state.sha256 === installed?.sha256 ? state : null;
@@ -95,7 +99,7 @@ async function syncFrom(url: string, config: Settings, { force, signal }: SyncOr
     return { state: 'fresh', source, checked_at: last.checked_at, set: installed };
   }
   const etag = force ? null : (last?.etag ?? null);
-  const download = await downloadFeed(url, { maxBytes: maxFeedBytes, etag, ...(signal && { signal }) });
+  const download = await downloadFeed(url, { maxBytes: maxRuleFeedBytes, etag, ...(signal && { signal }) });
   const checked_at = new Date().toISOString();
   if (download === null) {
     if (last) await writeState(dir, { ...last, checked_at });
@@ -165,14 +169,14 @@ function checkDigest(url: string, bytes: Buffer): void {
   if (wanted === undefined) {
     throw new PortolanError(
       'configuration',
-      `${shownUrl(url)}: what follows "#" must be sha256=<64 hex digits>`,
+      `${urlWithoutSecret(url)}: what follows "#" must be sha256=<64 hex digits>`,
     );
   }
   const found = createHash('sha256').update(bytes).digest('hex');
   if (found === wanted.toLowerCase()) return;
   throw new PortolanError(
     'configuration',
-    `${shownUrl(url)} is refused: its SHA-256 is ${found}, not ${wanted}`,
+    `${urlWithoutSecret(url)} is refused: its SHA-256 is ${found}, not ${wanted}`,
   );
 }
 

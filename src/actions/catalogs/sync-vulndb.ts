@@ -3,7 +3,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { FeedProblem } from '../../knowledge/vulndb/feed-bytes.ts';
 import { GenerationWriter } from '../../knowledge/vulndb/generation-writer.ts';
 import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import-feed.ts';
-import type { Manifest, SourceState } from '../../knowledge/vulndb/manifest.ts';
+import type { GenerationManifest, SourceState } from '../../knowledge/vulndb/manifest.ts';
 import { diskError } from '../../workspace/atomic-file.ts';
 import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
 
@@ -21,13 +21,13 @@ export interface SyncRequest {
   /** Everything anew: no marks, no question whether anything is new, and no data that is damaged. */
   force: boolean;
   signal: AbortSignal;
-  pace?: Partial<SyncPace>;
+  pace?: Partial<SyncIntervals>;
   /** What is being done, for people. */
   onProgress?: (text: string) => void;
 }
 
 /** How politely and how patiently the sources are asked, milliseconds. */
-export interface SyncPace {
+export interface SyncIntervals {
   /** Between two pages of NVD: 5 questions in 30 s are allowed, with a key 50. */
   pauseMs: number;
   /** Before the second try; doubled with each further one. */
@@ -50,8 +50,8 @@ export interface SyncedSource {
   error: string | null;
 }
 
-export interface SyncReport {
-  manifest: Manifest | null;
+export interface VulndbSyncReport {
+  manifest: GenerationManifest | null;
   synced: SyncedSource[];
 }
 
@@ -81,7 +81,7 @@ const maxReasons = 5;
  * @throws PortolanError `conflict` while another import runs or what is there is damaged, `insufficient_storage`,
  *   `unavailable` when it was broken off
  */
-export async function syncVulndb(request: SyncRequest): Promise<SyncReport> {
+export async function syncVulndb(request: SyncRequest): Promise<VulndbSyncReport> {
   const writer = openWriter(request);
   try {
     const run = new Sync(request, writer);
@@ -115,7 +115,7 @@ function openWriter({ dir, force }: SyncRequest): GenerationWriter {
 class Sync {
   readonly #request: SyncRequest;
   readonly #writer: GenerationWriter;
-  readonly #pace: SyncPace;
+  readonly #pace: SyncIntervals;
   readonly synced: SyncedSource[] = [];
   readonly states: Record<string, SourceState> = {};
   /** When NVD was asked last, monotonic milliseconds. */

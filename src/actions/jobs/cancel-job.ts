@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Job } from '../../domain/job.ts';
 import { type CancelContext, cancelScan } from '../scans/cancel-scan.ts';
-import { settleCanceled, settleJobs } from './finalize-runs.ts';
+import { finalizeCanceledRuns, finalizeJobRuns } from './finalize-runs.ts';
 import { findJob, showJob } from './show-job.ts';
 
 export type CancelJobContext = CancelContext & { config: Config };
@@ -13,7 +13,7 @@ export type CancelJobContext = CancelContext & { config: Config };
  */
 export async function cancelJob(context: CancelJobContext, jobId: string): Promise<Job> {
   const { store } = context;
-  await settleJobs(store);
+  await finalizeJobRuns(store);
   const { job, detached } = await store.transaction(async (inside) => {
     const now = new Date();
     await inside.jobOrders.cancel(jobId, now.toISOString());
@@ -37,7 +37,7 @@ export async function cancelJob(context: CancelJobContext, jobId: string): Promi
 
 async function stopScan(context: CancelJobContext, jobId: string, scanId: string): Promise<void> {
   await cancelScan(context, scanId).catch(ignoreEnd);
-  await settleCanceled(context.store, { job_id: jobId, scan_id: scanId });
+  await finalizeCanceledRuns(context.store, { job_id: jobId, scan_id: scanId });
 }
 
 function ignoreAway(error: unknown): void {

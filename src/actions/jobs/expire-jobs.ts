@@ -6,7 +6,7 @@ import type { Store } from '../../store/open.ts';
  * The scans stay.
  * @returns how many jobs are gone
  */
-export async function forgetJobs(
+export async function expireJobs(
   { store, config }: { store: Store; config: Pick<Config, 'queue'> },
   now: Date,
 ): Promise<number> {

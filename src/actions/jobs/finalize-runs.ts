@@ -6,7 +6,7 @@ import type { Store } from '../../store/open.ts';
 const batchSize = 100;
 
 /** Tells jobs how their scans ended. @returns how many runs were over */
-export async function settleJobs(store: Store): Promise<number> {
+export async function finalizeJobRuns(store: Store): Promise<number> {
   for (let settled = 0; ; ) {
     const ended = await store.jobOrders.endedRuns(batchSize);
     for (const run of ended) await settle(store, run);
@@ -25,23 +25,23 @@ async function settle(store: Store, run: EndedRun): Promise<void> {
  * Tells canceled jobs how their last scans ended, where the server that canceled one could not: it died, or the server
  * that had to end the scan was away.
  */
-export async function settleCanceledJobs(store: Store): Promise<void> {
+export async function finalizeCanceledJobs(store: Store): Promise<void> {
   for (;;) {
     const ended = await store.jobOrders.endedCanceledRuns(batchSize);
-    for (const run of ended) await settleCanceled(store, run);
+    for (const run of ended) await finalizeCanceledRuns(store, run);
     if (ended.length < batchSize) return;
   }
 }
 
 /** Tells jobs how runs ended that they went on without. */
-export async function settleDetachedRuns(store: Store): Promise<void> {
+export async function finalizeDetachedRuns(store: Store): Promise<void> {
   for (const run of await store.jobOrders.detachedRuns()) {
     const scan = await store.scans.get(run.scan_id);
     if (scan === null || isFinal(scan.status)) await store.jobOrders.settleDetached(run, outcomeOf(scan));
   }
 }
 
-export async function settleCanceled(store: Store, run: EndedRun): Promise<void> {
+export async function finalizeCanceledRuns(store: Store, run: EndedRun): Promise<void> {
   await store.transaction(async (inside) => {
     await inside.jobOrders.settleCanceled(run, outcomeOf(await inside.scans.get(run.scan_id)));
   });

@@ -2,9 +2,9 @@ import type { FieldProblem } from '../../domain/errors.ts';
 import { type Job, jobStatuses, jobTypes } from '../../domain/job.ts';
 import type { JobFilter, JobPage, StoredJob } from '../../store/client-jobs.ts';
 import type { Store } from '../../store/open.ts';
-import { type ListPage, type PageQuery, readPage, readSince, refuseProblems } from '../paging/list-page.ts';
+import { type ListPage, type PageQuery, readPage, readSince, rejectProblems } from '../paging/list-page.ts';
 import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
-import { type JobView, settleBeforeReading, viewJobs } from './show-job.ts';
+import { finalizeBeforeReading, type JobView, viewJobs } from './show-job.ts';
 
 /** What a list may be narrowed by. */
 export interface JobQuery extends PageQuery {
@@ -24,7 +24,7 @@ const listedItems = 100;
 /** Jobs, newest first. @throws PortolanError `invalid_request` with every bad parameter */
 export async function listJobs(view: JobView, query: JobQuery): Promise<JobList> {
   const filter = readFilter(query);
-  await settleBeforeReading(view.store);
+  await finalizeBeforeReading(view.store);
   const { limit, offset } = filter;
   const { jobs, total, nextCursor } =
     limit > itemsPerTurn ? await oneByOne(() => readInParts(view, filter)) : await readPart(view, filter);
@@ -82,7 +82,7 @@ function readFilter(query: JobQuery): JobFilter {
   const type = oneOf(jobTypes, 'type', query.type, problems);
   const since = readSince(query.since, problems);
   const page = readPage(query, problems);
-  refuseProblems(problems);
+  rejectProblems(problems);
   return {
     ...page,
     ...(status && { status }),

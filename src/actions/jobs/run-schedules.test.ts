@@ -10,14 +10,14 @@ import type { Config } from '../../config/schema.ts';
 import { Dispatcher } from '../../queue/dispatcher.ts';
 import { PgBossQueue } from '../../queue/pg-boss.ts';
 import { openStore, type Store } from '../../store/open.ts';
-import { Licence } from '../../workspace/license/read-license.ts';
+import { License } from '../../workspace/license/read-license.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { choices, scheduleConfig, scheduleContext } from '../fixtures/schedule-context.ts';
 import { cancelJob } from './cancel-job.ts';
-import { forgetJobs } from './expire-jobs.ts';
-import { settleDetachedRuns } from './finalize-runs.ts';
+import { expireJobs } from './expire-jobs.ts';
+import { finalizeDetachedRuns } from './finalize-runs.ts';
 import { listJobs } from './list-jobs.ts';
-import { bringSchedulesBack, moveSchedules, runSchedules, type TurnReport } from './run-schedules.ts';
+import { moveSchedules, restoreSchedules, runSchedules, type TurnReport } from './run-schedules.ts';
 import { showJob } from './show-job.ts';
 import { submitJob } from './submit-job.ts';
 
@@ -251,7 +251,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       ]);
 
       await end(away);
-      await settleDetachedRuns(store);
+      await finalizeDetachedRuns(store);
       expect(await showJob(context, job.job_id)).toMatchObject({ scan_id: newest, run_count: 2 });
       expect((await runsOf())[1]).toMatchObject({ scan_id: away, status: 'completed' });
       expect((await runsOf())[1]?.completed_at).not.toBeNull();
@@ -275,14 +275,14 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const now = afterNext(job, 500);
       const [report] = await runSchedules(context, afterNext(job, 10 * 365 * day));
       await end(report?.scan_id);
-      await bringSchedulesBack(context, now);
+      await restoreSchedules(context, now);
       const next = async () => (await showJob(context, job.job_id)).next_run_at;
       expect(await next()).toBe(afterNext(job, day).toISOString());
       // A clock that is right changes nothing.
-      await bringSchedulesBack(context, now);
+      await restoreSchedules(context, now);
       expect(await next()).toBe(afterNext(job, day).toISOString());
       // What was obeyed by the wrong clock does not come again, however far it was ahead.
-      await bringSchedulesBack(context, afterNext(job, -500));
+      await restoreSchedules(context, afterNext(job, -500));
       expect(await next()).toBe(afterNext(job, day).toISOString());
       expect((await showJob(context, other.job_id)).run_count).toBeLessThan(2);
     });
@@ -346,7 +346,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
     it('fail without the licence that they need', async () => {
       const context = await contextOf();
       const job = await submit(context);
-      const installed = { ...context.installed, licence: new Licence(true, null, 'there is none') };
+      const installed = { ...context.installed, licence: new License(true, null, 'there is none') };
       expect(
         await runSchedules({ ...context, plannedWith: () => ({ choices, installed }) }, afterNext(job, 0)),
       ).toMatchObject([{ outcome: 'refused' }]);
@@ -439,11 +439,11 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const job = await submit(context, { schedule: undefined });
       const recurring = await submit(context);
       const late = new Date(Date.now() + config.queue.retention + 60_000);
-      expect(await forgetJobs(context, late)).toBe(0);
+      expect(await expireJobs(context, late)).toBe(0);
       await end(job.scan_id);
       await showJob(context, job.job_id);
-      expect(await forgetJobs(context, new Date())).toBe(0);
-      expect(await forgetJobs(context, late)).toBe(1);
+      expect(await expireJobs(context, new Date())).toBe(0);
+      expect(await expireJobs(context, late)).toBe(1);
       await expect(showJob(context, job.job_id)).rejects.toMatchObject({ code: 'not_found' });
       expect(await store.scans.get(job.scan_id ?? '')).not.toBeNull();
       expect(await store.jobs.delete(job.scan_id ?? '')).toBe(false);

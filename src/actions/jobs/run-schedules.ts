@@ -5,7 +5,7 @@ import type { Submission } from '../../scan-run/plan/decide-request.ts';
 import type { StoredJob, Turn } from '../../store/client-jobs.ts';
 import type { Store } from '../../store/open.ts';
 import { type SubmitContext, submitScan } from '../scans/submit-scan.ts';
-import { settleJobs } from './finalize-runs.ts';
+import { finalizeJobRuns } from './finalize-runs.ts';
 
 type PlannedWith = Pick<SubmitContext, 'choices' | 'installed'>;
 
@@ -46,7 +46,7 @@ const refusals = ['invalid_request', 'not_implemented', 'license_required'] as c
  */
 export async function runSchedules(context: ScheduleContext, now: Date): Promise<TurnReport[]> {
   const { store, tenants } = context;
-  await settleJobs(store);
+  await finalizeJobRuns(store);
   const at = now.toISOString();
   const reports: TurnReport[] = [];
   for (const turn of await store.jobOrders.turns('running', at, tenants, maxTurns)) {
@@ -94,7 +94,7 @@ export async function moveSchedules(
  * For a clock that was set back: what was to come by the clock that was ahead comes when it has to by the one that
  * holds now. No time that was obeyed comes again.
  */
-export async function bringSchedulesBack(
+export async function restoreSchedules(
   { store, config }: Pick<ScheduleContext, 'store' | 'config'>,
   now: Date,
 ): Promise<void> {

@@ -3,17 +3,17 @@ import { CronSchedule } from '../../domain/cron.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { type Job, type JobRun, jobIdPattern } from '../../domain/job.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
-import type { Closure } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
 import type { LiveRun, StoredJob } from '../../store/client-jobs.ts';
 import type { Store } from '../../store/open.ts';
-import { holdWarning } from '../scans/window-warning.ts';
-import { settleJobs } from './finalize-runs.ts';
+import { windowWarning } from '../scans/window-warning.ts';
+import { finalizeJobRuns } from './finalize-runs.ts';
 
 export interface JobView {
   store: Store;
   config: Pick<Config, 'queue'>;
   /** Why no scan may send now; null while they may. */
-  closure?: Closure | null;
+  closure?: BlackoutWindow | null;
   /** What a scan waits for that is not present. */
   waitsFor?: (scan: Pick<Scan, 'scan_id' | 'pool' | 'status'>) => ScanWarning[];
 }
@@ -23,7 +23,7 @@ const shownTimes = 3;
 
 /** One job, as it stands now. @throws PortolanError `not_found` */
 export async function showJob(view: JobView, jobId: string): Promise<Job> {
-  await settleBeforeReading(view.store);
+  await finalizeBeforeReading(view.store);
   return await showStored(view, jobId);
 }
 
@@ -47,8 +47,8 @@ function unknownJob(): PortolanError {
 }
 
 /** So that a job never lags behind a scan that the same client has seen end. A full disk keeps nobody from reading. */
-export async function settleBeforeReading(store: Store): Promise<void> {
-  await settleJobs(store).catch(() => undefined);
+export async function finalizeBeforeReading(store: Store): Promise<void> {
+  await finalizeJobRuns(store).catch(() => undefined);
 }
 
 /** Stored jobs with their runs, the progress of those under way, and the times to come. */
@@ -73,7 +73,7 @@ export async function viewJobs(
     if (live === undefined || isFinal(live.status)) return shown;
     const warnings = [
       ...waitsFor({ scan_id: job.scan_id ?? '', pool: job.pool, status: live.status }),
-      ...(closure === null ? [] : [holdWarning(closure)]),
+      ...(closure === null ? [] : [windowWarning(closure)]),
     ];
     return warnings.length > 0 ? { ...shown, warnings } : shown;
   });

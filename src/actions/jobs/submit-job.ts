@@ -115,7 +115,7 @@ async function decideJob(
   checkSchedule(asked.schedule, problems);
   checkName(asked.name, problems);
   const submission = { ...asked.params, pool: readPool(asked, problems) };
-  const refusal = await refusalOf(context, submission, user, asked.pool !== undefined);
+  const refusal = await rejectionOf(context, submission, user, asked.pool !== undefined);
   if (refusal && refusal.code !== 'invalid_request' && problems.length === 0) throw refusal;
   if (refusal || problems.length > 0) throw allProblems(problems, refusal);
   const createdAt = new Date();
@@ -165,7 +165,7 @@ function readPool({ pool, params }: JobSubmission, problems: FieldProblem[]): st
 }
 
 /** What a scan of these params would be refused for, in the fields of the job. */
-async function refusalOf(
+async function rejectionOf(
   context: SubmitContext,
   submission: Submission,
   user: string | null,

@@ -42,7 +42,7 @@ export function readPage(query: PageQuery, problems: FieldProblem[]): PageChoice
 }
 
 /** @throws PortolanError `invalid_request` that names every problem, when there are any */
-export function refuseProblems(problems: FieldProblem[]): void {
+export function rejectProblems(problems: FieldProblem[]): void {
   if (problems.length === 0) return;
   throw invalidRequest(problems.map(({ field, reason }) => `${field} ${reason}`).join('; '), problems);
 }

@@ -13,7 +13,7 @@ import type { Scan, ScanRequest, StageRecord } from '../../domain/scan.ts';
 import { GraphLibrary } from '../../engine/graph-library.ts';
 import { defineModule } from '../../engine/module.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
-import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import { countRows } from '../../scan-run/stream-results.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
@@ -24,7 +24,7 @@ let dir: string;
 let store: Store;
 let workspace: Workspace;
 let config: Config;
-let catalogue: Catalogue;
+let catalogue: ModuleCatalog;
 let scans = 0;
 
 beforeAll(async () => {

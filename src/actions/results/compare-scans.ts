@@ -5,7 +5,7 @@ import type { Protocol } from '../../domain/host.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { openResults, type RecordObserver, storeObserver } from '../../scan-run/open-results.ts';
-import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { Store } from '../../store/open.ts';
 import { jsonText } from '../../workspace/record/row-line.ts';
 import { compareRows } from '../../workspace/record/row-order.ts';
@@ -13,13 +13,13 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { showScan } from '../scans/show-scan.ts';
 import { type MovedHost, MovedHosts } from './moved-hosts.ts';
-import { type Blindness, Coverage } from './scan-coverage.ts';
+import { type Blindness, PlannedCoverage } from './scan-coverage.ts';
 
 export interface CompareContext {
   store: Store;
   workspace: Workspace;
   config: Config;
-  catalogue: Catalogue;
+  catalogue: ModuleCatalog;
   /** Where the files of a scan that is over can be read, when they need not be in the workspace. */
   folderOf?: (scan: Scan) => Promise<ScanFolder>;
   observer?: RecordObserver;
@@ -137,7 +137,7 @@ async function* itemsOf<L extends ChangeList>(
 
 /** One of the two scans. */
 interface Side {
-  coverage: Coverage;
+  coverage: PlannedCoverage;
   rows(): AsyncIterable<ResultRow>;
 }
 
@@ -158,7 +158,7 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
   const results = await openResults(scan, folder, observer);
   await results.close();
   const damaged = results.damage !== null;
-  const coverage = await Coverage.of({ scan, request, folder, config, catalogue, damaged });
+  const coverage = await PlannedCoverage.of({ scan, request, folder, config, catalogue, damaged });
   return { coverage, rows: () => rowsOf(scan, folder, observer, damaged) };
 }
 
@@ -244,15 +244,15 @@ async function nextRow(rows: AsyncGenerator<ResultRow>): Promise<ResultRow | nul
 /** One host in both scans. Its own row, when there is one, comes before everything else that a scan has of it. */
 class HostComparison {
   readonly address: string;
-  readonly #after: Coverage;
-  readonly #before: Coverage;
+  readonly #after: PlannedCoverage;
+  readonly #before: PlannedCoverage;
   readonly #rows: { after: HostRow | null; before: HostRow | null };
   /** Set when one scan has the host and the other could not have found it: then nothing of it is compared. */
   readonly #blind: NotComparable | null;
   /** The last port that only one scan could have found, as `22/tcp`. */
   #blindPort: string | null = null;
 
-  constructor(address: string, after: Coverage, before: Coverage, first: RowPair) {
+  constructor(address: string, after: PlannedCoverage, before: PlannedCoverage, first: RowPair) {
     this.address = address;
     this.#after = after;
     this.#before = before;
@@ -294,7 +294,7 @@ class HostComparison {
     if (after && before) {
       const states = { before: stateOf(before), after: stateOf(after) };
       if (!sameState(states.before, states.after))
-        yield { list: 'ports.changed', item: { ...placeOf(after), ...states } };
+        yield { list: 'ports.changed', item: { ...positionOf(after), ...states } };
       return;
     }
     const row = (after ?? before) as PortRow;
@@ -305,7 +305,7 @@ class HostComparison {
       this.#blindPort = `${row.port}/${row.protocol}`;
       yield this.#notComparable(reason, silent, row);
     } else {
-      yield { list: after ? 'ports.added' : 'ports.removed', item: { ...placeOf(row), ...stateOf(row) } };
+      yield { list: after ? 'ports.added' : 'ports.removed', item: { ...positionOf(row), ...stateOf(row) } };
     }
   }
 
@@ -326,7 +326,7 @@ class HostComparison {
 
   #notComparable(
     reason: Blindness,
-    silent: Coverage,
+    silent: PlannedCoverage,
     { port, protocol }: Pick<VulnerabilityRow, 'port' | 'protocol'>,
   ): Change {
     const item = { host: this.address, port, protocol, reason, missing_in: silent.scanId };
@@ -338,7 +338,7 @@ function hostRow(row: ResultRow | null): HostRow | null {
   return row?.type === 'host' ? row : null;
 }
 
-function placeOf({ host, port, protocol }: PortRow): Place {
+function positionOf({ host, port, protocol }: PortRow): Place {
   return { host, port, protocol };
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../domain/finding.ts';
 import type { PortRow, ResultRow } from '../../domain/result.ts';
-import { builtinCatalogue } from '../../knowledge/rules/rule-catalog.ts';
+import { builtinRules } from '../../knowledge/rules/rule-catalog.ts';
 import { builtinCves } from '../../knowledge/vulndb/builtin.ts';
-import { explainPlace, type Place } from './explain-port.ts';
+import { explainEndpoint, type PortEndpoint } from './explain-port.ts';
 
 const timestamp = '2026-11-21T00:00:00.000Z';
 const host = '192.0.2.1';
@@ -76,9 +76,9 @@ const rows: ResultRow[] = [
   { type: 'host', timestamp, host: '192.0.2.9', state: 'up' },
   { ...port(22), host: '192.0.2.9' },
 ];
-const explain = (place: Partial<Place>, from = rows) =>
-  explainPlace('scan', stream(from), { host, port: null, protocol: null, ...place }, atHand);
-const atHand = { signatures: builtinCatalogue, vulnerabilities: builtinCves };
+const explain = (place: Partial<PortEndpoint>, from = rows) =>
+  explainEndpoint('scan', stream(from), { host, port: null, protocol: null, ...place }, atHand);
+const atHand = { signatures: builtinRules, vulnerabilities: builtinCves };
 
 describe('explaining a place', () => {
   test('a port shows what was said, which rule read it, and why the others were not chosen', async () => {

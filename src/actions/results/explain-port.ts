@@ -3,14 +3,14 @@ import { classOf, type Finding } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow } from '../../domain/result.ts';
 import { parseCpe } from '../../knowledge/products/cpe.ts';
 import { aliasesOf } from '../../knowledge/products/cpe-aliases.ts';
-import type { Catalogue } from '../../knowledge/rules/rule-catalog.ts';
+import type { RuleCatalog } from '../../knowledge/rules/rule-catalog.ts';
 import { allowForUpdates } from '../../knowledge/vulndb/cve-findings.ts';
 import type { CveSource } from '../../knowledge/vulndb/cve-record.ts';
 import { assess, rankReason } from '../../knowledge/vulndb/verdict.ts';
 import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
 
 /** A host of a scan, or one of its ports. */
-export interface Place {
+export interface PortEndpoint {
   /** Address or name. */
   host: string;
   port: number | null;
@@ -74,7 +74,7 @@ export interface Explanation {
 
 /** What rules and vulnerability data are at hand to look things up in. */
 export interface AtHand {
-  signatures: Pick<Catalogue, 'signatures'>;
+  signatures: Pick<RuleCatalog, 'signatures'>;
   vulnerabilities: CveSource;
 }
 
@@ -92,10 +92,10 @@ interface HostRows {
  * @param rows host rows come before what belongs to them
  * @throws PortolanError `not_found` when the record has nothing of the place
  */
-export async function explainPlace(
+export async function explainEndpoint(
   scanId: string,
   rows: AsyncIterable<ResultRow>,
-  place: Place,
+  place: PortEndpoint,
   atHand: AtHand,
 ): Promise<Explanation> {
   const found = await rowsOf(rows, place);
@@ -122,7 +122,7 @@ export async function explainPlace(
   };
 }
 
-async function rowsOf(rows: AsyncIterable<ResultRow>, place: Place): Promise<HostRows> {
+async function rowsOf(rows: AsyncIterable<ResultRow>, place: PortEndpoint): Promise<HostRows> {
   const found: HostRows = { host: null, address: null, ports: [], findings: [], leftOut: 0 };
   for await (const row of rows) {
     if (row.type === 'host' && found.address === null && isMeant(row, place)) {
@@ -144,7 +144,7 @@ async function rowsOf(rows: AsyncIterable<ResultRow>, place: Place): Promise<Hos
   return found;
 }
 
-function isMeant({ host, hostnames = [] }: HostRow, place: Place): boolean {
+function isMeant({ host, hostnames = [] }: HostRow, place: PortEndpoint): boolean {
   const asked = place.host.toLowerCase();
   return host === asked || hostnames.some((name) => name.toLowerCase() === asked);
 }

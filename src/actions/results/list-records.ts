@@ -4,7 +4,7 @@ import type { Scan, ScanWarning } from '../../domain/scan.ts';
 import { openResults, type RecordObserver, type Verification } from '../../scan-run/open-results.ts';
 import { recordPage } from '../../workspace/record/record-page.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { type ListPage, type PageQuery, readPage, refuseProblems } from '../paging/list-page.ts';
+import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';
 
 export interface RecordList extends ListPage {
   records: ResultRow[];
@@ -28,7 +28,7 @@ export async function listRecords(
 ): Promise<RecordList> {
   const problems: FieldProblem[] = [];
   const { limit, offset: first, cursor } = readPage(query, problems);
-  refuseProblems(problems);
+  rejectProblems(problems);
   const offset = cursor === undefined ? first : decode(cursor);
   const page = (verification: Verification) =>
     pageOf(scan, folder, observer, { offset, limit, verification }, signal);

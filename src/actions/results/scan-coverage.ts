@@ -6,7 +6,7 @@ import type { HostRow } from '../../domain/result.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
-import { type Catalogue, planScan } from '../../scan-run/plan/plan-scan.ts';
+import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import { type PlannedPorts, plannedPorts } from '../../scan-run/plan/planned-ports.ts';
 import { mergedRows } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -15,7 +15,7 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 export type Blindness = 'out_of_scope' | 'partial' | 'port_not_planned' | 'not_evaluated' | 'record_damaged';
 
 /** What a scan would have found if it had been there: only then is its silence a result. */
-export class Coverage {
+export class PlannedCoverage {
   readonly scanId: string;
   readonly #addresses: AddressSet;
   readonly #excluded: AddressSet;
@@ -45,8 +45,8 @@ export class Coverage {
     this.#minSeverity = request.options.min_severity;
   }
 
-  static async of(input: CoverageInput): Promise<Coverage> {
-    return new Coverage(input, await portsOf(input), await TargetNames.of(input));
+  static async of(input: CoverageInput): Promise<PlannedCoverage> {
+    return new PlannedCoverage(input, await portsOf(input), await TargetNames.of(input));
   }
 
   /** Why this scan, which has nothing about a host that another one found, is no witness; null when it is one. */
@@ -80,7 +80,7 @@ export interface CoverageInput {
   request: ScanRequest;
   folder: ScanFolder;
   config: Config;
-  catalogue: Catalogue;
+  catalogue: ModuleCatalog;
   /** Its record is missing or damaged. */
   damaged: boolean;
 }

@@ -32,7 +32,7 @@ export interface CancelContext {
 export async function cancelScan(context: CancelContext, scanId: string): Promise<Scan> {
   const scan = await showScan(context.store, scanId);
   if (isOver(scan)) return alreadyOver(scan);
-  await refuseForeign(context.store, scanId);
+  await rejectForeign(context.store, scanId);
   await context.queue.cancel(scanId);
   await context.workers.stop(scanId);
   const stopped = await showScan(context.store, scanId);
@@ -49,7 +49,7 @@ async function endWaiting(context: CancelContext, scanId: string): Promise<Scan>
 }
 
 /** A scan that a command line runs by itself hears nothing from here. @throws PortolanError `conflict` */
-export async function refuseForeign(store: Store, scanId: string): Promise<void> {
+export async function rejectForeign(store: Store, scanId: string): Promise<void> {
   const pid = liveCommandLine(await store.scans.executor(scanId), store.executor);
   if (pid === null) return;
   throw new PortolanError('conflict', `A command line (process ${pid}) runs this scan; stop it there.`, {

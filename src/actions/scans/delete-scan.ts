@@ -1,15 +1,15 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ScanPlace } from '../../workspace/result-store/result-store.ts';
+import type { StoredScanLocation } from '../../workspace/result-store/result-store.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { type CancelContext, refuseForeign } from './cancel-scan.ts';
+import { type CancelContext, rejectForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';
 
 /** Takes scans out of the result store. */
 export interface ResultRemover {
   /** @throws PortolanError `unavailable` */
-  remove(place: ScanPlace): Promise<void>;
+  remove(place: StoredScanLocation): Promise<void>;
 }
 
 export interface DeleteContext extends CancelContext {
@@ -27,7 +27,7 @@ export async function deleteScan(
 ): Promise<void> {
   const scan = await showScan(store, scanId);
   if (scan.status === 'pending' || scan.status === 'running') {
-    await refuseForeign(store, scanId);
+    await rejectForeign(store, scanId);
     await queue.cancel(scanId);
     await workers.stop(scanId);
   }

@@ -2,7 +2,7 @@ import type { FieldProblem } from '../../domain/errors.ts';
 import { type ScanStatus, scanStatuses } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { ListedScan, ScanFilter, ScanPage } from '../../store/scans/scans.ts';
-import { type ListPage, type PageQuery, readPage, readSince, refuseProblems } from '../paging/list-page.ts';
+import { type ListPage, type PageQuery, readPage, readSince, rejectProblems } from '../paging/list-page.ts';
 import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
 
 /** What a list may be narrowed by. */
@@ -49,7 +49,7 @@ function readFilter(query: ListQuery): ScanFilter {
   const status = readStatus(query.status, problems);
   const since = readSince(query.since, problems);
   const page = readPage(query, problems);
-  refuseProblems(problems);
+  rejectProblems(problems);
   return {
     ...page,
     ...(status && { status }),

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseChannel } from '../../domain/channel.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';
 import { deliver, type NotificationSettings, type Tried } from '../../notify/deliver.ts';
-import { scanNews } from '../../notify/message.ts';
+import { scanReport } from '../../notify/message.ts';
 import type { Store } from '../../store/open.ts';
-import type { OwedMessage } from '../../store/outbox.ts';
+import type { PendingNotification } from '../../store/outbox.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
@@ -37,11 +37,14 @@ export interface TriedMessage {
  * Tries once to send a message that is owed, without noting the outcome.
  * @returns null when the scan is gone, or when nothing is known because the signal came
  */
-export async function tryMessage(context: NotifyContext, owed: OwedMessage): Promise<TriedMessage | null> {
+export async function tryMessage(
+  context: NotifyContext,
+  owed: PendingNotification,
+): Promise<TriedMessage | null> {
   const scan = await context.store.scans.get(owed.scan_id);
   if (scan === null) return null;
   const { settings, pageOf, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const news = scanNews(scan, pageOf(scan.scan_id));
+  const news = scanReport(scan, pageOf(scan.scan_id));
   const tried = await deliver(settings, { ...owed, news }, signal, timeoutMs);
   if (signal.aborted && tried.status === 'fault') return null;
   return stateAfter(owed, tried, delaysMs);
@@ -53,7 +56,7 @@ export async function tryMessage(context: NotifyContext, owed: OwedMessage): Pro
  */
 export async function noteTry(
   { store, workspace }: Pick<NotifyContext, 'store' | 'workspace'>,
-  owed: OwedMessage,
+  owed: PendingNotification,
   { state, againMs }: TriedMessage,
 ): Promise<void> {
   const noted = await store.transaction(async (inside) => {
@@ -87,7 +90,7 @@ export async function notifyUnstoredScan(
   newId: () => string,
 ): Promise<NotificationState[]> {
   const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const news = scanNews(scan, null);
+  const news = scanReport(scan, null);
   return await Promise.all(
     channels.map(async (channel) => {
       const message = { id: newId(), scan_id: scan.scan_id, channel, attempts: 0 };
@@ -99,7 +102,10 @@ export async function notifyUnstoredScan(
   );
 }
 
-async function sendUntilSettled(context: NotifyContext, message: OwedMessage): Promise<NotificationState> {
+async function sendUntilSettled(
+  context: NotifyContext,
+  message: PendingNotification,
+): Promise<NotificationState> {
   return await untilSettled(message, context.signal, async (owed) => {
     const tried = await tryMessage(context, owed);
     if (tried) await noteTry(context, owed, tried);
@@ -108,9 +114,9 @@ async function sendUntilSettled(context: NotifyContext, message: OwedMessage): P
 }
 
 async function untilSettled(
-  message: OwedMessage,
+  message: PendingNotification,
   signal: AbortSignal,
-  attempt: (owed: OwedMessage) => Promise<TriedMessage | null>,
+  attempt: (owed: PendingNotification) => Promise<TriedMessage | null>,
 ): Promise<NotificationState> {
   let owed = message;
   let state: NotificationState = pending(owed);
@@ -125,11 +131,11 @@ async function untilSettled(
   return state;
 }
 
-function pending({ channel, attempts }: OwedMessage): NotificationState {
+function pending({ channel, attempts }: PendingNotification): NotificationState {
   return { channel, status: 'pending', attempts, error: null };
 }
 
-function stateAfter(owed: OwedMessage, tried: Tried, delaysMs: readonly number[]): TriedMessage {
+function stateAfter(owed: PendingNotification, tried: Tried, delaysMs: readonly number[]): TriedMessage {
   const { channel } = owed;
   const attempts = owed.attempts + 1;
   switch (tried.status) {

@@ -1,14 +1,14 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import type { Closure } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
 import type { Store } from '../../store/open.ts';
-import { refuseForeign } from './cancel-scan.ts';
+import { rejectForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';
 
 /** The processes that run scans. */
 export interface PauseSwitch {
   /** Why no scan may send now; null while they may. */
-  readonly closure: Closure | null;
+  readonly closure: BlackoutWindow | null;
   /** Resolves when the scan sends nothing any more; at once if nobody runs it. */
   pause(scanId: string): Promise<void>;
   resume(scanId: string): Promise<void>;
@@ -35,7 +35,7 @@ export async function pauseScan({ store, workers }: PauseContext, scanId: string
 /** Writes the wish down where every server reads it, before anybody acts on it. */
 export async function setPaused(store: Store, scanId: string, paused: boolean): Promise<void> {
   unlessOver(await showScan(store, scanId));
-  await refuseForeign(store, scanId);
+  await rejectForeign(store, scanId);
   await store.transaction(async (inside) => {
     const scan = unlessOver(await showScan(inside, scanId));
     const { jobs } = inside;

@@ -4,7 +4,7 @@ import type { ScanRequest, ScanWarning } from '../../domain/scan.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { Plan, PlannedNode } from '../../engine/plan.ts';
-import { type Catalogue, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
+import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
 import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
 
 /** What a scan would do. */
@@ -47,7 +47,7 @@ export interface PreviewNode {
 export async function previewScan(
   request: ScanRequest,
   config: Config,
-  catalogue: Catalogue,
+  catalogue: ModuleCatalog,
 ): Promise<ScanPreview> {
   const plan = await planScan(request, config, catalogue);
   const asked = parseTargets(request.targets);

@@ -1,9 +1,9 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import type { Closure } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
 import { type PauseContext, setPaused } from './pause-scan.ts';
 import { showScan } from './show-scan.ts';
-import { closureText } from './window-warning.ts';
+import { windowText } from './window-warning.ts';
 
 /**
  * Lets a paused scan go on, in its old place in the line if it waits. A scan that is not paused just goes on.
@@ -12,15 +12,15 @@ import { closureText } from './window-warning.ts';
  */
 export async function resumeScan({ store, workers }: PauseContext, scanId: string): Promise<Scan> {
   const { closure } = workers;
-  if (closure && !isFinal((await showScan(store, scanId)).status)) throw refusal(closure);
+  if (closure && !isFinal((await showScan(store, scanId)).status)) throw rejection(closure);
   await setPaused(store, scanId, false);
   await workers.resume(scanId);
   return await showScan(store, scanId);
 }
 
-function refusal(closure: Closure): PortolanError {
+function rejection(closure: BlackoutWindow): PortolanError {
   const { reason, until } = closure;
-  return new PortolanError('conflict', `The scan cannot go on now: ${closureText(closure)}.`, {
+  return new PortolanError('conflict', `The scan cannot go on now: ${windowText(closure)}.`, {
     reason,
     until: until === null ? null : new Date(until).toISOString(),
   });

@@ -3,9 +3,9 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { newScanId, type ScanRequest } from '../../domain/scan.ts';
 import type { JobQueue } from '../../queue/queue.ts';
-import type { ShardLine } from '../../queue/shard-queue.ts';
+import type { ShardQueue } from '../../queue/shard-queue.ts';
 import { decideRequest, type ScanChoices, type Submission } from '../../scan-run/plan/decide-request.ts';
-import { type Catalogue, planScan } from '../../scan-run/plan/plan-scan.ts';
+import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import type { KeyRecord } from '../../store/idempotency.ts';
 import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
@@ -17,11 +17,11 @@ export interface SubmitContext {
   config: Config;
   choices: ScanChoices;
   /** What the scan will be planned with. */
-  installed: Catalogue;
+  installed: ModuleCatalog;
   /** Tells the workers that a scan waits. */
   wake(): void;
   /** The clock that schedules go by where servers share a database; without one it is that of this machine. */
-  shards?: { line: Pick<ShardLine, 'now'> } | null;
+  shards?: { line: Pick<ShardQueue, 'now'> } | null;
   /** Of a scan that a job orders. */
   companion?: ScanCompanion;
 }

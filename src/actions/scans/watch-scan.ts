@@ -49,7 +49,7 @@ export async function* watchScan(
   afterRow: number,
   signal: AbortSignal,
 ): AsyncGenerator<ScanEvent> {
-  const news = new ScanNews();
+  const news = new ScanReport();
   let row = afterRow;
   while (!signal.aborted) {
     // The state is read before the rows: when it is final, every row is on the disk.
@@ -104,7 +104,7 @@ export function eventOfRow(line: string): ScanEventName | undefined {
 }
 
 /** Tells what changed since the last look. */
-class ScanNews {
+class ScanReport {
   #status = '';
   #progress = '';
   #progressAt = Number.NEGATIVE_INFINITY;

@@ -1,5 +1,5 @@
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
-import type { Closure } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
 
 /** Code of the warning that a scan has while no scan may send; it goes with the reason. */
 const outsideWindow = 'outside_window';
@@ -10,19 +10,19 @@ export const poolWithoutWorkers = 'pool_without_workers';
 export const passingWarnings: ReadonlySet<string> = new Set([outsideWindow, ownerAway, poolWithoutWorkers]);
 
 /** What a scan that is held says of itself. */
-export function heldScan<S extends Scan>(scan: S, closure: Closure): S {
+export function scanOutsideWindow<S extends Scan>(scan: S, closure: BlackoutWindow): S {
   return {
     ...scan,
     progress: { ...scan.progress, phase: outsideWindow, paused: true, rate: 0, eta_seconds: null },
-    warnings: [...scan.warnings, holdWarning(closure)],
+    warnings: [...scan.warnings, windowWarning(closure)],
   };
 }
 
-export function holdWarning(closure: Closure): ScanWarning {
-  return { code: outsideWindow, message: `The scan waits: ${closureText(closure)}.` };
+export function windowWarning(closure: BlackoutWindow): ScanWarning {
+  return { code: outsideWindow, message: `The scan waits: ${windowText(closure)}.` };
 }
 
 /** The reason, and when scans go on. */
-export function closureText({ reason, until }: Closure): string {
+export function windowText({ reason, until }: BlackoutWindow): string {
   return until === null ? reason : `${reason}; scans go on at ${new Date(until).toISOString()}`;
 }

@@ -10,7 +10,7 @@ import { damagedSummary } from '../../workspace/record/record-finish.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
 /** Something that is not as it should be. */
-export interface Finding {
+export interface ScanFault {
   /** Relative to the workspace. */
   path: string;
   problem: string;
@@ -29,7 +29,7 @@ export async function* checkScan(
   folder: ScanFolder,
   listed: DatedScan,
   path: string,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<ScanFault> {
   yield* checkLinks(folder, path);
   yield* checkRequest(store, folder, listed.scan_id, path);
   const scan = isFinal(listed.status) ? await store.scans.get(listed.scan_id) : null;
@@ -40,12 +40,12 @@ export async function* checkScan(
   yield* checkSize(store, folder, listed, path);
 }
 
-async function* checkLinks(folder: ScanFolder, path: string): AsyncGenerator<Finding> {
+async function* checkLinks(folder: ScanFolder, path: string): AsyncGenerator<ScanFault> {
   for (const name of await folder.links()) yield linkFinding(join(path, name));
 }
 
 /** A link could lead out of the workspace, so nobody follows it. */
-export function linkFinding(path: string): Finding {
+export function linkFinding(path: string): ScanFault {
   return {
     path,
     problem: 'is a link; links are not followed',
@@ -63,7 +63,7 @@ async function* checkRequest(
   folder: ScanFolder,
   scanId: string,
   path: string,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<ScanFault> {
   if ((await readRequest(folder)) !== null) return;
   const stored = await store.scans.request(scanId);
   yield {
@@ -79,7 +79,7 @@ export async function readRequest(folder: ScanFolder): Promise<ScanRequest | nul
   return await folder.request().catch(() => null);
 }
 
-async function* checkStatus(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<Finding> {
+async function* checkStatus(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<ScanFault> {
   if (metFullDisk(scan) || (await folder.hasStatus())) return;
   yield {
     path: join(path, 'status.json'),
@@ -117,7 +117,7 @@ const faultTexts: Record<RecordFault, { problem: string; remedy: string; repaira
   },
 };
 
-async function* checkRecord(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<Finding> {
+async function* checkRecord(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<ScanFault> {
   for (const fault of await recordFaults(folder)) {
     // A scan that was canceled while it waited has recorded nothing.
     if (fault === 'missing' && scan.started_at === null) continue;
@@ -131,7 +131,7 @@ async function* checkRecord(folder: ScanFolder, scan: Scan, path: string): Async
   }
 }
 
-async function* checkLeftovers(folder: ScanFolder, path: string): AsyncGenerator<Finding> {
+async function* checkLeftovers(folder: ScanFolder, path: string): AsyncGenerator<ScanFault> {
   for (const name of (await leftoversOf(folder)).filter((file) => file !== 'results.jsonl.gz')) {
     yield {
       path: join(path, name),
@@ -147,7 +147,7 @@ async function* checkSize(
   folder: ScanFolder,
   { scan_id, size_bytes }: DatedScan,
   path: string,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<ScanFault> {
   const bytes = await folder.sizeBytes();
   if (bytes === size_bytes) return;
   yield {

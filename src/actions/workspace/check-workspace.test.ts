@@ -22,12 +22,12 @@ import { openStore } from '../../store/open.ts';
 import { mergedRows, recordSummary } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
-import { keepScan, keptId, type Place } from '../fixtures/kept-scan.ts';
+import { type ScanStorage, storedScanId, storeScan } from '../fixtures/kept-scan.ts';
 import { type CheckReport, checkWorkspace } from './check-workspace.ts';
-import { tidyWorkspace } from './purge-leftovers.ts';
+import { purgeLeftovers } from './purge-leftovers.ts';
 
 let dir: string;
-let place: Place;
+let place: ScanStorage;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-check-'));
@@ -53,8 +53,8 @@ const compressed = { compress: true, keep_artifacts: false };
 const withArtifacts = { compress: true, keep_artifacts: true };
 
 it('finds nothing in a sound workspace, plain or compressed', async () => {
-  await keepScan(place, 1, 20);
-  await keepScan(place, 2, 20, withArtifacts);
+  await storeScan(place, 1, 20);
+  await storeScan(place, 2, 20, withArtifacts);
   expect(await check()).toEqual({ scans: 2, ...nothing });
 });
 
@@ -86,17 +86,17 @@ describe('a damaged scan is named with its path, mended, and the others are left
     ],
     ['a draft of a record', 'results.jsonl.new', 'broke off', (f) => oldFile(f, 'results.jsonl.new')],
   ])('%s', async (_what, path, problem, damage) => {
-    const folder = await keepScan(place, 1, 50);
-    await keepScan(place, 2, 50);
+    const folder = await storeScan(place, 1, 50);
+    await storeScan(place, 2, 50);
     await damage(folder);
-    const name = join('scans', keptId(1), path);
+    const name = join('scans', storedScanId(1), path);
     const report = await check();
     expect(report.problems[0]).toMatchObject({
       path: name,
       problem: expect.stringContaining(problem),
       fixed: false,
     });
-    expect(report.problems.every((found) => found.path.includes(keptId(1)))).toBe(true);
+    expect(report.problems.every((found) => found.path.includes(storedScanId(1)))).toBe(true);
     expect(await check(true)).toMatchObject({ left: 0 });
     expect(await check()).toMatchObject(nothing);
     expect(await rowsOf(folder)).toBe(50);
@@ -111,7 +111,7 @@ describe('a damaged scan is named with its path, mended, and the others are left
 
 describe('a record', () => {
   it('without its end keeps every row that can be read', async () => {
-    const folder = await keepScan(place, 1, 300);
+    const folder = await storeScan(place, 1, 300);
     const file = join(folder.path, 'results.jsonl');
     const text = await readFile(file, 'utf8');
     await truncate(file, text.indexOf('\n', text.length / 2) + 20);
@@ -124,7 +124,7 @@ describe('a record', () => {
   });
 
   it('that is compressed and lost its end keeps every row that can be read', async () => {
-    const folder = await keepScan(place, 1, 6000, compressed);
+    const folder = await storeScan(place, 1, 6000, compressed);
     const file = join(folder.path, 'results.jsonl.gz');
     await truncate(file, (await stat(file)).size - 10);
     expect(await check()).toMatchObject({ left: expect.any(Number) });
@@ -133,8 +133,8 @@ describe('a record', () => {
   });
 
   it('in two forms becomes one', async () => {
-    const folder = await keepScan(place, 1, 100, { compress: true, keep_artifacts: false });
-    const other = await keepScan(place, 2, 100);
+    const folder = await storeScan(place, 1, 100, { compress: true, keep_artifacts: false });
+    const other = await storeScan(place, 2, 100);
     await copyFile(join(other.path, 'results.jsonl'), join(folder.path, 'results.jsonl'));
     await chmod(join(folder.path, 'results.jsonl'), 0o600);
     expect((await check()).problems.map(({ problem }) => problem)).toContainEqual(
@@ -146,7 +146,7 @@ describe('a record', () => {
   });
 
   it('whose compressed index is lost gets a new one', async () => {
-    const folder = await keepScan(place, 1, 6000, compressed);
+    const folder = await storeScan(place, 1, 6000, compressed);
     await rm(join(folder.path, 'results.members'));
     expect((await check()).problems[0]).toMatchObject({ problem: expect.stringContaining('index') });
     expect(await check(true)).toMatchObject({ left: 0 });
@@ -157,7 +157,7 @@ describe('a record', () => {
   it.each([{ compress: false, keep_artifacts: false }, compressed])(
     'with bad bytes is told of and never thrown away: %o',
     async (rules) => {
-      const folder = await keepScan(place, 1, 6000, rules);
+      const folder = await storeScan(place, 1, 6000, rules);
       const path = join(folder.path, rules.compress ? 'results.jsonl.gz' : 'results.jsonl');
       const file = await open(path, 'r+');
       await file.write(Buffer.alloc(40, 0xff), 0, 40, 300);
@@ -174,7 +174,7 @@ describe('a record', () => {
   );
 
   it('that is gone is told of', async () => {
-    const folder = await keepScan(place, 1, 10);
+    const folder = await storeScan(place, 1, 10);
     await rm(join(folder.path, 'results.jsonl'));
     expect((await check(true)).problems[0]).toMatchObject({
       problem: expect.stringContaining('lost'),
@@ -190,18 +190,18 @@ describe('store and folders', () => {
   }
 
   it('lists a scan again that the store forgot', async () => {
-    await age((await keepScan(place, 1, 30)).path);
-    await place.store.scans.delete(keptId(1));
+    await age((await storeScan(place, 1, 30)).path);
+    await place.store.scans.delete(storedScanId(1));
     expect((await check()).problems).toEqual([
       {
-        path: `scans/${keptId(1)}`,
+        path: `scans/${storedScanId(1)}`,
         problem: 'is not listed in the store',
         remedy: '--fix lists it again',
         fixed: false,
       },
     ]);
     expect(await check(true)).toMatchObject({ fixed: 1, left: 0 });
-    expect(await place.store.scans.get(keptId(1))).toMatchObject({
+    expect(await place.store.scans.get(storedScanId(1))).toMatchObject({
       status: 'completed',
       name: 'scan 1',
       results: { open_ports: 30 },
@@ -210,54 +210,54 @@ describe('store and folders', () => {
   });
 
   it('lets a scan be whose folder is gone but that the result store has', async () => {
-    const folder = await keepScan(place, 1, 3);
+    const folder = await storeScan(place, 1, 3);
     await folder.remove();
-    await place.store.scans.setStored(keptId(1), '2026-01-02T00:00:00.000Z');
+    await place.store.scans.setStored(storedScanId(1), '2026-01-02T00:00:00.000Z');
     expect(await check()).toMatchObject({ problems: [], scans: 1 });
   });
 
   it('takes a scan off the list whose folder is gone', async () => {
-    const folder = await keepScan(place, 1, 1);
+    const folder = await storeScan(place, 1, 1);
     await rename(folder.path, join(dir, 'elsewhere'));
     await rm(join(dir, 'elsewhere'), { recursive: true });
     expect((await check()).problems[0]).toMatchObject({ problem: expect.stringContaining('folder is gone') });
     await check(true);
-    expect(await place.store.scans.get(keptId(1))).toBeNull();
+    expect(await place.store.scans.get(storedScanId(1))).toBeNull();
   });
 
   it('removes what submissions and deletions left, and only names what is foreign', async () => {
     const scans = join(dir, 'scans');
-    await mkdir(join(scans, keptId(6)), { mode: 0o700 });
-    await mkdir(join(scans, keptId(7)), { mode: 0o700 });
-    await age(join(scans, keptId(7)));
-    await mkdir(join(scans, `.deleted-${keptId(8)}-0a0b0c0d`), { mode: 0o700 });
+    await mkdir(join(scans, storedScanId(6)), { mode: 0o700 });
+    await mkdir(join(scans, storedScanId(7)), { mode: 0o700 });
+    await age(join(scans, storedScanId(7)));
+    await mkdir(join(scans, `.deleted-${storedScanId(8)}-0a0b0c0d`), { mode: 0o700 });
     await writeFile(join(scans, 'notes.txt'), 'mine', { mode: 0o600 });
     expect(await check(true)).toMatchObject({ found: 3, fixed: 2, left: 1 });
-    expect((await readdir(scans)).sort()).toEqual([keptId(6), 'notes.txt']);
+    expect((await readdir(scans)).sort()).toEqual([storedScanId(6), 'notes.txt']);
   });
 
   it('names links, which nobody follows, and keeps their scans', async () => {
-    const folder = await keepScan(place, 1, 1);
+    const folder = await storeScan(place, 1, 1);
     await rename(folder.path, join(dir, 'elsewhere'));
     await symlink(join(dir, 'elsewhere'), folder.path);
-    const linked = await keepScan(place, 2, 1);
+    const linked = await storeScan(place, 2, 1);
     await rename(join(linked.path, 'results.jsonl'), join(linked.path, 'reports', 'rows'));
     await symlink('reports/rows', join(linked.path, 'results.jsonl'));
     const links = (await check(true)).problems.filter(({ problem }) => problem.startsWith('is a link'));
     expect(links.map(({ path, fixed }) => [path, fixed]).sort()).toEqual([
-      [`scans/${keptId(1)}`, false],
-      [`scans/${keptId(2)}/results.jsonl`, false],
+      [`scans/${storedScanId(1)}`, false],
+      [`scans/${storedScanId(2)}/results.jsonl`, false],
     ]);
-    expect(await place.store.scans.get(keptId(1))).not.toBeNull();
+    expect(await place.store.scans.get(storedScanId(1))).not.toBeNull();
     expect(await rowsOf(folder)).toBe(0);
     expect(await rowsOf(linked)).toBe(0);
   });
 
   it('finds no fault in what a full disk did not let a scan write, and a server makes up for it', async () => {
-    const folder = await keepScan(place, 1, 5);
-    await place.store.scans.delete(keptId(1));
+    const folder = await storeScan(place, 1, 5);
+    await place.store.scans.delete(storedScanId(1));
     await place.store.scans.insert(await folder.request());
-    await place.store.scans.update(keptId(1), {
+    await place.store.scans.update(storedScanId(1), {
       status: 'failed',
       started_at: '2026-01-01T00:00:00.000Z',
       error: { code: 'insufficient_storage', message: 'full' },
@@ -265,9 +265,9 @@ describe('store and folders', () => {
     const text = await readFile(join(folder.path, 'results.jsonl'), 'utf8');
     await truncate(join(folder.path, 'results.jsonl'), text.lastIndexOf('{'));
     await rm(join(folder.path, 'status.json'));
-    await place.store.scans.setSize(keptId(1), await folder.sizeBytes());
+    await place.store.scans.setSize(storedScanId(1), await folder.sizeBytes());
     expect((await check()).problems).toEqual([]);
-    await tidyWorkspace(place, async () => undefined, new AbortController().signal);
+    await purgeLeftovers(place, async () => undefined, new AbortController().signal);
     expect(await recordSummary(folder)).toMatchObject({ status: 'failed', partial: true });
     expect(await rowsOf(folder)).toBe(5);
     expect(await folder.storedState()).toBe('failed');
@@ -275,8 +275,8 @@ describe('store and folders', () => {
   });
 
   it('counts sizes anew', async () => {
-    const folder = await keepScan(place, 1, 1);
-    await place.store.scans.setSize(keptId(1), 12);
+    const folder = await storeScan(place, 1, 1);
+    await place.store.scans.setSize(storedScanId(1), 12);
     expect((await check()).problems[0]).toMatchObject({
       problem: expect.stringContaining('the store says 12'),
     });
@@ -285,7 +285,7 @@ describe('store and folders', () => {
   });
 
   it('tells of a store that SQLite finds damaged', async () => {
-    for (let number = 1; number < 40; number++) await keepScan(place, number, 1);
+    for (let number = 1; number < 40; number++) await storeScan(place, number, 1);
     await place.store.close();
     const file = await open(place.workspace.storeFile, 'r+');
     await file.write(Buffer.alloc(2048, 0xee), 0, 2048, 4096 * 6);
@@ -299,19 +299,19 @@ describe('store and folders', () => {
 
 describe('tidying', () => {
   it('counts sizes and removes what crashes left, while requests go on', async () => {
-    const first = await keepScan(place, 1, 10, withArtifacts);
-    await keepScan(place, 2, 10);
+    const first = await storeScan(place, 1, 10, withArtifacts);
+    await storeScan(place, 2, 10);
     await appendFile(join(first.path, 'status.json'), '   ');
     await writeFile(join(first.path, 'results.jsonl.gz.new'), 'half');
     await utimes(join(first.path, 'results.jsonl.gz.new'), new Date(0), new Date(0));
-    const report = await tidyWorkspace(place, async () => undefined, new AbortController().signal);
+    const report = await purgeLeftovers(place, async () => undefined, new AbortController().signal);
     expect(report).toEqual({ scans: 2, resized: 1, swept: 1, failed: 0 });
     expect(await check()).toMatchObject(nothing);
   });
 
   it('stops when it is told to', async () => {
-    await keepScan(place, 1, 1);
-    const report = await tidyWorkspace(place, async () => undefined, AbortSignal.abort());
+    await storeScan(place, 1, 1);
+    const report = await purgeLeftovers(place, async () => undefined, AbortSignal.abort());
     expect(report.scans).toBe(0);
   });
 });

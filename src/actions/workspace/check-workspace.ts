@@ -11,7 +11,7 @@ import { makePrivate, openModes } from '../../workspace/file-modes.ts';
 import { recordSummary } from '../../workspace/record/record-reader.ts';
 import { deletedPrefix, type ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import { checkScan, type Finding, linkFinding, readRequest } from './check-scan.ts';
+import { checkScan, linkFinding, readRequest, type ScanFault } from './check-scan.ts';
 
 export interface CheckedProblem {
   /** Relative to the workspace. */
@@ -60,7 +60,7 @@ export async function checkWorkspace(context: CheckContext, fix: boolean): Promi
   return report;
 }
 
-async function repaired(finding: Finding): Promise<boolean> {
+async function repaired(finding: ScanFault): Promise<boolean> {
   if (!finding.repair) return false;
   try {
     await finding.repair();
@@ -77,7 +77,7 @@ function reasonOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'an unknown fault';
 }
 
-async function* findings(context: CheckContext, report: CheckReport): AsyncGenerator<Finding> {
+async function* findings(context: CheckContext, report: CheckReport): AsyncGenerator<ScanFault> {
   const { store, workspace } = context;
   for (const fault of storeFaults(workspace.storeFile)) {
     yield {
@@ -97,7 +97,7 @@ async function* findings(context: CheckContext, report: CheckReport): AsyncGener
   yield* checkFolders(context, listed);
 }
 
-async function* checkModes({ dir }: Workspace): AsyncGenerator<Finding> {
+async function* checkModes({ dir }: Workspace): AsyncGenerator<ScanFault> {
   for await (const path of openModes(dir)) {
     yield {
       path: relative(dir, path),
@@ -108,7 +108,7 @@ async function* checkModes({ dir }: Workspace): AsyncGenerator<Finding> {
   }
 }
 
-async function* checkListed(context: CheckContext, scan: DatedScan): AsyncGenerator<Finding> {
+async function* checkListed(context: CheckContext, scan: DatedScan): AsyncGenerator<ScanFault> {
   const { store, workspace, served } = context;
   if (served && !isFinal(scan.status)) return;
   const folder = workspace.forTenant(scan.tenant).scan(scan.scan_id);
@@ -126,7 +126,7 @@ async function* missingFolder(
   store: Store,
   { scan_id, status }: DatedScan,
   path: string,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<ScanFault> {
   // It is read from the result store.
   if ((await store.scans.storedAt(scan_id)) !== null) return;
   const problem = 'is listed, but its folder is gone with all results';
@@ -143,7 +143,7 @@ async function* missingFolder(
 }
 
 /** What lies among the scans without being one that is listed. */
-async function* checkFolders(context: CheckContext, known: ReadonlySet<string>): AsyncGenerator<Finding> {
+async function* checkFolders(context: CheckContext, known: ReadonlySet<string>): AsyncGenerator<ScanFault> {
   const { workspace, served } = context;
   for (const { tenant, scans } of await placesOf(workspace)) {
     for (const name of await namesIn(scans)) {
@@ -178,7 +178,7 @@ async function placesOf({ dir }: Workspace): Promise<{ tenant: string | null; sc
   ];
 }
 
-function deletion(folder: string, path: string): Finding {
+function deletion(folder: string, path: string): ScanFault {
   return {
     path,
     problem: 'is what a broken-off deletion left',
@@ -193,7 +193,7 @@ async function unlisted(
   tenant: string | null,
   scanId: string,
   path: string,
-): Promise<Finding> {
+): Promise<ScanFault> {
   const folder = context.workspace.forTenant(tenant).scan(scanId);
   const request = await readRequest(folder);
   const problem = 'is not listed in the store';

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { ambiguousMinutes, formatDuration, parseDuration } from '../../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
-import type { Place } from '../../store/cursor.ts';
+import type { CursorPosition } from '../../store/cursor.ts';
 import type { Store } from '../../store/open.ts';
 import { newestOfAll } from '../../store/scans/age-windows.ts';
 import {
@@ -44,7 +44,7 @@ export interface GarbageContext extends RemovalContext {
 }
 
 /** `min_free_space` is out of reach: deleting every scan that it may take would not free enough. */
-export interface SpaceShortfall {
+export interface DiskShortfall {
   min_free_space: number;
   /** Bytes that are free. */
   free: number;
@@ -55,7 +55,7 @@ export interface SpaceShortfall {
 export interface GarbageRun {
   report: GarbageReport;
   /** Null when `min_free_space` is not set, kept or was reached; undefined when nobody looked. */
-  shortfall: SpaceShortfall | null | undefined;
+  shortfall: DiskShortfall | null | undefined;
 }
 
 /** Scans deleted together, by one transaction of the store. */
@@ -64,7 +64,7 @@ const scansAtOnce = 64;
 const unreadMs = 3_600_000;
 
 /** Position up to which the scans of a tenant go; null when none does. */
-type Cut = (ages: ScanAges, tenant: string | null) => Promise<Place | null>;
+type Cut = (ages: ScanAges, tenant: string | null) => Promise<CursorPosition | null>;
 
 /** What has to go, as things are now. */
 interface Rules {
@@ -135,7 +135,7 @@ async function deleteOlder(
 
 /** No tenant loses a scan because another one has many. */
 async function cutsOf(ages: ScanAges, cut: Cut): Promise<OlderThan> {
-  const cuts = new Map<string | null, Place>();
+  const cuts = new Map<string | null, CursorPosition>();
   for (const tenant of await ages.tenants()) {
     const end = await cut(ages, tenant);
     if (end !== null) cuts.set(tenant, end);
@@ -152,7 +152,7 @@ async function clearSpace(
   context: GarbageContext,
   report: RemovalReport,
   space: Rules['space'],
-): Promise<SpaceShortfall | null> {
+): Promise<DiskShortfall | null> {
   if (space === null) return null;
   const { minFree, protect } = space;
   const { store, workspace } = context;
@@ -163,7 +163,7 @@ async function clearSpace(
   // What a dry run has counted, and what could not be deleted, is still stored.
   const seen = new Set([...report.deleted_scans, ...report.errors.map(({ scan_id }) => scan_id)]);
   let olderThan: OlderThan | null = null;
-  let after: Place | undefined;
+  let after: CursorPosition | undefined;
   for (;;) {
     const free = await freeBytes();
     if (free >= minFree) return null;

@@ -6,7 +6,7 @@ import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
-import { keepScan, keptId } from '../fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../fixtures/kept-scan.ts';
 import { compareFolders, type FolderComparison } from './compare-folders.ts';
 
 let dir: string;
@@ -41,15 +41,15 @@ async function makeOlder(folder: Pick<ScanFolder, 'path'>): Promise<void> {
 
 async function keep(...numbers: number[]): Promise<ScanFolder[]> {
   const folders: ScanFolder[] = [];
-  for (const number of numbers) folders.push(await keepScan({ store, workspace }, number, 1));
+  for (const number of numbers) folders.push(await storeScan({ store, workspace }, number, 1));
   for (const folder of folders) await makeOlder(folder);
   return folders;
 }
 
 /** What a kill leaves of a submission before the scan is listed. */
 async function cutOffSubmission(number: number): Promise<ScanFolder> {
-  const folder = workspace.scan(keptId(number));
-  await folder.create(scanRequest({ scan_id: keptId(number) }));
+  const folder = workspace.scan(storedScanId(number));
+  await folder.create(scanRequest({ scan_id: storedScanId(number) }));
   await makeOlder(folder);
   return folder;
 }
@@ -71,71 +71,71 @@ describe('compareFolders', () => {
     await replaceStore();
     const { unlisted_scans, ...counts } = (await compare()) ?? nothing;
     expect(counts).toEqual({ unlisted: 3, missing: 0, missing_scans: [], removed: 0 });
-    expect(unlisted_scans.toSorted()).toEqual([keptId(1), keptId(2), keptId(3)]);
+    expect(unlisted_scans.toSorted()).toEqual([storedScanId(1), storedScanId(2), storedScanId(3)]);
   });
 
   it('distinguishes scans that a restored store lists again from those it lost', async () => {
     const [deleted] = await keep(1, 2);
     await rm(deleted?.path ?? '', { recursive: true });
     await keep(3);
-    await store.scans.delete(keptId(3));
+    await store.scans.delete(storedScanId(3));
     expect(await compare()).toEqual({
       unlisted: 1,
-      unlisted_scans: [keptId(3)],
+      unlisted_scans: [storedScanId(3)],
       missing: 1,
-      missing_scans: [keptId(1)],
+      missing_scans: [storedScanId(1)],
       removed: 0,
     });
   });
 
   it('counts waiting scans whose folder is gone', async () => {
-    await store.scans.insert(scanRequest({ scan_id: keptId(1) }));
-    expect(await compare()).toMatchObject({ missing: 1, missing_scans: [keptId(1)] });
+    await store.scans.insert(scanRequest({ scan_id: storedScanId(1) }));
+    expect(await compare()).toMatchObject({ missing: 1, missing_scans: [storedScanId(1)] });
   });
 
   it('compares the folders of tenants with their rows', async () => {
     await workspace.makeTenants(['red']);
     const own = { store: store.forTenant('red'), workspace: workspace.forTenant('red') };
-    await makeOlder(await keepScan(own, 1, 1));
+    await makeOlder(await storeScan(own, 1, 1));
     expect(await compare()).toEqual(nothing);
-    await store.scans.delete(keptId(1));
+    await store.scans.delete(storedScanId(1));
     expect(await compare()).toMatchObject({ unlisted: 1, missing: 0 });
   });
 
   it('removes what a kill left of submissions', async () => {
     await keep(1);
     await cutOffSubmission(2);
-    await mkdir(join(dir, 'scans', keptId(3)));
-    await makeOlder(workspace.scan(keptId(3)));
+    await mkdir(join(dir, 'scans', storedScanId(3)));
+    await makeOlder(workspace.scan(storedScanId(3)));
     await writeFile(join((await cutOffSubmission(4)).path, 'request.json.0123456789ab.tmp'), '');
-    await makeOlder(workspace.scan(keptId(4)));
+    await makeOlder(workspace.scan(storedScanId(4)));
     expect(await compare()).toEqual({ ...nothing, removed: 3 });
-    expect(await readdir(join(dir, 'scans'))).toEqual([keptId(1)]);
+    expect(await readdir(join(dir, 'scans'))).toEqual([storedScanId(1)]);
   });
 
   it('removes nothing while the store may have lost scans', async () => {
     await keep(1);
     await cutOffSubmission(2);
-    await store.scans.delete(keptId(1));
+    await store.scans.delete(storedScanId(1));
     expect(await compare()).toMatchObject({ unlisted: 1, removed: 0 });
-    await rename(workspace.scan(keptId(1)).path, join(dir, 'elsewhere'));
-    await store.scans.insert(scanRequest({ scan_id: keptId(1) }));
+    await rename(workspace.scan(storedScanId(1)).path, join(dir, 'elsewhere'));
+    await store.scans.insert(scanRequest({ scan_id: storedScanId(1) }));
     expect(await compare()).toMatchObject({ missing: 1, removed: 0 });
-    expect(await readdir(join(dir, 'scans'))).toEqual([keptId(2)]);
+    expect(await readdir(join(dir, 'scans'))).toEqual([storedScanId(2)]);
   });
 
   it('leaves submissions of now alone', async () => {
-    await workspace.scan(keptId(1)).create(scanRequest({ scan_id: keptId(1) }));
+    await workspace.scan(storedScanId(1)).create(scanRequest({ scan_id: storedScanId(1) }));
     expect(await compare()).toEqual(nothing);
-    expect(await readdir(join(dir, 'scans'))).toEqual([keptId(1)]);
+    expect(await readdir(join(dir, 'scans'))).toEqual([storedScanId(1)]);
   });
 
   it('works in pages and can be broken off between them', async () => {
     await store.transaction(async ({ scans }) => {
       for (let number = 0; number < 450; number++)
-        await scans.insert(scanRequest({ scan_id: keptId(number) }));
+        await scans.insert(scanRequest({ scan_id: storedScanId(number) }));
     });
-    for (let number = 0; number < 450; number++) await mkdir(join(dir, 'scans', keptId(number)));
+    for (let number = 0; number < 450; number++) await mkdir(join(dir, 'scans', storedScanId(number)));
     expect(await compare()).toEqual(nothing);
     expect(pauses).toBe(3);
     expect(await compare(AbortSignal.abort())).toBeNull();

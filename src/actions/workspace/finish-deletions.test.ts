@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openStore, type Store } from '../../store/open.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
-import { keepScan, keptId } from '../fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../fixtures/kept-scan.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { finishDeletions } from './finish-deletions.ts';
 
@@ -22,31 +22,31 @@ afterEach(async () => {
 });
 
 it('takes a scan off the list whose deletion was cut off behind its folder', async () => {
-  const folder = await keepScan({ store, workspace }, 1, 1);
-  await keepScan({ store, workspace }, 2, 1);
+  const folder = await storeScan({ store, workspace }, 1, 1);
+  await storeScan({ store, workspace }, 2, 1);
   await folder.retire();
-  expect(await finishDeletions({ store, workspace })).toEqual({ scan_ids: [keptId(1)], failed: 0 });
-  expect(await store.scans.get(keptId(1))).toBeNull();
-  expect(await readdir(join(dir, 'scans'))).toEqual([keptId(2)]);
+  expect(await finishDeletions({ store, workspace })).toEqual({ scan_ids: [storedScanId(1)], failed: 0 });
+  expect(await store.scans.get(storedScanId(1))).toBeNull();
+  expect(await readdir(join(dir, 'scans'))).toEqual([storedScanId(2)]);
 });
 
 it('removes what is left of a scan that is off the list, by whatever name', async () => {
-  await mkdir(join(dir, 'scans', `.deleted-${keptId(1)}-0a0b0c0d`, 'reports'), { recursive: true });
+  await mkdir(join(dir, 'scans', `.deleted-${storedScanId(1)}-0a0b0c0d`, 'reports'), { recursive: true });
   await mkdir(join(dir, 'scans', '.deleted-'));
   expect(await finishDeletions({ store, workspace })).toEqual({ scan_ids: [], failed: 0 });
   expect(await readdir(join(dir, 'scans'))).toEqual([]);
 });
 
 it('keeps a scan whose folder is there again', async () => {
-  await keepScan({ store, workspace }, 1, 1);
-  await mkdir(join(dir, 'scans', `.deleted-${keptId(1)}`));
+  await storeScan({ store, workspace }, 1, 1);
+  await mkdir(join(dir, 'scans', `.deleted-${storedScanId(1)}`));
   expect(await finishDeletions({ store, workspace })).toEqual({ scan_ids: [], failed: 0 });
-  expect(await store.scans.get(keptId(1))).not.toBeNull();
-  expect(await readdir(join(dir, 'scans'))).toEqual([keptId(1)]);
+  expect(await store.scans.get(storedScanId(1))).not.toBeNull();
+  expect(await readdir(join(dir, 'scans'))).toEqual([storedScanId(1)]);
 });
 
 it('finishes a collection of garbage that was cut off at any moment', async () => {
-  const folder = await keepScan({ store, workspace }, 1, 1);
+  const folder = await storeScan({ store, workspace }, 1, 1);
   const names: string[][] = [];
   const watched = {
     scanAges: store.scanAges,
@@ -64,6 +64,6 @@ it('finishes a collection of garbage that was cut off at any moment', async () =
     { keep_last: 0 },
   );
   expect(report.errors).toEqual([]);
-  expect(names).toEqual([[`.deleted-${keptId(1)}`]]);
+  expect(names).toEqual([[`.deleted-${storedScanId(1)}`]]);
   expect(await folder.isRetired()).toBe(false);
 });

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import { commandLineExecutor, commandLineOf, serverExecutor, serverOf } from '../../domain/executor.ts';
 import { Dispatcher } from '../../queue/dispatcher.ts';
-import { announceScans, openScanLine } from '../../queue/pg-boss.ts';
+import { announceScans, openShardQueue } from '../../queue/pg-boss.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { isPostgresUrl, shownUrl } from '../../store/postgres/postgres-url.ts';
 import {
@@ -110,7 +110,7 @@ async function moveRows(move: StoreMove, { source, target }: Stores): Promise<Mo
   const places = new JobPlaces(home, isToPostgres);
   const dispatcher = isToPostgres ? await Dispatcher.start(move.target, () => undefined) : null;
   try {
-    if (dispatcher) await openScanLine(dispatcher, home);
+    if (dispatcher) await openShardQueue(dispatcher, home);
     const tables = await source.transaction((from) =>
       target.transaction(async (to) => {
         await Promise.all([from.rows.hold(), to.rows.hold()]);

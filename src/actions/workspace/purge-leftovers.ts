@@ -10,7 +10,7 @@ import { recordSummary } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
-export interface TidyReport {
+export interface PurgeReport {
   scans: number;
   /** Scans whose stored size was wrong, and is right now. */
   resized: number;
@@ -26,12 +26,12 @@ export interface TidyReport {
  *
  * @param wait resolves when the next scan may be looked at
  */
-export async function tidyWorkspace(
+export async function purgeLeftovers(
   { store, workspace }: { store: Store; workspace: Workspace },
   wait: () => Promise<void>,
   signal: AbortSignal,
-): Promise<TidyReport> {
-  const report: TidyReport = { scans: 0, resized: 0, swept: 0, failed: 0 };
+): Promise<PurgeReport> {
+  const report: PurgeReport = { scans: 0, resized: 0, swept: 0, failed: 0 };
   for await (const scan of store.scanAges.newestFirst()) {
     await wait();
     if (signal.aborted) break;
@@ -50,7 +50,7 @@ async function tidyScan(
   store: Store,
   workspace: Workspace,
   scan: DatedScan,
-  report: TidyReport,
+  report: PurgeReport,
 ): Promise<void> {
   const folder = workspace.forTenant(scan.tenant).scan(scan.scan_id);
   if (isFinal(scan.status)) {

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { AuditReport } from '../../workspace/audit/audit-check.ts';
-import type { AuditPlace } from '../../workspace/audit/audit-files.ts';
-import type { SettledLog } from '../../workspace/audit/audit-settled.ts';
+import type { AuditPosition } from '../../workspace/audit/audit-files.ts';
+import type { VerifiableLog } from '../../workspace/audit/audit-settled.ts';
 import { readConfig } from '../session/session.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 
 export function addAuditCommand(program: Command): void {
   const audit = program.command('audit').description('check the audit log');
@@ -35,7 +35,7 @@ interface WholeReport extends AuditReport {
 
 async function verify(named: string[], format: string, global: GlobalFlags): Promise<number> {
   const report = named.length > 0 ? await check(named) : await checkConfigured(global);
-  print(format === 'json' ? jsonText(report) : textOf(report));
+  print(format === 'json' ? printableJson(report) : textOf(report));
   return report.ok ? 0 : 1;
 }
 
@@ -62,15 +62,15 @@ async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
 }
 
 /** @returns null when there is no log at this place */
-async function checkPlace(place: AuditPlace): Promise<AuditReport | null> {
-  const { settledLog } = await import('../../workspace/audit/audit-settled.ts');
-  const log = settledLog(place);
+async function checkPlace(place: AuditPosition): Promise<AuditReport | null> {
+  const { verifiableLog } = await import('../../workspace/audit/audit-settled.ts');
+  const log = verifiableLog(place);
   return log && (await check(log.files, log));
 }
 
 async function check(
   files: string[],
-  known: { sizes?: readonly number[]; end?: SettledLog['end'] } = {},
+  known: { sizes?: readonly number[]; end?: VerifiableLog['end'] } = {},
 ): Promise<AuditReport> {
   const { checkAuditLog } = await import('../../workspace/audit/audit-check.ts');
   try {
@@ -93,7 +93,7 @@ function linesOf({ files, records, complete, last_hash: last, problems, gaps }: 
   const broken = problems.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   const from = complete ? '' : ', continuing an older log';
   const word = problems.length > 0 ? 'BROKEN' : 'whole';
-  const summary = `${word}: ${count(records, 'record')} in ${count(files, 'file')}${from}`;
+  const summary = `${word}: ${formatCount(records, 'record')} in ${formatCount(files, 'file')}${from}`;
   const lost = gaps.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   return [...broken, ...lost, summary, ...(last ? [`last hash ${last}`] : [])];
 }

@@ -1,19 +1,19 @@
 import { lstat, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { issueLicence, makeLicenceKeys } from '../../actions/access/issue-license.ts';
+import { createLicenseKeys, issueLicense } from '../../actions/access/issue-license.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import { licenceState } from '../../domain/license.ts';
+import { licenseState } from '../../domain/license.ts';
 import { folderMode, writeFileAtomic } from '../../workspace/atomic-file.ts';
-import { Licence, licenceFile, readLicence } from '../../workspace/license/read-license.ts';
-import { readPublicKey, readSmallFile, verifyLicence } from '../../workspace/license/verify-license.ts';
+import { License, licenseFile, readLicense } from '../../workspace/license/read-license.ts';
+import { readPublicKey, readSmallFile, verifyLicense } from '../../workspace/license/verify-license.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { readConfig } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 import { recordChange } from './audit-change.ts';
 
 export interface IssueFlags {
@@ -29,7 +29,7 @@ export interface IssueFlags {
 export async function keygen(folder: string, force: boolean): Promise<number> {
   const files = { private: join(folder, 'license-private.pem'), public: join(folder, 'license-public.pem') };
   if (!force) for (const file of Object.values(files)) await refuseExisting(file);
-  const { privateKey, publicKey } = makeLicenceKeys();
+  const { privateKey, publicKey } = createLicenseKeys();
   await mkdir(folder, { recursive: true, mode: folderMode });
   await writeFileAtomic(files.private, privateKey);
   await writeFileAtomic(files.public, publicKey);
@@ -56,7 +56,7 @@ export async function issue(flags: IssueFlags): Promise<number> {
     expiry: flags.expiry,
     licenceId: flags.licenseId ?? null,
   };
-  const { licence, claims } = await issueLicence(order, key);
+  const { licence, claims } = await issueLicense(order, key);
   const until = new Date(claims.exp * 1000).toISOString();
   const allowed = claims.features.join(', ') || 'no features';
   note(
@@ -67,11 +67,11 @@ export async function issue(flags: IssueFlags): Promise<number> {
   return 0;
 }
 
-export async function install(source: string, global: GlobalFlags): Promise<number> {
+export async function installLicense(source: string, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   const text = (await readInput(source, 'licence')).trim();
   const workspace = await openWorkspace(config.workspace.dir);
-  const file = licenceFile(config);
+  const file = licenseFile(config);
   const licence = await recordChange(
     { config, workspace },
     { operation: 'license.install' },
@@ -84,7 +84,7 @@ export async function install(source: string, global: GlobalFlags): Promise<numb
 }
 
 /** Writes a licence that is good. @throws PortolanError `license_required` for another one, `configuration` */
-async function keep(text: string, file: string, config: Config): Promise<Licence> {
+async function keep(text: string, file: string, config: Config): Promise<License> {
   const licence = await judge(text, await configuredKey(config), config);
   if (!licence.isValid()) throw notGood(licence);
   await mkdir(dirname(file), { recursive: true, mode: folderMode });
@@ -92,9 +92,9 @@ async function keep(text: string, file: string, config: Config): Promise<Licence
   return licence;
 }
 
-export async function show(format: string, global: GlobalFlags): Promise<number> {
+export async function showLicense(format: string, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
-  const licence = await readLicence(config);
+  const licence = await readLicense(config);
   printLicence(licence, format);
   const missing = licence.claims === null && licence.problem === null && !licence.enforced;
   return missing || licence.isValid() ? 0 : 5;
@@ -118,8 +118,8 @@ async function judge(
   text: string,
   key: Awaited<ReturnType<typeof readPublicKey>>,
   { license }: Config,
-): Promise<Licence> {
-  return new Licence(license.enforce, await verifyLicence(text, key), null);
+): Promise<License> {
+  return new License(license.enforce, await verifyLicense(text, key), null);
 }
 
 async function configuredKey({ license }: Config) {
@@ -127,21 +127,21 @@ async function configuredKey({ license }: Config) {
   throw new PortolanError('configuration', 'license.public_key is not set; licences cannot be checked');
 }
 
-function notGood(licence: Licence): PortolanError {
+function notGood(licence: License): PortolanError {
   const text = licence.notice()?.text ?? 'the licence is not good';
   return new PortolanError('license_required', text);
 }
 
-function warn(licence: Licence): void {
+function warn(licence: License): void {
   const notice = licence.notice();
   if (notice) note(`warning: ${printable(notice.text)}`);
 }
 
-function printLicence(licence: Licence, format: string): void {
+function printLicence(licence: License, format: string): void {
   const { claims } = licence;
   const facts = {
     ...licence.report(),
-    state: claims ? licenceState(claims, Date.now()) : 'none',
+    state: claims ? licenseState(claims, Date.now()) : 'none',
     customer_id: claims?.customer_id ?? null,
     license_id: claims?.license_id ?? null,
     licensed_plan: claims?.plan ?? null,
@@ -149,7 +149,7 @@ function printLicence(licence: Licence, format: string): void {
     issued_at: claims && new Date(claims.iat * 1000).toISOString(),
     notice: licence.notice()?.text ?? null,
   };
-  if (format === 'json') print(jsonText(facts));
+  if (format === 'json') print(printableJson(facts));
   else {
     const rows = Object.entries(facts).map(([name, value]) => [
       name,

@@ -40,8 +40,8 @@ export function addLicenseCommand(program: Command): void {
     .argument('<file>', 'file with the licence, - for stdin')
     .action(
       guarded(async (file: string, _flags: object, command: Command) => {
-        const { install } = await import('./license-work.ts');
-        return install(file, globalFlags(command));
+        const { installLicense } = await import('./license-work.ts');
+        return installLicense(file, globalFlags(command));
       }),
     );
   license
@@ -50,8 +50,8 @@ export function addLicenseCommand(program: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
-        const { show } = await import('./license-work.ts');
-        return show(flags.format, globalFlags(command));
+        const { showLicense } = await import('./license-work.ts');
+        return showLicense(flags.format, globalFlags(command));
       }),
     );
   license

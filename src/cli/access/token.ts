@@ -7,7 +7,7 @@ import { guarded, usage } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { listFormatOption } from '../terminal/output-options.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 
 interface CreateFlags {
   name: string;
@@ -94,7 +94,7 @@ async function list(format: string, global: GlobalFlags): Promise<number> {
   const { listTokens } = await import('../../actions/access/list-tokens.ts');
   const tokens = await withStore(global, ({ store }) => listTokens(store));
   const rows = tokens.map((token) => rowOf(token, format === 'csv' ? '' : '-'));
-  if (format === 'json') print(jsonText({ tokens }));
+  if (format === 'json') print(printableJson({ tokens }));
   else if (format === 'csv')
     print(
       renderRows(
@@ -160,7 +160,7 @@ async function verify(global: GlobalFlags): Promise<number> {
     throw new PortolanError('unauthorized', `the token is not good: ${why}`);
   }
   const { id, name, scopes, expires_at } = record;
-  print(jsonText({ token_id: id, name, scopes, tenant: record.tenant, expires_at }));
+  print(printableJson({ token_id: id, name, scopes, tenant: record.tenant, expires_at }));
   return 0;
 }
 

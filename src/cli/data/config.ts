@@ -7,7 +7,7 @@ import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { jsonText, printable, printableLines } from '../terminal/printable.ts';
+import { printable, printableJson, printableLines } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
 export function addConfigCommand(program: Command, wiring: CliWiring): void {
@@ -82,7 +82,7 @@ async function show(flags: { origin?: boolean; format: string }, global: GlobalF
   const { showSettings } = await import('../../config/show.ts');
   const settings = showSettings(loaded);
   if (flags.format === 'json')
-    print(jsonText({ settings: settings.map((one) => jsonOf(one, flags.origin)) }));
+    print(printableJson({ settings: settings.map((one) => jsonOf(one, flags.origin)) }));
   else {
     const rows = settings.map(({ key, value, origin }) => [
       key,

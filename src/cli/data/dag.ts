@@ -7,8 +7,8 @@ import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { jsonText, printable, printableLines } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { printable, printableJson, printableLines } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 import type { CliWiring } from '../wiring.ts';
 import { graphDot, graphOut, graphText } from './graph-text.ts';
 
@@ -114,11 +114,12 @@ async function validate(
   const { graph, errors, warnings } = await checkFile(file, global, wiring);
   const valid = errors.length === 0;
   if (valid) await checkLicence(graph, global);
-  if (flags.json) print(jsonText({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
+  if (flags.json)
+    print(printableJson({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
   else {
     for (const issue of errors) print(`${issueLine(file, 'error', issue)}\n`);
     for (const issue of warnings) print(`${issueLine(file, 'warning', issue)}\n`);
-    if (valid) print(`${printable(file)}: ${count(graph.nodes.length, 'node')}, valid\n`);
+    if (valid) print(`${printable(file)}: ${formatCount(graph.nodes.length, 'node')}, valid\n`);
   }
   if (!valid) return 1;
   return flags.strict && warnings.length > 0 ? 2 : 0;
@@ -130,8 +131,8 @@ async function checkLicence({ nodes }: Graph, global: GlobalFlags): Promise<void
   const { featuresOfModules } = await import('../../domain/license.ts');
   if (featuresOfModules(moduleTypes).length === 0) return;
   const { config } = await readConfigQuietly(global);
-  const { readLicence } = await import('../../workspace/license/read-license.ts');
-  (await readLicence(config)).demandModules(moduleTypes);
+  const { readLicense } = await import('../../workspace/license/read-license.ts');
+  (await readLicense(config)).demandModules(moduleTypes);
 }
 
 function issueOut(issue: GraphIssue): Record<string, unknown> {
@@ -152,7 +153,7 @@ async function show(file: string, format: string, global: GlobalFlags, wiring: C
   const found = await findGraph(file, global, wiring);
   for (const issue of found.errors) note(issueLine(file, 'error', issue));
   if (found.errors.length > 0) return 1;
-  if (format === 'json') print(jsonText(graphOut(found.graph)));
+  if (format === 'json') print(printableJson(graphOut(found.graph)));
   else if (format === 'dot') print(graphDot(found.graph));
   else print(graphText(found.graph));
   return 0;
@@ -181,7 +182,7 @@ async function exportGraph(
     const known = library.list().map((installed) => installed.name);
     throw new PortolanError('not_found', `no graph "${name}" is installed; there are ${known.join(', ')}`);
   }
-  const text = flags.format === 'json' ? jsonText(graphOut(entry.graph)) : entry.text;
+  const text = flags.format === 'json' ? printableJson(graphOut(entry.graph)) : entry.text;
   if (flags.output === undefined) print(printableLines(text));
   else await writeResult(flags.output, piece(text));
   return 0;
@@ -199,7 +200,7 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
     source,
     nodes: graph.nodes.length,
   }));
-  if (format === 'json') print(jsonText({ dags, problems: library.problems }));
+  if (format === 'json') print(printableJson({ dags, problems: library.problems }));
   else {
     const rows = dags.map((dag) => [dag.name, String(dag.nodes), dag.source, dag.description]);
     print(renderColumns(['NAME', 'NODES', 'SOURCE', 'DESCRIPTION'], rows));

@@ -15,10 +15,10 @@ import {
   trySample,
 } from '../../actions/catalogs/list-fingerprints.ts';
 import { checkRules, readRulePath } from '../../actions/catalogs/read-rule-feed.ts';
-import { type SyncReport, syncFingerprints } from '../../actions/catalogs/sync-fingerprints.ts';
+import { type FingerprintSyncReport, syncFingerprints } from '../../actions/catalogs/sync-fingerprints.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import { builtinCatalogue } from '../../knowledge/rules/rule-catalog.ts';
+import { builtinRules } from '../../knowledge/rules/rule-catalog.ts';
 import type { Signature } from '../../knowledge/signatures/signature.ts';
 import { type LoadedFingerprints, loadFingerprints } from '../../scan-run/load-fingerprints.ts';
 import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
@@ -29,29 +29,29 @@ import { renderColumns, renderRows } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 
 /** Bytes of a sample that are read: more than any rule looks at. */
 const maxSampleBytes = 1024 * 1024;
 
-export interface ListFlags {
+export interface FingerprintListFlags {
   category?: string;
   search?: string;
   format: string;
 }
 
-export interface SyncFlags {
+export interface FingerprintSyncFlags {
   url?: string;
   file?: string;
   force?: boolean;
   format: string;
 }
 
-export async function list(flags: ListFlags, global: GlobalFlags): Promise<number> {
+export async function listFingerprintSets(flags: FingerprintListFlags, global: GlobalFlags): Promise<number> {
   const listed = listSignatures(await inForce(global), flags);
   if (flags.format === 'json') {
-    print(jsonText({ signatures: listed.map(rowOf), total: listed.length }));
+    print(printableJson({ signatures: listed.map(rowOf), total: listed.length }));
     return 0;
   }
   const titles = ['ID', 'SET', 'CATEGORY', 'EVIDENCE', 'SERVICE', 'PRODUCT', 'CERTAINTY'];
@@ -91,13 +91,13 @@ function rowOf({ set, signature }: ListedSignature): Record<string, unknown> {
   return { id, set, description, category, tags, service, source, product, vendor, certainty };
 }
 
-export async function show(id: string, format: string, global: GlobalFlags): Promise<number> {
+export async function showFingerprintSet(id: string, format: string, global: GlobalFlags): Promise<number> {
   const found = findSignature(await inForce(global), id);
   if (found.length === 0)
     throw new PortolanError('not_found', `no rule "${id}"; see: portolan fingerprint list`);
   print(
     format === 'json'
-      ? jsonText({ rules: found.map(({ set, signature }) => ({ set, ...signature })) })
+      ? printableJson({ rules: found.map(({ set, signature }) => ({ set, ...signature })) })
       : found.map(ruleText).join('\n'),
   );
   return 0;
@@ -119,9 +119,9 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : value === null ? '-' : JSON.stringify(value);
 }
 
-export async function stats(format: string, global: GlobalFlags): Promise<number> {
+export async function showFingerprintStats(format: string, global: GlobalFlags): Promise<number> {
   const found = fingerprintStatistics(await inForce(global));
-  print(format === 'json' ? jsonText(found) : statisticsText(found));
+  print(format === 'json' ? printableJson(found) : statisticsText(found));
   return 0;
 }
 
@@ -139,8 +139,8 @@ function statisticsText(found: FingerprintStatistics): string {
       Object.entries(counts).map(([name, number]) => [name, String(number)]),
     );
   return [
-    `catalogue ${printable(found.catalogue_version)}: ${count(found.signatures, 'rule')} for ${count(found.products, 'product')}, ` +
-      `${found.with_cpe} with a CPE, ${count(found.examples, 'example')}\n`,
+    `catalogue ${printable(found.catalogue_version)}: ${formatCount(found.signatures, 'rule')} for ${formatCount(found.products, 'product')}, ` +
+      `${found.with_cpe} with a CPE, ${formatCount(found.examples, 'example')}\n`,
     renderColumns(['SET', 'ORIGIN', 'RULES', 'INSTALLED', 'SOURCE'], sets),
     counted('CATEGORY', found.by_category),
     counted('EVIDENCE', found.by_evidence),
@@ -149,10 +149,11 @@ function statisticsText(found: FingerprintStatistics): string {
 
 export async function validate(file: string, format: string): Promise<number> {
   const { files, examples, signatures } = await checkRules(await readRulePath(file));
-  if (format === 'json') print(jsonText({ valid: true, files, signatures: signatures.length, examples }));
+  if (format === 'json')
+    print(printableJson({ valid: true, files, signatures: signatures.length, examples }));
   else
     print(
-      `${printable(file)}: ${count(signatures.length, 'rule')}, ${count(examples, 'example')}, all good\n`,
+      `${printable(file)}: ${formatCount(signatures.length, 'rule')}, ${formatCount(examples, 'example')}, all good\n`,
     );
   return 0;
 }
@@ -166,7 +167,7 @@ export async function tryRules(
 ): Promise<number> {
   const signatures = await rulesOf(rules, global);
   const report = trySample(signatures, await readSample(sample), flags.evidence ?? null);
-  print(flags.format === 'json' ? jsonText(report) : sampleText(report));
+  print(flags.format === 'json' ? printableJson(report) : sampleText(report));
   if (report.matches.length > 0) return 0;
   const keys = Object.keys(report.evidence).join(', ') || 'nothing';
   note(`no rule matches; the sample was read as: ${printable(keys)}`);
@@ -174,7 +175,7 @@ export async function tryRules(
 }
 
 async function rulesOf(rules: string, global: GlobalFlags): Promise<readonly Signature[]> {
-  if (rules === 'builtin') return builtinCatalogue.signatures;
+  if (rules === 'builtin') return builtinRules.signatures;
   if (rules === 'installed') return (await inForce(global)).catalogue.signatures;
   return (await checkRules(await readRulePath(rules))).signatures;
 }
@@ -211,13 +212,13 @@ function sampleText({ matches }: SampleReport): string {
   return renderColumns(['RULE', 'EVIDENCE', 'SERVICE', 'PRODUCT', 'VERSION', 'CERTAINTY', 'CPE'], rows);
 }
 
-export async function install(
+export async function installFingerprintSet(
   paths: readonly string[],
   flags: { name?: string; force?: boolean; format: string },
   origin: 'added' | 'imported',
   global: GlobalFlags,
 ): Promise<number> {
-  const { config, workspace } = await openPlace(global);
+  const { config, workspace } = await openLocalScanStore(global);
   const order = { paths, name: flags.name ?? nameOfFile(paths[0] ?? ''), force: flags.force ?? false };
   const operation = origin === 'added' ? 'fingerprint.add' : 'fingerprint.import';
   const report = await recordChange(
@@ -226,7 +227,7 @@ export async function install(
     () => installFingerprints(workspace.dir, order, origin),
     ({ set }) => ({ details: detailsOf(set) }),
   );
-  print(flags.format === 'json' ? jsonText(report) : installedText(report));
+  print(flags.format === 'json' ? printableJson(report) : installedText(report));
   return 0;
 }
 
@@ -236,11 +237,11 @@ function detailsOf({ signatures, sha256, source }: SetHeader): Record<string, un
 
 function installedText({ set, files, examples }: InstalledReport): string {
   const rows = files.map(({ file, signatures }) => [file, String(signatures)]);
-  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${count(set.signatures, 'rule')} in force, ${count(examples, 'example')} tried\n`;
+  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${formatCount(set.signatures, 'rule')} in force, ${formatCount(examples, 'example')} tried\n`;
 }
 
-export async function remove(name: string, global: GlobalFlags): Promise<number> {
-  const { config, workspace } = await openPlace(global);
+export async function removeFingerprintSet(name: string, global: GlobalFlags): Promise<number> {
+  const { config, workspace } = await openLocalScanStore(global);
   await recordChange({ config, workspace }, { operation: 'fingerprint.remove', id: name }, () =>
     removeFingerprints(workspace.dir, name),
   );
@@ -248,11 +249,11 @@ export async function remove(name: string, global: GlobalFlags): Promise<number>
   return 0;
 }
 
-export async function sync(flags: SyncFlags, global: GlobalFlags): Promise<number> {
+export async function syncFingerprintSets(flags: FingerprintSyncFlags, global: GlobalFlags): Promise<number> {
   if (flags.url !== undefined && flags.file !== undefined) throw usage('--url and --file exclude each other');
   if (flags.url !== undefined && !/^https?:\/\//i.test(flags.url))
     throw usage('--url must be an http or https address');
-  const { config, workspace } = await openPlace(global);
+  const { config, workspace } = await openLocalScanStore(global);
   const { url, file, force = false } = flags;
   const report = await recordChange(
     { config, workspace },
@@ -260,12 +261,12 @@ export async function sync(flags: SyncFlags, global: GlobalFlags): Promise<numbe
     () => syncFingerprints(config, { url, file, force }),
     ({ state, source, set }) => ({ details: { state, source, sha256: set?.sha256 ?? null } }),
   );
-  print(flags.format === 'json' ? jsonText(report) : syncText(report));
+  print(flags.format === 'json' ? printableJson(report) : syncText(report));
   return 0;
 }
 
-function syncText({ state, source, checked_at, set }: SyncReport): string {
-  const rules = set === null ? 'no rules' : count(set.signatures, 'rule');
+function syncText({ state, source, checked_at, set }: FingerprintSyncReport): string {
+  const rules = set === null ? 'no rules' : formatCount(set.signatures, 'rule');
   const states = {
     updated: `now ${rules} of ${source}`,
     unchanged: `${source} has not changed: ${rules}`,
@@ -275,7 +276,7 @@ function syncText({ state, source, checked_at, set }: SyncReport): string {
 }
 
 /** The workspace that keeps sets. @throws PortolanError `usage` when nothing is to be kept */
-async function openPlace(global: GlobalFlags): Promise<{ config: Config; workspace: Workspace }> {
+async function openLocalScanStore(global: GlobalFlags): Promise<{ config: Config; workspace: Workspace }> {
   const { config } = await readConfig(global);
   if (!config.workspace.enabled) throw usage('rules are kept in the workspace; leave out --no-workspace');
   return { config, workspace: await openWorkspace(config.workspace.dir) };

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
-import type { ListFlags, SyncFlags } from './fingerprint-work.ts';
+import type { FingerprintListFlags, FingerprintSyncFlags } from './fingerprint-work.ts';
 
 /** Looking at fingerprint rules, trying them, and putting further ones in force. */
 export function addFingerprintCommand(program: Command): void {
@@ -24,9 +24,9 @@ function addReadingCommands(fingerprint: Command): void {
     )
     .addOption(listFormatOption())
     .action(
-      guarded(async (flags: ListFlags, command: Command) => {
-        const { list } = await import('./fingerprint-work.ts');
-        return list(flags, globalFlags(command));
+      guarded(async (flags: FingerprintListFlags, command: Command) => {
+        const { listFingerprintSets } = await import('./fingerprint-work.ts');
+        return listFingerprintSets(flags, globalFlags(command));
       }),
     );
   fingerprint
@@ -36,8 +36,8 @@ function addReadingCommands(fingerprint: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (id: string, flags: { format: string }, command: Command) => {
-        const { show } = await import('./fingerprint-work.ts');
-        return show(id, flags.format, globalFlags(command));
+        const { showFingerprintSet } = await import('./fingerprint-work.ts');
+        return showFingerprintSet(id, flags.format, globalFlags(command));
       }),
     );
   fingerprint
@@ -46,8 +46,8 @@ function addReadingCommands(fingerprint: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
-        const { stats } = await import('./fingerprint-work.ts');
-        return stats(flags.format, globalFlags(command));
+        const { showFingerprintStats } = await import('./fingerprint-work.ts');
+        return showFingerprintStats(flags.format, globalFlags(command));
       }),
     );
   fingerprint
@@ -93,8 +93,8 @@ function addChangingCommands(fingerprint: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (file: string, flags: InstallFlags, command: Command) => {
-        const { install } = await import('./fingerprint-work.ts');
-        return install([file], flags, 'added', globalFlags(command));
+        const { installFingerprintSet } = await import('./fingerprint-work.ts');
+        return installFingerprintSet([file], flags, 'added', globalFlags(command));
       }),
     );
   fingerprint
@@ -108,8 +108,8 @@ function addChangingCommands(fingerprint: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (files: string[], flags: InstallFlags, command: Command) => {
-        const { install } = await import('./fingerprint-work.ts');
-        return install(files, flags, 'imported', globalFlags(command));
+        const { installFingerprintSet } = await import('./fingerprint-work.ts');
+        return installFingerprintSet(files, flags, 'imported', globalFlags(command));
       }),
     );
   fingerprint
@@ -118,8 +118,8 @@ function addChangingCommands(fingerprint: Command): void {
     .argument('<name>', 'name of the set; see fingerprint stats')
     .action(
       guarded(async (name: string, _flags: object, command: Command) => {
-        const { remove } = await import('./fingerprint-work.ts');
-        return remove(name, globalFlags(command));
+        const { removeFingerprintSet } = await import('./fingerprint-work.ts');
+        return removeFingerprintSet(name, globalFlags(command));
       }),
     );
   fingerprint
@@ -132,9 +132,9 @@ function addChangingCommands(fingerprint: Command): void {
     .option('--force', 'fetch also what is not old yet, and take it though it is older or has fewer rules')
     .addOption(formatOption())
     .action(
-      guarded(async (flags: SyncFlags, command: Command) => {
-        const { sync } = await import('./fingerprint-work.ts');
-        return sync(flags, globalFlags(command));
+      guarded(async (flags: FingerprintSyncFlags, command: Command) => {
+        const { syncFingerprintSets } = await import('./fingerprint-work.ts');
+        return syncFingerprintSets(flags, globalFlags(command));
       }),
     );
 }

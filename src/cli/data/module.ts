@@ -7,7 +7,7 @@ import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
 export function addModuleCommand(program: Command, wiring: CliWiring): void {
@@ -36,7 +36,7 @@ export function addModuleCommand(program: Command, wiring: CliWiring): void {
 async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
   const { config } = await readConfigQuietly(global);
   const modules = (await wiring.loadRegistry(config)).list();
-  if (format === 'json') print(jsonText({ modules: modules.map(moduleOut) }));
+  if (format === 'json') print(printableJson({ modules: modules.map(moduleOut) }));
   else {
     const rows = modules.map(({ name, type, version, description }) => [name, type, version, description]);
     print(renderColumns(['NAME', 'TYPE', 'VERSION', 'DESCRIPTION'], rows));
@@ -49,7 +49,7 @@ async function show(name: string, format: string, global: GlobalFlags, wiring: C
   const modules = (await wiring.loadRegistry(config)).list();
   const module = modules.find((candidate) => candidate.name === name);
   if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);
-  print(format === 'json' ? jsonText(moduleOut(module)) : moduleText(module));
+  print(format === 'json' ? printableJson(moduleOut(module)) : moduleText(module));
   return 0;
 }
 

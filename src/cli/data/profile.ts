@@ -8,7 +8,7 @@ import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { jsonText, printableLines } from '../terminal/printable.ts';
+import { printableJson, printableLines } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 import { nodesOut } from './graph-text.ts';
 
@@ -39,7 +39,7 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
   const { library } = await loadInstalled(wiring, global);
   const profiles = library.profiles();
   if (format === 'json') {
-    print(jsonText({ profiles: profiles.map(profileOut), problems: library.problems }));
+    print(printableJson({ profiles: profiles.map(profileOut), problems: library.problems }));
     return 0;
   }
   const rows = profiles.map((entry) => [
@@ -57,7 +57,7 @@ async function show(name: string, format: string, global: GlobalFlags, wiring: C
   const chosen = isProfileFile(name) ? await withProfileFile(catalogue, name) : { catalogue, profile: name };
   const entry = findProfile(chosen.catalogue.library, chosen.profile);
   if (format === 'text') print(printableLines(entry.text));
-  else print(jsonText({ ...profileOut(entry), ...settingsOut(entry), nodes: nodesOut(entry.graph) }));
+  else print(printableJson({ ...profileOut(entry), ...settingsOut(entry), nodes: nodesOut(entry.graph) }));
   return 0;
 }
 

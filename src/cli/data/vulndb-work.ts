@@ -8,7 +8,7 @@ import {
 } from '../../actions/catalogs/sync-vulndb.ts';
 import type { Config } from '../../config/schema.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
-import type { Manifest } from '../../knowledge/vulndb/manifest.ts';
+import type { GenerationManifest } from '../../knowledge/vulndb/manifest.ts';
 import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
@@ -17,15 +17,15 @@ import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 
 export interface ImportFlags {
   replace?: boolean;
   format: string;
 }
 
-export interface SyncFlags {
+export interface VulndbSyncFlags {
   source: string;
   since?: string;
   force?: boolean;
@@ -44,13 +44,13 @@ export async function importFiles(paths: string[], flags: ImportFlags, global: G
     ({ manifest: { generation, counts } }) => ({ id: generation, details: { cves: counts.cves } }),
   );
   for (const path of imported) tellRefused(path.path, path);
-  if (flags.format === 'json') print(jsonText({ ...stateOf(manifest), imported }));
+  if (flags.format === 'json') print(printableJson({ ...stateOf(manifest), imported }));
   else print(`${imported.map(importedLine).join('')}${stateLine(manifest)}`);
   return 0;
 }
 
 /** @returns 0, or 4 when a source could not be had */
-export async function sync(flags: SyncFlags, global: GlobalFlags): Promise<number> {
+export async function syncVulndbCommand(flags: VulndbSyncFlags, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   checkKept(config);
   const sources = readSources(flags.source);
@@ -83,7 +83,7 @@ export async function sync(flags: SyncFlags, global: GlobalFlags): Promise<numbe
     );
     for (const outcome of synced) tellOutcome(outcome);
     const current = manifest ?? readCurrentManifest(vulndbFolder(config));
-    if (flags.format === 'json') print(jsonText({ ...stateOf(current), synced }));
+    if (flags.format === 'json') print(printableJson({ ...stateOf(current), synced }));
     else print(`${synced.map(syncedLine).join('')}${current ? stateLine(current) : ''}`);
     return synced.some(({ status }) => status === 'failed') ? 4 : 0;
   } finally {
@@ -91,14 +91,14 @@ export async function sync(flags: SyncFlags, global: GlobalFlags): Promise<numbe
   }
 }
 
-export async function stats(format: string, global: GlobalFlags): Promise<number> {
+export async function showVulndbStats(format: string, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   const manifest = readCurrentManifest(vulndbFolder(config));
   const state = stateOf(manifest);
   if (format === 'json') {
     const { counts, sources, distributions, synced_at } = manifest ?? {};
     const details = { last_sync: synced_at ?? null, counts, source_states: sources, distributions };
-    print(jsonText({ ...state, ...(manifest && details) }));
+    print(printableJson({ ...state, ...(manifest && details) }));
     return 0;
   }
   const facts: [string, string][] = [
@@ -116,7 +116,7 @@ export async function stats(format: string, global: GlobalFlags): Promise<number
     ]),
     ...(manifest?.distributions ?? []).map(({ distribution, release, statements }): [string, string] => [
       `${distribution} ${release}`,
-      count(statements, 'statement'),
+      formatCount(statements, 'statement'),
     ]),
   ];
   print(renderColumns(['FACT', 'VALUE'], facts));
@@ -143,7 +143,7 @@ function readSources(list: string): SyncSource[] {
 
 function tellRefused(name: string, { refused, reasons }: Pick<ImportedPath, 'refused' | 'reasons'>): void {
   if (refused === 0) return;
-  note(`warning: ${printable(name)}: ${count(refused, 'record')} refused`);
+  note(`warning: ${printable(name)}: ${formatCount(refused, 'record')} refused`);
   for (const reason of reasons) note(`  ${printable(reason)}`);
 }
 
@@ -153,14 +153,15 @@ function tellOutcome(outcome: SyncedSource): void {
 }
 
 function importedLine({ path, formats, files, skipped, accepted }: ImportedPath): string {
-  const from = files === 1 && skipped === 0 ? '' : ` from ${count(files, 'file')}, ${skipped} passed over`;
-  return `${printable(path)}: ${count(accepted, 'record')} (${formats.join(', ')})${from}\n`;
+  const from =
+    files === 1 && skipped === 0 ? '' : ` from ${formatCount(files, 'file')}, ${skipped} passed over`;
+  return `${printable(path)}: ${formatCount(accepted, 'record')} (${formats.join(', ')})${from}\n`;
 }
 
 function syncedLine({ source, status, accepted }: SyncedSource): string {
-  return `${source}: ${status}${status === 'updated' ? `, ${count(accepted, 'record')}` : ''}\n`;
+  return `${source}: ${status}${status === 'updated' ? `, ${formatCount(accepted, 'record')}` : ''}\n`;
 }
 
-function stateLine({ generation, counts: { cves, kev, epss, fixes } }: Manifest): string {
+function stateLine({ generation, counts: { cves, kev, epss, fixes } }: GenerationManifest): string {
   return `${generation}: ${cves} CVEs, ${kev} known exploited, ${epss} EPSS scores, ${fixes} fixes of distributions\n`;
 }

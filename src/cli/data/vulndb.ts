@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import type { ImportFlags, SyncFlags } from './vulndb-work.ts';
+import type { ImportFlags, VulndbSyncFlags } from './vulndb-work.ts';
 
 /** Vulnerability data: what is known about flaws of products, and where it comes from. */
 export function addVulndbCommand(program: Command): void {
@@ -29,9 +29,9 @@ export function addVulndbCommand(program: Command): void {
     .option('--force', 'everything anew, whatever is there')
     .addOption(formatOption())
     .action(
-      guarded(async (flags: SyncFlags, command: Command) => {
-        const { sync } = await import('./vulndb-work.ts');
-        return sync(flags, globalFlags(command));
+      guarded(async (flags: VulndbSyncFlags, command: Command) => {
+        const { syncVulndbCommand } = await import('./vulndb-work.ts');
+        return syncVulndbCommand(flags, globalFlags(command));
       }),
     );
   vulndb
@@ -40,8 +40,8 @@ export function addVulndbCommand(program: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
-        const { stats } = await import('./vulndb-work.ts');
-        return stats(flags.format, globalFlags(command));
+        const { showVulndbStats } = await import('./vulndb-work.ts');
+        return showVulndbStats(flags.format, globalFlags(command));
       }),
     );
 }

@@ -1,7 +1,7 @@
 import type { JobList } from '../../actions/jobs/list-jobs.ts';
 import type { Job } from '../../domain/job.ts';
 import { factLines } from '../results/scan-text.ts';
-import { readListFile, type ScanFlags, type Submission, submissionOf } from '../scan/submission.ts';
+import { readListFile, type ScanFlags, type ScanSubmissionBody, submissionOf } from '../scan/submission.ts';
 import type { Client } from '../session/client.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
@@ -9,7 +9,7 @@ import { renderColumns, renderRows } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 
 /** Flags of `job submit`. */
 export type JobFlags = Partial<ScanFlags> & JobShowFlags & { name?: string; params?: string };
@@ -29,7 +29,7 @@ export interface JobListFlags extends ServerFlags {
 }
 
 /** What a job is made of. */
-export interface JobOrder {
+export interface JobSubmission {
   params: Record<string, unknown>;
   schedule?: string | undefined;
   pool?: string | undefined;
@@ -37,10 +37,14 @@ export interface JobOrder {
 }
 
 /** `job submit` */
-export async function submitJob(positional: string[], flags: JobFlags, global: GlobalFlags): Promise<number> {
+export async function submitJobFromFlags(
+  positional: string[],
+  flags: JobFlags,
+  global: GlobalFlags,
+): Promise<number> {
   const params = await paramsOf(positional, flags);
   const client = await requireServer(flags, global);
-  await orderJob(
+  await submitJobCommand(
     client,
     { params, schedule: flags.schedule, pool: flags.pool, name: flags.name },
     flags.format,
@@ -49,7 +53,7 @@ export async function submitJob(positional: string[], flags: JobFlags, global: G
 }
 
 /** Submits a job and prints it with its next times. */
-export async function orderJob(client: Client, order: JobOrder, format: string): Promise<void> {
+export async function submitJobCommand(client: Client, order: JobSubmission, format: string): Promise<void> {
   const body = { type: 'scan', ...order };
   const { data, warnings } = await client.submit<Job>('POST', '/api/v1/jobs', body);
   for (const warning of warnings) note(`warning: ${printable(warning)}`);
@@ -61,7 +65,7 @@ async function paramsOf(positional: string[], flags: JobFlags): Promise<Record<s
   const named = positional.length > 0 || flags.targets !== undefined || flags.targetFile !== undefined;
   const targets = named ? positional : targetsIn(given);
   // The pool is the job's.
-  const { pool: _pool, ...asked }: Submission = await submissionOf(targets, {
+  const { pool: _pool, ...asked }: ScanSubmissionBody = await submissionOf(targets, {
     ...flags,
     discover: true,
     fingerprint: true,
@@ -94,14 +98,14 @@ async function readParams(file: string): Promise<Record<string, unknown>> {
 }
 
 /** `job list` */
-export async function listJobs(flags: JobListFlags, global: GlobalFlags): Promise<number> {
+export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
   const { format, status, since, pool, type, limit, offset } = flags;
   const given = Object.entries({ status, since, pool, type, limit, offset }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
   const list = await client.call<JobList>('GET', `/api/v1/jobs?${new URLSearchParams(given)}`);
-  if (format === 'json') print(jsonText(list));
+  if (format === 'json') print(printableJson(list));
   else if (format === 'csv')
     print(
       renderRows(
@@ -134,17 +138,21 @@ function rowOf(job: Job, nothing: string): string[] {
 }
 
 /** `job show` */
-export async function showJob(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
+export async function showJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
   printJob(await client.call<Job>('GET', jobPath(id)), flags.format);
   return 0;
 }
 
 /** `job cancel`: prints the job as it is then. */
-export async function cancelJob(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
+export async function cancelJobCommand(
+  id: string,
+  flags: JobShowFlags,
+  global: GlobalFlags,
+): Promise<number> {
   const client = await requireServer(flags, global);
   const job = await client.call<Job>('POST', `${jobPath(id)}/cancel`);
-  print(flags.format === 'json' ? jsonText(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);
+  print(flags.format === 'json' ? printableJson(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);
   return 0;
 }
 
@@ -153,7 +161,7 @@ function jobPath(id: string): string {
 }
 
 function printJob(job: Job, format: string): void {
-  print(format === 'json' ? jsonText(job) : jobText(job));
+  print(format === 'json' ? printableJson(job) : jobText(job));
 }
 
 /** A job for a person. */

@@ -20,8 +20,8 @@ export function addJobCommand(program: Command): void {
     .addOption(tokenOption())
     .action(
       guarded(async (id: string, flags: JobShowFlags, command: Command) => {
-        const { showJob } = await import('./job-work.ts');
-        return showJob(id, flags, globalFlags(command));
+        const { showJobCommand } = await import('./job-work.ts');
+        return showJobCommand(id, flags, globalFlags(command));
       }),
     );
   job
@@ -33,8 +33,8 @@ export function addJobCommand(program: Command): void {
     .addOption(tokenOption())
     .action(
       guarded(async (id: string, flags: JobShowFlags, command: Command) => {
-        const { cancelJob } = await import('./job-work.ts');
-        return cancelJob(id, flags, globalFlags(command));
+        const { cancelJobCommand } = await import('./job-work.ts');
+        return cancelJobCommand(id, flags, globalFlags(command));
       }),
     );
 }
@@ -70,8 +70,8 @@ function addSubmit(job: Command): void {
     .addHelpText('after', examples)
     .action(
       guarded(async (targets: string[], flags: JobFlags, command: Command) => {
-        const { submitJob } = await import('./job-work.ts');
-        return submitJob(targets, flags, globalFlags(command));
+        const { submitJobFromFlags } = await import('./job-work.ts');
+        return submitJobFromFlags(targets, flags, globalFlags(command));
       }),
     );
 }
@@ -103,8 +103,8 @@ function addList(job: Command): void {
     .addOption(tokenOption())
     .action(
       guarded(async (flags: JobListFlags, command: Command) => {
-        const { listJobs } = await import('./job-work.ts');
-        return listJobs(flags, globalFlags(command));
+        const { listJobsCommand } = await import('./job-work.ts');
+        return listJobsCommand(flags, globalFlags(command));
       }),
     );
 }

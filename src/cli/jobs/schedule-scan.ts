@@ -1,21 +1,21 @@
 import { bodyOf } from '../scan/remote-scan.ts';
-import type { ScanOrder } from '../scan/scan-work.ts';
+import type { ScanCommand } from '../scan/scan-work.ts';
 import type { Client } from '../session/client.ts';
 import { usage } from '../terminal/failure.ts';
-import { orderJob } from './job-work.ts';
+import { submitJobCommand } from './job-work.ts';
 
 /** `scan --schedule`: the scan becomes a job of a server, whose next times are printed. @returns the exit code */
-export async function scheduleScan(order: ScanOrder, client: Client): Promise<number> {
+export async function scheduleScan(order: ScanCommand, client: Client): Promise<number> {
   const { flags, output } = order;
   refuseMeaningless(order);
   const { pool: _pool, ...params } = bodyOf(order);
   const job = { params, schedule: flags.schedule, pool: flags.pool, name: flags.scanName };
-  await orderJob(client, job, output.format);
+  await submitJobCommand(client, job, output.format);
   return 0;
 }
 
 /** There is no result yet: what is about one would be ignored. */
-function refuseMeaningless({ flags, output }: ScanOrder): void {
+function refuseMeaningless({ flags, output }: ScanCommand): void {
   const meaningless = {
     '--output': output.file !== null,
     '--compare-with': flags.compareWith !== undefined,

@@ -12,7 +12,7 @@ import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 import { scheduleRows, scheduleTable } from './schedule-table.ts';
 
 export interface ScheduleListFlags extends ServerFlags {
@@ -35,7 +35,7 @@ const usualColumns = 120;
 export async function listSchedules(flags: ScheduleListFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
   const jobs = (await findRecurring(client, flags)).toSorted(byNextRun);
-  if (flags.format === 'json') print(jsonText({ jobs }));
+  if (flags.format === 'json') print(printableJson({ jobs }));
   else if (flags.format === 'csv') print(scheduleRows(jobs));
   else if (jobs.length === 0) note(nothingRecurs(flags));
   else print(scheduleTable(jobs, process.stdout.columns || usualColumns));
@@ -90,7 +90,7 @@ export async function showNext(
     utc: time.toISOString(),
   }));
   if (flags.format === 'json') {
-    print(jsonText({ schedule: expression, zone, from: new Date(from).toISOString(), times }));
+    print(printableJson({ schedule: expression, zone, from: new Date(from).toISOString(), times }));
   } else if (times.length === 0) note('no such time is known: the calendar ends with the year 9999');
   else print(timesText(times, zone));
   return 0;

@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import { print, type ResultFormat, writeResult } from '../terminal/output.ts';
+import { type OutputFormat, print, writeResult } from '../terminal/output.ts';
 
 /** Told before the scan rather than after it. @throws PortolanError `conflict` */
 export function checkBaseline({ scan_id, status }: Scan): void {
@@ -13,7 +13,7 @@ export function checkBaseline({ scan_id, status }: Scan): void {
  * the result went to a file), else on stderr, so that a JSON or CSV result stays one document.
  */
 export async function writeDiff(
-  { file, format }: { file: string | null; format: ResultFormat },
+  { file, format }: { file: string | null; format: OutputFormat },
   render: (format: string) => AsyncIterable<string>,
 ): Promise<void> {
   if (file !== null) return writeResult(null, render(format === 'json' ? 'json' : 'text'));

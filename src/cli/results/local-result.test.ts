@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { keepScan, keptId } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import type { RecordObserver } from '../../scan-run/open-results.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
-import type { ResultFormat } from '../terminal/output.ts';
+import type { OutputFormat } from '../terminal/output.ts';
 import { renderResult } from './local-result.ts';
 
 let dir: string;
@@ -18,20 +18,20 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-result-'));
   const workspace = await openWorkspace(dir);
   store = await openStore(workspace.storeFile);
-  folder = await keepScan({ store, workspace }, 1, 3);
+  folder = await storeScan({ store, workspace }, 1, 3);
 });
 afterEach(async () => {
   await store.close();
   await rm(dir, { recursive: true, force: true });
 });
 
-async function rendered(format: ResultFormat): Promise<{ text: string; observed: (ScanWarning | null)[] }> {
+async function rendered(format: OutputFormat): Promise<{ text: string; observed: (ScanWarning | null)[] }> {
   const observed: (ScanWarning | null)[] = [];
   const observer: RecordObserver = {
     isListed: async () => true,
     observed: (_scanId, warning) => observed.push(warning),
   };
-  const scan = await store.scans.get(keptId(1));
+  const scan = await store.scans.get(storedScanId(1));
   if (scan === null) throw new Error('the scan is not listed');
   const style = { columns: 80, color: false };
   const text = (await Array.fromAsync(renderResult(format, folder, scan, style, observer))).join('');
@@ -45,7 +45,7 @@ it('shows a whole record without a warning', async () => {
   expect(observed).toEqual([null]);
 });
 
-it.each<[ResultFormat, RegExp]>([
+it.each<[OutputFormat, RegExp]>([
   ['text', /results of the scan are missing/],
   ['json', /"partial":true/],
   ['yaml', /partial: true/],

@@ -1,13 +1,13 @@
 import type { Scan } from '../../domain/scan.ts';
 import { openResults, type RecordObserver } from '../../scan-run/open-results.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import type { ResultFormat } from '../terminal/output.ts';
+import type { OutputFormat } from '../terminal/output.ts';
 import { jsonSafe, linesSafe } from '../terminal/printable.ts';
 import type { TableStyle } from './result-table.ts';
 
 /** The results of a scan on this machine in the asked format, safe to print. */
 export async function* renderResult(
-  format: ResultFormat,
+  format: OutputFormat,
   folder: ScanFolder,
   scan: Scan,
   style: TableStyle,
@@ -33,7 +33,7 @@ export async function* renderResult(
  * made of the JSON form.
  */
 export async function* makeSafe(
-  format: Exclude<ResultFormat, 'text'>,
+  format: Exclude<OutputFormat, 'text'>,
   chunks: AsyncIterable<string>,
 ): AsyncIterable<string> {
   const isJson = format === 'json' || format === 'jsonl' || format === 'sarif';

@@ -1,11 +1,11 @@
 import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import { print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 
 /** Prints a plan, as JSON when a JSON format was asked for. */
 export function printPreview(preview: ScanPreview, format: string): void {
-  print(format === 'json' || format === 'jsonl' ? jsonText(preview) : planText(preview));
+  print(format === 'json' || format === 'jsonl' ? printableJson(preview) : planText(preview));
 }
 
 /** The plan of a scan for a person; names are not resolved, so each counts as one address. */

@@ -3,7 +3,7 @@ import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { Client } from '../session/client.ts';
 import { readLines } from '../session/event-stream.ts';
-import type { ResultFormat } from '../terminal/output.ts';
+import type { OutputFormat } from '../terminal/output.ts';
 import { unwrapData } from './envelope.ts';
 import { makeSafe } from './local-result.ts';
 import { renderTable, type TableStyle } from './result-table.ts';
@@ -12,7 +12,7 @@ import { renderTable, type TableStyle } from './result-table.ts';
 export async function* fetchResult(
   client: Client,
   { scan_id }: Pick<Scan, 'scan_id'>,
-  format: ResultFormat,
+  format: OutputFormat,
   style: TableStyle,
 ): AsyncIterable<string> {
   const path = `${scanPath(scan_id)}/results`;

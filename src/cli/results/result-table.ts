@@ -12,7 +12,7 @@ import type {
 } from '../../domain/result.ts';
 import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
 import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 
 /** How a table is drawn. */
 export interface TableStyle {
@@ -313,10 +313,13 @@ function latencyText(ms: number): string {
 
 function renderSummary(summary: SummaryRow, classes: Record<FindingClass, number>, colors: Colors): string {
   const seconds = `${summary.duration_seconds.toFixed(1)} s`;
-  const checked = `${count(summary.addresses_scanned, 'address').replace(/addresss$/, 'addresses')} in ${seconds}`;
+  const checked = `${formatCount(summary.addresses_scanned, 'address').replace(/addresss$/, 'addresses')} in ${seconds}`;
   if (summary.live_hosts === 0) return nothingFound(summary, checked);
-  const parts = [`${count(summary.live_hosts, 'host')} up`, count(summary.open_ports, 'open port')];
-  if (summary.vulnerabilities > 0) parts.push(count(summary.vulnerabilities, 'finding'));
+  const parts = [
+    `${formatCount(summary.live_hosts, 'host')} up`,
+    formatCount(summary.open_ports, 'open port'),
+  ];
+  if (summary.vulnerabilities > 0) parts.push(formatCount(summary.vulnerabilities, 'finding'));
   const byClass = findingClasses.flatMap((name) => (classes[name] > 0 ? [`${classes[name]} ${name}`] : []));
   const sure = byClass.length > 0 ? ` (${byClass.join(', ')})` : '';
   const partial = partialText(summary);

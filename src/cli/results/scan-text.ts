@@ -1,9 +1,9 @@
 import type { Scan } from '../../domain/scan.ts';
 import { printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 
 /** The detail of a scan for a person. */
-export function scanText(scan: Scan): string {
+export function scanSummaryText(scan: Scan): string {
   const { results, error, progress } = scan;
   return factLines([
     ['scan', scan.scan_id],
@@ -17,7 +17,7 @@ export function scanText(scan: Scan): string {
     ['completed', scan.completed_at ?? '-'],
     [
       'found',
-      `${count(results.live_hosts, 'host')}, ${count(results.open_ports, 'open port')}, ${count(results.vulnerabilities, 'finding')}`,
+      `${formatCount(results.live_hosts, 'host')}, ${formatCount(results.open_ports, 'open port')}, ${formatCount(results.vulnerabilities, 'finding')}`,
     ],
     ['progress', `${progress.percent} % (${progress.phase})${progress.paused ? ', paused' : ''}`],
     ...scan.stages

@@ -3,9 +3,9 @@ import type {
   ExplainedClaim,
   ExplainedFinding,
   Explanation,
-  Place,
+  PortEndpoint,
 } from '../../actions/results/explain-port.ts';
-import { explainPlace } from '../../actions/results/explain-port.ts';
+import { explainEndpoint } from '../../actions/results/explain-port.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import type { Config } from '../../config/schema.ts';
 import { loadFingerprints } from '../../scan-run/load-fingerprints.ts';
@@ -17,23 +17,23 @@ import { namedClient } from '../session/server-choice.ts';
 import { readConfigQuietly, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 import type { ExplainFlags } from './explain.ts';
 
 export async function explain(
   scanId: string,
-  place: Place,
+  place: PortEndpoint,
   flags: ExplainFlags,
   global: GlobalFlags,
 ): Promise<number> {
   const explanation = await explained(scanId, place, flags, global);
-  print(flags.format === 'json' ? jsonText(explanation) : explanationText(explanation));
+  print(flags.format === 'json' ? printableJson(explanation) : explanationText(explanation));
   return 0;
 }
 
 async function explained(
   scanId: string,
-  place: Place,
+  place: PortEndpoint,
   flags: ExplainFlags,
   global: GlobalFlags,
 ): Promise<Explanation> {
@@ -41,14 +41,16 @@ async function explained(
   if (client) {
     const { config } = await readConfigQuietly(global);
     const rows = readRows(await client.download(`${scanPath(scanId)}/results?format=jsonl`));
-    return withAtHand(config, (atHand) => explainPlace(scanId, rows, place, atHand));
+    return withAtHand(config, (atHand) => explainEndpoint(scanId, rows, place, atHand));
   }
   return withStore(global, async ({ store, workspace, config }) => {
     const scan = await showScan(store, scanId);
     const folder = workspace.forTenant(await store.scans.tenantOf(scan.scan_id)).scan(scan.scan_id);
     const results = await openResults(scan, folder, damageNote(store));
     try {
-      return await withAtHand(config, (atHand) => explainPlace(scan.scan_id, results.rows(), place, atHand));
+      return await withAtHand(config, (atHand) =>
+        explainEndpoint(scan.scan_id, results.rows(), place, atHand),
+      );
     } finally {
       await results.close();
     }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Place } from '../../actions/results/explain-port.ts';
+import type { PortEndpoint } from '../../actions/results/explain-port.ts';
 import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded, usage } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
@@ -29,13 +29,13 @@ export function addExplainCommand(program: Command): void {
     .action(
       guarded(async (scanId: string, place: string, flags: ExplainFlags, command: Command) => {
         const { explain } = await import('./explain-work.ts');
-        return explain(scanId, readPlace(place), flags, globalFlags(command));
+        return explain(scanId, readEndpoint(place), flags, globalFlags(command));
       }),
     );
 }
 
 /** @throws PortolanError `usage` */
-export function readPlace(text: string): Place {
+export function readEndpoint(text: string): PortEndpoint {
   const bracketed = /^\[([^\]]+)\](?::(\d{1,5})(?:\/(tcp|udp))?)?$/i.exec(text);
   const plain = /^([^:[\]]+)(?::(\d{1,5})(?:\/(tcp|udp))?)?$/i.exec(text);
   const bare = /^([0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*(?:%\S+)?)$/i.exec(text);

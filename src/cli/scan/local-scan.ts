@@ -8,32 +8,36 @@ import { ScanAbort } from '../../scan-run/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import { decideRequest, type Submission } from '../../scan-run/plan/decide-request.ts';
 import { checkModuleDefaults } from '../../scan-run/plan/module-defaults.ts';
-import { type Catalogue, planScan, readGraphFile } from '../../scan-run/plan/plan-scan.ts';
+import { type ModuleCatalog, planScan, readGraphFile } from '../../scan-run/plan/plan-scan.ts';
 import { runScan } from '../../scan-run/run-scan.ts';
 import type { ScanRows } from '../../store/scans/scan-rows.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
 import { tableStyle } from '../results/result-table.ts';
-import { loadCatalogue, noteProblems } from '../session/session.ts';
+import { loadModuleCatalog, noteProblems } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { createLog } from '../terminal/log.ts';
 import { note, writeResult } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
-import { openPlace, type ScanPlace } from './local-store.ts';
+import { type LocalScanStore, openLocalScanStore } from './local-store.ts';
 import { isProfileFile, withProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import type { ScanOrder } from './scan-work.ts';
+import type { ScanCommand } from './scan-work.ts';
 
 /** Runs a scan in this process. @returns the exit code */
-export async function scanHere(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
+export async function scanHere(
+  order: ScanCommand,
+  settings: LoadedConfig,
+  wiring: CliWiring,
+): Promise<number> {
   const { catalogue, request } = await decide(order, settings, wiring);
   // What cannot be planned is refused before anything is stored or sent.
   const plan = await planScan(request, settings.config, catalogue);
   await checkRules(request);
   prepareModules(plan, request);
-  const place = await openPlace(settings.config);
+  const place = await openLocalScanStore(settings.config);
   try {
     if (order.flags.compareWith !== undefined) await findBaseline(place, order.flags.compareWith);
     return await new LocalScan(order, settings, catalogue, request, place).run();
@@ -52,7 +56,7 @@ async function checkRules({ options }: ScanRequest): Promise<void> {
   });
 }
 
-async function findBaseline({ store }: ScanPlace, id: string): Promise<void> {
+async function findBaseline({ store }: LocalScanStore, id: string): Promise<void> {
   if (store === null) throw usage('--compare-with needs the workspace; leave out --no-workspace');
   const { checkBaseline } = await import('../results/compared-with.ts');
   const { showScan } = await import('../../actions/scans/show-scan.ts');
@@ -60,19 +64,19 @@ async function findBaseline({ store }: ScanPlace, id: string): Promise<void> {
 }
 
 class LocalScan {
-  readonly #order: ScanOrder;
+  readonly #order: ScanCommand;
   readonly #settings: LoadedConfig;
-  readonly #catalogue: Catalogue;
+  readonly #catalogue: ModuleCatalog;
   readonly #request: ScanRequest;
-  readonly #place: ScanPlace;
+  readonly #place: LocalScanStore;
   readonly #view: ScanView;
 
   constructor(
-    order: ScanOrder,
+    order: ScanCommand,
     settings: LoadedConfig,
-    catalogue: Catalogue,
+    catalogue: ModuleCatalog,
     request: ScanRequest,
-    place: ScanPlace,
+    place: LocalScanStore,
   ) {
     this.#order = order;
     this.#settings = settings;
@@ -176,7 +180,7 @@ class LocalScan {
 }
 
 /** Plans a scan and prints what it would do; nothing is sent and nothing is kept. @returns the exit code */
-export async function dryRun(order: ScanOrder, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
+export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
   const { previewScan } = await import('../../actions/scans/preview-scan.ts');
   const { printPreview } = await import('../results/plan-text.ts');
   const { catalogue, request } = await decide(order, settings, wiring);
@@ -187,11 +191,11 @@ export async function dryRun(order: ScanOrder, settings: LoadedConfig, wiring: C
 
 /** What is installed, the profile file of the order too, and what the order means with it. @throws PortolanError */
 async function decide(
-  order: ScanOrder,
+  order: ScanCommand,
   settings: LoadedConfig,
   wiring: CliWiring,
-): Promise<{ catalogue: Catalogue; request: ScanRequest }> {
-  const installed = await loadCatalogue(wiring, settings.config, onlyProfile(order, settings.config));
+): Promise<{ catalogue: ModuleCatalog; request: ScanRequest }> {
+  const installed = await loadModuleCatalog(wiring, settings.config, onlyProfile(order, settings.config));
   noteProblems(installed);
   checkModuleDefaults(settings, installed.registry);
   const { profile } = order.flags;
@@ -205,7 +209,7 @@ async function decide(
 }
 
 /** The name of the profile when the order needs no other graph, or null. */
-function onlyProfile({ dag, flags, submission }: ScanOrder, { scanner }: Config): string | null {
+function onlyProfile({ dag, flags, submission }: ScanCommand, { scanner }: Config): string | null {
   return (dag ?? submission.dag) === undefined && flags.compareWith === undefined
     ? (flags.profile ?? scanner.default_profile)
     : null;
@@ -213,9 +217,9 @@ function onlyProfile({ dag, flags, submission }: ScanOrder, { scanner }: Config)
 
 /** @throws PortolanError `invalid_request` with every problem */
 async function requestOf(
-  order: ScanOrder,
+  order: ScanCommand,
   config: Config,
-  { library, registry }: Catalogue,
+  { library, registry }: ModuleCatalog,
 ): Promise<ScanRequest> {
   const { dag, flags } = order;
   const submission = { ...order.submission } as Submission;

@@ -9,15 +9,15 @@ import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { chosenTenant } from '../session/tenant-choice.ts';
 
 /** Where a scan of this command line is kept. */
-export interface ScanPlace {
+export interface LocalScanStore {
   workspace: Workspace;
   /** Null in a temporary folder: nothing is listed anywhere. */
-  store: PlaceStore | null;
+  store: LocalMetadata | null;
   close(): Promise<void>;
 }
 
 /** The store, which is opened as far as it is needed. */
-export interface PlaceStore {
+export interface LocalMetadata {
   /** Who runs scans here, see `domain/executor.ts`. */
   executor: string;
   /** For the rows of a scan. */
@@ -30,7 +30,7 @@ export interface PlaceStore {
  * @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden`; `unavailable` when the
  *   store is on another host that cannot be reached
  */
-export async function openPlace(config: Config): Promise<ScanPlace> {
+export async function openLocalScanStore(config: Config): Promise<LocalScanStore> {
   if (!config.workspace.enabled) return openTemporary();
   const workspace = await openWorkspace(config.workspace.dir);
   const tenant = chosenTenant(config);
@@ -39,7 +39,7 @@ export async function openPlace(config: Config): Promise<ScanPlace> {
   return url === null ? await openOwn(workspace, tenant) : await openShared(url, workspace, tenant);
 }
 
-async function openOwn(workspace: Workspace, tenant: string | null): Promise<ScanPlace> {
+async function openOwn(workspace: Workspace, tenant: string | null): Promise<LocalScanStore> {
   const rows = await openScanRows(workspace.storeFile, tenant);
   let whole: Promise<Store> | null = null;
   const open = async () => {
@@ -64,7 +64,7 @@ async function openOwn(workspace: Workspace, tenant: string | null): Promise<Sca
 }
 
 /** Of a store that servers share: the scan is one of the server whose workspace this is, whether it runs or not. */
-async function openShared(url: string, workspace: Workspace, tenant: string | null): Promise<ScanPlace> {
+async function openShared(url: string, workspace: Workspace, tenant: string | null): Promise<LocalScanStore> {
   const [{ openStore }, { serverId }] = await Promise.all([
     import('../../store/open.ts'),
     import('../../workspace/server-id.ts'),
@@ -79,7 +79,7 @@ async function openShared(url: string, workspace: Workspace, tenant: string | nu
   };
 }
 
-async function openTemporary(): Promise<ScanPlace> {
+async function openTemporary(): Promise<LocalScanStore> {
   const folder = await mkdtemp(join(tmpdir(), 'portolan-'));
   const close = () => rm(folder, { recursive: true, force: true });
   try {

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 
 /** Whether `--profile` names a file of this machine: a path, or a name with an extension. */
 export function isProfileFile(profile: string): boolean {
@@ -11,9 +11,9 @@ export function isProfileFile(profile: string): boolean {
  * @throws PortolanError `usage`, `invalid_request` with every problem of the file and its place
  */
 export async function withProfileFile(
-  catalogue: Catalogue,
+  catalogue: ModuleCatalog,
   file: string,
-): Promise<{ catalogue: Catalogue; profile: string }> {
+): Promise<{ catalogue: ModuleCatalog; profile: string }> {
   const { library, name } = await catalogue.library.withProfile(file, catalogue.registry);
   return { catalogue: { ...catalogue, library }, profile: name };
 }

@@ -11,10 +11,10 @@ import type { ServerEvent } from '../session/event-stream.ts';
 import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 import { isProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import type { ScanOrder } from './scan-work.ts';
+import type { ScanCommand } from './scan-work.ts';
 
 /** How long a server may stay away while a scan is followed. */
 const patienceMs = 30_000;
@@ -27,14 +27,14 @@ interface Accepted {
 }
 
 /** Submits a scan to a server, follows it and fetches its results. @returns the exit code */
-export async function scanOnServer(order: ScanOrder, client: Client): Promise<number> {
+export async function scanOnServer(order: ScanCommand, client: Client): Promise<number> {
   const body = bodyOf(order);
   const { output, flags } = order;
   const baseline = flags.compareWith;
   if (baseline !== undefined) checkBaseline(await client.call<Scan>('GET', scanPath(baseline)));
   const accepted = await client.call<Accepted>('POST', '/api/v1/scans', body);
   if (!flags.wait) {
-    print(output.format === 'json' ? jsonText(accepted) : `${printable(accepted.scan_id)}\n`);
+    print(output.format === 'json' ? printableJson(accepted) : `${printable(accepted.scan_id)}\n`);
     return 0;
   }
   const view = openView(flags);
@@ -52,14 +52,14 @@ export async function scanOnServer(order: ScanOrder, client: Client): Promise<nu
 }
 
 /** Asks a server what a scan would do; nothing is sent to a target and nothing is kept. @returns the exit code */
-export async function dryRunOnServer(order: ScanOrder, client: Client): Promise<number> {
+export async function dryRunOnServer(order: ScanCommand, client: Client): Promise<number> {
   const preview = await client.call<ScanPreview>('POST', '/api/v1/scans/plan', bodyOf(order));
   printPreview(preview, order.output.format);
   return 0;
 }
 
 /** The body of the submission to a server. @throws PortolanError `usage` for what a server cannot know */
-export function bodyOf({ submission, dag, flags }: ScanOrder): Record<string, unknown> {
+export function bodyOf({ submission, dag, flags }: ScanCommand): Record<string, unknown> {
   if (flags.fingerprintRules !== undefined) {
     throw usage('--fingerprint-rules names a file of this machine; a server cannot read it');
   }

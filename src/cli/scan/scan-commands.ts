@@ -10,8 +10,8 @@ export type ControlFlags = ServerFlags & { format: string; progress?: boolean };
 /** `scan status|cancel|pause|resume|watch|diff`. */
 export function addScanControl(scan: Command, wiring: CliWiring): void {
   control(scan, 'status', 'show a scan of a server', async (id, flags, global) => {
-    const { showScan } = await import('./scan-control.ts');
-    return showScan(id, flags, global);
+    const { showScanCommand } = await import('./scan-control.ts');
+    return showScanCommand(id, flags, global);
   });
   control(scan, 'cancel', 'end a scan of a server; its results stay', async (id, flags, global) => {
     const { steerScan } = await import('./scan-control.ts');
@@ -35,8 +35,8 @@ export function addScanControl(scan: Command, wiring: CliWiring): void {
     'watch',
     'follow a scan of a server to its end; exit code as of scan',
     async (id, flags, global) => {
-      const { watchScan } = await import('./scan-control.ts');
-      return watchScan(id, flags, global);
+      const { watchScanCommand } = await import('./scan-control.ts');
+      return watchScanCommand(id, flags, global);
     },
   ).option('--progress', 'show progress even when stderr is no terminal');
   addDiff(scan, wiring);

@@ -1,18 +1,18 @@
 import type { Scan } from '../../domain/scan.ts';
 import { scanPath } from '../results/remote-result.ts';
-import { scanText } from '../results/scan-text.ts';
+import { scanSummaryText } from '../results/scan-text.ts';
 import type { Client } from '../session/client.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 import { awaitScan } from './remote-scan.ts';
 import type { ControlFlags } from './scan-commands.ts';
 import { exitCodeOf, noteOutcome, openView } from './scan-view.ts';
 
 /** `scan status`: one scan of a server. */
-export async function showScan(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
+export async function showScanCommand(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
   printScan(await client.call<Scan>('GET', scanPath(id)), flags);
   return 0;
@@ -27,7 +27,7 @@ export async function steerScan(
 ): Promise<number> {
   const client = await requireServer(flags, global);
   const scan = await client.call<Scan>('POST', `${scanPath(id)}/${verb}`);
-  if (flags.format === 'json') print(jsonText(scan));
+  if (flags.format === 'json') print(printableJson(scan));
   else print(`${printable(`${scan.scan_id} ${stateOf(scan)}`)}\n`);
   return 0;
 }
@@ -38,7 +38,11 @@ function stateOf({ status, progress, error }: Scan): string {
 }
 
 /** `scan watch`: follows a scan that somebody else submitted. Ctrl-C ends the watching, not the scan. */
-export async function watchScan(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
+export async function watchScanCommand(
+  id: string,
+  flags: ControlFlags,
+  global: GlobalFlags,
+): Promise<number> {
   const client = await requireServer(flags, global);
   // An id that does not exist is told at once.
   await client.call<Scan>('GET', scanPath(id));
@@ -67,5 +71,5 @@ async function watch(client: Client, id: string, flags: GlobalFlags & ControlFla
 }
 
 function printScan(scan: Scan, { format }: ControlFlags): void {
-  print(format === 'json' ? jsonText(scan) : scanText(scan));
+  print(format === 'json' ? printableJson(scan) : scanSummaryText(scan));
 }

@@ -6,7 +6,7 @@ import { makeSafe } from '../results/local-result.ts';
 import { scanPath } from '../results/remote-result.ts';
 import type { Client } from '../session/client.ts';
 import { findServer } from '../session/server-choice.ts';
-import { loadCatalogue, withStore } from '../session/session.ts';
+import { loadModuleCatalog, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { writeResult } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
@@ -30,7 +30,7 @@ export async function diffScans(
     return 0;
   }
   await withStore(global, async ({ store, workspace, config }) => {
-    const catalogue = await loadCatalogue(wiring, config);
+    const catalogue = await loadModuleCatalog(wiring, config);
     const comparison = await compareScans(
       { store, workspace, config, catalogue, observer: damageNote(store) },
       pair.id,

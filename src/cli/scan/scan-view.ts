@@ -3,7 +3,7 @@ import type { LiveScan } from '../../scan-run/messages.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
-import { count, ProgressBar, progressLine } from '../terminal/progress-bar.ts';
+import { formatCount, ProgressBar, progressLine } from '../terminal/progress-bar.ts';
 
 /** Least time between two progress lines where there is no terminal. */
 const lineMs = 1000;
@@ -66,7 +66,9 @@ export function noteResult(
   if (!process.stderr.isTTY) return;
   const { live_hosts, open_ports } = scan.results;
   if (file !== null) {
-    note(`${printable(file)} is written: ${count(live_hosts, 'host')} up, ${count(open_ports, 'open port')}`);
+    note(
+      `${printable(file)} is written: ${formatCount(live_hosts, 'host')} up, ${formatCount(open_ports, 'open port')}`,
+    );
   }
   if (kept) note(`kept as ${printable(scan.scan_id)}`);
 }

@@ -41,13 +41,13 @@ export async function scan(
   return scanHere(order, settings, wiring);
 }
 
-async function scanOn(client: Client, order: ScanOrder): Promise<number> {
+async function scanOn(client: Client, order: ScanCommand): Promise<number> {
   const { dryRunOnServer, scanOnServer } = await import('./remote-scan.ts');
   return order.flags.dryRun ? dryRunOnServer(order, client) : scanOnServer(order, client);
 }
 
 /** What the command line asks for, wherever it runs. */
-export interface ScanOrder {
+export interface ScanCommand {
   submission: Awaited<ReturnType<typeof submissionOf>>;
   /** File or name of a graph. */
   dag: string | undefined;

@@ -4,7 +4,7 @@ import { discoveryProfiles } from '../../domain/scan.ts';
 import { tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
-import { endProcess, resultFormats } from '../terminal/output.ts';
+import { endProcess, outputFormats } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
 import { addScanControl } from './scan-commands.ts';
 import type { ScanFlags } from './submission.ts';
@@ -120,7 +120,7 @@ function addEvaluationOptions(scan: Command): void {
 
 function addResultOptions(scan: Command): void {
   scan
-    .option('--format <format>', resultFormats.join(', '))
+    .option('--format <format>', outputFormats.join(', '))
     .option('-o, --output <file>', 'file for the result; a bare format word is taken as --format')
     .option('--output-file <file>', 'same as --output, always a file')
     .option('--scan-name <name>', 'label of the scan')

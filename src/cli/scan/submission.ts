@@ -56,13 +56,13 @@ export interface ScanFlags {
 }
 
 /** Body of a submission (contract 2.5). Only what was asked for is in it; the rest is decided where the scan runs. */
-export type Submission = Record<string, unknown> & { targets: string[] };
+export type ScanSubmissionBody = Record<string, unknown> & { targets: string[] };
 
 /** Largest file with targets, bytes. */
 const maxListBytes = 8 * 1024 * 1024;
 
 /** Turns the command line into the body that the API takes. */
-export async function submissionOf(positional: string[], flags: ScanFlags): Promise<Submission> {
+export async function submissionOf(positional: string[], flags: ScanFlags): Promise<ScanSubmissionBody> {
   refuseMissing(flags);
   const targets = await targetsOf(positional, flags);
   if (targets.length === 0) {

@@ -13,7 +13,7 @@ const mark = 'PORTOLAN_DAEMON';
 /** A server that does not serve within this time is ended. */
 const startMs = 60_000;
 
-export interface DaemonOrder {
+export interface DaemonCommand {
   /** The file that the program runs from. */
   entryFile: string;
   /** Words of the command line, from `server start` (or a global flag before it) on. */
@@ -53,7 +53,7 @@ function failureOf(error: unknown): StartReport {
  * says besides (a crash of Node.js itself) to `logs/stderr.log` in the workspace.
  * @returns 0, or the exit code of a server that could not start
  */
-export async function startDaemon(order: DaemonOrder, quiet: boolean): Promise<number> {
+export async function startDaemon(order: DaemonCommand, quiet: boolean): Promise<number> {
   const errors = await errorFile(order.config);
   const stderr = openSync(errors, 'a', fileMode);
   const child = spawn(process.execPath, [...process.execArgv, order.entryFile, ...order.args], {

@@ -12,14 +12,14 @@ import { clientOf } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 
 /** One thing about this machine, and what to do when it is not as it should be. */
-export interface Finding {
+export interface CheckResult {
   name: string;
   status: 'ok' | 'warn' | 'fail';
   message: string;
   remedy: string | null;
 }
 
-type Verdict = Omit<Finding, 'name'>;
+type Verdict = Omit<CheckResult, 'name'>;
 
 const leastNodeMajor = 20;
 /** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
@@ -34,7 +34,7 @@ const resolverMs = 3000;
 const probeName = 'portolan.invalid';
 
 /** Checks of the machine alone. */
-export function machineChecks(): Promise<Finding[]> {
+export function machineChecks(): Promise<CheckResult[]> {
   return all({
     node: async () => nodeVersion(),
     raw_sockets: rawSockets,
@@ -46,7 +46,7 @@ export function machineChecks(): Promise<Finding[]> {
 }
 
 /** Checks that depend on the configuration. */
-export function configuredChecks(config: Config, flags: ServerFlags): Promise<Finding[]> {
+export function configuredChecks(config: Config, flags: ServerFlags): Promise<CheckResult[]> {
   return all({
     open_files: async () => openFiles(config),
     workspace: () => workspaceState(config),
@@ -56,7 +56,7 @@ export function configuredChecks(config: Config, flags: ServerFlags): Promise<Fi
   });
 }
 
-function all(checks: Record<string, () => Promise<Verdict>>): Promise<Finding[]> {
+function all(checks: Record<string, () => Promise<Verdict>>): Promise<CheckResult[]> {
   return Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       const verdict = await check().catch((error: Error) => warn(`could not be checked: ${error.message}`));

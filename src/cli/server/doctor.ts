@@ -6,8 +6,8 @@ import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import type { Finding } from './doctor-checks.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import type { CheckResult } from './doctor-checks.ts';
 
 const help = `
 Looks at rights, interfaces and routes, the limit of open files, free space, the clock, the
@@ -25,19 +25,19 @@ export function addDoctorCommand(program: Command): void {
     .action(
       guarded(async (flags: { format: string; apiToken?: string }, command: Command) => {
         const findings = await examine(flags, globalFlags(command));
-        print(flags.format === 'json' ? jsonText(reportOf(findings)) : reportText(findings));
+        print(flags.format === 'json' ? printableJson(reportOf(findings)) : reportText(findings));
         return findings.some(({ status }) => status === 'fail') ? 1 : 0;
       }),
     );
 }
 
-async function examine(flags: ServerFlags, global: GlobalFlags): Promise<Finding[]> {
+async function examine(flags: ServerFlags, global: GlobalFlags): Promise<CheckResult[]> {
   const { configuredChecks, machineChecks } = await import('./doctor-checks.ts');
   const machine = await machineChecks();
   try {
     const { config, warnings } = await readConfigQuietly(global);
     const remedy = 'see: portolan config validate';
-    const configuration: Finding = {
+    const configuration: CheckResult = {
       name: 'configuration',
       status: warnings.length > 0 ? 'warn' : 'ok',
       message: warnings.length > 0 ? warnings.join('; ') : 'no problem',
@@ -51,12 +51,12 @@ async function examine(flags: ServerFlags, global: GlobalFlags): Promise<Finding
   }
 }
 
-function reportOf(checks: Finding[]): { status: Finding['status']; checks: Finding[] } {
+function reportOf(checks: CheckResult[]): { status: CheckResult['status']; checks: CheckResult[] } {
   const worst = (['fail', 'warn'] as const).find((status) => checks.some((check) => check.status === status));
   return { status: worst ?? 'ok', checks };
 }
 
-function reportText(findings: Finding[]): string {
+function reportText(findings: CheckResult[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.flatMap(({ name, status, message, remedy }) => [
     `${status.padEnd(4)}  ${name.padEnd(width)}  ${printable(message)}`,

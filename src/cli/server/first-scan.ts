@@ -9,7 +9,7 @@ import { noteOutcome, openView } from '../scan/scan-view.ts';
 import { Client } from '../session/client.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
-import type { RunningServer } from '../wiring.ts';
+import type { StartedServer } from '../wiring.ts';
 
 const firstTarget = '127.0.0.1';
 
@@ -18,7 +18,7 @@ const firstTarget = '127.0.0.1';
  * @throws the reason of `signal` when the server is stopped meanwhile
  */
 export async function runFirstScan(
-  server: RunningServer,
+  server: StartedServer,
   config: Config,
   global: GlobalFlags,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import type { RunningServer } from '../wiring.ts';
+import type { StartedServer } from '../wiring.ts';
 
 /**
  * SIGHUP lets a server read its configuration again. It also comes when the terminal that the server was started in is
@@ -8,7 +8,7 @@ import type { RunningServer } from '../wiring.ts';
 export class HangUp {
   readonly #stop: () => void;
   readonly #hadTerminal = hasTerminal();
-  #server: RunningServer | null = null;
+  #server: StartedServer | null = null;
   #asked = false;
 
   constructor(stop: () => void) {
@@ -17,7 +17,7 @@ export class HangUp {
   }
 
   /** From now on; what was asked for during the start is done now. */
-  reloads(server: RunningServer): void {
+  reloads(server: StartedServer): void {
     this.#server = server;
     if (this.#asked) void server.reload();
   }

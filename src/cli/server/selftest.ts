@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { guarded } from '../terminal/failure.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 
 interface Outcome {
   name: string;
@@ -28,7 +28,7 @@ export function addSelftestCommand(program: Command): void {
         const { selfTests } = await import('../../net/packets/selftest.ts');
         const checks = selfTests.map(({ name, run }) => outcomeOf(name, run));
         const ok = checks.every(({ status }) => status === 'ok');
-        print(format === 'json' ? jsonText({ ok, checks }) : textOf(checks));
+        print(format === 'json' ? printableJson({ ok, checks }) : textOf(checks));
         return ok ? 0 : 1;
       }),
     );

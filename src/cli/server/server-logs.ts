@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { rotatedFiles } from '../../workspace/rotated-files.ts';
-import { linesOf } from '../../workspace/text-lines.ts';
+import { textLinesOf } from '../../workspace/text-lines.ts';
 import { readConfig } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import { type GlobalFlags, logLevels } from '../terminal/globals.ts';
@@ -136,7 +136,7 @@ async function eachLine(
   });
   try {
     const to = end ?? (await file.stat()).size;
-    for await (const { bytes } of linesOf(file, { to, longest: longestLine })) {
+    for await (const { bytes } of textLinesOf(file, { to, longest: longestLine })) {
       if (filter.takes(bytes)) take(bytes);
     }
   } finally {
@@ -176,7 +176,7 @@ async function showNew(file: FileHandle, from: number, filter: Filter): Promise<
   const to = (await file.stat()).size;
   // A file that got shorter was emptied.
   let at = to < from ? 0 : from;
-  for await (const { bytes, ended, end } of linesOf(file, { from: at, to, longest: longestLine })) {
+  for await (const { bytes, ended, end } of textLinesOf(file, { from: at, to, longest: longestLine })) {
     if (!ended) break;
     if (filter.takes(bytes)) show(bytes);
     at = end;

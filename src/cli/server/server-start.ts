@@ -7,7 +7,7 @@ import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note } from '../terminal/output.ts';
-import type { CliWiring, RunningServer, ServerSettings } from '../wiring.ts';
+import type { CliWiring, ServerSettings, StartedServer } from '../wiring.ts';
 import { HangUp } from './hang-up.ts';
 import { PidFile } from './pid-file.ts';
 
@@ -27,7 +27,7 @@ export interface StartFlags {
 }
 
 /** Runs the server until a signal ends it, or starts one in the background. @returns 0 after a clean stop or start */
-export async function startServer(
+export async function startServerCommand(
   flags: StartFlags,
   global: GlobalFlags,
   wiring: CliWiring,
@@ -104,7 +104,7 @@ async function serve(
 }
 
 /** Where the log is in a file, the terminal would say nothing at all. */
-function notePlace({ url }: RunningServer, { logging, workspace }: Config): void {
+function notePlace({ url }: StartedServer, { logging, workspace }: Config): void {
   if (logging.output !== 'file') return;
   const file = logging.file.path || `${workspace.dir}/logs/portolan.log`;
   note(`portolan serves ${url}; its log goes to ${file}`);
@@ -126,7 +126,7 @@ async function serverConfig(flags: StartFlags, global: GlobalFlags): Promise<Loa
   return readConfigQuietly(global, { ...chosen, 'logging.level': 'warn' }, flags.strictConfig);
 }
 
-async function listen(settings: ServerSettings, wiring: CliWiring): Promise<RunningServer> {
+async function listen(settings: ServerSettings, wiring: CliWiring): Promise<StartedServer> {
   try {
     return await wiring.startServer(settings);
   } catch (error) {
@@ -148,7 +148,7 @@ function listenFailure(error: unknown, bind: string): unknown {
 }
 
 async function firstScan(
-  server: RunningServer,
+  server: StartedServer,
   config: Config,
   global: GlobalFlags,
   signal: AbortSignal,

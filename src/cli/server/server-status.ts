@@ -6,8 +6,8 @@ import { clientOf } from '../session/server-choice.ts';
 import { readConfig } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 
 /** The health object of contract 8.1, as far as it is shown. */
 interface Health {
@@ -30,7 +30,7 @@ export async function showStatus(
   const { dir } = config.workspace;
   const holder = await findLockHolder(dir);
   if (!holder) {
-    if (flags.format === 'json') print(jsonText({ running: false }));
+    if (flags.format === 'json') print(printableJson({ running: false }));
     throw new PortolanError('network', `no server runs on the workspace ${dir}`);
   }
   const client = clientOf(holder.url, flags);
@@ -39,14 +39,16 @@ export async function showStatus(
   if (health === null) {
     print(
       flags.format === 'json'
-        ? jsonText({ running: true, pid, url })
+        ? printableJson({ running: true, pid, url })
         : `status     running\nurl        ${url}\npid        ${pid}\n`,
     );
     note('more needs a token that may read the health: set SERVICE_API_TOKEN or use --api-token');
     return 0;
   }
   print(
-    flags.format === 'json' ? jsonText({ running: true, pid, url, ...health }) : statusText(pid, url, health),
+    flags.format === 'json'
+      ? printableJson({ running: true, pid, url, ...health })
+      : statusText(pid, url, health),
   );
   return health.status === 'unhealthy' ? 1 : 0;
 }
@@ -73,7 +75,7 @@ function statusText(pid: number, url: string, health: Health): string {
     `uptime     ${formatDuration(health.uptime * 1000)}`,
     `workers    ${workers.active} active, ${workers.idle} idle`,
     `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
-    `workspace  ${count(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
+    `workspace  ${formatCount(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
     ...closedText(health),
     ...(health.checks ?? []).map((check) => `check      ${check.name}: ${check.status}, ${check.message}`),
   ];

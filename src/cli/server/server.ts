@@ -29,8 +29,8 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
     .addOption(new Option('--first-scan', 'scan this machine once after the start').hideHelp())
     .action(
       guarded(async (flags: StartFlags, command: Command) => {
-        const { startServer } = await import('./server-start.ts');
-        return startServer(flags, globalFlags(command), wiring);
+        const { startServerCommand } = await import('./server-start.ts');
+        return startServerCommand(flags, globalFlags(command), wiring);
       }),
     );
   server

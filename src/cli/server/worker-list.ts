@@ -7,7 +7,7 @@ import { readConfigQuietly } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText } from '../terminal/printable.ts';
+import { printableJson } from '../terminal/printable.ts';
 
 /** Workers that gave a sign of life since are shown, milliseconds. */
 const presentMs = 60_000;
@@ -29,7 +29,7 @@ export async function listWorkers(
   try {
     const now = await databaseTime(store);
     const workers = await store.hosts.workers(now - presentMs);
-    if (flags.format === 'json') print(jsonText(workers.map((worker) => shown(worker, now))));
+    if (flags.format === 'json') print(printableJson(workers.map((worker) => shown(worker, now))));
     else if (workers.length === 0) note('no workers');
     else print(table(workers, now));
     return 0;

@@ -1,6 +1,6 @@
-import { type ErrorCode, errorCatalogue, isErrorCode, PortolanError } from '../../domain/errors.ts';
+import { type ErrorCode, errorCatalog, isErrorCode, PortolanError } from '../../domain/errors.ts';
 import { readEvents, type ServerEvent } from './event-stream.ts';
-import { fetchFromOwnServer } from './local-certificate.ts';
+import { fetchFromLocalServer } from './local-certificate.ts';
 
 /** A request without a stream must be answered within this time. */
 const answerMs = 30_000;
@@ -115,7 +115,7 @@ export class Client {
     signal?: AbortSignal,
   ): Promise<Response> {
     try {
-      return await fetchFromOwnServer(this.url + path, {
+      return await fetchFromLocalServer(this.url + path, {
         method,
         headers: {
           ...headers,
@@ -221,7 +221,7 @@ function errorBody(text: string): { code: string; message: string; details: Reco
 }
 
 function codeOfStatus(status: number): ErrorCode {
-  const entries = Object.entries(errorCatalogue) as [ErrorCode, { status: number | null }][];
+  const entries = Object.entries(errorCatalog) as [ErrorCode, { status: number | null }][];
   return entries.find(([, entry]) => entry.status === status)?.[0] ?? 'internal_error';
 }
 

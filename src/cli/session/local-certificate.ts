@@ -14,7 +14,7 @@ import { PortolanError } from '../../domain/errors.ts';
 let certificateFile = '';
 
 /** From now on requests of this process trust the server of this configuration. */
-export function trustOwnServer({ server }: Config): void {
+export function trustLocalServer({ server }: Config): void {
   certificateFile = server.tls.cert_file;
 }
 
@@ -34,7 +34,7 @@ export async function trustAuthorities(file: string): Promise<void> {
 }
 
 /** Like `fetch`, for an https URL; the body of a request is text. */
-export async function fetchFromOwnServer(url: string, init: RequestInit): Promise<Response> {
+export async function fetchFromLocalServer(url: string, init: RequestInit): Promise<Response> {
   const own = await ownCertificate();
   if (own === null || !url.startsWith('https:')) return fetch(url, init);
   const { signal } = init;

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { configFlags, type GlobalFlags } from '../terminal/globals.ts';
@@ -22,7 +22,7 @@ export async function readConfigQuietly(
   more: Record<string, unknown> = {},
   strict = false,
 ): Promise<LoadedConfig> {
-  const [{ loadConfig }, { trustOwnServer }] = await Promise.all([
+  const [{ loadConfig }, { trustLocalServer }] = await Promise.all([
     import('../../config/load.ts'),
     import('./local-certificate.ts'),
   ]);
@@ -32,7 +32,7 @@ export async function readConfigQuietly(
     flags: { ...configFlags(flags), ...more },
     strict,
   });
-  trustOwnServer(loaded.config);
+  trustLocalServer(loaded.config);
   return loaded;
 }
 
@@ -70,22 +70,22 @@ export async function withStore<T>(flags: GlobalFlags, work: (session: Session) 
  * @param config whose licence decides what may run
  * @param profile when nothing but this builtin profile is asked for, the other graphs may be left out
  */
-export async function loadCatalogue(
+export async function loadModuleCatalog(
   wiring: CliWiring,
   config: Config,
   profile: string | null = null,
-): Promise<Catalogue> {
+): Promise<ModuleCatalog> {
   const catalogue = await installedCatalogue(wiring, config, profile);
   if (!config.license.enforce) return catalogue;
-  const { readLicence } = await import('../../workspace/license/read-license.ts');
-  return { ...catalogue, licence: await readLicence(config) };
+  const { readLicense } = await import('../../workspace/license/read-license.ts');
+  return { ...catalogue, licence: await readLicense(config) };
 }
 
 async function installedCatalogue(
   wiring: CliWiring,
   config: Config,
   profile: string | null = null,
-): Promise<Catalogue> {
+): Promise<ModuleCatalog> {
   const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, registry] = await Promise.all([
     import('../../engine/graph-library.ts'),
     import('../../engine/installed-files.ts'),
@@ -104,13 +104,13 @@ async function installedCatalogue(
 }
 
 /** The same for commands that only show them. Files that are left out are told on stderr. @throws PortolanError */
-export async function loadInstalled(wiring: CliWiring, flags: GlobalFlags): Promise<Catalogue> {
+export async function loadInstalled(wiring: CliWiring, flags: GlobalFlags): Promise<ModuleCatalog> {
   const { config } = await readConfigQuietly(flags);
   const catalogue = await installedCatalogue(wiring, config);
   noteProblems(catalogue);
   return catalogue;
 }
 
-export function noteProblems({ library }: Catalogue): void {
+export function noteProblems({ library }: ModuleCatalog): void {
   for (const { message } of library.problems) note(`warning: left out: ${printableLines(message)}`);
 }

@@ -10,4 +10,4 @@ export const listOrders = [
   'findings',
 ] as const;
 
-export type ListOrder = (typeof listOrders)[number];
+export type ListSorting = (typeof listOrders)[number];

@@ -6,9 +6,9 @@ import { PortolanError } from '../../domain/errors.ts';
 import { usage } from './failure.ts';
 
 /** Formats of results; `tar.gz` is for `workspace export` alone. */
-export const resultFormats = ['text', 'json', 'jsonl', 'csv', 'yaml', 'html', 'nmap', 'sarif'] as const;
-export type ResultFormat = (typeof resultFormats)[number];
-export type FileFormat = ResultFormat | 'tar.gz';
+export const outputFormats = ['text', 'json', 'jsonl', 'csv', 'yaml', 'html', 'nmap', 'sarif'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+export type FileFormat = OutputFormat | 'tar.gz';
 
 /** Words for formats that are not in this build. */
 const laterWords = ['pdf'];
@@ -34,7 +34,7 @@ const extensions: Record<string, string> = {
  * Where results go and in which format: `-o` names a file, except that a bare format word means the format; without
  * `--format` the extension of the file decides, else text. `file: null` is stdout.
  */
-export function chooseOutput(flags: OutputFlags): { file: string | null; format: ResultFormat } {
+export function chooseOutput(flags: OutputFlags): { file: string | null; format: OutputFormat } {
   const { file, format } = chooseFile(flags);
   if (format === 'tar.gz') throw usage('tar.gz is for workspace export: a whole scan with its files');
   return { file, format };
@@ -60,10 +60,10 @@ function extensionOf(file: string): string {
 }
 
 function checkFormat(format: string): FileFormat {
-  const known = [...resultFormats, 'tar.gz' as const].find((candidate) => candidate === format);
+  const known = [...outputFormats, 'tar.gz' as const].find((candidate) => candidate === format);
   if (known) return known;
   const why = laterWords.includes(format) ? 'is not in this build' : 'is not a format';
-  throw usage(`${format} ${why}; choose one of ${resultFormats.join(', ')}`);
+  throw usage(`${format} ${why}; choose one of ${outputFormats.join(', ')}`);
 }
 
 /**

@@ -73,6 +73,6 @@ export function pad(text: string, columns: number): string {
 }
 
 /** Indented JSON with a line end, safe to print. */
-export function jsonText(value: unknown): string {
+export function printableJson(value: unknown): string {
   return `${jsonSafe(JSON.stringify(value, null, 2))}\n`;
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { columnsOf } from './printable.ts';
-import { clock, count, ProgressBar, progressLine } from './progress-bar.ts';
+import { clock, formatCount, ProgressBar, progressLine } from './progress-bar.ts';
 
 const live = {
   results: { live_hosts: 3, open_ports: 12, vulnerabilities: 0 },
@@ -55,7 +55,7 @@ describe('ProgressBar', () => {
 
 describe('words', () => {
   it('counts and tells the time', () => {
-    expect([count(1, 'host'), count(2, 'host')]).toEqual(['1 host', '2 hosts']);
+    expect([formatCount(1, 'host'), formatCount(2, 'host')]).toEqual(['1 host', '2 hosts']);
     expect([clock(0), clock(59_999), clock(3_661_000)]).toEqual(['0:00', '0:59', '1:01:01']);
   });
 });

@@ -69,14 +69,14 @@ export function progressLine(live: Pick<LiveScan, 'progress' | 'results'>, elaps
   return [
     `${bar} ${String(percent).padStart(3)} %`,
     printable(progress.phase),
-    count(results.live_hosts, 'host'),
+    formatCount(results.live_hosts, 'host'),
     `${results.open_ports} open`,
     `${Math.round(progress.rate)}/s`,
     clock(elapsedMs),
   ].join('  ');
 }
 
-export function count(amount: number, noun: string): string {
+export function formatCount(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 

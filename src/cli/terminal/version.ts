@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliWiring } from '../wiring.ts';
 import { print } from './output.ts';
 import { formatOption } from './output-options.ts';
-import { jsonText } from './printable.ts';
+import { printableJson } from './printable.ts';
 
 export function addVersionCommand(program: Command, wiring: CliWiring): void {
   program
@@ -17,7 +17,7 @@ export function addVersionCommand(program: Command, wiring: CliWiring): void {
       if (short) return print(`${version}\n`);
       const { commit, built_at } = wiring.build();
       if (format === 'json')
-        return print(jsonText({ version, commit, built_at, node, openssl, platform, arch }));
+        return print(printableJson({ version, commit, built_at, node, openssl, platform, arch }));
       const built = built_at === null ? '' : `, built ${built_at}`;
       const program = `portolan ${version}\nnode ${node}\nopenssl ${openssl}\n${platform} ${arch}\n`;
       print(`${program}commit ${commit ?? 'unknown'}${built}\n`);

@@ -4,7 +4,7 @@ import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 
 /** The commands that look after the workspace as a whole. */
-export function addCareCommands(workspace: Command): void {
+export function addMaintenanceCommands(workspace: Command): void {
   workspace
     .command('init')
     .description('make a workspace, for its owner only; one that is there stays as it is')
@@ -33,8 +33,8 @@ export function addCareCommands(workspace: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (flags: { backup?: boolean; format: string }, command: Command) => {
-        const { migrate } = await import('./workspace-maintenance.ts');
-        return migrate(flags, globalFlags(command));
+        const { migrateWorkspaceCommand } = await import('./workspace-maintenance.ts');
+        return migrateWorkspaceCommand(flags, globalFlags(command));
       }),
     );
   workspace
@@ -43,8 +43,8 @@ export function addCareCommands(workspace: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
-        const { stats } = await import('./workspace-maintenance.ts');
-        return stats(flags, globalFlags(command));
+        const { showWorkspaceStats } = await import('./workspace-maintenance.ts');
+        return showWorkspaceStats(flags, globalFlags(command));
       }),
     );
   workspace

@@ -8,8 +8,8 @@ import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
 
 export interface StoreMigrateFlags {
   to: string;
@@ -20,7 +20,7 @@ export interface StoreMigrateFlags {
 /** Least time between two drawings of the progress, milliseconds. */
 const redrawMs = 200;
 
-export async function migrate(flags: StoreMigrateFlags, global: GlobalFlags): Promise<number> {
+export async function migrateStoreCommand(flags: StoreMigrateFlags, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   if (!config.workspace.enabled) throw usage('a store needs a workspace: leave out --no-workspace');
   const places = placesOf(flags, config);
@@ -37,7 +37,7 @@ export async function migrate(flags: StoreMigrateFlags, global: GlobalFlags): Pr
   const report = await recordChange({ config, workspace }, { operation: 'store.migrate' }, move, (moved) => ({
     details: { from: moved.from, to: moved.to },
   }));
-  print(flags.format === 'json' ? jsonText(report) : reportText(report));
+  print(flags.format === 'json' ? printableJson(report) : reportText(report));
   if (!global.quiet) adviseNext(report, workspace);
   return 0;
 }
@@ -59,13 +59,13 @@ function placesOf({ to, from }: StoreMigrateFlags, config: Config): [string | un
 function reportText({ tables, from, to }: MoveReport): string {
   const total = tables.reduce((sum, { rows }) => sum + rows, 0);
   const cells = tables.map(({ table, rows, sha256 }) => [table, String(rows), sha256.slice(0, 16)]);
-  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${count(total, 'row')} copied and compared: ${printable(from)} -> ${printable(to)}\n`;
+  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${formatCount(total, 'row')} copied and compared: ${printable(from)} -> ${printable(to)}\n`;
 }
 
 function adviseNext({ to, elsewhere }: MoveReport, workspace: Workspace): void {
   if (elsewhere > 0)
     note(
-      `the results of ${count(elsewhere, 'scan')} lie in the workspaces of other servers; copy their folders from scans/`,
+      `the results of ${formatCount(elsewhere, 'scan')} lie in the workspaces of other servers; copy their folders from scans/`,
     );
   if (isPostgresUrl(to))
     note('set queue.url to the database; the file stays as it was until you move it away');

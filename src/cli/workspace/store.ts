@@ -18,8 +18,8 @@ export function addStoreCommand(program: Command): void {
     .addOption(formatOption())
     .action(
       guarded(async (flags: StoreMigrateFlags, command: Command) => {
-        const { migrate } = await import('./store-work.ts');
-        return migrate(flags, globalFlags(command));
+        const { migrateStoreCommand } = await import('./store-work.ts');
+        return migrateStoreCommand(flags, globalFlags(command));
       }),
     );
 }

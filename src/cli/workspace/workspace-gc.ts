@@ -10,9 +10,9 @@ import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
-import { demandOwnStore } from './require-local-store.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
+import { requireLocalStore } from './require-local-store.ts';
 
 /** Deleting very many scans takes a server its time. */
 const deletionMs = 600_000;
@@ -30,14 +30,14 @@ type Collect = (request: GarbageRequest) => Promise<GarbageReport>;
 /** @returns 0, or 1 when a scan could not be deleted or the person said no */
 export async function gc(flags: GarbageFlags, global: GlobalFlags): Promise<number> {
   const request = requestOf(flags);
-  const collect = await placeOf(flags, global);
+  const collect = await positionOf(flags, global);
   if (!flags.force && !flags.dryRun && isTerminal() && !(await isConfirmed(collect, request))) {
     note('nothing is deleted');
     return 1;
   }
   const report = await collect(request);
   if (isAimless(report)) note('no criteria are given and workspace.retention.enabled is not set');
-  print(flags.format === 'json' ? jsonText(report) : reportText(report));
+  print(flags.format === 'json' ? printableJson(report) : reportText(report));
   for (const { scan_id, message } of report.errors) note(`portolan: ${scan_id}: ${printable(message)}`);
   return report.errors.length > 0 ? 1 : 0;
 }
@@ -51,12 +51,12 @@ function requestOf({ olderThan, keepLast, dryRun }: GarbageFlags): GarbageReques
 }
 
 /** A server that is named or holds the workspace does the work; else it is done here. */
-async function placeOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collect> {
+async function positionOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collect> {
   const client = await findServer(flags, global);
   if (!client) {
     return (request) =>
       withStore(global, async ({ store, workspace, config }) => {
-        demandOwnStore(config);
+        requireLocalStore(config);
         const { openResultStore } = await import('../../workspace/result-store/open-result-store.ts');
         const { retention } = config.workspace;
         const results = await openResultStore(config);
@@ -79,7 +79,7 @@ function isTerminal(): boolean {
 async function isConfirmed(collect: Collect, request: GarbageRequest): Promise<boolean> {
   const { deleted_count, freed_bytes } = await collect({ ...request, dry_run: true });
   if (deleted_count === 0) return true;
-  const question = `delete ${count(deleted_count, 'scan')} (${formatByteSize(freed_bytes)}) for good? [y/N] `;
+  const question = `delete ${formatCount(deleted_count, 'scan')} (${formatByteSize(freed_bytes)}) for good? [y/N] `;
   return /^y(?:es)?$/i.test((await answerTo(question)).trim());
 }
 
@@ -102,6 +102,6 @@ function reportText({
   kept_count,
 }: GarbageReport): string {
   const verb = dry_run ? 'would be deleted' : 'deleted';
-  const sum = `${count(deleted_count, 'scan')} ${verb} (${formatByteSize(freed_bytes)}), ${kept_count} kept\n`;
+  const sum = `${formatCount(deleted_count, 'scan')} ${verb} (${formatByteSize(freed_bytes)}), ${kept_count} kept\n`;
   return deleted_scans.map((id) => `${id}\n`).join('') + sum;
 }

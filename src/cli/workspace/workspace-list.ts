@@ -4,14 +4,14 @@ import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import type { ListOrder } from '../terminal/list-order.ts';
+import type { ListSorting } from '../terminal/list-order.ts';
 
-export interface ListFlags extends ServerFlags {
+export interface ScanListFlags extends ServerFlags {
   format: string;
   status?: string;
   since?: string;
   limit: number;
-  sort: ListOrder;
+  sort: ListSorting;
 }
 
 type Compare = (a: ListedScan, b: ListedScan) => number;
@@ -21,7 +21,7 @@ const byText = (text: (scan: ListedScan) => string): Compare => {
 };
 
 /** Orders of the list; scans that are alike stay newest first. */
-const orders: Record<ListOrder, Compare | null> = {
+const orders: Record<ListSorting, Compare | null> = {
   newest: null,
   oldest: byText((scan) => scan.created_at),
   status: byText((scan) => scan.status),
@@ -35,7 +35,7 @@ const orders: Record<ListOrder, Compare | null> = {
 type Fetch = (query: ListQuery) => Promise<ScanList>;
 
 /** The scans that the flags ask for, here or on the server that they name. */
-export async function findScans(flags: ListFlags, global: GlobalFlags): Promise<ScanList> {
+export async function findScans(flags: ScanListFlags, global: GlobalFlags): Promise<ScanList> {
   const { status, since, limit, sort } = flags;
   const query = { ...(status && { status }), ...(since && { since }) };
   const order = orders[sort];

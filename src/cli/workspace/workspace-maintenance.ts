@@ -12,9 +12,9 @@ import { readConfig, withStore } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { jsonText, printable } from '../terminal/printable.ts';
-import { count } from '../terminal/progress-bar.ts';
-import { demandOwnStore } from './require-local-store.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
+import { requireLocalStore } from './require-local-store.ts';
 
 /** Makes a workspace with its folders and an empty store; what is there stays. */
 export async function init(path: string | undefined, global: GlobalFlags): Promise<number> {
@@ -34,7 +34,7 @@ export async function init(path: string | undefined, global: GlobalFlags): Promi
 export async function check(flags: { fix?: boolean; format: string }, global: GlobalFlags): Promise<number> {
   const fix = flags.fix ?? false;
   const report = await withStore(global, async ({ store, workspace, config }) => {
-    if (fix) demandOwnStore(config);
+    if (fix) requireLocalStore(config);
     // Nobody may write to what is being mended.
     const lock = fix ? await workspace.lock({ url: '' }) : null;
     try {
@@ -44,7 +44,7 @@ export async function check(flags: { fix?: boolean; format: string }, global: Gl
       await lock?.release();
     }
   });
-  print(flags.format === 'json' ? jsonText(report) : checkText(report));
+  print(flags.format === 'json' ? printableJson(report) : checkText(report));
   return report.left === 0 ? 0 : 1;
 }
 
@@ -55,18 +55,18 @@ function checkText({ scans, problems, found, fixed, left }: CheckReport): string
       : `FAULT  ${printable(path)}: ${printable(problem)}\n       ${printable(remedy)}\n`,
   );
   if (found > problems.length) lines.push(`... and ${found - problems.length} more\n`);
-  const sum = found === 0 ? 'no problems' : `${count(found, 'problem')}, ${fixed} fixed, ${left} left`;
-  return `${lines.join('')}${count(scans, 'scan')} checked: ${sum}\n`;
+  const sum = found === 0 ? 'no problems' : `${formatCount(found, 'problem')}, ${fixed} fixed, ${left} left`;
+  return `${lines.join('')}${formatCount(scans, 'scan')} checked: ${sum}\n`;
 }
 
-export async function migrate(
+export async function migrateWorkspaceCommand(
   flags: { backup?: boolean; format: string },
   global: GlobalFlags,
 ): Promise<number> {
   const { config } = await readConfig(global);
   const report = await migrateWorkspace(config.workspace.dir, flags.backup ?? false);
   if (flags.format === 'json') {
-    print(jsonText(report));
+    print(printableJson(report));
     return 0;
   }
   const { layout, store, applied, backups } = report;
@@ -76,9 +76,12 @@ export async function migrate(
   return 0;
 }
 
-export async function stats({ format }: { format: string }, global: GlobalFlags): Promise<number> {
+export async function showWorkspaceStats(
+  { format }: { format: string },
+  global: GlobalFlags,
+): Promise<number> {
   const figures = await withStore(global, ({ store, workspace }) => workspaceStatistics(store, workspace));
-  print(format === 'json' ? jsonText(figures) : statsText(figures));
+  print(format === 'json' ? printableJson(figures) : statsText(figures));
   return 0;
 }
 
@@ -91,7 +94,7 @@ function statsText(figures: WorkspaceStatistics): string {
     );
   const kinds = Object.entries(figures.bytes_by_kind).filter(([, bytes]) => bytes > 0);
   return [
-    `${count(scan_count, 'scan')}, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
+    `${formatCount(scan_count, 'scan')}, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
     shares('STATUS', Object.entries(figures.by_status)),
     shares('PROFILE', Object.entries(figures.by_profile)),
     table(
@@ -119,7 +122,7 @@ function table(titles: string[], rows: string[][]): string {
 export async function clean({ format }: { format: string }, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   const cleaned = await cleanCache(await openWorkspace(config.workspace.dir));
-  if (format === 'json') print(jsonText(cleaned));
+  if (format === 'json') print(printableJson(cleaned));
   else print(`${cleaned.removed.length} entries of the cache removed (${cleaned.freed_bytes} bytes)\n`);
   return 0;
 }

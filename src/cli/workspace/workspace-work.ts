@@ -12,7 +12,7 @@ import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
 import { fetchArchive, fetchResult, scanPath } from '../results/remote-result.ts';
 import { type TableStyle, tableStyle } from '../results/result-table.ts';
-import { factLines, scanText } from '../results/scan-text.ts';
+import { factLines, scanSummaryText } from '../results/scan-text.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
@@ -29,13 +29,13 @@ import {
   print,
   writeResult,
 } from '../terminal/output.ts';
-import { jsonText } from '../terminal/printable.ts';
-import { demandOwnStore } from './require-local-store.ts';
-import { findScans, type ListFlags } from './workspace-list.ts';
+import { printableJson } from '../terminal/printable.ts';
+import { requireLocalStore } from './require-local-store.ts';
+import { findScans, type ScanListFlags } from './workspace-list.ts';
 
 export async function info(flags: ServerFlags & { format: string }, global: GlobalFlags): Promise<number> {
   const facts = await workspaceInfo(flags, global);
-  if (flags.format === 'json') print(jsonText(facts));
+  if (flags.format === 'json') print(printableJson(facts));
   else print(factLines(Object.entries(facts).map(([name, value]) => [name, String(value ?? '-')])));
   return 0;
 }
@@ -61,11 +61,11 @@ const csvTitles = [
 ];
 const tableTitles = ['SCAN', 'STATUS', 'CREATED', 'HOSTS', 'OPEN', 'PROFILE', 'NAME', 'TARGETS'];
 
-export async function list(flags: ListFlags, global: GlobalFlags): Promise<number> {
+export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFlags): Promise<number> {
   const { format } = flags;
   const found = await findScans(flags, global);
   const rows = found.scans.map((scan) => rowOf(scan, format === 'csv'));
-  if (format === 'json') print(jsonText(found));
+  if (format === 'json') print(printableJson(found));
   else if (format === 'csv') print(renderRows(csvTitles, rows));
   else if (rows.length === 0) note('no scans');
   else print(renderColumns(tableTitles, rows));
@@ -97,13 +97,13 @@ export interface ShowFlags extends ServerFlags {
   format: string;
 }
 
-export async function show(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
+export async function showWorkspaceScan(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
   const client = await namedClient(flags, global);
   if (client) return await showRemote(id, flags, client, global);
   await withStore(global, async (session) => {
     const scan = await showScan(session.store, id);
-    if (flags.format === 'json' && !flags.showResults) print(jsonText(scan));
-    if (flags.format === 'text') print(scanText(scan));
+    if (flags.format === 'json' && !flags.showResults) print(printableJson(scan));
+    if (flags.format === 'text') print(scanSummaryText(scan));
     if (!flags.showResults) return;
     if (flags.format === 'text') print('\n');
     const style = tableStyle(process.stdout, !global.color);
@@ -123,8 +123,8 @@ async function showRemote(
   global: GlobalFlags,
 ): Promise<number> {
   const scan = await client.call<Scan>('GET', scanPath(id));
-  if (format === 'text') print(scanText(scan));
-  else if (!showResults) print(jsonText(scan));
+  if (format === 'text') print(scanSummaryText(scan));
+  else if (!showResults) print(printableJson(scan));
   if (!showResults) return 0;
   if (format === 'text') print('\n');
   const style = tableStyle(process.stdout, !global.color);
@@ -152,7 +152,11 @@ export interface ExportFlags extends ServerFlags {
   includeArtifacts?: boolean;
 }
 
-export async function exportScan(id: string, flags: ExportFlags, global: GlobalFlags): Promise<number> {
+export async function exportScanCommand(
+  id: string,
+  flags: ExportFlags,
+  global: GlobalFlags,
+): Promise<number> {
   const { file, format } = exportOutput(flags);
   if (format === 'tar.gz' && file === null && process.stdout.isTTY)
     throw usage('tar.gz is not for a terminal: name a file with --output, or redirect');
@@ -193,7 +197,7 @@ function exportOutput({ output, format, includeArtifacts }: ExportFlags): Return
   );
 }
 
-export async function remove(
+export async function removeWorkspaceScan(
   id: string,
   flags: ServerFlags & { force?: boolean },
   global: GlobalFlags,
@@ -236,7 +240,7 @@ async function removeFromWorkspace(
 
 /** Without a server nobody runs scans of the queue; a scan of another command line is left alone. */
 async function removeHere(scan: Scan, { store, workspace, config }: Session): Promise<void> {
-  demandOwnStore(config);
+  requireLocalStore(config);
   const runner = isFinal(scan.status)
     ? null
     : liveCommandLine(await store.scans.executor(scan.scan_id), store.executor);

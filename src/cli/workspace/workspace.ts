@@ -5,9 +5,9 @@ import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { listOrders } from '../terminal/list-order.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
-import { addCareCommands } from './maintenance-commands.ts';
+import { addMaintenanceCommands } from './maintenance-commands.ts';
 import type { GarbageFlags } from './workspace-gc.ts';
-import type { ListFlags } from './workspace-list.ts';
+import type { ScanListFlags } from './workspace-list.ts';
 import type { ExportFlags, ShowFlags } from './workspace-work.ts';
 
 export function addWorkspaceCommand(program: Command): void {
@@ -45,9 +45,9 @@ export function addWorkspaceCommand(program: Command): void {
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
-      guarded(async (flags: ListFlags, command: Command) => {
-        const { list } = await import('./workspace-work.ts');
-        return list(flags, globalFlags(command));
+      guarded(async (flags: ScanListFlags, command: Command) => {
+        const { listWorkspaceScans } = await import('./workspace-work.ts');
+        return listWorkspaceScans(flags, globalFlags(command));
       }),
     );
   workspace
@@ -60,8 +60,8 @@ export function addWorkspaceCommand(program: Command): void {
     .addOption(tokenOption())
     .action(
       guarded(async (id: string, flags: ShowFlags, command: Command) => {
-        const { show } = await import('./workspace-work.ts');
-        return show(id, flags, globalFlags(command));
+        const { showWorkspaceScan } = await import('./workspace-work.ts');
+        return showWorkspaceScan(id, flags, globalFlags(command));
       }),
     );
   workspace
@@ -75,8 +75,8 @@ export function addWorkspaceCommand(program: Command): void {
     .addOption(tokenOption())
     .action(
       guarded(async (id: string, flags: ExportFlags, command: Command) => {
-        const { exportScan } = await import('./workspace-work.ts');
-        return exportScan(id, flags, globalFlags(command));
+        const { exportScanCommand } = await import('./workspace-work.ts');
+        return exportScanCommand(id, flags, globalFlags(command));
       }),
     );
   workspace
@@ -88,8 +88,8 @@ export function addWorkspaceCommand(program: Command): void {
     .addOption(tokenOption())
     .action(
       guarded(async (id: string, flags: ServerFlags & { force?: boolean }, command: Command) => {
-        const { remove } = await import('./workspace-work.ts');
-        return remove(id, flags, globalFlags(command));
+        const { removeWorkspaceScan } = await import('./workspace-work.ts');
+        return removeWorkspaceScan(id, flags, globalFlags(command));
       }),
     );
   workspace
@@ -116,7 +116,7 @@ export function addWorkspaceCommand(program: Command): void {
         return gc(flags, globalFlags(command));
       }),
     );
-  addCareCommands(workspace);
+  addMaintenanceCommands(workspace);
 }
 
 /** The text itself: the place that deletes reads it again. @throws InvalidArgumentError */

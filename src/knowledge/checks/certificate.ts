@@ -1,6 +1,6 @@
 import { parseAddress } from '../../domain/address.ts';
 import type { CertificateFacts } from '../protocols/tls.ts';
-import { type Answer, type Check, evidence } from './check.ts';
+import { type Check, type CheckResponse, evidence } from './check.ts';
 
 const dayMs = 86_400_000;
 
@@ -191,12 +191,15 @@ export const certificateChecks: readonly Check[] = [
 ];
 
 /** The certificate of the handshake, then those for keys of another kind. */
-function certificatesOf({ tls }: Answer): CertificateFacts[] {
+function certificatesOf({ tls }: CheckResponse): CertificateFacts[] {
   const all = [tls?.certificate ?? null, ...(tls?.other_certificates ?? [])];
   return all.filter((each): each is CertificateFacts => each !== null && !('error' in each));
 }
 
-function firstProof(answer: Answer, prove: (certificate: CertificateFacts) => string | null): string | null {
+function firstProof(
+  answer: CheckResponse,
+  prove: (certificate: CertificateFacts) => string | null,
+): string | null {
   for (const certificate of certificatesOf(answer)) {
     const proof = prove(certificate);
     if (proof !== null) return evidence(proof);

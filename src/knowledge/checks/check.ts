@@ -15,7 +15,7 @@ export interface Check {
   /** How sure a finding is once its evidence is there, 0..1. */
   confidence: number;
   /** The very text or fact that proves it; null = it is not so, or the answer does not tell. */
-  prove(answer: Answer): string | null;
+  prove(answer: CheckResponse): string | null;
 }
 
 /** Characters of evidence that are kept. */
@@ -24,7 +24,7 @@ const evidenceLimit = 512;
 const pageLimit = 64 * 1024;
 
 /** One banner as the checks see it; each protocol is read once, when the first check asks. */
-export class Answer {
+export class CheckResponse {
   readonly banner: Banner;
   /** The name by which the host was asked, or null when only its address was known. */
   readonly name: string | null;

@@ -1,6 +1,6 @@
 import { parseKeyValueStore } from '../protocols/key-value-store.ts';
 import { parseMongodb } from '../protocols/mongodb.ts';
-import { type Answer, type Check, evidence } from './check.ts';
+import { type Check, type CheckResponse, evidence } from './check.ts';
 
 /** Stores of data that answer strangers. */
 export const dataStoreChecks: readonly Check[] = [
@@ -78,7 +78,7 @@ export const dataStoreChecks: readonly Check[] = [
   },
 ];
 
-function keyValue({ banner, bytes }: Answer, service: string, key: string): string | null {
+function keyValue({ banner, bytes }: CheckResponse, service: string, key: string): string | null {
   if (banner.protocol !== 'tcp') return null;
   const record = parseKeyValueStore(bytes);
   if (record?.service !== service) return null;

@@ -3,7 +3,7 @@ import { parseFtp } from '../protocols/ftp.ts';
 import { sentRequests } from '../protocols/probe-session.ts';
 import { parseRdp, parseRfb, parseX11 } from '../protocols/remote-screen.ts';
 import { parseSmb } from '../protocols/smb.ts';
-import { type Answer, type Check, evidence } from './check.ts';
+import { type Check, type CheckResponse, evidence } from './check.ts';
 
 const noSecurity = 1;
 
@@ -124,6 +124,6 @@ export const remoteAccessChecks: readonly Check[] = [
   },
 ];
 
-function readFtp({ banner, bytes }: Answer) {
+function readFtp({ banner, bytes }: CheckResponse) {
   return banner.protocol === 'tcp' ? parseFtp(bytes, sentRequests(banner))?.facts : undefined;
 }

@@ -1,7 +1,7 @@
 import { furtherNames } from '../probes/probes.ts';
 import { compressedPageName } from '../probes/web.ts';
 import type { HttpFacts } from '../protocols/http.ts';
-import { type Answer, type Check, evidence } from './check.ts';
+import { type Check, type CheckResponse, evidence } from './check.ts';
 
 /** Pages that servers show until someone puts another one there: in the title, or in the first bytes of the body. */
 const defaultPages: readonly { server: string; mark: RegExp }[] = [
@@ -138,12 +138,12 @@ export const webChecks: readonly Check[] = [
 ];
 
 /** The answer to the question for the root page, not to a further question. */
-function face({ http, banner }: Answer): HttpFacts | null {
+function face({ http, banner }: CheckResponse): HttpFacts | null {
   return http && !furtherNames.has(banner.probe) ? http.facts : null;
 }
 
 /** The same, when it is a page. */
-function ownPage(answer: Answer): HttpFacts | null {
+function ownPage(answer: CheckResponse): HttpFacts | null {
   const facts = face(answer);
   return facts && facts.status >= 200 && facts.status < 300 ? facts : null;
 }

@@ -2,7 +2,7 @@ export const frameworks = ['cis', 'pci', 'nist'] as const;
 export type Framework = (typeof frameworks)[number];
 
 /** Modules whose findings the controls are judged by. */
-export type Judge = 'misconfig_checker' | 'weak_cipher_checker' | 'cve_matcher';
+export type ControlEvaluator = 'misconfig_checker' | 'weak_cipher_checker' | 'cve_matcher';
 
 /** What a control asks of a host, as far as it shows on the network. */
 export interface Control {
@@ -18,7 +18,7 @@ export interface Control {
   /** Services that it is about: without one of them on a host there is nothing to judge. */
   about: 'any' | 'tls' | 'versions' | readonly string[];
   /** Modules without which it cannot be judged. */
-  judges: readonly Judge[];
+  judges: readonly ControlEvaluator[];
 }
 
 /** A requirement that no scan of a network can answer. */
@@ -98,7 +98,7 @@ export const weakSuites: readonly string[] = [
 ];
 
 /** Flaws of TLS that were tried out, where that was allowed. */
-export const provenFlaws: readonly string[] = [
+export const confirmedFlaws: readonly string[] = [
   'tls-heartbleed',
   'tls-early-cipher-change',
   'tls-ticketbleed',

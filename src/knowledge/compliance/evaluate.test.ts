@@ -3,21 +3,21 @@ import { checkIds } from '../checks/all.ts';
 import type { Control } from './control.ts';
 import {
   controls,
-  type JudgedFinding,
-  type JudgedHost,
-  type JudgedService,
-  judge,
+  type EvaluatedFinding,
+  type EvaluatedHost,
+  type EvaluatedService,
+  evaluateControls,
   unjudged,
 } from './evaluate.ts';
 
-const service = (name: string, more: Partial<JudgedService> = {}): JudgedService => ({
+const service = (name: string, more: Partial<EvaluatedService> = {}): EvaluatedService => ({
   port: 80,
   name,
   versioned: false,
   tls: null,
   ...more,
 });
-const finding = (id: string, more: Partial<JudgedFinding> = {}): JudgedFinding => ({
+const finding = (id: string, more: Partial<EvaluatedFinding> = {}): EvaluatedFinding => ({
   id,
   title: `Title of ${id}`,
   severity: 'medium',
@@ -26,7 +26,7 @@ const finding = (id: string, more: Partial<JudgedFinding> = {}): JudgedFinding =
   confidence: 0.9,
   ...more,
 });
-const host = (services: JudgedService[], findings: JudgedFinding[] = []): JudgedHost => ({
+const host = (services: EvaluatedService[], findings: EvaluatedFinding[] = []): EvaluatedHost => ({
   loginsTried: false,
   services,
   findings,
@@ -48,7 +48,7 @@ describe('a control', () => {
       finding('rsync-modules-listed', { port: 6379 }),
       finding('http-security-headers'),
     ];
-    expect(judge(stores, host([service('redis', { port: 6379 })], findings))).toEqual({
+    expect(evaluateControls(stores, host([service('redis', { port: 6379 })], findings))).toEqual({
       status: 'fail',
       breaches: [
         { port: 2049, severity: 'medium', description: 'Title of nfs-exposed', findingIds: ['nfs-exposed'] },
@@ -63,31 +63,38 @@ describe('a control', () => {
   });
 
   it('is kept where what it is about was seen, and nothing breaks it', () => {
-    expect(judge(stores, host([service('redis', { port: 6379 })]))).toEqual({
+    expect(evaluateControls(stores, host([service('redis', { port: 6379 })]))).toEqual({
       status: 'pass',
       reason: 'nothing that breaks it was found at port 6379',
     });
   });
 
   it('cannot be told of a host without anything that it is about', () => {
-    expect(judge(stores, host([service('ssh')]))).toMatchObject({ status: 'not_assessed' });
-    expect(judge(named('pci', '4.2.1'), host([service('http')]))).toEqual({
+    expect(evaluateControls(stores, host([service('ssh')]))).toMatchObject({ status: 'not_assessed' });
+    expect(evaluateControls(named('pci', '4.2.1'), host([service('http')]))).toEqual({
       status: 'not_assessed',
       reason: 'no TLS was seen on this host',
     });
-    expect(judge(named('nist', 'SI-2'), host([service('http')]))).toMatchObject({ status: 'not_assessed' });
-    expect(judge(named('cis', '3.10'), host([service('redis')]))).toMatchObject({ status: 'not_assessed' });
-    expect(judge(named('cis', '4.8'), host([]))).toMatchObject({ status: 'not_assessed' });
+    expect(evaluateControls(named('nist', 'SI-2'), host([service('http')]))).toMatchObject({
+      status: 'not_assessed',
+    });
+    expect(evaluateControls(named('cis', '3.10'), host([service('redis')]))).toMatchObject({
+      status: 'not_assessed',
+    });
+    expect(evaluateControls(named('cis', '4.8'), host([]))).toMatchObject({ status: 'not_assessed' });
   });
 
   it('is not kept on a guess, and not broken by one', () => {
     const guess = finding('redis-no-auth', { confidence: 0.3 });
-    expect(judge(stores, host([service('redis')], [guess]))).toMatchObject({ status: 'not_assessed' });
+    expect(evaluateControls(stores, host([service('redis')], [guess]))).toMatchObject({
+      status: 'not_assessed',
+    });
   });
 
   it('of TLS is kept only where every version and suite was tried', () => {
     const old = named('nist', 'SP 800-52r2 3.1');
-    const verdict = (tls: 'single' | 'complete') => judge(old, host([service('https', { port: 443, tls })]));
+    const verdict = (tls: 'single' | 'complete') =>
+      evaluateControls(old, host([service('https', { port: 443, tls })]));
     expect(verdict('single')).toMatchObject({
       status: 'not_assessed',
       reason: expect.stringContaining('tls_enumerate'),
@@ -97,15 +104,20 @@ describe('a control', () => {
       [service('https', { port: 443, tls: 'single' })],
       [finding('tls-v1-0', { port: 443 })],
     );
-    expect(judge(old, broken).status).toBe('fail');
+    expect(evaluateControls(old, broken).status).toBe('fail');
     // One handshake shows the certificate in full.
-    expect(judge(named('nist', 'SC-17'), host([service('https', { tls: 'single' })])).status).toBe('pass');
+    expect(evaluateControls(named('nist', 'SC-17'), host([service('https', { tls: 'single' })])).status).toBe(
+      'pass',
+    );
   });
 
   it('of updates is broken by serious and by exploited flaws only', () => {
     const updates = named('pci', '6.3.3');
-    const of = (more: Partial<JudgedFinding>) =>
-      judge(updates, host([service('http', { versioned: true })], [finding('CVE-2024-6387', more)])).status;
+    const of = (more: Partial<EvaluatedFinding>) =>
+      evaluateControls(
+        updates,
+        host([service('http', { versioned: true })], [finding('CVE-2024-6387', more)]),
+      ).status;
     expect(of({ severity: 'high' })).toBe('fail');
     expect(of({ severity: 'low', kev: true })).toBe('fail');
     expect(of({ severity: 'medium' })).toBe('pass');
@@ -113,7 +125,7 @@ describe('a control', () => {
   });
 
   it('is broken by a service that has no place anywhere, without a finding', () => {
-    const verdict = judge(named('nist', 'CM-7'), host([service('chargen', { port: 19 })]));
+    const verdict = evaluateControls(named('nist', 'CM-7'), host([service('chargen', { port: 19 })]));
     expect(verdict).toEqual({
       status: 'fail',
       breaches: [
@@ -140,11 +152,11 @@ describe('a control', () => {
 
   it('of anonymous logins cannot be told where none was tried', () => {
     const ftp = host([service('ftp', { port: 21 })]);
-    expect(judge(stores, ftp)).toEqual({
+    expect(evaluateControls(stores, ftp)).toEqual({
       status: 'not_assessed',
       reason: 'anonymous FTP was not tried at port 21: that needs the option intrusive',
     });
-    expect(judge(stores, { ...ftp, loginsTried: true }).status).toBe('pass');
+    expect(evaluateControls(stores, { ...ftp, loginsTried: true }).status).toBe('pass');
   });
 });
 

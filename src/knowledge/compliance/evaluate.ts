@@ -10,7 +10,7 @@ export const controls: readonly Control[] = [...cisControls, ...pciControls, ...
 const unseenControls: readonly UnseenControl[] = unseenPciControls;
 
 /** A finding as far as it matters to a control. */
-export interface JudgedFinding {
+export interface EvaluatedFinding {
   id: string;
   title: string;
   severity: Severity;
@@ -21,7 +21,7 @@ export interface JudgedFinding {
 }
 
 /** What a scan knows of one service. */
-export interface JudgedService {
+export interface EvaluatedService {
   port: number;
   /** As in the fingerprint: `https`, `ssh`. Null = not recognised. */
   name: string | null;
@@ -31,11 +31,11 @@ export interface JudgedService {
   tls: 'single' | 'complete' | null;
 }
 
-export interface JudgedHost {
+export interface EvaluatedHost {
   /** Logins with the name for strangers were tried. */
   loginsTried: boolean;
-  services: readonly JudgedService[];
-  findings: readonly JudgedFinding[];
+  services: readonly EvaluatedService[];
+  findings: readonly EvaluatedFinding[];
 }
 
 /** What breaks a control at one port, or at the host as a whole. */
@@ -46,7 +46,7 @@ export interface Breach {
   findingIds: string[];
 }
 
-export type Verdict =
+export type ControlVerdict =
   | { status: 'fail'; breaches: Breach[] }
   | { status: 'pass' | 'not_assessed'; reason: string };
 
@@ -56,7 +56,7 @@ const leastConfidence = 0.5;
 const descriptionLimit = 1000;
 
 /** Whether a host keeps a control, as far as this scan saw. */
-export function judge(control: Control, host: JudgedHost): Verdict {
+export function evaluateControls(control: Control, host: EvaluatedHost): ControlVerdict {
   const breaches = breachesOf(control, host);
   if (breaches.length > 0) return { status: 'fail', breaches };
   const services = host.services.filter((service) => isAbout(control, service));
@@ -96,7 +96,7 @@ export function unseenOf(framework: Framework): UnseenControl[] {
   return unseenControls.filter((control) => control.framework === framework);
 }
 
-function breachesOf(control: Control, { services, findings }: JudgedHost): Breach[] {
+function breachesOf(control: Control, { services, findings }: EvaluatedHost): Breach[] {
   const byPort = new Map<number | null, Breach>();
   const add = (port: number | null, severity: Severity, text: string, id: string | null) => {
     const known = byPort.get(port) ?? { port, severity, description: '', findingIds: [] };
@@ -119,7 +119,7 @@ function breachesOf(control: Control, { services, findings }: JudgedHost): Breac
   return [...byPort.values()].sort((a, b) => (a.port ?? -1) - (b.port ?? -1));
 }
 
-function breaks({ findings }: Control, { id, severity, kev }: JudgedFinding): boolean {
+function breaks({ findings }: Control, { id, severity, kev }: EvaluatedFinding): boolean {
   if (findings.includes(id)) return true;
   const serious = kev || severity === 'critical' || severity === 'high';
   return findings.includes('CVE') && id.startsWith('CVE-') && serious;
@@ -129,7 +129,7 @@ function worse(a: Severity, b: Severity): Severity {
   return severities.indexOf(a) <= severities.indexOf(b) ? a : b;
 }
 
-function isAbout({ about }: Control, { name, tls, versioned }: JudgedService): boolean {
+function isAbout({ about }: Control, { name, tls, versioned }: EvaluatedService): boolean {
   if (about === 'any') return name !== null;
   if (about === 'tls') return tls !== null;
   if (about === 'versions') return versioned;
@@ -144,7 +144,7 @@ function nothingToJudge({ about }: Control): string {
 }
 
 /** One handshake shows what a server prefers, not what it accepts. */
-function halfSeen({ judges, findings }: Control, services: readonly JudgedService[]): string | null {
+function halfSeen({ judges, findings }: Control, services: readonly EvaluatedService[]): string | null {
   const handshake = findings.some((id) => id.startsWith('tls-') && !badCertificates.includes(id));
   if (!judges.includes('weak_cipher_checker') || !handshake) return null;
   const single = services.filter(({ tls }) => tls === 'single');
@@ -155,8 +155,8 @@ function halfSeen({ judges, findings }: Control, services: readonly JudgedServic
 /** Anonymous FTP shows only to who tries to log in. */
 function untriedLogin(
   { findings }: Control,
-  { loginsTried }: JudgedHost,
-  services: readonly JudgedService[],
+  { loginsTried }: EvaluatedHost,
+  services: readonly EvaluatedService[],
 ): string | null {
   if (loginsTried || !findings.includes('ftp-anonymous')) return null;
   const ftp = services.filter(({ name }) => name === 'ftp' || name === 'ftps');
@@ -167,7 +167,7 @@ function untriedLogin(
 /** Ports that a reason names. */
 const namedPorts = 10;
 
-function portsText(services: readonly JudgedService[]): string {
+function portsText(services: readonly EvaluatedService[]): string {
   const ports = [...new Set(services.map(({ port }) => port))].sort((a, b) => a - b);
   const named = ports.slice(0, namedPorts).join(', ');
   const more = ports.length > namedPorts ? ` and ${ports.length - namedPorts} more` : '';

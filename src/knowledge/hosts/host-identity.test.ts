@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hostnameOfFact, identityOfFact, isOwnAddress, nameOfHost } from './host-identity.ts';
+import { hostnameOfFact, identityOfFact, isLocalAddress, nameOfHost } from './host-identity.ts';
 
 const names = (key: string, text: string) => hostnameOfFact({ key, text, source: '1/tcp' });
 const identity = (key: string, text: string) => identityOfFact({ key, text, source: '1/tcp' });
@@ -46,8 +46,8 @@ test('keys and given names go along with a host, common names and shared ones do
 });
 
 test('an address that was made up locally, or a group address, identifies nobody', () => {
-  expect(isOwnAddress('00:0c:29:12:34:56')).toBe(true);
-  expect(isOwnAddress('52:54:00:12:34:56')).toBe(false);
-  expect(isOwnAddress('01:00:5e:00:00:fb')).toBe(false);
-  expect(isOwnAddress('nonsense')).toBe(false);
+  expect(isLocalAddress('00:0c:29:12:34:56')).toBe(true);
+  expect(isLocalAddress('52:54:00:12:34:56')).toBe(false);
+  expect(isLocalAddress('01:00:5e:00:00:fb')).toBe(false);
+  expect(isLocalAddress('nonsense')).toBe(false);
 });

@@ -66,6 +66,6 @@ export function identityOfFact(fact: HostFact): HostIdentity | null {
 }
 
 /** The address of a network card that its maker gave it: not a group's, and not one that was made up locally. */
-export function isOwnAddress(mac: string): boolean {
+export function isLocalAddress(mac: string): boolean {
   return /^[0-9a-f][048c](?:[:-][0-9a-f]{2}){5}$/i.test(mac);
 }

@@ -2,7 +2,7 @@ import type { AssetProfile, HostIdentity, ProfilePart } from '../../domain/asset
 import type { Host, Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import type { HostFact } from './host-facts.ts';
-import { hostnameOfFact, identityOfFact, isOwnAddress, nameOfHost } from './host-identity.ts';
+import { hostnameOfFact, identityOfFact, isLocalAddress, nameOfHost } from './host-identity.ts';
 
 /** What a service is for, in the words of a profile. */
 const functionByService: Record<string, string> = {
@@ -109,20 +109,20 @@ export class HostTraits {
   addHost({ mac, hostname }: Host): void {
     if (mac !== undefined) {
       this.#mac = mac;
-      if (isOwnAddress(mac)) this.#addIdentity({ kind: 'mac', value: mac.toLowerCase() });
+      if (isLocalAddress(mac)) this.#addIdentity({ kind: 'mac', value: mac.toLowerCase() });
     }
     const name = hostname === undefined ? null : nameOfHost(hostname);
     if (name !== null) this.#addHostname(name);
   }
 
   addPort(port: Port): void {
-    const place = placeOf(port);
+    const place = positionOf(port);
     if (port.state === 'open' && !this.#ports.has(place)) this.#ports.set(place, null);
   }
 
   /** A later record of the same port replaces the earlier one. */
   addFingerprint(fingerprint: Fingerprint): void {
-    this.#ports.set(placeOf(fingerprint), this.#table.share(fingerprint));
+    this.#ports.set(positionOf(fingerprint), this.#table.share(fingerprint));
   }
 
   addFact(fact: HostFact): void {
@@ -165,7 +165,7 @@ function byKind(a: HostIdentity, b: HostIdentity): number {
   return a.kind === b.kind ? (a.value < b.value ? -1 : 1) : a.kind < b.kind ? -1 : 1;
 }
 
-function placeOf({ port, protocol }: Pick<Port, 'port' | 'protocol'>): number {
+function positionOf({ port, protocol }: Pick<Port, 'port' | 'protocol'>): number {
   return protocol === 'udp' ? 65_536 + port : port;
 }
 

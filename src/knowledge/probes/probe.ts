@@ -1,4 +1,4 @@
-import type { AnswerForm } from '../requests/response-reader.ts';
+import type { ResponseForm } from '../requests/response-reader.ts';
 
 /** A dialogue that asks a service what it is: harmless read commands only. */
 export interface Probe {
@@ -10,7 +10,7 @@ export interface Probe {
   /** Ports where another service is more usual. */
   alsoPorts?: readonly number[];
   /** The service speaks first; this is the form of its greeting. */
-  greeting: AnswerForm | null;
+  greeting: ResponseForm | null;
   steps: readonly ProbeStep[];
   /** How the dialogue goes on in TLS, if the service offers it. */
   upgrade?: Upgrade;
@@ -41,7 +41,7 @@ interface Follow {
 export interface ProbeStep {
   /** A function gets the host it talks to, what the service has said so far, and the port. */
   send: string | Uint8Array | ((host: string, said: Buffer, port: number) => string | Uint8Array);
-  answer: AnswerForm;
+  answer: ResponseForm;
   /** The service answers once we have ended our half of the connection. */
   last?: boolean;
   /** The next step only follows an answer that fits. */
@@ -52,5 +52,5 @@ export interface Upgrade {
   /** In an answer so far. */
   offered: RegExp;
   /** null = the offer is the agreement: the handshake follows at once. */
-  request: { send: string; answer: AnswerForm; accepted: RegExp } | null;
+  request: { send: string; answer: ResponseForm; accepted: RegExp } | null;
 }

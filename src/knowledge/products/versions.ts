@@ -11,7 +11,7 @@ export type VersionScheme =
   | 'rpm';
 
 /** -1: the first is earlier; 1: it is later; null: nobody can say, one side is not a version of this scheme. */
-export type Order = -1 | 0 | 1 | null;
+export type VersionOrder = -1 | 0 | 1 | null;
 
 const schemes: Record<string, VersionScheme> = {
   'openbsd:openssh': 'openssh',
@@ -36,12 +36,12 @@ export function schemeOf(vendor: string, product: string): VersionScheme {
 const longestVersion = 1024;
 
 /** Compares two versions of one product. Within a scheme the order of what it can read is total. */
-export function compareVersions(a: string, b: string, scheme: VersionScheme = 'dotted'): Order {
+export function compareVersions(a: string, b: string, scheme: VersionScheme = 'dotted'): VersionOrder {
   if (a.length > longestVersion || b.length > longestVersion) return null;
   return comparators[scheme](a, b);
 }
 
-const comparators: Record<VersionScheme, (a: string, b: string) => Order> = {
+const comparators: Record<VersionScheme, (a: string, b: string) => VersionOrder> = {
   dotted: (a, b) => compareParsed(a, b, parseDotted),
   openssh: (a, b) => compareParsed(a, b, parseOpenssh),
   mariadb: (a, b) => compareParsed(plainMariadb(a), plainMariadb(b), parseDotted),
@@ -75,7 +75,7 @@ function numberPart(digits: string): Part {
   return { rank: numberRank, text: withoutZeros(digits) };
 }
 
-function compareParsed(a: string, b: string, parse: (text: string) => Part[] | null): Order {
+function compareParsed(a: string, b: string, parse: (text: string) => Part[] | null): VersionOrder {
   const left = parse(a);
   const right = parse(b);
   return left && right ? compareParts(left, right) : null;
@@ -193,7 +193,7 @@ function plainMariadb(text: string): string {
 const iosVersion = /^(\d+)\.(\d+)(?:\((\d+)([a-z]?)\)([a-z]*)(\d*)([a-z]?))?$/;
 
 /** Cisco IOS: `15.2(4)M3` is release 15.2(4), train M, rebuild 3. Versions of different trains have no order. */
-function compareTrains(a: string, b: string): Order {
+function compareTrains(a: string, b: string): VersionOrder {
   const left = iosVersion.exec(a.trim().toLowerCase());
   const right = iosVersion.exec(b.trim().toLowerCase());
   if (!left || !right || (left[5] ?? '') !== (right[5] ?? '')) return null;
@@ -211,7 +211,7 @@ function iosParts(match: RegExpExecArray): Part[] {
 const junosVersion = /^(\d+)\.(\d+)(?:([a-z])(\d+))?(?:[.-]?([a-z])(\d+))?(?:[.-]([a-z]?)(\d+))?(?:-evo)?$/;
 
 /** Junos: `18.4R2-S3`, `15.1X49-D60`. The X releases are lines of their own: no order beside others. */
-function compareJunos(a: string, b: string): Order {
+function compareJunos(a: string, b: string): VersionOrder {
   const left = junosVersion.exec(a.trim().toLowerCase());
   const right = junosVersion.exec(b.trim().toLowerCase());
   if (!left || !right) return null;
@@ -247,7 +247,7 @@ const semanticVersion =
   /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9a-z-]+(?:\.[0-9a-z-]+)*))?(?:\+[0-9a-z.-]+)?$/i;
 
 /** Semantic Versioning 2.0.0, section 11; missing numbers are zero, as in bounds like `1.20`. */
-function compareSemver(a: string, b: string): Order {
+function compareSemver(a: string, b: string): VersionOrder {
   const left = semanticVersion.exec(a.trim());
   const right = semanticVersion.exec(b.trim());
   if (!left || !right) return null;
@@ -274,7 +274,7 @@ function comparePrerelease(a: string | undefined, b: string | undefined): -1 | 0
 const debVersion = /^(?:(\d+):)?(\d[A-Za-z0-9.+~:-]*?)(?:-([A-Za-z0-9.+~]+))?$/;
 
 /** Debian Policy, section 5.6.12: epoch, upstream version, revision; a tilde sorts before the end. */
-function compareDeb(a: string, b: string): Order {
+function compareDeb(a: string, b: string): VersionOrder {
   const left = debVersion.exec(a.trim());
   const right = debVersion.exec(b.trim());
   if (!left || !right) return null;
@@ -327,7 +327,7 @@ const rpmVersion = /^(?:(\d+):)?([A-Za-z0-9._+~^]+)(?:-([A-Za-z0-9._+~^]+))?$/;
 const rpmRanks: Record<string, number> = { '~': -1, '^': caretRank };
 
 /** rpm-version(7): epoch, version, release; a missing release is the lowest, so that the order is total. */
-function compareRpm(a: string, b: string): Order {
+function compareRpm(a: string, b: string): VersionOrder {
   const left = rpmVersion.exec(a.trim());
   const right = rpmVersion.exec(b.trim());
   if (!left || !right) return null;

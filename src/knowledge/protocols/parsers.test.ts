@@ -7,8 +7,8 @@ import { DeviceClaims, deviceClaimsOfFact } from '../hosts/host-device.ts';
 import { factsOfBanner } from '../hosts/host-facts.ts';
 import { SystemClaims, systemClaimsOfFact } from '../hosts/host-system.ts';
 import { HostTraits, TraitTable } from '../hosts/host-traits.ts';
-import { claimsOf, settle } from '../rules/claims.ts';
-import { builtinCatalogue } from '../rules/rule-catalog.ts';
+import { claimsOf, resolveClaims } from '../rules/claims.ts';
+import { builtinRules } from '../rules/rule-catalog.ts';
 import { parseFtp } from './ftp.ts';
 import { parseHttp } from './http.ts';
 import { serverBytes } from './probe-session.ts';
@@ -255,21 +255,21 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
 
 test(`the whole recognition takes ${rounds} mutated answers`, { timeout }, () => {
   const pick = random(7);
-  const corpus = [...Object.values(seeds).flat(), ...builtinCatalogue.signatures.flatMap(rawExamples)];
+  const corpus = [...Object.values(seeds).flat(), ...builtinRules.signatures.flatMap(rawExamples)];
   const probes = ['null', 'http', 'redis', 'postgresql', 'dns-tcp', 'mysql'];
   for (let round = 0; round < rounds; round++) {
     const bytes = mutate(corpus[pick(corpus.length)] as Buffer, pick);
     const probe = probes[pick(probes.length)] as string;
     const banner: Banner = { ...bannerOf(bytes), protocol: round % 2 ? 'tcp' : 'udp', probe };
-    const claims = claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']);
-    const record = settle(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
+    const claims = claimsOf(banner, builtinRules, ['banner', 'http', 'tls']);
+    const record = resolveClaims(banner, claims, { minConfidence: 0.5, maxProtocols: 3 });
     expect(JSON.stringify(record).length).toBeLessThan(20_000);
   }
 });
 
 test(`what ${rounds} mutated answers tell of their host stays in its bounds`, { timeout }, () => {
   const pick = random(13);
-  const corpus = [...Object.values(seeds).flat(), ...builtinCatalogue.signatures.flatMap(rawExamples)];
+  const corpus = [...Object.values(seeds).flat(), ...builtinRules.signatures.flatMap(rawExamples)];
   for (let round = 0; round < rounds; round++) {
     const bytes = mutate(corpus[pick(corpus.length)] as Buffer, pick);
     const banner = bannerOf(bytes);

@@ -9,7 +9,7 @@ const exchangeLimit = 16;
  */
 export function serverBytes(banner: Banner): Buffer {
   const said = bannerBytes(banner);
-  const answers = receivedAnswers(banner);
+  const answers = receivedResponses(banner);
   if (answers.length === 0) return said;
   const answered = Buffer.concat(answers);
   if (startsWith(answered, said)) return answered;
@@ -18,7 +18,7 @@ export function serverBytes(banner: Banner): Buffer {
 }
 
 /** The answer to each request of the probe, in order. */
-export function receivedAnswers(banner: Banner): Buffer[] {
+export function receivedResponses(banner: Banner): Buffer[] {
   return (banner.exchange ?? [])
     .slice(0, exchangeLimit)
     .map((step) => Buffer.from(step.received_b64, 'base64'));

@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import type { TlsObservation, TlsSurvey } from '../../domain/banner.ts';
+import type { TlsEnumeration, TlsObservation } from '../../domain/banner.ts';
 import { readExtensions } from '../tls/certificate-extensions.ts';
 import { type ChainFacts, examineChain } from '../tls/chain.ts';
-import { type SurveyFacts, surveyFacts } from '../tls/enumeration-facts.ts';
+import { type EnumerationFacts, enumerationFacts } from '../tls/enumeration-facts.ts';
 
 /** Certificates of a chain that are read, bytes of one certificate, names kept of one certificate. */
 export const chainLimit = 16;
@@ -38,7 +38,7 @@ export interface CertificateFacts {
 }
 
 /** A certificate that could not be read, and why. */
-export interface CertificateRefusal {
+export interface CertificateRejection {
   error: string;
 }
 
@@ -49,7 +49,7 @@ type ChainCertificate = Pick<
 >;
 
 /** What a survey adds is there when one was made. */
-export interface TlsFacts extends Partial<Omit<SurveyFacts, 'versions'>>, Partial<ChainFacts> {
+export interface TlsFacts extends Partial<Omit<EnumerationFacts, 'versions'>>, Partial<ChainFacts> {
   /** `TLSv1.3`, `TLSv1.0`, ... */
   version: string;
   cipher: string;
@@ -57,11 +57,11 @@ export interface TlsFacts extends Partial<Omit<SurveyFacts, 'versions'>>, Partia
   /** The versions seen; all that are accepted, when a survey was made. */
   versions: string[];
   /** The server's own certificate; null when it showed none. */
-  certificate: CertificateFacts | CertificateRefusal | null;
+  certificate: CertificateFacts | CertificateRejection | null;
   /** The certificates above it, as sent. */
-  chain: (ChainCertificate | CertificateRefusal)[];
+  chain: (ChainCertificate | CertificateRejection)[];
   /** Further certificates of the server, for keys of another kind; there when a survey was made. */
-  other_certificates?: (CertificateFacts | CertificateRefusal)[];
+  other_certificates?: (CertificateFacts | CertificateRejection)[];
 }
 
 export interface TlsRecord {
@@ -90,9 +90,9 @@ export function parseTls(observation: TlsObservation): TlsRecord {
   };
 }
 
-function surveyed(survey: TlsSurvey, alpn: string | null): Partial<TlsFacts> {
+function surveyed(survey: TlsEnumeration, alpn: string | null): Partial<TlsFacts> {
   const others = survey.other_chains.flatMap((chain) => chain.slice(0, 1)).map(parseCertificate);
-  return { ...surveyFacts(survey, alpn), other_certificates: others };
+  return { ...enumerationFacts(survey, alpn), other_certificates: others };
 }
 
 /** OpenSSL calls TLS 1.0 `TLSv1`. */
@@ -101,29 +101,31 @@ function versionName(version: string): string {
 }
 
 /** Reads one certificate, DER in base64. */
-export function parseCertificate(der: string): CertificateFacts | CertificateRefusal {
+export function parseCertificate(der: string): CertificateFacts | CertificateRejection {
   return factsOf(readCertificate(der));
 }
 
-function readCertificate(der: string): X509Certificate | CertificateRefusal {
+function readCertificate(der: string): X509Certificate | CertificateRejection {
   if (der.length > (certificateLimit * 4) / 3) return { error: `is larger than ${certificateLimit} bytes` };
   try {
     return new X509Certificate(Buffer.from(der, 'base64'));
   } catch (error) {
-    return refusal(error);
+    return rejection(error);
   }
 }
 
-function factsOf(certificate: X509Certificate | CertificateRefusal): CertificateFacts | CertificateRefusal {
+function factsOf(
+  certificate: X509Certificate | CertificateRejection,
+): CertificateFacts | CertificateRejection {
   if (!(certificate instanceof X509Certificate)) return certificate;
   try {
     return certificateFacts(certificate);
   } catch (error) {
-    return refusal(error);
+    return rejection(error);
   }
 }
 
-function refusal(error: unknown): CertificateRefusal {
+function rejection(error: unknown): CertificateRejection {
   return { error: `is not a readable certificate: ${reasonOf(error)}` };
 }
 
@@ -148,8 +150,8 @@ function certificateFacts(certificate: X509Certificate): CertificateFacts {
 }
 
 function shortForm(
-  certificate: CertificateFacts | CertificateRefusal,
-): ChainCertificate | CertificateRefusal {
+  certificate: CertificateFacts | CertificateRejection,
+): ChainCertificate | CertificateRejection {
   if ('error' in certificate) return certificate;
   const { subject, issuer, not_after, key, signature, sha256 } = certificate;
   return { subject, issuer, not_after, key, signature, sha256 };

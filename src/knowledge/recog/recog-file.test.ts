@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Catalogue, type SignatureMatch } from '../rules/rule-catalog.ts';
+import { RuleCatalog, type SignatureMatch } from '../rules/rule-catalog.ts';
 import { triedProblems } from '../rules/signature-file.ts';
 import { parseRecog } from './recog-file.ts';
 
@@ -47,7 +47,7 @@ test('a fingerprint becomes a signature', () => {
     hardware: { type: 'router', vendor: 'Box', product: 'Box {1}' },
   });
   expect(triedProblems(placed as never)).toEqual([]);
-  const catalogue = new Catalogue([placed?.signature as never]);
+  const catalogue = new RuleCatalog([placed?.signature as never]);
   expect(catalogue.match('ssh.software', 'SHELLBOX_3.1 (Linux)')).toMatchObject([
     {
       version: '3.1',
@@ -64,7 +64,7 @@ test('patterns mean what they mean in Ruby', () => {
     const xml = database(
       `<fingerprint pattern="${pattern}" ${flags}><param pos="0" name="service.product" value="P"/></fingerprint>`,
     );
-    const catalogue = new Catalogue(parseRecog(xml, 'x.xml').map(({ signature }) => signature));
+    const catalogue = new RuleCatalog(parseRecog(xml, 'x.xml').map(({ signature }) => signature));
     return catalogue.match('ssh.software', Buffer.from(text, 'utf8').toString('latin1')).length === 1;
   };
   expect(one('^b$', '', 'a\nb\nc')).toBe(true);
@@ -174,12 +174,12 @@ describe.skipIf(!reference)(
   () => {
     test('gives what its examples expect in at least 99.5 % of them', () => {
       const folder = join(reference ?? '', 'recog');
-      const catalogues = new Map<string, { catalogue: Catalogue; source: string }>();
+      const catalogues = new Map<string, { catalogue: RuleCatalog; source: string }>();
       for (const file of readdirSync(folder).filter((name) => name.endsWith('.xml'))) {
         const signatures = parseRecog(readFileSync(join(folder, file), 'utf8'), file).map(
           ({ signature }) => signature,
         );
-        const catalogue = new Catalogue(signatures, 'corpus', signatures);
+        const catalogue = new RuleCatalog(signatures, 'corpus', signatures);
         catalogues.set(file, { catalogue, source: signatures[0]?.source ?? '' });
       }
       const lines = readFileSync(join(reference ?? '', 'banners/recog-examples.jsonl'), 'utf8')

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { FieldProblem } from '../../domain/errors.ts';
 import type { CpeName, CpePart } from '../products/cpe.ts';
 import { valueLimit } from '../rules/rule-catalog.ts';
-import { formProblems, maxSignatures, type PlacedSignature, refusal } from '../rules/signature-file.ts';
+import { formProblems, maxSignatures, type PlacedSignature, rejection } from '../rules/signature-file.ts';
 import type { Signature, SignatureExample } from '../signatures/signature.ts';
 import { readXml, type XmlElement, XmlProblem } from './xml-reader.ts';
 
@@ -101,7 +101,7 @@ export function parseRecog(text: string, file: string): PlacedSignature[] {
   if (signatures.length > maxSignatures) {
     problems.push({ field: `${file}:1`, reason: `holds more than ${maxSignatures} fingerprints` });
   }
-  if (problems.length > 0) throw refusal(file, problems);
+  if (problems.length > 0) throw rejection(file, problems);
   return signatures;
 }
 
@@ -113,7 +113,7 @@ function rootOf(text: string, file: string): XmlElement {
     return root;
   } catch (error) {
     if (error instanceof XmlProblem)
-      throw refusal(file, [{ field: `${file}:${error.line}`, reason: error.message }]);
+      throw rejection(file, [{ field: `${file}:${error.line}`, reason: error.message }]);
     throw error;
   }
 }

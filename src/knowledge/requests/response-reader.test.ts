@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerForm, maxLines, readAnswer, readGreeting, readGuess } from './response-reader.ts';
+import { maxLines, type ResponseForm, readGreeting, readGuess, readResponse } from './response-reader.ts';
 
 /** Gives the bytes one by one and returns the length at which the answer was complete, 0 = never. */
-function drip(form: AnswerForm, text: string, maxBody?: number): number {
+function drip(form: ResponseForm, text: string, maxBody?: number): number {
   const bytes = Buffer.from(text, 'latin1');
-  const reader = readAnswer(form, maxBody);
+  const reader = readResponse(form, maxBody);
   for (let length = 1; length <= bytes.length; length++) {
     const end = reader.end(bytes.subarray(0, length));
     if (end > 0) return end;
@@ -15,7 +15,7 @@ function drip(form: AnswerForm, text: string, maxBody?: number): number {
 const http = (headers: string, body: string) => `HTTP/1.1 200 OK\r\n${headers}\r\n\r\n${body}`;
 
 describe('readAnswer', () => {
-  const cases: [AnswerForm, string, string][] = [
+  const cases: [ResponseForm, string, string][] = [
     ['line', 'one\n', 'two\n'],
     ['ssh-version', 'welcome\r\nSSH-2.0-x\r\n', '\0\0'],
     ['ssh-packet', '\0\0\0\x02ab', 'more'],
@@ -56,19 +56,19 @@ describe('readAnswer', () => {
   ];
   it.each(cases)('%s ends where the protocol says: %j', (form, answer, after) => {
     expect(drip(form, answer + after)).toBe(answer.length);
-    expect(readAnswer(form).end(Buffer.from(answer + after, 'latin1'))).toBe(answer.length);
+    expect(readResponse(form).end(Buffer.from(answer + after, 'latin1'))).toBe(answer.length);
     expect(drip(form, answer.slice(0, -1))).toBe(0);
   });
 
   it('caps lines, headers and bodies', () => {
-    const lines = readAnswer('reply');
+    const lines = readResponse('reply');
     expect(lines.end(Buffer.from('220-x\n'.repeat(500)))).toBe(6 * maxLines);
     expect(lines.capped).toBe(true);
-    const headers = readAnswer('http');
+    const headers = readResponse('http');
     expect(headers.end(Buffer.alloc(70_000, 'A'))).toBe(65_536);
     expect(headers.capped).toBe(true);
     const head = http('Content-Length: 5000', '');
-    const body = readAnswer('http', 1000);
+    const body = readResponse('http', 1000);
     expect(body.end(Buffer.from(head + 'x'.repeat(1001)))).toBe(head.length + 1000);
     expect(body.capped).toBe(true);
   });
@@ -104,7 +104,7 @@ describe('readGreeting', () => {
 
 describe('readGuess', () => {
   const page = 'HTTP/1.1 400 Bad request\r\nContent-Length: 4\r\n\r\na\nb\n';
-  it.each<[AnswerForm, string, number, boolean]>([
+  it.each<[ResponseForm, string, number, boolean]>([
     ['line', page, page.length, true],
     ['redis', page, page.length, true],
     ['tpkt', page, page.length, true],

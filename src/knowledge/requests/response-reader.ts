@@ -1,5 +1,5 @@
 /** Where an answer ends, by the rules of its protocol. */
-export type AnswerForm =
+export type ResponseForm =
   /** One line. */
   | 'line'
   /** The line `SSH-...` after any lines before it (RFC 4253 section 4.2). */
@@ -122,7 +122,7 @@ export const maxLines = 100;
 export const maxHeaderBytes = 64 * 1024;
 
 /** Watches one answer arrive. Looks at each byte once, however it is split. */
-export interface AnswerReader {
+export interface ResponseReader {
   /** Length of the complete answer, or 0 while it is incomplete. `bytes` starts with the same bytes at every call. */
   end(bytes: Buffer): number;
   /** The answer was cut by a cap of lines, header or body bytes. */
@@ -130,7 +130,7 @@ export interface AnswerReader {
 }
 
 /** @param maxBody bytes of an HTTP body that are read */
-export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerReader {
+export function readResponse(form: ResponseForm, maxBody = maxHeaderBytes): ResponseReader {
   switch (form) {
     case 'line':
       return new LineReader(() => true);
@@ -261,11 +261,11 @@ export function readAnswer(form: AnswerForm, maxBody = maxHeaderBytes): AnswerRe
  * the first line that `form` would take. `isHttp` tells which of both it is, once bytes came.
  */
 export function readGuess(
-  form: AnswerForm,
+  form: ResponseForm,
   maxBody = maxHeaderBytes,
-): AnswerReader & { readonly isHttp: boolean } {
+): ResponseReader & { readonly isHttp: boolean } {
   let isHttp = form === 'http';
-  let reader: AnswerReader | null = isHttp ? readAnswer(form, maxBody) : null;
+  let reader: ResponseReader | null = isHttp ? readResponse(form, maxBody) : null;
   return {
     get capped() {
       return reader?.capped ?? false;
@@ -278,7 +278,7 @@ export function readGuess(
         const start = bytes.toString('latin1', 0, httpStart.length);
         if (start.length < httpStart.length && httpStart.startsWith(start)) return 0;
         isHttp = start === httpStart;
-        reader = readAnswer(isHttp ? 'http' : form, maxBody);
+        reader = readResponse(isHttp ? 'http' : form, maxBody);
       }
       return reader.end(bytes);
     },
@@ -291,9 +291,9 @@ const httpStart = 'HTTP/1.';
  * Reads what a service says first without knowing the service: its first five bytes choose the form. `known` is false
  * when no form fits; then the answer ends with its first line and more may follow.
  */
-export function readGreeting(): AnswerReader & { readonly known: boolean } {
-  let reader: AnswerReader | null = null;
-  let form: AnswerForm | null = null;
+export function readGreeting(): ResponseReader & { readonly known: boolean } {
+  let reader: ResponseReader | null = null;
+  let form: ResponseForm | null = null;
   return {
     get capped() {
       return reader?.capped ?? false;
@@ -305,14 +305,14 @@ export function readGreeting(): AnswerReader & { readonly known: boolean } {
       if (!reader) {
         if (bytes.length < 5 && !bytes.includes(0x0a)) return 0;
         form = greetingForm(bytes);
-        reader = readAnswer(form ?? 'line');
+        reader = readResponse(form ?? 'line');
       }
       return reader.end(bytes);
     },
   };
 }
 
-function greetingForm(bytes: Buffer): AnswerForm | null {
+function greetingForm(bytes: Buffer): ResponseForm | null {
   const text = bytes.toString('latin1', 0, 5);
   if (text.startsWith('SSH-')) return 'ssh-version';
   if (/^\d{3}[ -]/.test(text)) return 'reply';
@@ -443,7 +443,7 @@ function xmlStreamEnd(bytes: Buffer): number {
 }
 
 /** An answer whose length stands at its start; a length above `most` is nonsense and ends the answer at once. */
-function sized(lengthOf: (bytes: Buffer) => number, most: number): AnswerReader {
+function sized(lengthOf: (bytes: Buffer) => number, most: number): ResponseReader {
   return {
     capped: false,
     end(bytes) {
@@ -454,7 +454,7 @@ function sized(lengthOf: (bytes: Buffer) => number, most: number): AnswerReader 
   };
 }
 
-class LineReader implements AnswerReader {
+class LineReader implements ResponseReader {
   capped = false;
   #isLast: (line: string, first: boolean) => boolean;
   #start = 0;
@@ -490,7 +490,7 @@ class LineReader implements AnswerReader {
   }
 }
 
-class RedisReader implements AnswerReader {
+class RedisReader implements ResponseReader {
   readonly capped = false;
 
   end(bytes: Buffer): number {
@@ -505,7 +505,7 @@ class RedisReader implements AnswerReader {
 const headerEnd = Buffer.from('\r\n\r\n');
 const bareHeaderEnd = Buffer.from('\n\n');
 
-class HttpReader implements AnswerReader {
+class HttpReader implements ResponseReader {
   capped = false;
   #maxBody: number;
   #searched = 0;

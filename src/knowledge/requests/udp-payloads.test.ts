@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parsePorts } from '../../domain/port.ts';
-import { portCatalogue } from '../ports.ts';
+import { portCatalog } from '../ports.ts';
 import { commonUdpPorts, udpPayloads } from './udp-payloads.ts';
 
 const everyPort = Array.from({ length: 65_535 }, (_, at) => at + 1);
@@ -126,6 +126,6 @@ describe('UDP payloads', () => {
 });
 
 it('the usual UDP ports are a list in order, each once, with every payload', () => {
-  expect(parsePorts(commonUdpPorts.join(','), portCatalogue, 'udp').udp).toEqual(commonUdpPorts);
+  expect(parsePorts(commonUdpPorts.join(','), portCatalog, 'udp').udp).toEqual(commonUdpPorts);
   for (const port of withPayload) expect(commonUdpPorts).toContain(port);
 });

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { udpPayloads } from './udp-payloads.ts';
-import { udpQuestions, udpServiceOf } from './udp-probes.ts';
+import { udpProbes, udpServiceOf } from './udp-probes.ts';
 
 const ports = [53, 123, 137, 161, 389, 500, 623, 1194, 1701, 1900, 3478, 4500, 5353, 5683];
 
 test.each(ports)('the questions to port %i have names of their own that tell the service', (port) => {
-  const names = udpQuestions(port).map(({ name }) => name);
+  const names = udpProbes(port).map(({ name }) => name);
   expect(names.length).toBeGreaterThan(0);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(udpServiceOf(name)).not.toBeNull();
 });
 
 test('a host is asked for the name behind its own address, where the address has four numbers', () => {
-  const bytes = udpQuestions(5353).at(-1)?.bytes;
+  const bytes = udpProbes(5353).at(-1)?.bytes;
   const ask = typeof bytes === 'function' ? bytes : () => null;
   expect(Buffer.from(ask('192.0.2.17') ?? []).toString('latin1')).toContain(
     '\x0217\x012\x010\x03192\x07in-addr',
@@ -21,7 +21,7 @@ test('a host is asked for the name behind its own address, where the address has
 });
 
 test.each([500, 1194, 1701])('port %i gets other identifiers than at the sweep', (port) => {
-  const [asked] = udpQuestions(port);
+  const [asked] = udpProbes(port);
   const [swept] = udpPayloads(port);
   expect(Buffer.from(asked?.bytes as Uint8Array).equals(Buffer.from(swept?.bytes ?? []))).toBe(false);
 });

@@ -2,7 +2,7 @@ import { rootEntrySearch } from './directory-requests.ts';
 import { freshPayloads, udpPayloads } from './udp-payloads.ts';
 
 /** A question to a UDP port that answers: what the payloads that found the port leave open. */
-export interface UdpQuestion {
+export interface UdpProbe {
   /** Name of the probe in the banner. */
   name: string;
   /** A function gets the address of the host; null = there is no such question to it. */
@@ -74,7 +74,7 @@ function reverseQuestion(host: string): Buffer | null {
 
 const isAnswer = (answer: Uint8Array) => answer.length >= 12 && ((answer[2] as number) & 0x80) !== 0;
 
-const questions: Readonly<Record<number, readonly UdpQuestion[]>> = {
+const questions: Readonly<Record<number, readonly UdpProbe[]>> = {
   53: [
     { name: 'dns-version', bytes: dnsQuestion(0, '\x07version\x04bind', 16, 3), looksLike: answersDns },
     // RFC 4892: which of several servers it is; mostly the name of the host.
@@ -119,7 +119,7 @@ const questions: Readonly<Record<number, readonly UdpQuestion[]>> = {
 };
 
 /** The payloads of a port as questions. */
-function payloadsOf(port: number): UdpQuestion[] {
+function payloadsOf(port: number): UdpProbe[] {
   return (freshPayloads(port) ?? udpPayloads(port))
     .filter(({ answersElsewhere }) => !answersElsewhere)
     .slice(0, questionLimit)
@@ -131,7 +131,7 @@ function payloadsOf(port: number): UdpQuestion[] {
 }
 
 /** What to ask a UDP port; for most ports the payloads of their protocol once more, to keep the answer. */
-export function udpQuestions(port: number): readonly UdpQuestion[] {
+export function udpProbes(port: number): readonly UdpProbe[] {
   return questions[port] ?? payloadsOf(port);
 }
 

@@ -1,2 +1,2 @@
 /** Date of the builtin signatures; a scan's results name it. */
-export const catalogueVersion = '2026-11-21';
+export const catalogVersion = '2026-11-21';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Banner, describeBytes } from '../../domain/banner.ts';
-import { claimsOf, PortClaims, settle } from './claims.ts';
-import { builtinCatalogue } from './rule-catalog.ts';
+import { claimsOf, PortClaims, resolveClaims } from './claims.ts';
+import { builtinRules } from './rule-catalog.ts';
 
 const endpoint = { host: '192.0.2.1', port: 4242, protocol: 'tcp' } as const;
 const rules = { minConfidence: 0.5, maxProtocols: 3 };
@@ -12,7 +12,7 @@ function bannerOf(answer: string | Buffer, more: Partial<Banner> = {}): Banner {
 }
 
 function name(banner: Banner) {
-  return settle(banner, claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']), rules);
+  return resolveClaims(banner, claimsOf(banner, builtinRules, ['banner', 'http', 'tls']), rules);
 }
 
 function exchange(...steps: [sent: string, received: string][]): Partial<Banner> {
@@ -176,7 +176,7 @@ test.each(cases)('%s', (_, banner, [match, product, version, cpe], revision) => 
 });
 
 test('a silent port has no claims', () => {
-  expect(claimsOf(bannerOf(''), builtinCatalogue, ['banner', 'http', 'tls'])).toEqual([]);
+  expect(claimsOf(bannerOf(''), builtinRules, ['banner', 'http', 'tls'])).toEqual([]);
 });
 
 test('an unknown greeting has no fingerprint', () => {
@@ -233,8 +233,8 @@ test('a web page that quotes other protocols is a web page', () => {
 
 test('claims below the least confidence are left out', () => {
   const banner = bannerOf('RFB 003.008\n');
-  const claims = claimsOf(banner, builtinCatalogue, ['banner']);
-  expect(settle(banner, claims, { minConfidence: 0.9, maxProtocols: 3 })).toBeNull();
+  const claims = claimsOf(banner, builtinRules, ['banner']);
+  expect(resolveClaims(banner, claims, { minConfidence: 0.9, maxProtocols: 3 })).toBeNull();
 });
 
 test('a port is told again only when a later banner makes its record better', () => {
@@ -242,7 +242,7 @@ test('a port is told again only when a later banner makes its record better', ()
   const plain = bannerOf('HTTP/1.1 400 Bad Request\r\n\r\n');
   const named = bannerOf(http('Server: nginx/1.22.1'), { tls });
   const add = (banner: Banner) =>
-    ports.add(endpoint, claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']));
+    ports.add(endpoint, claimsOf(banner, builtinRules, ['banner', 'http', 'tls']));
   expect(add(plain)).toMatchObject({ match: 'http', product: null });
   expect(add(plain)).toBeNull();
   expect(add(named)).toMatchObject({ match: 'https', product: 'nginx' });

@@ -3,8 +3,8 @@ import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
-import { type Observation, observe, proofLimit } from './evidence.ts';
-import type { Catalogue, SignatureMatch } from './rule-catalog.ts';
+import { evidenceLimit, type Observation, observe } from './evidence.ts';
+import type { RuleCatalog, SignatureMatch } from './rule-catalog.ts';
 
 /** Which evidence is looked at: `http.*`, `tls.*`, or everything else. */
 export type EvidenceKind = 'banner' | 'http' | 'tls';
@@ -48,7 +48,7 @@ const secureNames: Record<string, string> = {
 };
 
 /** Every claim that one banner supports, products as well as the bare service; none for a silent port. */
-export function claimsOf(banner: Banner, catalogue: Catalogue, kinds: readonly EvidenceKind[]): Claim[] {
+export function claimsOf(banner: Banner, catalogue: RuleCatalog, kinds: readonly EvidenceKind[]): Claim[] {
   const observation = observe(banner);
   if (!observation) return [];
   const claims: Claim[] = [];
@@ -156,7 +156,7 @@ function proofOf(match: SignatureMatch, seen: Observation, key: string): string 
   if (/^(?:ssh|smtp|lmtp|ftp|imap|pop3)\.(?!id$|help$)/.test(key)) return seen.proof;
   const header = /^http\.header\.(.+)$/.exec(key)?.[1];
   const text = header ? `${header}: ${match.text}` : match.text;
-  return text.trim().slice(0, proofLimit).trimEnd();
+  return text.trim().slice(0, evidenceLimit).trimEnd();
 }
 
 function richerSystem(own: Claim['os'], found: NonNullable<Claim['os']>): Claim['os'] {
@@ -250,7 +250,7 @@ function specificity(claim: Claim): number {
  * The one record of a port: the best claim with the others as alternatives; null when none reaches
  * `minConfidence` (0..1). At most `maxProtocols` different services are kept.
  */
-export function settle(
+export function resolveClaims(
   endpoint: Endpoint,
   claims: readonly Claim[],
   { minConfidence, maxProtocols }: { minConfidence: number; maxProtocols: number },
@@ -315,7 +315,7 @@ export class PortClaims {
     if (claims.length === 0) return null;
     const entry = this.#entry(endpoint);
     for (const claim of claims) addClaim(entry.claims, claim);
-    const settled = settle(endpoint, entry.claims, this.#rules);
+    const settled = resolveClaims(endpoint, entry.claims, this.#rules);
     if (!settled || (entry.told && !isBetter(settled, entry.told))) return null;
     entry.told = settled;
     return settled;

@@ -1,4 +1,4 @@
-import { type Banner, tlsRefusal } from '../../domain/banner.ts';
+import { type Banner, tlsRejection } from '../../domain/banner.ts';
 import { type BinaryService, parseBinaryService, parseDatagramService } from '../protocols/binary-service.ts';
 import { parseClassicService } from '../protocols/classic-service.ts';
 import { parseClusterService } from '../protocols/cluster-service.ts';
@@ -40,7 +40,7 @@ export interface Observation {
 /** Characters at the end of a long page that are looked at. */
 const footLimit = 2048;
 /** Characters of a text that is stored as proof. */
-export const proofLimit = 256;
+export const evidenceLimit = 256;
 
 /** Reads a banner with every protocol reader; null when the service said nothing and showed no TLS. */
 export function observe(banner: Banner): Observation | null {
@@ -62,14 +62,14 @@ export function observe(banner: Banner): Observation | null {
   if (observation.service === null && banner.tls) {
     observation.service = 'tls';
     observation.certainty = 0.5;
-    observation.proof = `${banner.tls.version} ${banner.tls.cipher}`.slice(0, proofLimit);
+    observation.proof = `${banner.tls.version} ${banner.tls.cipher}`.slice(0, evidenceLimit);
   }
   return observation;
 }
 
 /** Only a TLS server answers a handshake with an alert. */
 function refusedHandshake({ tls_error: reason }: Banner): Observation | null {
-  if (!reason?.startsWith(tlsRefusal)) return null;
+  if (!reason?.startsWith(tlsRejection)) return null;
   return { service: 'tls', certainty: 0.5, secure: true, proof: reason, evidence: new Map() };
 }
 
@@ -92,7 +92,7 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   if (mailbox) {
     evidence.set(`${mailbox.service}.greeting`, mailbox.greeting);
     if (mailbox.id !== undefined) evidence.set('imap.id', mailbox.id);
-    return { service: mailbox.service, certainty: 0.8, proof: mailbox.line.slice(0, proofLimit) };
+    return { service: mailbox.service, certainty: 0.8, proof: mailbox.line.slice(0, evidenceLimit) };
   }
   const record = parseKeyValueStore(bytes) ?? parseDatabase(bytes, banner.probe);
   if (record) {
@@ -100,7 +100,7 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
     return {
       service: record.service,
       certainty: 0.8,
-      proof: (record.evidence[0]?.[1] ?? '').slice(0, proofLimit),
+      proof: (record.evidence[0]?.[1] ?? '').slice(0, evidenceLimit),
     };
   }
   const binary =
@@ -141,13 +141,13 @@ function readDns(banner: Banner, bytes: Buffer, evidence: Map<string, string>): 
   const text = dns.version;
   if (text !== null) evidence.set(banner.probe.startsWith('dns-id') ? 'dns.identity' : 'dns.version', text);
   if (dns.ownZone) evidence.set('dns.zone', 'the text stands in a zone of its own');
-  return { service: 'dns', certainty: 0.8, proof: (dns.version ?? '').slice(0, proofLimit) };
+  return { service: 'dns', certainty: 0.8, proof: (dns.version ?? '').slice(0, evidenceLimit) };
 }
 
 function addBinaryEvidence(evidence: Map<string, string>, record: BinaryService): Recognition {
   for (const [key, text] of record.evidence) evidence.set(key, text);
   const { service, certainty = 0.8, proof } = record;
-  return { service, certainty, proof: proof.slice(0, proofLimit) };
+  return { service, certainty, proof: proof.slice(0, evidenceLimit) };
 }
 
 function addHttpEvidence(
@@ -185,7 +185,7 @@ function addHttpEvidence(
     evidence.set('http.refusal', bytes.toString('latin1', 0, matchInputLimit));
   const realm = facts.auth.find((challenge) => challenge.realm)?.realm;
   if (realm) evidence.set('http.realm', realm);
-  const proof = `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, proofLimit);
+  const proof = `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, evidenceLimit);
   return { service: 'http', certainty: 0.8, proof };
 }
 
@@ -201,13 +201,13 @@ function addIconEvidence(evidence: Map<string, string>, record: HttpRecord): Rec
 }
 
 function httpProof({ facts }: HttpRecord): string {
-  return `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, proofLimit);
+  return `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, evidenceLimit);
 }
 
 function addSshEvidence(evidence: Map<string, string>, { facts, line }: SshRecord): Recognition {
   const text = facts.comment ? `${facts.software} ${facts.comment}` : facts.software;
   evidence.set('ssh.software', text);
-  return { service: 'ssh', certainty: 0.8, proof: line.slice(0, proofLimit) };
+  return { service: 'ssh', certainty: 0.8, proof: line.slice(0, evidenceLimit) };
 }
 
 function addSmtpEvidence(evidence: Map<string, string>, { facts, lmtp, help }: SmtpRecord): Recognition {
@@ -229,7 +229,7 @@ function addFtpEvidence(evidence: Map<string, string>, { facts }: FtpRecord): Re
 }
 
 function greetingProof({ code, greeting }: { code: number; greeting: string }): string {
-  return `${code} ${greeting.split('\n', 1)[0]}`.slice(0, proofLimit);
+  return `${code} ${greeting.split('\n', 1)[0]}`.slice(0, evidenceLimit);
 }
 
 function addTlsEvidence(evidence: Map<string, string>, { facts }: TlsRecord): void {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { LiteralScan } from './literal-scan.ts';
 import { requiredLiterals } from './literals.ts';
 import { compileMatcher } from './matcher.ts';
-import { builtinCatalogue } from './rule-catalog.ts';
+import { builtinRules } from './rule-catalog.ts';
 
 test.each([
   ['^OpenSSH_(?P<v>\\d+)', ['openssh_']],
@@ -37,7 +37,7 @@ test.each([
 });
 
 test('every builtin signature is a candidate for its own examples', () => {
-  for (const { id, pattern, examples } of builtinCatalogue.signatures) {
+  for (const { id, pattern, examples } of builtinRules.signatures) {
     const literals = requiredLiterals(pattern);
     for (const { text } of examples) {
       const found = literals === null || literals.some((literal) => text.toLowerCase().includes(literal));
@@ -47,7 +47,7 @@ test('every builtin signature is a candidate for its own examples', () => {
 });
 
 test('most builtin signatures can be skipped without being run', () => {
-  const { signatures } = builtinCatalogue;
+  const { signatures } = builtinRules;
   const always = signatures.filter(({ pattern }) => requiredLiterals(pattern) === null);
   expect(always.length / signatures.length).toBeLessThan(0.1);
 });
@@ -83,14 +83,14 @@ test('a scan agrees with a plain search on random texts', () => {
 });
 
 test('skipping loses no match: every example, by every builtin signature of its evidence', () => {
-  const { signatures } = builtinCatalogue;
+  const { signatures } = builtinRules;
   for (const source of new Set(signatures.map((signature) => signature.source))) {
     const own = signatures.filter((signature) => signature.source === source);
     const matchers = own.map(({ id, pattern, flags }) => [id, compileMatcher(pattern, flags)] as const);
     for (const { text } of own.flatMap(({ examples }) => examples)) {
       const plain = matchers.flatMap(([id, matcher]) => (matcher.match(text) ? [id] : []));
       expect(
-        builtinCatalogue
+        builtinRules
           .match(source, text)
           .map(({ rule }) => rule)
           .sort(),

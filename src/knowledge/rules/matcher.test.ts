@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type Banner, describeBytes } from '../../domain/banner.ts';
 import { claimsOf } from './claims.ts';
 import { compileMatcher, matchInputLimit } from './matcher.ts';
-import { builtinCatalogue } from './rule-catalog.ts';
+import { builtinRules } from './rule-catalog.ts';
 
 test('matches bytes as latin1 and gives named groups', () => {
   const match = compileMatcher('^\\xff(?P<a>.)(?P<b>x)?', 's').match('\xff\n');
@@ -75,10 +75,10 @@ const most = mostInstructions * matchInputLimit;
 
 test('T-014 of the signatures of one kind of evidence few are tried, whatever it says', () => {
   const asked = new StepsAsked();
-  for (const { id, source, examples } of builtinCatalogue.signatures.filter((_, index) => index % 3 === 0)) {
+  for (const { id, source, examples } of builtinRules.signatures.filter((_, index) => index % 3 === 0)) {
     for (const bait of baits(examples[0]?.text ?? ''))
       expect(
-        asked.of(() => void builtinCatalogue.match(source, bait)),
+        asked.of(() => void builtinRules.match(source, bait)),
         id,
       ).toBeLessThan(most);
   }
@@ -86,7 +86,7 @@ test('T-014 of the signatures of one kind of evidence few are tried, whatever it
 
 test('T-014 of all signatures few are tried on one answer, whatever it says', () => {
   const asked = new StepsAsked();
-  for (const { id, examples } of builtinCatalogue.signatures.filter((_, index) => index % 20 === 0)) {
+  for (const { id, examples } of builtinRules.signatures.filter((_, index) => index % 20 === 0)) {
     for (const bait of baits(examples[0]?.text ?? '')) {
       const banner: Banner = {
         host: '192.0.2.1',
@@ -97,7 +97,7 @@ test('T-014 of all signatures few are tried on one answer, whatever it says', ()
         truncated: true,
         partial: false,
       };
-      const claims = () => void claimsOf(banner, builtinCatalogue, ['banner', 'http', 'tls']);
+      const claims = () => void claimsOf(banner, builtinRules, ['banner', 'http', 'tls']);
       expect(asked.of(claims), id).toBeLessThan(most);
     }
   }

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { RE2JS } from 're2js';
 import { expect, test, vi } from 'vitest';
 import type { Signature } from '../signatures/signature.ts';
-import { builtinCatalogue, Catalogue } from './rule-catalog.ts';
+import { builtinRules, RuleCatalog } from './rule-catalog.ts';
 import { parseSignatures, readSignatureFile, signatureProblems } from './signature-file.ts';
 
 /** RE2 meets each instruction of a pattern once for each character of a text, at most. */
 const mostInstructions = 3000;
 
-test.each(builtinCatalogue.signatures.map((signature) => [signature.id, signature] as const))(
+test.each(builtinRules.signatures.map((signature) => [signature.id, signature] as const))(
   `the builtin signature %s gives what its examples say, by at most ${mostInstructions} instructions`,
   (_, signature) => {
     expect(signatureProblems(signature)).toEqual([]);
@@ -19,7 +19,7 @@ test.each(builtinCatalogue.signatures.map((signature) => [signature.id, signatur
 );
 
 test('builtin ids are unique', () => {
-  const ids = builtinCatalogue.signatures.map((signature) => signature.id);
+  const ids = builtinRules.signatures.map((signature) => signature.id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
@@ -42,7 +42,7 @@ test('a catalogue file adds signatures to the builtin ones', async () => {
   try {
     const file = join(dir, 'rules.yaml');
     await writeFile(file, wellFormed);
-    const catalogue = builtinCatalogue.extendedBy({
+    const catalogue = builtinRules.extendedBy({
       version: 'own',
       signatures: await readSignatureFile(file),
     });
@@ -114,7 +114,7 @@ const numbered = {
 
 test('templates take groups by name and by number, in every value', () => {
   expect(signatureProblems(numbered)).toEqual([]);
-  const [match] = new Catalogue([numbered as unknown as Signature]).match('banner.raw', 'Box pro 7');
+  const [match] = new RuleCatalog([numbered as unknown as Signature]).match('banner.raw', 'Box pro 7');
   expect(match).toMatchObject({
     product: 'Box pro',
     version: '7',
@@ -143,7 +143,7 @@ test.each([
 });
 
 test('the patch level of OpenSSH is an update in its CPE name', () => {
-  const cpe = builtinCatalogue.match('ssh.software', 'OpenSSH_9.2p1')[0]?.cpe;
+  const cpe = builtinRules.match('ssh.software', 'OpenSSH_9.2p1')[0]?.cpe;
   expect(cpe).toBe('cpe:2.3:a:openbsd:openssh:9.2:p1:*:*:*:*:*:*');
 });
 
@@ -163,7 +163,7 @@ function many(count: number): Signature[] {
 test('a text that holds the words of all imported rules is tried by few of them, and by every builtin one', () => {
   const imported = many(3000);
   const own = many(100).map((signature) => ({ ...signature, id: `own.${signature.id}` }));
-  const catalogue = new Catalogue([...imported, ...own], 'test', imported);
+  const catalogue = new RuleCatalog([...imported, ...own], 'test', imported);
   const text = imported
     .map(({ pattern }) => pattern.slice(0, -2))
     .join(' ')
@@ -180,10 +180,10 @@ test('a text that holds the words of all imported rules is tried by few of them,
 });
 
 test('a catalogue that was extended names all of it, and what came last goes first', () => {
-  const base = builtinCatalogue.extendedBy({ version: 'a@1', signatures: many(1) });
+  const base = builtinRules.extendedBy({ version: 'a@1', signatures: many(1) });
   const both = base.extendedBy({ version: 'b@2', signatures: many(2) });
-  expect(both.version).toBe(`${builtinCatalogue.version}+a@1+b@2`);
-  expect(both.signatures).toHaveLength(builtinCatalogue.signatures.length + 3);
+  expect(both.version).toBe(`${builtinRules.version}+a@1+b@2`);
+  expect(both.signatures).toHaveLength(builtinRules.signatures.length + 3);
   expect(both.match('banner.raw', 'word-0').map(({ product }) => product)).toEqual([
     'Product 0',
     'Product 0',
@@ -192,7 +192,7 @@ test('a catalogue that was extended names all of it, and what came last goes fir
 
 test('T-014: of 5,000 imported rules 64 are tried on a bait of 64 KiB, on its first 4096 characters', () => {
   const imported = many(5000);
-  const catalogue = new Catalogue(imported, 'test', imported);
+  const catalogue = new RuleCatalog(imported, 'test', imported);
   const words = imported.map(({ pattern }) => pattern.slice(0, -2));
   const matcher = vi.spyOn(RE2JS.prototype, 'matcher');
   for (const bait of [words.join(' '), words.reverse().join('\n'), 'word-', 'wordxxxx', 'x']) {

@@ -23,7 +23,7 @@ import { webApplianceSignatures } from '../signatures/web-appliance.ts';
 import { webApplicationSignatures } from '../signatures/web-application.ts';
 import { webPartSignatures } from '../signatures/web-part.ts';
 import { webServerSignatures } from '../signatures/web-server.ts';
-import { catalogueVersion } from './catalog-version.ts';
+import { catalogVersion } from './catalog-version.ts';
 import { LiteralScan } from './literal-scan.ts';
 import { requiredLiterals } from './literals.ts';
 import { compileMatcher, type Matcher, matchInputLimit, type PatternMatch } from './matcher.ts';
@@ -72,7 +72,7 @@ interface SourceIndex {
 }
 
 /** Signatures by the evidence they read. Patterns are compiled when a text asks for them. */
-export class Catalogue {
+export class RuleCatalog {
   readonly signatures: readonly Signature[];
   /** Names what is in it: the date of the builtin signatures and the sets beside them. */
   readonly version: string;
@@ -84,7 +84,7 @@ export class Catalogue {
   /** @param imported the signatures among them that did not come with the program */
   constructor(
     signatures: readonly Signature[],
-    version = catalogueVersion,
+    version = catalogVersion,
     imported: readonly Signature[] = [],
   ) {
     this.signatures = signatures;
@@ -98,9 +98,9 @@ export class Catalogue {
   }
 
   /** This catalogue, and before its signatures those of another set. */
-  extendedBy(set: NamedSignatures): Catalogue {
+  extendedBy(set: NamedSignatures): RuleCatalog {
     const signatures = [...set.signatures, ...this.signatures];
-    return new Catalogue(signatures, `${this.version}+${set.version}`, [
+    return new RuleCatalog(signatures, `${this.version}+${set.version}`, [
       ...set.signatures,
       ...this.#imported,
     ]);
@@ -217,7 +217,7 @@ const builtinSignatures: readonly Signature[] = Object.entries(builtinGroups).fl
 );
 
 /** The signatures that come with the program. */
-export const builtinCatalogue = new Catalogue(builtinSignatures);
+export const builtinRules = new RuleCatalog(builtinSignatures);
 
 /** Further signatures, and the name by which results tell of them. */
 export interface NamedSignatures {

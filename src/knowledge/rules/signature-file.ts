@@ -5,7 +5,7 @@ import { type FieldProblem, PortolanError } from '../../domain/errors.ts';
 import type { Signature, SignatureExample } from '../signatures/signature.ts';
 import { compileMatcher } from './matcher.ts';
 import { patternSize } from './pattern-size.ts';
-import { type Catalogue, readMatch, type SignatureMatch } from './rule-catalog.ts';
+import { type RuleCatalog, readMatch, type SignatureMatch } from './rule-catalog.ts';
 import { shapeProblem } from './yaml-shape.ts';
 
 /** Largest catalogue file that is read, in bytes. */
@@ -29,7 +29,7 @@ export async function readSignatureFile(file: string): Promise<Signature[]> {
 }
 
 /** A catalogue, and before its signatures those of a file. @throws PortolanError `configuration` */
-export async function withRulesFile(catalogue: Catalogue, file: string): Promise<Catalogue> {
+export async function withRulesFile(catalogue: RuleCatalog, file: string): Promise<RuleCatalog> {
   const signatures = await readSignatureFile(file);
   const digest = createHash('sha256').update(JSON.stringify(signatures)).digest('hex');
   return catalogue.extendedBy({ version: `rules@${digest.slice(0, 8)}`, signatures });
@@ -52,7 +52,7 @@ async function readRules(file: string): Promise<string> {
 }
 
 function tooLarge(file: string): PortolanError {
-  return refusal(file, [{ field: file, reason: `is larger than ${maxFileBytes} bytes` }]);
+  return rejection(file, [{ field: file, reason: `is larger than ${maxFileBytes} bytes` }]);
 }
 
 /** A signature and where it stands, as errors name it: `file:line`. */
@@ -65,7 +65,7 @@ export interface PlacedSignature {
 export function parseSignatures(text: string, file: string): Signature[] {
   const placed = placeSignatures(text, file);
   const problems = placed.flatMap(triedProblems);
-  if (problems.length > 0) throw refusal(file, problems);
+  if (problems.length > 0) throw rejection(file, problems);
   return placed.map(({ signature }) => signature);
 }
 
@@ -84,7 +84,7 @@ export function triedProblems({ signature, place }: PlacedSignature): FieldProbl
 export function placeSignatures(text: string, file: string): PlacedSignature[] {
   if (text.length > maxFileBytes) throw tooLarge(file);
   const shape = shapeProblem(text);
-  if (shape) throw refusal(file, [{ field: `${file}:${shape.line}`, reason: shape.reason }]);
+  if (shape) throw rejection(file, [{ field: `${file}:${shape.line}`, reason: shape.reason }]);
   const lines = new LineCounter();
   // With the excerpts of pretty errors a text with a hundred thousand errors takes minutes.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -92,12 +92,12 @@ export function placeSignatures(text: string, file: string): PlacedSignature[] {
     field: `${file}:${lines.linePos(error.pos[0]).line}`,
     reason: error.message.split('\n')[0] ?? error.message,
   }));
-  if (problems.length > 0) throw refusal(file, problems);
+  if (problems.length > 0) throw rejection(file, problems);
 
   const list = isMap(document.contents) ? document.contents.get('signatures', true) : document.contents;
-  if (!isSeq(list)) throw refusal(file, [{ field: `${file}:1`, reason: 'must hold a list of signatures' }]);
+  if (!isSeq(list)) throw rejection(file, [{ field: `${file}:1`, reason: 'must hold a list of signatures' }]);
   if (list.items.length > maxSignatures) {
-    throw refusal(file, [{ field: `${file}:1`, reason: `holds more than ${maxSignatures} signatures` }]);
+    throw rejection(file, [{ field: `${file}:1`, reason: `holds more than ${maxSignatures} signatures` }]);
   }
 
   return placeRecords(
@@ -118,9 +118,9 @@ export function placeJsonSignatures(text: string, file: string): PlacedSignature
   const content = jsonOf(text);
   const list = (content as { signatures?: unknown } | null | undefined)?.signatures ?? content;
   if (!Array.isArray(list))
-    throw refusal(file, [{ field: file, reason: 'must be JSON with a list of signatures' }]);
+    throw rejection(file, [{ field: file, reason: 'must be JSON with a list of signatures' }]);
   if (list.length > maxSignatures) {
-    throw refusal(file, [{ field: file, reason: `holds more than ${maxSignatures} signatures` }]);
+    throw rejection(file, [{ field: file, reason: `holds more than ${maxSignatures} signatures` }]);
   }
   return placeRecords(
     file,
@@ -153,7 +153,7 @@ function placeRecords(
     for (const { field, reason } of found) problems.push({ field: place, reason: `${field} ${reason}` });
     if (found.length === 0) signatures.push({ signature: record as Signature, place });
   }
-  if (problems.length > 0) throw refusal(file, problems);
+  if (problems.length > 0) throw rejection(file, problems);
   return signatures;
 }
 
@@ -168,7 +168,7 @@ function plainValue(item: Node, document: Document): unknown {
 }
 
 /** The error for a file of rules that is not taken. */
-export function refusal(file: string, problems: FieldProblem[]): PortolanError {
+export function rejection(file: string, problems: FieldProblem[]): PortolanError {
   const shown = problems.slice(0, maxNamed).map((problem) => `${problem.field}: ${problem.reason}`);
   return new PortolanError('configuration', `the fingerprint rules are refused: ${shown.join('; ')}`, {
     file,

@@ -3,7 +3,7 @@ import type { Signature } from './signature.ts';
 
 const component = rows('http', 'http.component', 0.65);
 const build = rows('http', 'http.build-info', 0.95);
-const refusal = rows('http', 'http.refusal', 0.7);
+const rejection = rows('http', 'http.refusal', 0.7);
 const lines = { flags: 'm' };
 
 /**
@@ -300,35 +300,35 @@ export const webPartSignatures: readonly Signature[] = [
   ),
 
   // Requests that are not understood: the text or form is of the server's own making.
-  refusal(
+  rejection(
     'refusal.nodejs',
     'Node.js',
     'nodejs:node.js',
     String.raw`^HTTP/1\.1 400 Bad Request\r\nConnection: close\r\n\r\n$`,
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
   ),
-  refusal(
+  rejection(
     'refusal.go',
     'Go net/http',
     'golang:go',
     String.raw`^HTTP/1\.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request`,
     'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request',
   ),
-  refusal(
+  rejection(
     'refusal.gevent',
     'gevent',
     'gevent:gevent',
     String.raw`^HTTP/1\.1 400 Bad Request\r\nConnection: close\r\nContent-length: 0\r\n\r\n$`,
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-length: 0\r\n\r\n',
   ),
-  refusal(
+  rejection(
     'refusal.eventlet',
     'Eventlet',
     'eventlet:eventlet',
     String.raw`^HTTP/1\.0 400 Bad Request\r\nConnection: close\r\nContent-length: 0\r\n\r\n$`,
     'HTTP/1.0 400 Bad Request\r\nConnection: close\r\nContent-length: 0\r\n\r\n',
   ),
-  refusal(
+  rejection(
     'refusal.puma',
     'Puma',
     'puma:puma',
@@ -337,7 +337,7 @@ export const webPartSignatures: readonly Signature[] = [
     null,
     { certainty: 0.55 },
   ),
-  refusal(
+  rejection(
     'refusal.uvicorn',
     'Uvicorn',
     'encode:uvicorn',
@@ -346,7 +346,7 @@ export const webPartSignatures: readonly Signature[] = [
     null,
     { certainty: 0.85 },
   ),
-  refusal(
+  rejection(
     'refusal.cheroot',
     'Cheroot',
     'cherrypy:cheroot',
@@ -355,7 +355,7 @@ export const webPartSignatures: readonly Signature[] = [
     null,
     { certainty: 0.8 },
   ),
-  refusal(
+  rejection(
     'refusal.jetty',
     'Jetty',
     'eclipse:jetty',
@@ -364,7 +364,7 @@ export const webPartSignatures: readonly Signature[] = [
     null,
     { certainty: 0.8 },
   ),
-  refusal(
+  rejection(
     'refusal.libmicrohttpd',
     'GNU libmicrohttpd',
     'gnu:libmicrohttpd',
@@ -373,14 +373,14 @@ export const webPartSignatures: readonly Signature[] = [
     null,
     { certainty: 0.75 },
   ),
-  refusal(
+  rejection(
     'refusal.libmicrohttpd-twice',
     'GNU libmicrohttpd',
     'gnu:libmicrohttpd',
     String.raw`^HTTP/1\.1 400 [^\r\n]*\r\n(?:[^\r\n]+\r\n){1,6}\r\nHTTP/1\.1 400 Bad Request\r\nDate: `,
     'HTTP/1.1 400 Bad Request\r\nDate: Sun, 22 Nov 2026 05:49:05 GMT\r\nConnection: close\r\n\r\nHTTP/1.1 400 Bad Request\r\nDate: Sun',
   ),
-  refusal(
+  rejection(
     'refusal.waitress',
     'Waitress',
     'agendaless:waitress',
@@ -389,7 +389,7 @@ export const webPartSignatures: readonly Signature[] = [
     null,
     { certainty: 0.9 },
   ),
-  refusal(
+  rejection(
     'refusal.jdk',
     'JDK HttpServer',
     null,
@@ -398,7 +398,7 @@ export const webPartSignatures: readonly Signature[] = [
     null,
     { certainty: 0.85 },
   ),
-  refusal(
+  rejection(
     'refusal.gunicorn',
     'Gunicorn',
     'gunicorn:gunicorn',

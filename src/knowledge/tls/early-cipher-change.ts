@@ -19,7 +19,7 @@ export function earlyCipherChange(version: number): Buffer {
  * Whether a server that said nothing to the first message tried to decrypt the second one, which is as plain as the first:
  * then it has obeyed. @param records what came behind both; null while the next record is not whole
  */
-export function obeyedCipherChange(records: Buffer): boolean | null {
+export function acceptedCipherChange(records: Buffer): boolean | null {
   if (records.length < 5) return null;
   const length = records.readUInt16BE(3);
   if (records.length < 5 + length) return null;

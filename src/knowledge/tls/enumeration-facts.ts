@@ -1,8 +1,8 @@
-import type { TlsSurvey, TlsTraits } from '../../domain/banner.ts';
+import type { TlsEnumeration, TlsTraits } from '../../domain/banner.ts';
 
 /** What a survey adds to the facts of a TLS server; null = not found out, or without meaning for this server. */
-export interface SurveyFacts
-  extends Omit<TlsSurvey, 'handshakes' | 'complete' | 'other_chains' | 'traits'>,
+export interface EnumerationFacts
+  extends Omit<TlsEnumeration, 'handshakes' | 'complete' | 'other_chains' | 'traits'>,
     Partial<TlsTraits> {
   /** The versions that are accepted, the oldest first. */
   versions: string[];
@@ -12,7 +12,7 @@ export interface SurveyFacts
   survey: 'complete' | 'partial';
 }
 
-export function surveyFacts(survey: TlsSurvey, alpn: string | null): SurveyFacts {
+export function enumerationFacts(survey: TlsEnumeration, alpn: string | null): EnumerationFacts {
   const { handshakes: _count, complete, other_chains: _chains, traits, ...others } = survey;
   const { accepted, alpn_protocols, ...facts } = others;
   return {

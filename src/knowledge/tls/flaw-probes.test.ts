@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, test } from 'vitest';
 import { fuzzRounds } from '../../../test/rounds.ts';
 import { certificateDer } from '../protocols/test-certificate.ts';
-import { earlyCipherChange, obeyedCipherChange } from './early-cipher-change.ts';
+import { acceptedCipherChange, earlyCipherChange } from './early-cipher-change.ts';
 import { emptyHeartbeat, leakedBytes } from './heartbeat.ts';
 import { reactionIn, rsaKeyOf } from './padding-oracle.ts';
 import { bytesBehindName, readSession } from './session.ts';
@@ -53,7 +53,7 @@ describe('changes of cipher before their turn', () => {
     ['15 0303 0002 02', null],
     ['', null],
   ] as const)('%j after both messages: obeyed %s', (records, obeyed) => {
-    expect(obeyedCipherChange(hex(records))).toBe(obeyed);
+    expect(acceptedCipherChange(hex(records))).toBe(obeyed);
   });
 });
 

@@ -9,7 +9,7 @@ const headBytes = 3;
 const paddingBytes = 16;
 
 /** Bytes that a request asks back without having brought any. */
-export const askedBytes = 16;
+export const requestedBytes = 16;
 
 /**
  * A heartbeat request that says it brings 16 bytes and brings none. It has to be passed over in silence (RFC 6520, 4);
@@ -17,7 +17,7 @@ export const askedBytes = 16;
  * @param version of the handshake, `0x0301` to `0x0303`
  */
 export function emptyHeartbeat(version: number): Buffer {
-  const message = Buffer.from([requestType, 0, askedBytes]);
+  const message = Buffer.from([requestType, 0, requestedBytes]);
   return Buffer.concat([
     Buffer.from([heartbeatRecord, version >> 8, version & 0xff, 0, message.length]),
     message,

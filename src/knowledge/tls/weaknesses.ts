@@ -1,5 +1,5 @@
-import type { TlsVersionSurvey } from '../../domain/banner.ts';
-import type { CertificateFacts, CertificateRefusal, TlsFacts } from '../protocols/tls.ts';
+import type { TlsVersionSupport } from '../../domain/banner.ts';
+import type { CertificateFacts, CertificateRejection, TlsFacts } from '../protocols/tls.ts';
 import { type CheckText, listed, type Weakness } from '../weakness.ts';
 import { groupNamed } from './groups.ts';
 import { flawsOf, hasForwardSecrecy, type SuiteFlaw, suiteNamed } from './suites.ts';
@@ -259,7 +259,7 @@ export function tlsWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[
   }));
 }
 
-function negotiated({ version = 'unknown', cipher = 'unknown' }: KnownFacts): TlsVersionSurvey {
+function negotiated({ version = 'unknown', cipher = 'unknown' }: KnownFacts): TlsVersionSupport {
   return { version, suites: [cipher], order: null };
 }
 
@@ -277,7 +277,7 @@ const versionChecks: readonly (readonly [version: string, number: string, id: Ch
   ['TLSv1.2', '1.2', 'tls-v1-2'],
 ];
 
-function versionWeaknesses(accepted: readonly TlsVersionSurvey[], { minTls }: TlsDemands): Weakness[] {
+function versionWeaknesses(accepted: readonly TlsVersionSupport[], { minTls }: TlsDemands): Weakness[] {
   return versionChecks.flatMap(([version, number, id]) => {
     const seen = accepted.find((each) => each.version === version);
     if (!seen || number >= minTls) return [];
@@ -314,7 +314,7 @@ const flawChecks: readonly (readonly [flaw: SuiteFlaw, id: CheckId])[] = [
 /** What makes a suite worth a word when the client may choose it. */
 const badFlaws: readonly SuiteFlaw[] = ['null', 'anonymous', 'export', 'rc4', 'des', '3des'];
 
-function suiteWeaknesses(accepted: readonly TlsVersionSurvey[]): Weakness[] {
+function suiteWeaknesses(accepted: readonly TlsVersionSupport[]): Weakness[] {
   const weaknesses = flawChecks.flatMap(([flaw, id]) => {
     const names = suitesWith(accepted, (name) => suiteFlaws(name).includes(flaw));
     if (names.length === 0) return [];
@@ -353,18 +353,18 @@ function suiteFlaws(name: string): SuiteFlaw[] {
   return name.includes('DES_64') ? ['des'] : ['3des'];
 }
 
-function suitesWith(accepted: readonly TlsVersionSurvey[], matches: (name: string) => boolean): string[] {
+function suitesWith(accepted: readonly TlsVersionSupport[], matches: (name: string) => boolean): string[] {
   return [...new Set(accepted.flatMap(({ suites }) => suites.filter(matches)))];
 }
 
-function proofOf(accepted: readonly TlsVersionSurvey[], names: readonly string[]): Proof {
+function proofOf(accepted: readonly TlsVersionSupport[], names: readonly string[]): Proof {
   const versions = accepted.filter(({ suites }) => suites.some((name) => names.includes(name)));
   const text = versions.map(({ version }) => version).join(', ');
   return { detected: listed(names), evidence: `${text}: ${listed(names)}` };
 }
 
 /** One handshake in which the server took no such exchange tells that it prefers none. */
-function secrecyWeaknesses(accepted: readonly TlsVersionSurvey[], surveyed: boolean): Weakness[] {
+function secrecyWeaknesses(accepted: readonly TlsVersionSupport[], surveyed: boolean): Weakness[] {
   const lacking = suitesWith(accepted, (name) => {
     const suite = suiteNamed(name);
     return suite !== null && !hasForwardSecrecy(suite);
@@ -392,7 +392,7 @@ function keyWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[] {
 }
 
 function isReadable(
-  certificate: CertificateFacts | CertificateRefusal | null,
+  certificate: CertificateFacts | CertificateRejection | null,
 ): certificate is CertificateFacts {
   return certificate !== null && !('error' in certificate);
 }

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Applicability, describeRange, judge, type KnownProduct } from './applicability.ts';
+import {
+  type Applicability,
+  describeRange,
+  evaluateApplicability,
+  type KnownProduct,
+} from './applicability.ts';
 import type { Configuration, ConfigurationNode, CpeMatch, CveRecord } from './cve-record.ts';
 
 const linux = { family: 'linux', distribution: 'debian', version: '12' };
@@ -137,12 +142,12 @@ test.each([
   ['redis:redis:1.0', match('cpe:2.3:a:redis:redis:*:*:*:*:*:wordpress:*:*', '<2'), 'platform_unproven'],
   ['apache:tomcat:9.0.1', match('cpe:2.3:a:apache:tomcat:*:*:*:*:*:maven:*:*', '<9.0.2'), 'applies'],
 ])('%s and %j: %s', (short, criterion, outcome) => {
-  expect(judge(anyOf(criterion), known(short)).outcome).toBe(outcome);
+  expect(evaluateApplicability(anyOf(criterion), known(short)).outcome).toBe(outcome);
 });
 
 test('the criterion that spoke and its range are told', () => {
   const criterion = match('openbsd:openssh', '>=9.1 <9.8');
-  const answer = judge(
+  const answer = evaluateApplicability(
     anyOf(match('openbsd:openssh:4.4'), criterion),
     known('openbsd:openssh', { version: '9.2p1' }),
   );
@@ -168,30 +173,41 @@ test.each([
 
 test('a version that was seen goes before the one in the name', () => {
   const old = anyOf(match('vendor:product', '<2'));
-  expect(judge(old, known('vendor:product:3.0', { version: '1.0' })).outcome).toBe('applies');
-  expect(judge(old, known('vendor:product:1.0', { version: null })).outcome).toBe('unknown_version');
+  expect(evaluateApplicability(old, known('vendor:product:3.0', { version: '1.0' })).outcome).toBe('applies');
+  expect(evaluateApplicability(old, known('vendor:product:1.0', { version: null })).outcome).toBe(
+    'unknown_version',
+  );
   const patched = anyOf(match('ntp:ntp', '<4.2.8p9'));
-  expect(judge(patched, known('ntp:ntp', { version: '4.2.8', update: 'p15' })).outcome).toBe('not_affected');
+  expect(evaluateApplicability(patched, known('ntp:ntp', { version: '4.2.8', update: 'p15' })).outcome).toBe(
+    'not_affected',
+  );
 });
 
 test('a record without a bound is weak, unless another criterion has one', () => {
-  expect(judge(anyOf(match('vendor:product')), known('vendor:product:1.0')).weak).toBe(true);
+  expect(evaluateApplicability(anyOf(match('vendor:product')), known('vendor:product:1.0')).weak).toBe(true);
   const both = anyOf(match('vendor:product'), match('vendor:product', '<2'));
-  expect(judge(both, known('vendor:product:1.0'))).toMatchObject({ weak: false, affected: '< 2' });
+  expect(evaluateApplicability(both, known('vendor:product:1.0'))).toMatchObject({
+    weak: false,
+    affected: '< 2',
+  });
 });
 
 test('withdrawn records, records without products and names that are none say nothing', () => {
   const criterion = match('vendor:product', '<2');
-  expect(judge({ ...anyOf(criterion), rejected: true }, known('vendor:product:1')).outcome).toBe(
+  expect(
+    evaluateApplicability({ ...anyOf(criterion), rejected: true }, known('vendor:product:1')).outcome,
+  ).toBe('not_affected');
+  expect(evaluateApplicability(record(), known('vendor:product:1')).outcome).toBe('not_affected');
+  expect(evaluateApplicability(record(configuration('AND', [])), known('vendor:product:1')).outcome).toBe(
     'not_affected',
   );
-  expect(judge(record(), known('vendor:product:1')).outcome).toBe('not_affected');
-  expect(judge(record(configuration('AND', [])), known('vendor:product:1')).outcome).toBe('not_affected');
   const empty = record(configuration('AND', [node('OR', [])]));
-  expect(judge(empty, known('vendor:product:1')).outcome).toBe('not_affected');
-  expect(judge(anyOf(criterion), { cpe: 'product', os: null, others: [] }).outcome).toBe('not_affected');
+  expect(evaluateApplicability(empty, known('vendor:product:1')).outcome).toBe('not_affected');
+  expect(evaluateApplicability(anyOf(criterion), { cpe: 'product', os: null, others: [] }).outcome).toBe(
+    'not_affected',
+  );
   const broken = anyOf({ ...criterion, cpe: 'cpe:2.3:a:vendor' });
-  expect(judge(broken, known('vendor:product:1')).outcome).toBe('not_affected');
+  expect(evaluateApplicability(broken, known('vendor:product:1')).outcome).toBe('not_affected');
 });
 
 /** Vulnerable below version 2 on a platform. */
@@ -221,9 +237,13 @@ test.each<[string, string, Partial<KnownProduct>, string]>([
   ['hardware that nobody has seen', router, { os: linux }, 'platform_unproven'],
   ['hardware that was seen', router, { others: ['cpe:2.3:h:vendor:router:*:*:*:*:*:*:*:*'] }, 'applies'],
 ])('what it must run on: %s', (_, platform, facts, outcome) => {
-  expect(judge(runningOn(platform), known('vendor:product:1.0', facts)).outcome).toBe(outcome);
+  expect(evaluateApplicability(runningOn(platform), known('vendor:product:1.0', facts)).outcome).toBe(
+    outcome,
+  );
   // The platform is not at fault, and a version that is not affected stays so.
-  expect(judge(runningOn(platform), known('vendor:product:2.0', facts)).outcome).toBe('not_affected');
+  expect(evaluateApplicability(runningOn(platform), known('vendor:product:2.0', facts)).outcome).toBe(
+    'not_affected',
+  );
 });
 
 test.each([
@@ -232,32 +252,44 @@ test.each([
   ['php:php', 'platform_unproven'],
 ])('what it must run with: %s', (other, outcome) => {
   const both = runningOn('php:php', '<7.3');
-  expect(judge(both, known('vendor:product:1.0', { others: [name(other)] })).outcome).toBe(outcome);
+  expect(evaluateApplicability(both, known('vendor:product:1.0', { others: [name(other)] })).outcome).toBe(
+    outcome,
+  );
 });
 
 test('a product that is only the platform is not affected', () => {
   const about = runningOn('apache:http_server', '<2.4');
-  expect(judge(about, known('apache:http_server:2.2.1')).outcome).toBe('not_affected');
+  expect(evaluateApplicability(about, known('apache:http_server:2.2.1')).outcome).toBe('not_affected');
 });
 
 test('software for one system is no flaw on another', () => {
   const criterion = match('cpe:2.3:a:vendor:product:*:*:*:*:*:windows:*:*', '<2');
-  expect(judge(anyOf(criterion), known('vendor:product:1', { os: windows })).outcome).toBe('applies');
-  expect(judge(anyOf(criterion), known('vendor:product:1', { os: linux })).outcome).toBe('not_affected');
-  expect(judge(anyOf(criterion), known('vendor:product:1')).outcome).toBe('platform_unproven');
+  expect(evaluateApplicability(anyOf(criterion), known('vendor:product:1', { os: windows })).outcome).toBe(
+    'applies',
+  );
+  expect(evaluateApplicability(anyOf(criterion), known('vendor:product:1', { os: linux })).outcome).toBe(
+    'not_affected',
+  );
+  expect(evaluateApplicability(anyOf(criterion), known('vendor:product:1')).outcome).toBe(
+    'platform_unproven',
+  );
   const phone = match('cpe:2.3:a:vendor:product:*:*:*:*:*:iphone_os:*:*', '<2');
   const cisco = { family: 'ios', distribution: null, version: null };
-  expect(judge(anyOf(phone), known('vendor:product:1', { os: cisco })).outcome).toBe('not_affected');
+  expect(evaluateApplicability(anyOf(phone), known('vendor:product:1', { os: cisco })).outcome).toBe(
+    'not_affected',
+  );
 });
 
 test('both editions of a product are the product', () => {
   const about = (edition: string) =>
     match(`cpe:2.3:a:gitlab:gitlab:*:*:*:*:${edition}:*:*:*`, '>=15.0 <15.1.2');
   const gitlab = known('gitlab:gitlab:15.1.0');
-  expect(judge(anyOf(about('enterprise')), gitlab).outcome).toBe('platform_unproven');
-  expect(judge(anyOf(about('enterprise'), about('community')), gitlab).outcome).toBe('applies');
+  expect(evaluateApplicability(anyOf(about('enterprise')), gitlab).outcome).toBe('platform_unproven');
+  expect(evaluateApplicability(anyOf(about('enterprise'), about('community')), gitlab).outcome).toBe(
+    'applies',
+  );
   const newer = anyOf(about('enterprise'), match('cpe:2.3:a:gitlab:gitlab:*:*:*:*:community:*:*:*', '<15.0'));
-  expect(judge(newer, gitlab).outcome).toBe('platform_unproven');
+  expect(evaluateApplicability(newer, gitlab).outcome).toBe('platform_unproven');
 });
 
 test('AND within a node and negation are honoured', () => {
@@ -265,20 +297,20 @@ test('AND within a node and negation are honoured', () => {
     configuration('OR', [node('AND', [match('vendor:product', '<2'), match('php:php', '<7')])]),
   );
   const withPhp = (version: string) => known('vendor:product:1', { others: [name(`php:php:${version}`)] });
-  expect(judge(both, withPhp('5.0')).outcome).toBe('applies');
-  expect(judge(both, withPhp('7.0')).outcome).toBe('not_affected');
+  expect(evaluateApplicability(both, withPhp('5.0')).outcome).toBe('applies');
+  expect(evaluateApplicability(both, withPhp('7.0')).outcome).toBe('not_affected');
   const unless = record(
     configuration('AND', [
       node('OR', [match('vendor:product', '<2')]),
       node('OR', [match('php:php', '>=7', false)], true),
     ]),
   );
-  expect(judge(unless, withPhp('5.0')).outcome).toBe('applies');
-  expect(judge(unless, withPhp('7.0')).outcome).toBe('not_affected');
-  expect(judge(unless, known('vendor:product:1')).outcome).toBe('platform_unproven');
+  expect(evaluateApplicability(unless, withPhp('5.0')).outcome).toBe('applies');
+  expect(evaluateApplicability(unless, withPhp('7.0')).outcome).toBe('not_affected');
+  expect(evaluateApplicability(unless, known('vendor:product:1')).outcome).toBe('platform_unproven');
   const not = record(configuration('OR', [node('OR', [match('vendor:product', '>=2')])], true));
-  expect(judge(not, known('vendor:product:1')).outcome).toBe('applies');
-  expect(judge(not, known('vendor:product:2')).outcome).toBe('not_affected');
+  expect(evaluateApplicability(not, known('vendor:product:1')).outcome).toBe('applies');
+  expect(evaluateApplicability(not, known('vendor:product:2')).outcome).toBe('not_affected');
 });
 
 test('any record and any product are judged', () => {
@@ -315,7 +347,7 @@ test('any record and any product are judged', () => {
   });
   fc.assert(
     fc.property(configurations, product, (list, facts) => {
-      const answer = judge(record(...list), facts);
+      const answer = evaluateApplicability(record(...list), facts);
       expect(answer.outcome === 'not_affected').toBe(answer.match === null);
       if (answer.match) expect(answer.match.vulnerable).toBe(true);
     }),

@@ -1,6 +1,6 @@
 import { type Cpe, compareAttribute, parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
-import { compareVersions, type Order, schemeOf, type VersionScheme } from '../products/versions.ts';
+import { compareVersions, schemeOf, type VersionOrder, type VersionScheme } from '../products/versions.ts';
 import type { Configuration, ConfigurationNode, CpeMatch, CveRecord } from './cve-record.ts';
 
 /** An operating system as far as it is known. */
@@ -87,7 +87,7 @@ interface Subject {
 type Comparable = Pick<Subject, 'key' | 'scheme'>;
 
 /** Judges whether a record speaks of a product as far as that is known. A name that is no CPE is not affected. */
-export function judge(record: CveRecord, known: KnownProduct): Applicability {
+export function evaluateApplicability(record: CveRecord, known: KnownProduct): Applicability {
   const subject = subjectOf(known);
   if (!subject) return notAffected('The product has no CPE name to compare.');
   if (record.rejected) return notAffected('The record was withdrawn.');
@@ -347,16 +347,16 @@ function judgeExact(match: CpeMatch, criterion: Cpe, subject: Subject): Judgemen
   if (beginsOtherwise(criterion.version, subject)) return ruledOut;
   if (isCutShort(version, subject) && `${criterion.version}.`.startsWith(`${version}.`))
     return incomparable(version, match);
-  const order = orderOf(base, criterion.version, subject);
+  const order = scanRequestOf(base, criterion.version, subject);
   if (criterion.update === '*') {
     // Every update of that version, and what the version itself calls an update.
-    if (order === 0 || orderOf(version, criterion.version, subject) === 0) return named(version);
+    if (order === 0 || scanRequestOf(version, criterion.version, subject) === 0) return named(version);
     return order === null ? undecided(version, match, criterion, subject) : ruledOut;
   }
   if (order === null) return undecided(base, match, criterion, subject);
   if (order === 0) return judgeUpdate(match, criterion.update, subject);
   const whole = joinUpdate(criterion.version, criterion.update);
-  return orderOf(version, whole, subject) === 0 ? named(version) : ruledOut;
+  return scanRequestOf(version, whole, subject) === 0 ? named(version) : ruledOut;
 }
 
 /** Long lists of versions are gone through quickly: versions that begin with other numbers differ. */
@@ -371,7 +371,7 @@ function beginsOtherwise(version: string, subject: Subject): boolean {
  */
 function undecided(version: string, match: CpeMatch, criterion: Cpe, subject: Subject): Judgement {
   if (version === criterion.version) return named(version);
-  const readable = [version, criterion.version].every((text) => orderOf(text, text, subject) !== null);
+  const readable = [version, criterion.version].every((text) => scanRequestOf(text, text, subject) !== null);
   return readable ? ruledOut : incomparable(version, match);
 }
 
@@ -382,7 +382,7 @@ function judgeUpdate(match: CpeMatch, update: string, subject: Subject): Judgeme
   const wanted = update === '-' ? '' : plainUpdate(update, subject.scheme);
   if (own === wanted) return named(subject.version);
   if (own !== '' && wanted !== '') {
-    const order = orderOf(joinUpdate('0', own), joinUpdate('0', wanted), subject);
+    const order = scanRequestOf(joinUpdate('0', own), joinUpdate('0', wanted), subject);
     return order === 0 ? named(subject.version) : ruledOut;
   }
   // A candidate says so in its version; a patch level or service pack often stays untold.
@@ -418,7 +418,7 @@ function withinBounds(match: CpeMatch, version: string, subject: Comparable): Tr
   return truth;
 }
 
-function compareToBound(version: string, bound: string, subject: Comparable): Order {
+function compareToBound(version: string, bound: string, subject: Comparable): VersionOrder {
   // What is left out of 2.4 makes it 2.4 at least.
   if (isCutShort(version, subject)) {
     if (version === bound) return 1;
@@ -426,11 +426,11 @@ function compareToBound(version: string, bound: string, subject: Comparable): Or
   }
   // A bound of OpenSSH without a p-level means every p-level of that version.
   if (subject.scheme === 'openssh' && !/p\d/i.test(bound))
-    return orderOf(version.replace(/p\d[^]*/i, ''), bound, subject);
-  return orderOf(version, bound, subject);
+    return scanRequestOf(version.replace(/p\d[^]*/i, ''), bound, subject);
+  return scanRequestOf(version, bound, subject);
 }
 
-function orderOf(a: string, b: string, subject: Comparable): Order {
+function scanRequestOf(a: string, b: string, subject: Comparable): VersionOrder {
   return compareVersions(a, b, subject.scheme);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judgeBackport, type PackageBuild, readBuild, type SeenBuild } from './backport.ts';
+import { evaluateBackport, type PackageBuild, readBuild, type SeenBuild } from './backport.ts';
 import type { CveSource, DistroFix } from './cve-record.ts';
 
 const cve = 'CVE-2024-0001';
@@ -241,19 +241,19 @@ describe('what the distribution says', () => {
       /^The host runs Debian 12/,
     ],
   ])('%s', (_, build, data, status, note) => {
-    const verdict = judgeBackport(build, cve, data);
+    const verdict = evaluateBackport(build, cve, data);
     expect(verdict.status).toBe(status);
     expect(verdict.note).toMatch(note);
   });
 
   test('without a distribution there is nothing to say', () => {
-    const verdict = judgeBackport(readBuild(seen('f5:nginx', '1.21.6')), cve, source('debian 12 nginx -'));
+    const verdict = evaluateBackport(readBuild(seen('f5:nginx', '1.21.6')), cve, source('debian 12 nginx -'));
     expect(verdict).toEqual({ status: 'unknown', note: null, fixed: null, exact: false });
   });
 
   test('packages that disagree decide nothing', () => {
     const build = readBuild(seen('mariadb:mariadb', '10.5.23', '0+deb11u1'));
     const data = source('debian 11 mariadb-10.5 1:10.5.20-0+deb11u1', 'debian 11 mariadb -');
-    expect(judgeBackport(build, cve, data).status).toBe('unknown');
+    expect(evaluateBackport(build, cve, data).status).toBe('unknown');
   });
 });

@@ -1,6 +1,6 @@
 import { parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
-import { compareVersions, type Order } from '../products/versions.ts';
+import { compareVersions, type VersionOrder } from '../products/versions.ts';
 import type { KnownSystem } from './applicability.ts';
 import type { CveSource, DistroFix } from './cve-record.ts';
 import { isVendorBuilt, packagesOf, releaseByVersion } from './packages.ts';
@@ -223,7 +223,7 @@ function fullVersion(
 }
 
 /** What the distribution says of a CVE in this build, as far as its data is there. */
-export function judgeBackport(build: PackageBuild, cve: string, source: CveSource): BackportVerdict {
+export function evaluateBackport(build: PackageBuild, cve: string, source: CveSource): BackportVerdict {
   const open = (note: string | null): BackportVerdict => ({
     status: 'unknown',
     note,
@@ -296,7 +296,7 @@ function schemeFor(build: PackageBuild): 'deb' | 'rpm' | 'date' {
   return rpmDistributions.has(build.distribution ?? '') ? 'rpm' : 'deb';
 }
 
-function orderByPackage(build: PackageBuild, fixed: string): Order {
+function orderByPackage(build: PackageBuild, fixed: string): VersionOrder {
   const version = build.version ?? '';
   // Where the epoch is not known it is the one that the distribution writes.
   const epoch = /^\d+:/.exec(fixed)?.[0] ?? '';
@@ -305,7 +305,7 @@ function orderByPackage(build: PackageBuild, fixed: string): Order {
 }
 
 /** Without the revision the upstream parts decide only where they differ. */
-function orderByUpstream(build: PackageBuild, fixed: string): Order {
+function orderByUpstream(build: PackageBuild, fixed: string): VersionOrder {
   if (fixed === '0') return 1;
   if (build.upstream === null) return null;
   const order = compareVersions(build.upstream, upstreamPart(fixed), schemeFor(build));

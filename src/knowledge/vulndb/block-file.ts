@@ -12,7 +12,7 @@ const headerBytes = 12;
 const writeBytes = 1024 * 1024;
 
 /** @param reason what is wrong, without paths */
-export function damaged(reason: string, cause?: unknown): PortolanError {
+export function damagedBlock(reason: string, cause?: unknown): PortolanError {
   const remedy = 'Import it anew with "vulndb import --replace", or sync it with "vulndb sync --force".';
   return new PortolanError('conflict', `The vulnerability data is damaged: ${reason}. ${remedy}`, {}, cause);
 }
@@ -81,17 +81,17 @@ export class FileWriter {
 }
 
 /** Reads so many bytes of a file. @throws PortolanError `conflict` when they are not there */
-export function readBytes(fd: number, offset: number, length: number): Buffer {
+export function readBlockBytes(fd: number, offset: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   for (let read = 0; read < length; ) {
     const some = readSync(fd, bytes, read, length - read, offset + read);
-    if (some === 0) throw damaged('a file is cut off');
+    if (some === 0) throw damagedBlock('a file is cut off');
     read += some;
   }
   return bytes;
 }
 
-export interface Block {
+export interface RecordBlock {
   text: string;
   /** Bytes of the text. */
   size: number;
@@ -104,20 +104,20 @@ export interface Block {
  * @param size of the file
  * @throws PortolanError `conflict` when there is no whole block at this place
  */
-export function readBlock(fd: number, offset: number, size: number): Block {
+export function readRecordBlock(fd: number, offset: number, size: number): RecordBlock {
   if (!Number.isSafeInteger(offset) || offset < 0 || offset + headerBytes > size) {
-    throw damaged('a block lies outside of its file');
+    throw damagedBlock('a block lies outside of its file');
   }
-  const header = readBytes(fd, offset, headerBytes);
+  const header = readBlockBytes(fd, offset, headerBytes);
   const packedLength = header.readUInt32LE(0);
   const rawLength = header.readUInt32LE(4);
   const end = offset + headerBytes + packedLength;
   if (end > size || Math.max(packedLength, rawLength) > maxBlockBytes)
-    throw damaged('a block has an impossible length');
-  const packed = readBytes(fd, offset + headerBytes, packedLength);
-  if (crc32(packed) !== header.readUInt32LE(8)) throw damaged('a checksum is wrong');
+    throw damagedBlock('a block has an impossible length');
+  const packed = readBlockBytes(fd, offset + headerBytes, packedLength);
+  if (crc32(packed) !== header.readUInt32LE(8)) throw damagedBlock('a checksum is wrong');
   const raw = inflate(packed, rawLength);
-  if (raw.length !== rawLength) throw damaged('a block has another length than it says');
+  if (raw.length !== rawLength) throw damagedBlock('a block has another length than it says');
   return { text: raw.toString(), size: rawLength, end };
 }
 
@@ -125,6 +125,6 @@ function inflate(packed: Buffer, rawLength: number): Buffer {
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, rawLength) });
   } catch (error) {
-    throw damaged('a block cannot be unpacked', error);
+    throw damagedBlock('a block cannot be unpacked', error);
   }
 }

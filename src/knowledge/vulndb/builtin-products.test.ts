@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
-import { builtinCatalogue } from '../rules/rule-catalog.ts';
+import { builtinRules } from '../rules/rule-catalog.ts';
 import { builtinEntries } from './builtin.ts';
 import { vulnerableProducts } from './product-key.ts';
 
@@ -25,7 +25,7 @@ const silent: Record<string, string> = {
 
 test('what the builtin catalogue knows flaws of is named by a signature, or is known to be silent', () => {
   const named = new Set(
-    builtinCatalogue.signatures.flatMap(({ cpe }) =>
+    builtinRules.signatures.flatMap(({ cpe }) =>
       cpe ? [mainName(cpe.vendor ?? '', cpe.product ?? '')] : [],
     ),
   );
@@ -53,7 +53,7 @@ test('a signature calls a product what it is: a flaw of an application is none o
       }
     }
   }
-  const wrong = builtinCatalogue.signatures.filter(({ cpe }) => {
+  const wrong = builtinRules.signatures.filter(({ cpe }) => {
     const known = cpe && parts.get(mainName(cpe.vendor ?? '', cpe.product ?? ''));
     return known && !known.has(cpe.part);
   });

@@ -14,7 +14,7 @@ import { vpnCves } from './builtin/vpn.ts';
 import { webApplicationCves } from './builtin/web-application.ts';
 import { webServerCves } from './builtin/web-server.ts';
 import type { CveRecord, CveSource } from './cve-record.ts';
-import { productKey, vulnerableProducts } from './product-key.ts';
+import { vulndbProductKey, vulnerableProducts } from './product-key.ts';
 
 /** Everything that comes with the program. */
 export const builtinEntries: readonly BuiltinCve[] = [
@@ -39,7 +39,7 @@ const byId = new Map(builtinEntries.map((entry) => [entry.record.id, entry]));
 /** The CVEs that matter most on network services: what there is before anything was imported. */
 export const builtinCves: CveSource = {
   version: 'builtin-2026-11-21',
-  lookup: (vendor, product) => byProduct.get(productKey(vendor, product)) ?? [],
+  lookup: (vendor, product) => byProduct.get(vulndbProductKey(vendor, product)) ?? [],
   rank: (id) => ({ kev: knownExploited.get(id) ?? null, epss: null }),
   fixes: () => [],
   knowsDistribution: () => false,

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { damaged, FileWriter, readBytes } from './block-file.ts';
+import { damagedBlock, FileWriter, readBlockBytes } from './block-file.ts';
 import { cveKey } from './cve-key.ts';
 import type { CveRecord } from './cve-record.ts';
 import {
@@ -40,12 +40,12 @@ import type { PackageFixes } from './import-fixes.ts';
 import type { KevEntry } from './import-kev.ts';
 import {
   type GenerationFile,
+  type GenerationManifest,
   generationPattern,
-  type Manifest,
   newerFiles,
   type SourceState,
 } from './manifest.ts';
-import { mergeRecords, sourcePlace, sourcePlaces } from './merge-records.ts';
+import { mergeCveRecords, sourceLocation, sourceLocations } from './merge-records.ts';
 import { vulnerableProducts } from './product-key.ts';
 import { decodeRecord, encodeRecord, packConfigurations, packScores } from './record-code.ts';
 
@@ -102,7 +102,7 @@ export class GenerationWriter implements FeedSink {
   readonly #lock: GenerationLock;
   readonly #staging: string;
   /** What holds now and is carried on. */
-  readonly base: Manifest | null;
+  readonly base: GenerationManifest | null;
   readonly #spool: number;
   readonly #spooled: Spooled[] = [];
   #spoolSize = 0;
@@ -114,7 +114,7 @@ export class GenerationWriter implements FeedSink {
   #statements = 0;
   #closed = false;
 
-  private constructor(dir: string, lock: GenerationLock, base: Manifest | null) {
+  private constructor(dir: string, lock: GenerationLock, base: GenerationManifest | null) {
     this.#dir = dir;
     this.#lock = lock;
     this.base = base;
@@ -145,7 +145,7 @@ export class GenerationWriter implements FeedSink {
     if (this.#spooled.length >= maxRecords) throw new RangeError(`more than ${maxRecords} records`);
     const text = Buffer.from(encodeRecord(record));
     this.#spooled.push({
-      key: key * sourcePlaces + sourcePlace(record.source),
+      key: key * sourceLocations + sourceLocation(record.source),
       modified: Date.parse(record.modified),
       offset: this.#spoolSize,
       length: text.length,
@@ -199,7 +199,7 @@ export class GenerationWriter implements FeedSink {
    * Builds the generation and puts it in force; the one before is removed, and whoever has it open keeps it.
    * @throws PortolanError `conflict` when what is carried on is damaged; then, as after any error, the old one holds
    */
-  async commit({ sources, synced, signal }: CommitInput): Promise<Manifest> {
+  async commit({ sources, synced, signal }: CommitInput): Promise<GenerationManifest> {
     const now = new Date();
     const generation = generationName(now);
     const folder = join(this.#staging, 'generation');
@@ -213,7 +213,7 @@ export class GenerationWriter implements FeedSink {
     else build.carryOn(['kev.json']);
     if (this.#epss !== null || this.base === null) build.epss(this.#epss ?? []);
     else build.carryOn(['epss.bin']);
-    const manifest: Manifest = {
+    const manifest: GenerationManifest = {
       format: 1,
       generation,
       created_at: now.toISOString(),
@@ -263,15 +263,15 @@ export class GenerationWriter implements FeedSink {
 /** Writes the files of one generation. */
 class Build {
   readonly #folder: string;
-  readonly #base: Manifest | null;
+  readonly #base: GenerationManifest | null;
   readonly #baseFolder: string | null;
-  readonly files: Manifest['files'] = {};
-  readonly counts: Manifest['counts'];
-  distributions: Manifest['distributions'];
-  newer: Manifest['newer'];
+  readonly files: GenerationManifest['files'] = {};
+  readonly counts: GenerationManifest['counts'];
+  distributions: GenerationManifest['distributions'];
+  newer: GenerationManifest['newer'];
   readonly #breath: Breath;
 
-  constructor(folder: string, base: Manifest | null, baseFolder: string | null, breath: Breath) {
+  constructor(folder: string, base: GenerationManifest | null, baseFolder: string | null, breath: Breath) {
     this.#folder = folder;
     this.#breath = breath;
     this.#base = base;
@@ -286,7 +286,8 @@ class Build {
     for (const name of names) {
       const [from, to] = [join(this.#baseFolder ?? '', name), join(this.#folder, name)];
       const known = this.#base?.files[name];
-      if (known === undefined || sizeOf(from) !== known.size) throw damaged(`${name} is missing or cut off`);
+      if (known === undefined || sizeOf(from) !== known.size)
+        throw damagedBlock(`${name} is missing or cut off`);
       try {
         linkSync(from, to);
       } catch {
@@ -431,7 +432,7 @@ class Build {
         [lines, size, waiting] = [[], 0, []];
       };
       for (const texts of all) {
-        const record = mergeRecords(texts.map(decodeKept));
+        const record = mergeCveRecords(texts.map(decodeKept));
         tell(record);
         if (!record.rejected) waiting.push({ record, line: lines.length, lines: texts.length });
         for (const text of texts) {
@@ -475,7 +476,7 @@ class Build {
     const fd = openSync(path, 'r');
     try {
       const size = this.#base?.files[name]?.size ?? -1;
-      if (sizeOf(path) !== size) throw damaged(`${name} is cut off`);
+      if (sizeOf(path) !== size) throw damagedBlock(`${name} is cut off`);
       yield* recordLines(fd, size);
     } finally {
       closeSync(fd);
@@ -505,12 +506,12 @@ class Build {
     try {
       return JSON.parse(readFileSync(join(this.#baseFolder, 'fixes.json'), 'utf8')) as KeptFixes[];
     } catch (error) {
-      throw damaged('fixes.json cannot be read', error);
+      throw damagedBlock('fixes.json cannot be read', error);
     }
   }
 
   #countFixes(statements: KeptFixes[]): void {
-    const releases = new Map<string, Manifest['distributions'][number]>();
+    const releases = new Map<string, GenerationManifest['distributions'][number]>();
     this.counts.fixes = 0;
     for (const [distribution, release, , fixed] of statements) {
       const key = `${distribution} ${release}`;
@@ -627,7 +628,7 @@ class ShardMaker {
   #core(ordinal: number): string {
     const start = this.#offsets[ordinal] as number;
     const end = this.#offsets[ordinal + 1] ?? this.#size;
-    return readBytes(this.#fd, start, end - start).toString();
+    return readBlockBytes(this.#fd, start, end - start).toString();
   }
 
   #flush(): void {
@@ -679,7 +680,7 @@ function idOf(text: string): string {
 function keyed(text: string): Keyed {
   const { id, source, modified } = decodeKept(text);
   return {
-    key: (cveKey(id) ?? 0) * sourcePlaces + sourcePlace(source),
+    key: (cveKey(id) ?? 0) * sourceLocations + sourceLocation(source),
     modified: Date.parse(modified),
     text,
   };
@@ -697,7 +698,7 @@ function* seenBy(lines: Iterable<Keyed>, notes: Map<number, boolean>): Generator
 
 /** The CVE of a key without the place of the source. */
 function cveOf(key: number): number {
-  return Math.floor(key / sourcePlaces);
+  return Math.floor(key / sourceLocations);
 }
 
 /** Everything on one CVE, in the order of the sources. */
@@ -709,7 +710,7 @@ function* newRecords(spool: number, added: Spooled[]): Generator<Keyed> {
   const sorted = added.toSorted((a, b) => a.key - b.key || a.modified - b.modified);
   for (const [at, { key, modified, offset, length }] of sorted.entries()) {
     if (sorted[at + 1]?.key === key) continue;
-    yield { key, modified, text: readBytes(spool, offset, length).toString() };
+    yield { key, modified, text: readBlockBytes(spool, offset, length).toString() };
   }
 }
 
@@ -749,7 +750,7 @@ function decodeKept(text: string): CveRecord {
   try {
     return decodeRecord(text);
   } catch (error) {
-    throw damaged('a record is not as it was written', error);
+    throw damagedBlock('a record is not as it was written', error);
   }
 }
 

@@ -1,21 +1,21 @@
 import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Block, damaged, readBlock, readBytes } from './block-file.ts';
+import { damagedBlock, type RecordBlock, readBlockBytes, readRecordBlock } from './block-file.ts';
 import { cveKey } from './cve-key.ts';
 import type { CveRank, CveRecord, CveSource, DistroFix } from './cve-record.ts';
 import {
   type GenerationFile,
+  type GenerationManifest,
   generationFiles,
   generationPattern,
-  type Manifest,
-  maxManifestBytes,
+  maxGenerationManifestBytes,
   maxPointerBytes,
   newerFiles,
-  readManifest,
+  readGenerationManifest,
 } from './manifest.ts';
-import { mergeRecords } from './merge-records.ts';
-import { productKey } from './product-key.ts';
+import { mergeCveRecords } from './merge-records.ts';
+import { vulndbProductKey } from './product-key.ts';
 import {
   decodeRecord,
   type PackedConfiguration,
@@ -64,7 +64,7 @@ export type PackedFix = [cve: string, packageName: string, fixed: string | null]
 
 /** Imported vulnerability data as it was when it was opened; a newer import does not change it. */
 export interface Vulndb extends CveSource {
-  readonly manifest: Manifest;
+  readonly manifest: GenerationManifest;
   close(): void;
 }
 
@@ -82,13 +82,14 @@ export async function openVulndb(dir: string): Promise<Vulndb | null> {
     } catch (error) {
       // A newer generation may have taken its place since.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      if (attempt >= openTries || readPointer(dir) === generation) throw damaged('a file is missing', error);
+      if (attempt >= openTries || readPointer(dir) === generation)
+        throw damagedBlock('a file is missing', error);
     }
   }
 }
 
 /** The manifest of what holds now, without opening it. @throws PortolanError `conflict` */
-export function readCurrentManifest(dir: string): Manifest | null {
+export function readCurrentManifest(dir: string): GenerationManifest | null {
   for (let attempt = 1; ; attempt++) {
     const generation = readPointer(dir);
     if (generation === null) return null;
@@ -96,7 +97,8 @@ export function readCurrentManifest(dir: string): Manifest | null {
       return manifestOf(join(dir, generation), generation);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      if (attempt >= openTries || readPointer(dir) === generation) throw damaged('a file is missing', error);
+      if (attempt >= openTries || readPointer(dir) === generation)
+        throw damagedBlock('a file is missing', error);
     }
   }
 }
@@ -111,19 +113,19 @@ export function readPointer(dir: string): string | null {
     throw error;
   }
   const generation = text.trim();
-  if (!generationPattern.test(generation)) throw damaged('its pointer names no generation');
+  if (!generationPattern.test(generation)) throw damagedBlock('its pointer names no generation');
   return generation;
 }
 
-function manifestOf(folder: string, generation: string): Manifest {
-  const text = readSmall(join(folder, 'manifest.json'), maxManifestBytes);
-  let manifest: Manifest;
+function manifestOf(folder: string, generation: string): GenerationManifest {
+  const text = readSmall(join(folder, 'manifest.json'), maxGenerationManifestBytes);
+  let manifest: GenerationManifest;
   try {
-    manifest = readManifest(text);
+    manifest = readGenerationManifest(text);
   } catch (error) {
-    throw damaged(`its manifest cannot be read (${(error as Error).message})`, error);
+    throw damagedBlock(`its manifest cannot be read (${(error as Error).message})`, error);
   }
-  if (manifest.generation !== generation) throw damaged('its manifest belongs to another generation');
+  if (manifest.generation !== generation) throw damagedBlock('its manifest belongs to another generation');
   return manifest;
 }
 
@@ -131,7 +133,7 @@ function readSmall(path: string, most: number): string {
   const fd = openSync(path, 'r');
   try {
     const { size } = fstatSync(fd);
-    if (size > most) throw damaged('its manifest or pointer is too large');
+    if (size > most) throw damagedBlock('its manifest or pointer is too large');
     return readFileSync(fd, 'utf8');
   } finally {
     closeSync(fd);
@@ -240,7 +242,7 @@ class StoredRecord implements CveRecord {
 }
 
 class Generation implements Vulndb {
-  readonly manifest: Manifest;
+  readonly manifest: GenerationManifest;
   readonly #files = new Map<GenerationFile, number>();
   readonly #base: Layer;
   readonly #newer: { layer: Layer; replaced: Set<string> } | null;
@@ -257,7 +259,8 @@ class Generation implements Vulndb {
       for (const name of [...generationFiles, ...(this.manifest.newer ? newerFiles : [])]) {
         this.#files.set(name, openSync(join(folder, name), 'r'));
         const { size } = fstatSync(this.#fd(name));
-        if (size !== this.#size(name)) throw damaged(`${name} has another length than its manifest says`);
+        if (size !== this.#size(name))
+          throw damagedBlock(`${name} has another length than its manifest says`);
       }
       this.#base = {
         records: 'records.bin',
@@ -284,7 +287,7 @@ class Generation implements Vulndb {
   }
 
   lookup(vendor: string, product: string): CveRecord[] {
-    const key = productKey(vendor, product);
+    const key = vulndbProductKey(vendor, product);
     return [...this.#kept(key, () => this.#readProduct(key))];
   }
 
@@ -295,7 +298,10 @@ class Generation implements Vulndb {
     const { layer, replaced } = this.#newer;
     const newer = this.#recordsOf(layer, key);
     const records = [...base.value.filter(({ id }) => !replaced.has(id)), ...newer.value];
-    return { value: records.sort((a, b) => orderOf(a) - orderOf(b)), size: base.size + newer.size };
+    return {
+      value: records.sort((a, b) => scanRequestOf(a) - scanRequestOf(b)),
+      size: base.size + newer.size,
+    };
   }
 
   #recordsOf(layer: Layer, key: string): Kept<CveRecord[]> {
@@ -341,9 +347,10 @@ class Generation implements Vulndb {
 
   /** A small file as a whole. @throws PortolanError `conflict` when it is not what the manifest says */
   #readWhole(name: GenerationFile): Buffer {
-    const bytes = readBytes(this.#fd(name), 0, this.#size(name));
+    const bytes = readBlockBytes(this.#fd(name), 0, this.#size(name));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    if (sha256 !== this.manifest.files[name]?.sha256) throw damaged(`${name} is not what its manifest says`);
+    if (sha256 !== this.manifest.files[name]?.sha256)
+      throw damagedBlock(`${name} is not what its manifest says`);
     return bytes;
   }
 
@@ -351,13 +358,13 @@ class Generation implements Vulndb {
     const index = this.#readIndex('newer-shards.idx');
     const layer: Layer = { records: 'newer-records.bin', shards: 'newer-shards.bin', index };
     const found = this.#readShard(layer, replacedKey);
-    if (found === null) throw damaged('the newer records do not say what they replace');
+    if (found === null) throw damagedBlock('the newer records do not say what they replace');
     return { layer, replaced: new Set(found.content as string[]) };
   }
 
   #readIndex(name: GenerationFile): ShardIndex {
     const bytes = this.#readWhole(name);
-    if (bytes.length % indexEntryBytes !== 0) throw damaged(`${name} has half an entry`);
+    if (bytes.length % indexEntryBytes !== 0) throw damagedBlock(`${name} has half an entry`);
     const count = bytes.length / indexEntryBytes;
     const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     return {
@@ -394,10 +401,10 @@ class Generation implements Vulndb {
   #readShard({ shards, index }: Layer, key: string): { content: unknown[]; size: number } | null {
     const [high, low] = shardHash(key);
     for (let at = firstWith(index, high, low); index.high[at] === high && index.low[at] === low; at++) {
-      const block = readBlock(this.#fd(shards), index.offsets[at] as number, this.#size(shards));
+      const block = readRecordBlock(this.#fd(shards), index.offsets[at] as number, this.#size(shards));
       const [named, content] = parsed(block) as [unknown, unknown];
       if (named !== key) continue;
-      if (!Array.isArray(content)) throw damaged('a shard holds no list');
+      if (!Array.isArray(content)) throw damagedBlock('a shard holds no list');
       return { content, size: block.size };
     }
     return null;
@@ -412,8 +419,8 @@ class Generation implements Vulndb {
 
   #wholeRecord(layer: Layer, id: string, offset: number, line: number, lines: number): CveRecord {
     const texts = this.#recordBlock(layer, offset).slice(line, line + lines);
-    const record = shaped(() => mergeRecords(texts.map(decodeRecord)));
-    if (record.id !== id) throw damaged('a shard points to another record');
+    const record = shaped(() => mergeCveRecords(texts.map(decodeRecord)));
+    if (record.id !== id) throw damagedBlock('a shard points to another record');
     return record;
   }
 
@@ -421,7 +428,7 @@ class Generation implements Vulndb {
     const key = `${records} ${offset}`;
     const kept = this.#blocks.get(key);
     if (kept) return kept;
-    const { text } = readBlock(this.#fd(records), offset, this.#size(records));
+    const { text } = readRecordBlock(this.#fd(records), offset, this.#size(records));
     const lines = text.split('\n');
     this.#blocks.set(key, lines);
     const [oldest] = this.#blocks.keys();
@@ -450,7 +457,7 @@ class Generation implements Vulndb {
 
   #readEpss(): { keys: Float64Array; values: Uint32Array } {
     const bytes = this.#readWhole('epss.bin');
-    if (bytes.length % epssEntryBytes !== 0) throw damaged('epss.bin has half an entry');
+    if (bytes.length % epssEntryBytes !== 0) throw damagedBlock('epss.bin has half an entry');
     const count = bytes.length / epssEntryBytes;
     const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     return { keys: new Float64Array(whole, 0, count), values: new Uint32Array(whole, count * 8, count * 2) };
@@ -460,7 +467,7 @@ class Generation implements Vulndb {
 /** Lines of each block of `records.bin` in their order. @throws PortolanError `conflict` */
 export function* recordLines(fd: number, size: number): Generator<string> {
   for (let offset = 0; offset < size; ) {
-    const block = readBlock(fd, offset, size);
+    const block = readRecordBlock(fd, offset, size);
     yield* block.text.split('\n');
     offset = block.end;
   }
@@ -474,7 +481,7 @@ function firstWith({ high: highs, low: lows }: ShardIndex, high: number, low: nu
   });
 }
 
-function orderOf({ id }: CveRecord): number {
+function scanRequestOf({ id }: CveRecord): number {
   return cveKey(id) ?? 0;
 }
 
@@ -493,7 +500,7 @@ function roundUnit(value: number): number {
   return Math.round(value * 1e9) / 1e9;
 }
 
-function parsed({ text }: Block): unknown {
+function parsed({ text }: RecordBlock): unknown {
   return shaped(() => {
     const value: unknown = JSON.parse(text);
     if (!Array.isArray(value)) throw new TypeError('a list is expected');
@@ -507,7 +514,7 @@ function shaped<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof TypeError || error instanceof SyntaxError) {
-      throw damaged('an entry is not as it was written', error);
+      throw damagedBlock('an entry is not as it was written', error);
     }
     throw error;
   }

@@ -1,5 +1,5 @@
 /** What a generation holds and where it came from: `manifest.json`, written last. */
-export interface Manifest {
+export interface GenerationManifest {
   /** Form of the files. */
   format: 1;
   generation: string;
@@ -56,14 +56,14 @@ export const newerFiles = ['newer-records.bin', 'newer-shards.bin', 'newer-shard
 export type GenerationFile = (typeof generationFiles)[number] | (typeof newerFiles)[number];
 
 /** Largest manifest and pointer that are read. */
-export const maxManifestBytes = 4 * 1024 * 1024;
+export const maxGenerationManifestBytes = 4 * 1024 * 1024;
 export const maxPointerBytes = 1024;
 /** Form of the name of a generation. */
 export const generationPattern = /^\d{8}T\d{6}Z-[0-9a-f]{6}$/;
 
 /** @throws TypeError, SyntaxError when the text is no manifest of this form */
-export function readManifest(text: string): Manifest {
-  const value = JSON.parse(text) as Partial<Manifest> | null;
+export function readGenerationManifest(text: string): GenerationManifest {
+  const value = JSON.parse(text) as Partial<GenerationManifest> | null;
   if (value?.format !== 1) throw new TypeError('its form is not known to this version');
   const { generation, counts, sources, files, distributions, newer } = value;
   const whole =
@@ -81,7 +81,7 @@ export function readManifest(text: string): Manifest {
     Array.isArray(distributions) &&
     distributions.every(isDistribution);
   if (!whole) throw new TypeError('a member is missing or not of its kind');
-  return value as Manifest;
+  return value as GenerationManifest;
 }
 
 function isTime(value: unknown): boolean {

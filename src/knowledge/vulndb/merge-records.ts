@@ -4,12 +4,12 @@ import type { CveRecord } from './cve-record.ts';
 const sourceOrder = ['nvd', 'cve5', 'overrides'];
 
 /** Number of places for sources beside each other. */
-export const sourcePlaces = 4;
+export const sourceLocations = 4;
 
 /** Place of a source; those that are not known share the last one. */
-export function sourcePlace(source: string): number {
+export function sourceLocation(source: string): number {
   const place = sourceOrder.indexOf(source);
-  return place < 0 ? sourcePlaces - 1 : place;
+  return place < 0 ? sourceLocations - 1 : place;
 }
 
 /**
@@ -18,7 +18,7 @@ export function sourcePlace(source: string): number {
  *
  * @param records of one CVE, at least one, in the order of their sources
  */
-export function mergeRecords(records: readonly CveRecord[]): CveRecord {
+export function mergeCveRecords(records: readonly CveRecord[]): CveRecord {
   const [first] = records;
   if (first === undefined) throw new TypeError('no record');
   if (records.length === 1) return first;

@@ -12,7 +12,7 @@ export function isCpe(text: string): boolean {
 }
 
 /** One spelling for vendor and product, whether they came escaped or not. */
-export function productKey(vendor: string, product: string): string {
+export function vulndbProductKey(vendor: string, product: string): string {
   return `${plain(vendor)}\u0000${plain(product)}`;
 }
 
@@ -23,7 +23,7 @@ export function vulnerableProducts(record: Pick<CveRecord, 'configurations'>): S
     for (const { matches } of nodes) {
       for (const { vulnerable, cpe } of matches) {
         const [, vendor, product] = (vulnerable && cpePattern.exec(cpe)) || [];
-        if (vendor !== undefined && product !== undefined) keys.add(productKey(vendor, product));
+        if (vendor !== undefined && product !== undefined) keys.add(vulndbProductKey(vendor, product));
       }
     }
   }

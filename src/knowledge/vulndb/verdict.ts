@@ -1,10 +1,15 @@
 import type { FindingClass } from '../../domain/finding.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { aliasesOf } from '../products/cpe-aliases.ts';
-import { type Applicability, judge, type KnownSystem, type Outcome } from './applicability.ts';
+import {
+  type Applicability,
+  evaluateApplicability,
+  type KnownSystem,
+  type Outcome,
+} from './applicability.ts';
 import {
   type BackportVerdict,
-  judgeBackport,
+  evaluateBackport,
   type Origin,
   type PackageBuild,
   readBuild,
@@ -31,7 +36,7 @@ export interface HostFacts {
 /** How sure it is that a flaw is there; `none` is not reported. */
 export type VerdictClass = FindingClass | 'none';
 
-export interface Verdict {
+export interface CveVerdict {
   class: VerdictClass;
   /** `unknown_version` comes as `possible`: for those who want products without a version too. */
   outcome: Outcome | 'fixed_by_vendor';
@@ -64,13 +69,18 @@ const worth = {
 const sureProduct = 0.8;
 
 /** Judges one record for one product of a host. */
-export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, source: CveSource): Verdict {
+export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, source: CveSource): CveVerdict {
   const own = seen.version?.trim() ? seen.version : undefined;
   const os = mergeSystems(seen.os ?? null, host.os);
-  const applicability = judge(record, { cpe: seen.cpe, version: own, os, others: host.others });
+  const applicability = evaluateApplicability(record, {
+    cpe: seen.cpe,
+    version: own,
+    os,
+    others: host.others,
+  });
   if (applicability.outcome === 'not_affected') return verdictOf('none', 0, applicability, seen, null);
   const build = readBuild({ ...seen, os });
-  const backport = judgeBackport(build, record.id, source);
+  const backport = evaluateBackport(build, record.id, source);
   if (backport.status === 'fixed_by_vendor') {
     const fixed = verdictOf('none', 0, applicability, seen, backport);
     return { ...fixed, outcome: 'fixed_by_vendor' };
@@ -95,7 +105,7 @@ function verdictOf(
   applicability: Applicability,
   seen: SeenProduct,
   backport: BackportVerdict | null,
-): Verdict {
+): CveVerdict {
   const note = backport?.note ?? null;
   return {
     class: level,
@@ -153,7 +163,7 @@ function gradeBuild(build: PackageBuild, backport: BackportVerdict): Grade {
 /** A record that speaks of a product, with how sure that is and how much it matters. */
 export interface FoundCve {
   record: CveRecord;
-  verdict: Verdict;
+  verdict: CveVerdict;
   rank: CveRank;
 }
 

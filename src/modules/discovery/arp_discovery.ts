@@ -2,7 +2,7 @@ import type { Host } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
 import { vendorOf } from '../../knowledge/hosts/oui.ts';
-import { AddressWalk } from '../address-iterator.ts';
+import { AddressIterator } from '../address-iterator.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
 export default defineModule({
@@ -31,7 +31,7 @@ export default defineModule({
       ctx.warn('arp_unavailable', `ARP discovery was skipped: ${obstacle}`);
       return;
     }
-    const hosts = new AddressWalk(addresses, ctx.restored);
+    const hosts = new AddressIterator(addresses, ctx.restored);
     const total = Number(addresses.size);
     ctx.checkpoint(() => hosts.state());
     const settle = (host: string) => {

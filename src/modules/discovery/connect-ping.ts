@@ -2,7 +2,7 @@ import type { Host } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
-import type { AddressWalk } from '../address-iterator.ts';
+import type { AddressIterator } from '../address-iterator.ts';
 
 /** Hosts that are waited for at the same time. */
 const hostsAtOnce = 256;
@@ -15,8 +15,8 @@ const answered = new Error('the host has answered');
  * Finds live hosts by connections: whoever accepts or refuses lives. Each host is settled when its outcome is known.
  * @param hosts of the scan, or what an interrupted run has left of them
  */
-export async function knockOnAll(
-  hosts: AddressWalk,
+export async function pingByConnect(
+  hosts: AddressIterator,
   { net, ports }: { net: NetworkGate; ports: number[] },
   ctx: Pick<ExecContext, 'signal' | 'progress'> & {
     options: { timeout: number; retry: number };

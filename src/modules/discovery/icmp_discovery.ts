@@ -1,15 +1,15 @@
 import type { Host } from '../../domain/host.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule, type ExecContext } from '../../engine/module.ts';
-import type { NetworkGate, PingAnswer } from '../../net/gate/gate.ts';
-import { AddressWalk } from '../address-iterator.ts';
-import { knockOnAll } from './connect-ping.ts';
+import type { NetworkGate, PingResponse } from '../../net/gate/gate.ts';
+import { AddressIterator } from '../address-iterator.ts';
+import { pingByConnect } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
 /** Tried where no ICMP can be sent: who accepts or refuses one of them lives. */
 const portsInstead = [443, 80];
 
-type PingType = PingAnswer['type'];
+type PingType = PingResponse['type'];
 
 export default defineModule({
   name: 'icmp_discovery',
@@ -32,12 +32,12 @@ export default defineModule({
   async execute(ctx, data) {
     const net = ctx.net.limitedTo(ctx.options.rate);
     const { method, reason } = net.pingMethod();
-    const hosts = new AddressWalk(net.addresses, ctx.restored);
+    const hosts = new AddressIterator(net.addresses, ctx.restored);
     const total = Number(net.addresses.size);
     ctx.checkpoint(() => hosts.state());
     if (method === 'none') {
       ctx.warn('icmp_unavailable', `hosts are looked for by TCP connections instead of ICMP: ${reason}`);
-      return await knockOnAll(hosts, { net, ports: portsInstead }, ctx, data);
+      return await pingByConnect(hosts, { net, ports: portsInstead }, ctx, data);
     }
     const types = ctx.options.types.split(',') as PingType[];
     if (types.includes('timestamp')) warnOfTimestamps(net, method, types, ctx);

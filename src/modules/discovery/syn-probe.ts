@@ -4,7 +4,7 @@ import type { NetworkGate } from '../../net/gate/gate.ts';
 import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
 import type { SweepProgress } from '../../net/tcp/sweep-job.ts';
 import type { SignOfLife } from '../../net/tcp/syn-sweep.ts';
-import { AddressWalk, type WalkState } from '../address-iterator.ts';
+import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { packed, type SliceState, unpacked } from '../scanner/sliced-scan.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 
@@ -23,7 +23,7 @@ export interface SynProbeInput {
 
 /** How far it is, as a checkpoint keeps it. */
 export interface SynProbeState {
-  walk: WalkState;
+  walk: IteratorState;
   /** Jobs under way, each by what the packet engine has of it. */
   jobs: SliceState['parts'][];
 }
@@ -37,7 +37,7 @@ interface Job {
 /** Finds live hosts by raw SYN packets: whoever accepts or refuses lives, and is published at once. */
 export class SynProbe {
   readonly #input: SynProbeInput;
-  readonly #walk: AddressWalk;
+  readonly #walk: AddressIterator;
   readonly #total: number;
   readonly #ports: Uint16Array;
   readonly #jobs = new Set<Job>();
@@ -47,7 +47,7 @@ export class SynProbe {
   constructor(input: SynProbeInput) {
     const { addresses } = input.net;
     this.#input = input;
-    this.#walk = new AddressWalk(addresses, input.before?.walk ?? null);
+    this.#walk = new AddressIterator(addresses, input.before?.walk ?? null);
     this.#total = Number(addresses.size);
     this.#ports = Uint16Array.from(input.ports);
   }

@@ -1,17 +1,17 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { parsePorts } from '../../domain/port.ts';
 import { defineModule, type ExecContext } from '../../engine/module.ts';
-import { portCatalogue } from '../../knowledge/ports.ts';
+import { portCatalog } from '../../knowledge/ports.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { areThisMachine } from '../../net/local-addresses.ts';
 import { warmEngine } from '../../net/packets/engine.ts';
-import { AddressWalk, type WalkState } from '../address-iterator.ts';
-import { knockOnAll } from './connect-ping.ts';
+import { AddressIterator, type IteratorState } from '../address-iterator.ts';
+import { pingByConnect } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';
 import { SynProbe, type SynProbeState } from './syn-probe.ts';
 
 /** Whichever way was taken before an interruption is taken again. */
-type Saved = { way: 'syn'; state: SynProbeState } | { way: 'connect'; walk: WalkState };
+type Saved = { way: 'syn'; state: SynProbeState } | { way: 'connect'; walk: IteratorState };
 
 export default defineModule({
   name: 'tcp_probe_discovery',
@@ -40,15 +40,15 @@ export default defineModule({
     if (method === 'syn' || (method === 'auto' && !areThisMachine(addresses))) warmEngine();
   },
   async execute(ctx, data) {
-    const ports = parsePorts(ctx.options.ports, portCatalogue).tcp;
+    const ports = parsePorts(ctx.options.ports, portCatalog).tcp;
     const net = ctx.net.limitedTo(ctx.options.rate);
     const saved = ctx.restored as Saved | null;
     const way = saved ? begunWay(saved, ctx) : await chooseWay(ctx.options.method, net, ctx);
     if (way === 'connect') {
       const walk = saved?.way === 'connect' ? saved.walk : null;
-      const hosts = new AddressWalk(net.addresses, walk);
+      const hosts = new AddressIterator(net.addresses, walk);
       ctx.checkpoint(() => ({ way: 'connect', walk: hosts.state() }) satisfies Saved);
-      return await knockOnAll(hosts, { net, ports }, ctx, data);
+      return await pingByConnect(hosts, { net, ports }, ctx, data);
     }
     const before = saved?.way === 'syn' ? saved.state : null;
     const probe = new SynProbe({ ctx, data, net, ports, before });

@@ -9,9 +9,9 @@ import { type Control, frameworks } from '../../knowledge/compliance/control.ts'
 import {
   type Breach,
   controls,
-  type JudgedFinding,
-  type JudgedService,
-  judge,
+  type EvaluatedFinding,
+  type EvaluatedService,
+  evaluateControls,
   unjudged,
   unseenOf,
 } from '../../knowledge/compliance/evaluate.ts';
@@ -55,7 +55,7 @@ export default defineModule({
       const { services, findings } = hosts.get(host) as HostFacts;
       const facts = { loginsTried, services: [...services.values()], findings: [...findings.values()] };
       for (const control of all) {
-        const verdict = judge(control, facts);
+        const verdict = evaluateControls(control, facts);
         if (verdict.status === 'fail') await publish(data, control, host, verdict.breaches);
         // What no module looked at was said of all hosts; what breaks it all the same is told.
         else if (!untold.has(control)) await tell({ ...nameOf(control), host, ...verdict });
@@ -88,8 +88,8 @@ function nameOf({ framework, control, title }: Pick<Control, 'framework' | 'cont
 
 /** What is known of one host; a service or a finding that is told again, richer, counts once. */
 interface HostFacts {
-  services: Map<string, JudgedService>;
-  findings: Map<string, JudgedFinding>;
+  services: Map<string, EvaluatedService>;
+  findings: Map<string, EvaluatedFinding>;
 }
 
 /** Hosts with at least one service or finding. */
@@ -105,7 +105,7 @@ async function collect(
   };
   const addService = (
     { host, port, protocol }: { host: string; port: number; protocol: string },
-    more: Partial<JudgedService>,
+    more: Partial<EvaluatedService>,
   ) => {
     const { services } = factsOf(host);
     const key = `${port}/${protocol}`;

@@ -4,7 +4,7 @@ import { type HostFinding, type Severity, severities } from '../../domain/findin
 import type { Fingerprint } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
-import { CveJudge, HostProducts } from '../../knowledge/vulndb/cve-findings.ts';
+import { CveEvaluator, HostProducts } from '../../knowledge/vulndb/cve-findings.ts';
 
 /** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
 const longestStretch = 20;
@@ -45,7 +45,7 @@ export default defineModule({
   provides: ['vulnerabilities'],
   reads: ['asset_profiles'],
   async execute(ctx, data) {
-    const judge = new CveJudge(await ctx.vulnerabilities(), {
+    const judge = new CveEvaluator(await ctx.vulnerabilities(), {
       minSeverity: ctx.options.min_severity as Severity,
       minConfidence: ctx.options.min_confidence / 100,
       kevOnly: ctx.options.kev_only,

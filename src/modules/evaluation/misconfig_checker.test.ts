@@ -2,9 +2,9 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  answering,
   httpAnswer,
   mongodbAnswer,
+  responding,
   rpcAnswer,
   smb1Answer,
   smb2Answer,
@@ -61,7 +61,7 @@ describe('from the wire to the finding', () => {
   it('Redis without a password; with one there is no finding', async () => {
     const info = '# Server\r\nredis_version:7.0.15\r\nos:Linux\r\n';
     const open = await listen(
-      answering((request) =>
+      responding((request) =>
         String(request).startsWith('INFO') ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n',
       ),
     );
@@ -74,19 +74,19 @@ describe('from the wire to the finding', () => {
         plugin: 'misconfig_checker',
       },
     ]);
-    const shut = await listen(answering(() => '-NOAUTH Authentication required.\r\n'));
+    const shut = await listen(responding(() => '-NOAUTH Authentication required.\r\n'));
     expect(await scan(shut)).toEqual([]);
   });
 
   it('VNC with and without a password', async () => {
-    const vnc = (types: string) => answering(() => types, 'RFB 003.008\n');
+    const vnc = (types: string) => responding(() => types, 'RFB 003.008\n');
     const [found] = await scan(await listen(vnc('\x02\x01\x02')));
     expect(found).toMatchObject({ id: 'vnc-no-auth', evidence: 'RFB 3.8, security types 1, 2 (1 = None)' });
     expect(await scan(await listen(vnc('\x01\x02')))).toEqual([]);
   });
 
   it('a Docker API; a web server behind the same path is none', async () => {
-    const docker = answering((request) =>
+    const docker = responding((request) =>
       String(request).startsWith('GET /version ')
         ? httpAnswer(
             '200 OK',
@@ -102,13 +102,13 @@ describe('from the wire to the finding', () => {
     const [found] = await scan(await listen(docker));
     expect(found).toMatchObject({ id: 'docker-api-no-auth', severity: 'critical' });
     expect(found?.evidence).toContain('"ApiVersion":"1.43"');
-    const page = answering(() => httpAnswer('404 Not Found', { Server: 'nginx' }, 'no'));
+    const page = responding(() => httpAnswer('404 Not Found', { Server: 'nginx' }, 'no'));
     expect(await scan(await listen(page))).toEqual([]);
   });
 
   it('etcd that counts its keys for anyone, and one that asks who it is', async () => {
     const etcd = (count: string, status: string) =>
-      answering((request) => {
+      responding((request) => {
         const text = String(request);
         if (text.startsWith('GET /version '))
           return httpAnswer('200 OK', {}, '{"etcdserver":"3.5.16","etcdcluster":"3.5.0"}');
@@ -131,7 +131,7 @@ describe('from the wire to the finding', () => {
 
   it('a kubelet that shows its pods, and one that forbids it', async () => {
     const kubelet = (status: string, body: string) =>
-      answering((request) =>
+      responding((request) =>
         String(request).startsWith('GET /pods ')
           ? httpAnswer(status, {}, body)
           : httpAnswer('404 Not Found', {}, '404 page not found\n'),
@@ -151,7 +151,7 @@ describe('from the wire to the finding', () => {
         key: privateKey().export({ type: 'pkcs8', format: 'pem' }),
         cert: pem(certificateDer({ commonName: 'node', signed: true })),
       },
-      answering((request) =>
+      responding((request) =>
         String(request).startsWith('GET /pods ')
           ? httpAnswer('200 OK', {}, '{"kind":"PodList","items":[]}')
           : httpAnswer('404 Not Found', {}, '404 page not found\n'),
@@ -168,7 +168,7 @@ describe('from the wire to the finding', () => {
 
   it('MongoDB with and without access control', async () => {
     const mongodb = (list: Buffer) =>
-      answering((request) =>
+      responding((request) =>
         request.includes('buildInfo')
           ? mongodbAnswer({ version: '7.0.14', ok: 1 })
           : request.includes('listDatabases')
@@ -188,17 +188,17 @@ describe('from the wire to the finding', () => {
   it('an X server, Remote Desktop and NFS', async () => {
     const host = '127.21.0.7';
     await listen(
-      answering(() => x11Admission('The X.Org Foundation')),
+      responding(() => x11Admission('The X.Org Foundation')),
       host,
       6000,
     );
     await listen(
-      answering(() => Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 1, 2, 0, 2, 0, 8, 0, 1, 0, 0, 0])),
+      responding(() => Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 1, 2, 0, 2, 0, 8, 0, 1, 0, 0, 0])),
       host,
       3389,
     );
     await listen(
-      answering(() => rpcAnswer()),
+      responding(() => rpcAnswer()),
       host,
       2049,
     );
@@ -209,7 +209,7 @@ describe('from the wire to the finding', () => {
     expect(await scan(2049, { host })).toMatchObject([{ id: 'nfs-exposed' }]);
     const guarded = '127.21.0.8';
     await listen(
-      answering(() => Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 1, 2, 0, 3, 0, 8, 0, 5, 0, 0, 0])),
+      responding(() => Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 1, 2, 0, 3, 0, 8, 0, 5, 0, 0, 0])),
       guarded,
       3389,
     );
@@ -221,7 +221,7 @@ describe('from the wire to the finding', () => {
     async () => {
       const host = '127.21.0.9';
       const smb = (old: Buffer | null) =>
-        answering((request) =>
+        responding((request) =>
           request.includes('\xfeSMB', 0, 'latin1') ? smb2Answer({ signing: 1, dialect: 0x0302 }) : old,
         );
       await listen(smb(smb1Answer(0)), host, 445);
@@ -231,13 +231,13 @@ describe('from the wire to the finding', () => {
       expect((await scan(445, { host: modern })).map(({ id }) => id)).toEqual(['smb-signing-optional']);
       const ancient = '127.21.0.11';
       await listen(
-        answering((request) => (request.includes('NT LM 0.12') ? smb1Answer(0) : null)),
+        responding((request) => (request.includes('NT LM 0.12') ? smb1Answer(0) : null)),
         ancient,
         445,
       );
       expect((await scan(445, { host: ancient })).map(({ id }) => id)).toEqual(['smb-v1']);
       await listen(
-        answering(() => rpcAnswer(1, 100_003, 3, 6, 2049, 0)),
+        responding(() => rpcAnswer(1, 100_003, 3, 6, 2049, 0)),
         host,
         111,
       );
@@ -248,13 +248,13 @@ describe('from the wire to the finding', () => {
   );
 
   it('rsync that lists its modules', async () => {
-    const port = await listen(answering(() => 'web\tpages\n@RSYNCD: EXIT\n', '@RSYNCD: 31.0\n'));
+    const port = await listen(responding(() => 'web\tpages\n@RSYNCD: EXIT\n', '@RSYNCD: 31.0\n'));
     expect(await scan(port)).toMatchObject([{ id: 'rsync-modules-listed', evidence: '#list: web: pages' }]);
   });
 
   it('anonymous FTP is tried only where a login is allowed', async () => {
     const commands: string[] = [];
-    const ftp = answering((request) => {
+    const ftp = responding((request) => {
       const line = String(request).trim();
       commands.push(line);
       if (line === 'FEAT') return '211-Features:\r\n UTF8\r\n211 End\r\n';

@@ -7,7 +7,7 @@ import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
 import { listItems } from '../../engine/options.ts';
 import { checkIds, checks } from '../../knowledge/checks/all.ts';
-import { Answer, type Check, evidence } from '../../knowledge/checks/check.ts';
+import { type Check, CheckResponse, evidence } from '../../knowledge/checks/check.ts';
 import { proveVersion, versionDisclosure } from '../../knowledge/checks/version-disclosure.ts';
 import { targetNames } from '../target-names.ts';
 
@@ -49,7 +49,7 @@ export default defineModule({
         await setImmediate();
         since = performance.now();
       }
-      const answer = new Answer(banner, names.get(banner.host) ?? null, Date.now());
+      const answer = new CheckResponse(banner, names.get(banner.host) ?? null, Date.now());
       for (const check of chosen) {
         const proof = check.prove(answer);
         if (proof !== null) await publish(findingOf(check, banner, proof, check.confidence));

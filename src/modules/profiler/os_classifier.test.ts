@@ -3,8 +3,8 @@ import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { ProfilePart } from '../../domain/asset.ts';
 import type { StackTraits } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
-import { claimsOf, settle } from '../../knowledge/rules/claims.ts';
-import { builtinCatalogue } from '../../knowledge/rules/rule-catalog.ts';
+import { claimsOf, resolveClaims } from '../../knowledge/rules/claims.ts';
+import { builtinRules } from '../../knowledge/rules/rule-catalog.ts';
 import osClassifier from './os_classifier.ts';
 
 const kinds = ['banner', 'http', 'tls'] as const;
@@ -14,7 +14,7 @@ async function classify(answers: [port: number, answer: string][], config: Recor
   const banners = answers.map(([port, answer]) => bannerOf(port, answer));
   const fingerprints = banners
     .map((banner) =>
-      settle(banner, claimsOf(banner, builtinCatalogue, kinds), { minConfidence: 0.5, maxProtocols: 3 }),
+      resolveClaims(banner, claimsOf(banner, builtinRules, kinds), { minConfidence: 0.5, maxProtocols: 3 }),
     )
     .filter((fingerprint): fingerprint is Fingerprint => fingerprint !== null);
   const inputs = { open_ports: [], service_fingerprints: fingerprints, banners };
@@ -117,7 +117,7 @@ test('the answer to a SYN names a system where nothing else does, with the route
 
 test('it never speaks against an answer, and stays among the evidence', async () => {
   const banner = bannerOf(22, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n', { host: '192.0.2.1' });
-  const found = settle(banner, claimsOf(banner, builtinCatalogue, kinds), {
+  const found = resolveClaims(banner, claimsOf(banner, builtinRules, kinds), {
     minConfidence: 0.5,
     maxProtocols: 3,
   });

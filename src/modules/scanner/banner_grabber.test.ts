@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../test/cli/listeners.ts';
 import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
-import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
+import { type Banner, bannerBytes, tlsRejection } from '../../domain/banner.ts';
 import { observedService } from '../../knowledge/rules/claims.ts';
 import banner_grabber from './banner_grabber.ts';
 
@@ -310,7 +310,7 @@ describe('TLS', { concurrent: true }, () => {
     const banner = await grabOne((socket) => {
       socket.on('data', (bytes) => socket.end(bytes[0] === 0x16 ? unrecognizedName : ''));
     });
-    expect(banner.tls_error).toBe(`${tlsRefusal} unrecognized name`);
+    expect(banner.tls_error).toBe(`${tlsRejection} unrecognized name`);
     expect(observedService(banner)).toBe('tls');
   });
 });

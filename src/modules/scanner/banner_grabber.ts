@@ -6,12 +6,12 @@ import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import { shuffled } from '../../net/packets/permutation.ts';
 import { targetNames } from '../target-names.ts';
-import { surveyPort } from './port-enumeration.ts';
+import { enumeratePort } from './port-enumeration.ts';
 import { plannedTcpPorts } from './port-plan.ts';
-import { emptyBanner, type Interview, type InterviewSettings, interview } from './port-session.ts';
+import { emptyBanner, type PortSession, type PortSessionSettings, probePort } from './port-session.ts';
 import { scanOptions } from './scan-options.ts';
 import { SlowHosts } from './slow-hosts.ts';
-import { questionUdpPort } from './udp-session.ts';
+import { probeUdpPort } from './udp-session.ts';
 
 /** Ports of a host that are talked to before it is known whether the host accepts every port. */
 const deepPortsOfLiar = 64;
@@ -64,7 +64,7 @@ export default defineModule({
     const { options, signal } = ctx;
     if (options.protocol === 'udp') throw new Error('banner_grabber talks to TCP ports only in this build');
     const net = ctx.net.limitedTo(options.rate);
-    const settings: InterviewSettings = {
+    const settings: PortSessionSettings = {
       net,
       signal,
       timeoutMs: options.timeout,
@@ -99,16 +99,16 @@ export default defineModule({
     };
     const askUdpPort = (host: string, port: number) =>
       net.throughPauses(
-        () => questionUdpPort({ host, port }, { ...settings, retries: options.retries }),
+        () => probeUdpPort({ host, port }, { ...settings, retries: options.retries }),
         signal,
       );
     const survey = (endpoint: Endpoint, banners: Banner[]) =>
       settings.ask
-        ? net.throughPauses(() => surveyPort(endpoint, banners, settings), signal)
+        ? net.throughPauses(() => enumeratePort(endpoint, banners, settings), signal)
         : Promise.resolve(banners);
     const fromScan = data.has('open_ports');
     const interviewOnce = (endpoint: Endpoint, stretch: number) =>
-      net.throughPauses(() => interview(endpoint, { ...settings, stretch }), signal);
+      net.throughPauses(() => probePort(endpoint, { ...settings, stretch }), signal);
     const interviewAgain = async (endpoint: Endpoint): Promise<Banner[]> => {
       settings.slowHosts.probing(endpoint.host);
       for (let left = options.retries; ; left--) {
@@ -132,7 +132,7 @@ export default defineModule({
 
 /** Whether more time may tell more about a port. */
 function mayHaveMore(
-  { shortage, identified, endless }: Interview,
+  { shortage, identified, endless }: PortSession,
   host: string,
   slowHosts: SlowHosts,
 ): boolean {
@@ -140,7 +140,7 @@ function mayHaveMore(
 }
 
 /** Of two interviews of one port the one to believe: the later had more time, unless it told less in spite of that. */
-function richer(earlier: Interview, later: Interview | { failure: unknown }): Interview {
+function richer(earlier: PortSession, later: PortSession | { failure: unknown }): PortSession {
   if ('failure' in later) return { ...earlier, shortage: 'timeout' };
   return later.shortage === null || later.worth >= earlier.worth ? later : earlier;
 }
@@ -153,7 +153,7 @@ function unreachedBanner(endpoint: Endpoint, { state, reason }: PortObservation)
   return { ...banner, unidentified_reason: gone ? 'cut' : 'timeout' };
 }
 
-function marked({ banners, shortage }: Interview): Banner[] {
+function marked({ banners, shortage }: PortSession): Banner[] {
   const [first, ...others] = banners;
   return first && shortage !== null ? [{ ...first, unidentified_reason: shortage }, ...others] : banners;
 }

@@ -3,16 +3,16 @@ import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
-import { randomWalkKey, type WalkKey, walk } from '../../net/packets/permutation.ts';
+import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
 import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/tcp/sweep-job.ts';
-import { AddressWalk, type WalkState } from '../address-iterator.ts';
+import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { maxSlowHosts, maxSlowProbes, retrySlowly } from './slow-retry.ts';
-import { answersEverything } from './tarpit.ts';
+import { acceptsEveryPort } from './tarpit.ts';
 
 /** Hosts that are swept side by side, so that no single host gets all probes at once. */
 const hostWindow = 64;
@@ -111,7 +111,7 @@ async function sweepPairs(
   keep: (state: () => ConnectState) => void,
 ): Promise<void> {
   const discovered = data.has('discovered_hosts');
-  const walk = discovered ? null : new AddressWalk(ctx.net.addresses, restored?.walk);
+  const walk = discovered ? null : new AddressIterator(ctx.net.addresses, restored?.walk);
   const sweep = new Sweep(ctx, data, restored, {
     ports: plannedTcpPorts(ctx.options),
     hosts: walk ?? hostTexts(data.stream<Host>('discovered_hosts')),
@@ -134,7 +134,7 @@ interface SweepPlan {
   ports: number[];
   hosts: AsyncIterator<string> | Iterator<string>;
   /** The source of the hosts when there was no discovery. */
-  walk: AddressWalk | null;
+  walk: AddressIterator | null;
   /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
   knownUp: boolean;
   hostsTotal: number | undefined;
@@ -165,8 +165,8 @@ interface HostSweep {
 /** How far a sweep is, as a checkpoint keeps it: a pair that was done is not tried again. */
 interface SweepState {
   /** Key of the order of the ports. */
-  key: WalkKey;
-  walk: WalkState | null;
+  key: PermutationKey;
+  walk: IteratorState | null;
   hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & {
     again: number[];
     /** Of a host that is done but for those: ports that are asked slowly. */
@@ -198,7 +198,7 @@ class Sweep {
   /** Hosts with a pair that is not done. */
   #unfinished = new Map<string, HostSweep>();
   readonly #earlier: EarlierHosts;
-  readonly #key: WalkKey;
+  readonly #key: PermutationKey;
   #turn = 0;
   #sourceEnded = false;
   #sourceError: unknown = null;
@@ -213,11 +213,11 @@ class Sweep {
     this.#ctx = ctx;
     this.#data = data;
     this.#plan = plan;
-    this.#key = saved?.key ?? randomWalkKey();
+    this.#key = saved?.key ?? randomPermutationKey();
     const before = saved?.hosts.reduce((sum, host) => sum + host.finished, 0) ?? 0;
     this.#pairsDone = before + (plan.walk?.settled ?? 0) * plan.ports.length;
     this.#order = Uint16Array.from(
-      walk(plan.ports.length, this.#key),
+      permutation(plan.ports.length, this.#key),
       (index) => plan.ports[index] as number,
     );
     const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
@@ -349,7 +349,7 @@ class Sweep {
     const { counts } = host;
     // Without discovery a host that never answered is no host.
     if (this.#plan.knownUp || counts.open + counts.closed > 0) {
-      counts.all_ports_open = answersEverything(counts);
+      counts.all_ports_open = acceptsEveryPort(counts);
       await this.#data.append('port_counts', counts);
     }
     this.#unfinished.delete(host.ip);

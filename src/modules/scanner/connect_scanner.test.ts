@@ -5,10 +5,10 @@ import type { Port, PortCounts } from '../../domain/host.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { NetworkGate, ScanGate } from '../../net/gate/gate.ts';
-import { RateLimiter } from '../../net/gate/rate.ts';
+import { PacketRateLimiter } from '../../net/gate/rate.ts';
 import { createGate } from '../../net/gate/scoped-gate.ts';
 import connect_scanner from './connect_scanner.ts';
-import { answersEverything } from './tarpit.ts';
+import { acceptsEveryPort } from './tarpit.ts';
 
 afterEach(closeServers);
 
@@ -163,7 +163,7 @@ describe('connect_scanner', () => {
     const gate = createGate({
       addresses: parseTargets(['127.0.0.1']).addresses,
       scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
-      rate: new RateLimiter({ rate: 1000 }),
+      rate: new PacketRateLimiter({ rate: 1000 }),
       isOwn: (_, port) => port === own,
     });
     const config = { ports: `${own},${other},1` };
@@ -199,7 +199,7 @@ describe('connect_scanner', () => {
 it('a host counts as answering everything only on clear evidence', () => {
   const host = { host: 'h', protocol: 'tcp' as const, all_ports_open: false };
   const verdict = (open: number, closed: number) =>
-    answersEverything({ ...host, open, closed, filtered: 0, not_tried: 0 });
+    acceptsEveryPort({ ...host, open, closed, filtered: 0, not_tried: 0 });
   expect(verdict(91, 9)).toBe(true);
   expect(verdict(90, 10)).toBe(false);
   expect(verdict(65, 0)).toBe(true);

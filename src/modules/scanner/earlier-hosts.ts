@@ -1,6 +1,6 @@
-import type { Coverage, Protocol } from '../../domain/host.ts';
+import type { PortCoverage, Protocol } from '../../domain/host.ts';
 import type { ExecContext } from '../../engine/module.ts';
-import type { AddressWalk } from '../address-iterator.ts';
+import type { AddressIterator } from '../address-iterator.ts';
 
 export interface EarlierHostsInput {
   ctx: Pick<ExecContext, 'restored' | 'recordedCounts' | 'cover' | 'recount'>;
@@ -8,7 +8,7 @@ export interface EarlierHostsInput {
   /** Hosts that the checkpoint has under way: the sweep goes on with them, and covers them when they are done. */
   underWay: Iterable<string>;
   /** Where the hosts come from, or null when they are discovered. */
-  walk: AddressWalk | null;
+  walk: AddressIterator | null;
 }
 
 /**
@@ -18,7 +18,7 @@ export interface EarlierHostsInput {
 export class EarlierHosts {
   readonly #input: EarlierHostsInput;
   readonly #underWay: ReadonlySet<string>;
-  readonly #recorded: ReadonlyMap<string, Coverage>;
+  readonly #recorded: ReadonlyMap<string, PortCoverage>;
   /** The walk tells which of them the checkpoint has not covered yet. */
   readonly #coversEach: boolean;
 
@@ -34,7 +34,7 @@ export class EarlierHosts {
 
   /** What a checkpoint covers and what the record has differ by what was done after it: the record is newer. */
   #recount(): void {
-    const sum: Coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+    const sum: PortCoverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
     for (const [host, counts] of this.#recorded) {
       if (this.#underWay.has(host)) continue;
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) sum[name] += counts[name];

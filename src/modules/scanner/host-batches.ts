@@ -2,7 +2,7 @@ import type { AddressSet } from '../../domain/address-set.ts';
 import type { Host } from '../../domain/host.ts';
 import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
 import type { SweepHost } from '../../net/tcp/sweep-job.ts';
-import { AddressWalk, type WalkState } from '../address-iterator.ts';
+import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 
 /** Fewer hosts would get too many probes each at the same time; their ports are taken in turns instead. */
 const leastHosts = 64;
@@ -12,7 +12,7 @@ const gatherMs = 50;
 /** The hosts of a sweep in groups that are swept together, each when enough are known or time has passed. */
 export class HostBatches implements AsyncIterable<SweepHost[]> {
   /** Where the hosts come from when nothing discovers them. */
-  readonly walk: AddressWalk | null;
+  readonly walk: AddressIterator | null;
   /** How many there are, where that is known. */
   readonly total: number | undefined;
   readonly #hosts: AsyncIterator<SweepHost> | Iterator<SweepHost>;
@@ -20,7 +20,7 @@ export class HostBatches implements AsyncIterable<SweepHost[]> {
 
   private constructor(
     hosts: AsyncIterator<SweepHost> | Iterator<SweepHost>,
-    walk: AddressWalk | null,
+    walk: AddressIterator | null,
     ports: number,
     total?: number,
   ) {
@@ -34,8 +34,8 @@ export class HostBatches implements AsyncIterable<SweepHost[]> {
   }
 
   /** @param restored of an interrupted sweep */
-  static of(addresses: AddressSet, restored: WalkState | null, ports: number): HostBatches {
-    const walk = new AddressWalk(addresses, restored);
+  static of(addresses: AddressSet, restored: IteratorState | null, ports: number): HostBatches {
+    const walk = new AddressIterator(addresses, restored);
     return new HostBatches(plain(walk), walk, ports, Number(addresses.size));
   }
 
@@ -65,7 +65,7 @@ export class HostBatches implements AsyncIterable<SweepHost[]> {
   }
 }
 
-function* plain(walk: AddressWalk): Generator<SweepHost, void, undefined> {
+function* plain(walk: AddressIterator): Generator<SweepHost, void, undefined> {
   for (const ip of walk) yield { ip };
 }
 

@@ -5,10 +5,10 @@ import type { Banner } from '../../domain/banner.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
-import { RateLimiter } from '../../net/gate/rate.ts';
+import { PacketRateLimiter } from '../../net/gate/rate.ts';
 import { createGate } from '../../net/gate/scoped-gate.ts';
 import banner_grabber from './banner_grabber.ts';
-import { interview } from './port-session.ts';
+import { probePort } from './port-session.ts';
 import { SlowHosts } from './slow-hosts.ts';
 
 afterAll(closeServers);
@@ -22,7 +22,7 @@ const lateMs = 600;
 const slowMs = 330;
 
 async function probe(port: number, slowHosts: SlowHosts, stretch = 1, net?: NetworkGate) {
-  const outcome = await interview(
+  const outcome = await probePort(
     { host: '127.0.0.1', port, protocol: 'tcp' },
     {
       net: net ?? loopbackGate(['127.0.0.1']),
@@ -139,7 +139,7 @@ it('a port that the rate kept back for too long says so', async () => {
   const net = createGate({
     addresses: parseTargets(['127.0.0.1']).addresses,
     scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
-    rate: new RateLimiter({ rate: 5 }),
+    rate: new PacketRateLimiter({ rate: 5 }),
   });
   const { shortage } = await probe(port, new SlowHosts(), 1 / 40, net);
   // On a machine that is late as well that counts first.

@@ -1,11 +1,11 @@
-import { type Banner, bannerBytes, tlsRefusal } from '../../domain/banner.ts';
+import { type Banner, bannerBytes, tlsRejection } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Probe } from '../../knowledge/probes/probe.ts';
 import { furtherNames, probes, wantsTls } from '../../knowledge/probes/probes.ts';
 import { sentRequests } from '../../knowledge/protocols/probe-session.ts';
 import type { Connection, NetworkGate } from '../../net/gate/gate.ts';
-import { Dialogue } from './probe-session.ts';
-import { surveyTls } from './tls-enumeration.ts';
+import { ProbeSession } from './probe-session.ts';
+import { enumerateTls } from './tls-enumeration.ts';
 
 /** Bytes of one answer to a ClientHello that are read. */
 const maxAnswerBytes = 256 * 1024;
@@ -13,7 +13,7 @@ const maxAnswerBytes = 256 * 1024;
 /** Bytes of the plain dialogue that leads to a handshake. */
 const maxPlainBytes = 16 * 1024;
 
-export interface PortSurveySettings {
+export interface PortEnumerationSettings {
   net: NetworkGate;
   signal: AbortSignal;
   /** Longest silence of the service; a connection lasts twice as long at most. */
@@ -28,16 +28,16 @@ export interface PortSurveySettings {
 const undecided = /speaks no TLS version|closed the connection during the handshake|the handshake failed/;
 
 /** Adds a survey of its TLS to what a port said; a server that refused our own handshake gets TLS by it. */
-export async function surveyPort(
+export async function enumeratePort(
   endpoint: Endpoint,
   banners: readonly Banner[],
-  settings: PortSurveySettings,
+  settings: PortEnumerationSettings,
 ): Promise<Banner[]> {
   const at = banners.findIndex(isWorthASurvey);
   const banner = banners[at];
   if (!banner) return [...banners];
   const upgrade = upgradeOf(banner);
-  const outcome = await surveyTls({
+  const outcome = await enumerateTls({
     open: () => openFor(endpoint, upgrade, settings),
     serverName: upgrade ? null : (settings.names.get(endpoint.host) ?? null),
     timeoutMs: settings.timeoutMs,
@@ -58,7 +58,7 @@ function isWorthASurvey(banner: Banner): boolean {
   if (furtherNames.has(banner.probe)) return false;
   if (banner.tls) return true;
   const reason = banner.tls_error ?? '';
-  if (reason.startsWith(tlsRefusal)) return true;
+  if (reason.startsWith(tlsRejection)) return true;
   const silent = banner.banner === '' || wantsTls(bannerBytes(banner)) || upgradeOf(banner) !== null;
   return silent && undecided.test(reason);
 }
@@ -76,7 +76,7 @@ function upgradeOf(banner: Banner): Probe | null {
 async function openFor(
   { host, port }: Endpoint,
   upgrade: Probe | null,
-  { net, signal, timeoutMs, names }: PortSurveySettings,
+  { net, signal, timeoutMs, names }: PortEnumerationSettings,
 ): Promise<Connection | null> {
   const result = await net.connect(host, port, {
     deadlineMs: 2 * timeoutMs,
@@ -86,7 +86,7 @@ async function openFor(
   });
   if ('failure' in result) return null;
   if (!upgrade) return result.connection;
-  const dialogue = new Dialogue(result.connection, names.get(host) ?? host, {
+  const dialogue = new ProbeSession(result.connection, names.get(host) ?? host, {
     port,
     idleMs: timeoutMs,
     maxBytes: maxPlainBytes,

@@ -19,7 +19,7 @@ import { pageProbe, redirectNames, redirectPath } from '../../knowledge/requests
 import { maxHeaderBytes } from '../../knowledge/requests/response-reader.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import { loopClock } from '../../net/loop-clock.ts';
-import { Dialogue } from './probe-session.ts';
+import { ProbeSession } from './probe-session.ts';
 import type { SlowHosts } from './slow-hosts.ts';
 
 /** How long a service that usually waits for the client may speak first. */
@@ -48,7 +48,7 @@ const veryLateShare = 0.2;
 /** Raw bytes of an HTTP body that are read at most, whatever the option says. */
 const maxBodyBytes = 1024 * 1024;
 
-export interface InterviewSettings {
+export interface PortSessionSettings {
   net: NetworkGate;
   signal: AbortSignal;
   /** Longest silence of a service; a connection lasts twice as long at most. */
@@ -69,7 +69,7 @@ export interface InterviewSettings {
 }
 
 /** What an interview came to. */
-export interface Interview {
+export interface PortSession {
   banners: Banner[];
   /** Why it may not have found out everything, or null. */
   shortage: UnidentifiedReason | null;
@@ -87,10 +87,10 @@ export interface Interview {
  * Finds out what one open port says: listens, then asks the questions that fit, one connection each, until an answer
  * tells the service. A silent port costs one timeout in all: what is asked of it later shares the time that is left.
  */
-export async function interview(
+export async function probePort(
   endpoint: Endpoint,
-  settings: InterviewSettings,
-): Promise<Interview | { failure: PortObservation }> {
+  settings: PortSessionSettings,
+): Promise<PortSession | { failure: PortObservation }> {
   return new PortInterview(endpoint, settings).run();
 }
 
@@ -98,12 +98,12 @@ type Candidate = Probe | 'tls';
 
 class PortInterview {
   #endpoint: Endpoint;
-  #settings: InterviewSettings;
+  #settings: PortSessionSettings;
   #hint: Probe | null;
-  #open = new Set<Dialogue>();
-  #finished: Dialogue[] = [];
+  #open = new Set<ProbeSession>();
+  #finished: ProbeSession[] = [];
   /** Questions that the answers gave rise to. */
-  #further: Dialogue[] = [];
+  #further: ProbeSession[] = [];
   /** The port let nobody in any more. */
   #lost = false;
   /** It did not accept a connection in time. */
@@ -122,16 +122,16 @@ class PortInterview {
   /** #now() at which a port that stayed silent is given up. */
   #silentUntil = 0;
   #wake: () => void = () => undefined;
-  #talking = new Set<Dialogue>();
+  #talking = new Set<ProbeSession>();
 
-  constructor(endpoint: Endpoint, settings: InterviewSettings) {
+  constructor(endpoint: Endpoint, settings: PortSessionSettings) {
     this.#endpoint = endpoint;
     this.#settings = { ...settings, timeoutMs: settings.timeoutMs * settings.stretch };
     this.#lostBefore = loopClock.lostMs;
     this.#hint = probeForPort(endpoint.port, settings.intrusive);
   }
 
-  async run(): Promise<Interview | { failure: PortObservation }> {
+  async run(): Promise<PortSession | { failure: PortObservation }> {
     const releaseClock = loopClock.use();
     try {
       const failure = await this.#interview();
@@ -158,7 +158,7 @@ class PortInterview {
     this.#waitedUntil = end;
   }
 
-  #outcome(): Interview {
+  #outcome(): PortSession {
     const best = this.#best();
     const banners = this.#banners();
     return {
@@ -171,7 +171,7 @@ class PortInterview {
     };
   }
 
-  #shortage(best: Dialogue | null): UnidentifiedReason | null {
+  #shortage(best: ProbeSession | null): UnidentifiedReason | null {
     const { ask, slowHosts } = this.#settings;
     if (!ask) return null;
     if (this.#unreached) return 'timeout';
@@ -194,7 +194,7 @@ class PortInterview {
       if (failure || this.#identified) return failure;
     }
     const first = await this.#dial();
-    if (!(first instanceof Dialogue)) return first;
+    if (!(first instanceof ProbeSession)) return first;
     this.#silentUntil = this.#now() + this.#settings.timeoutMs;
     await first.listen(this.#patience());
     this.#ungreeted = first.bytes.length === 0 && !first.broken;
@@ -227,7 +227,7 @@ class PortInterview {
     return this.#settings.stretch * shortestProbeMs;
   }
 
-  async #answerGreeting(dialogue: Dialogue): Promise<void> {
+  async #answerGreeting(dialogue: ProbeSession): Promise<void> {
     const probe = this.#settings.ask ? probeForGreeting(dialogue.bytes, this.#endpoint.port) : null;
     if (probe && !dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, this.#settings.tls);
     else if (probe) dialogue.probe = probe.name;
@@ -236,7 +236,7 @@ class PortInterview {
   }
 
   /** Asks one question after the other, each a little later than the one before, until one is answered. */
-  async #questionSilent(first: Dialogue): Promise<void> {
+  async #questionSilent(first: ProbeSession): Promise<void> {
     const candidates = this.#candidates().slice(0, first.broken ? mostToHangUps : undefined);
     const gap = Math.max(0, this.#silentUntil - this.#now()) / (candidates.length + 1);
     const running: Promise<void>[] = [];
@@ -283,14 +283,14 @@ class PortInterview {
       : [...others.slice(0, 2), hint, ...seconds, ...others.slice(2)];
   }
 
-  async #question(candidate: Candidate, reuse: Dialogue | null, gap: number): Promise<void> {
+  async #question(candidate: Candidate, reuse: ProbeSession | null, gap: number): Promise<void> {
     const left = Math.max(this.#shortestMs, this.#silentUntil - this.#now());
     if (candidate === 'tls') {
       await this.#secureDialogue(left);
       return;
     }
     const dialogue = reuse ?? (await this.#dial(left));
-    if (!(dialogue instanceof Dialogue)) return;
+    if (!(dialogue instanceof ProbeSession)) return;
     const rest = Math.max(this.#shortestMs, this.#silentUntil - this.#now());
     // The first connection listens to the end; the others give their place to the next ones.
     const enough = reuse ? rest : Math.max(this.#shortestMs, 3 * gap, 8 * dialogue.latencyMs);
@@ -302,7 +302,7 @@ class PortInterview {
   async #secureDialogue(handshakeMs: number): Promise<PortObservation | null> {
     this.#tlsTried = true;
     const dialogue = await this.#dial();
-    if (!(dialogue instanceof Dialogue)) return dialogue;
+    if (!(dialogue instanceof ProbeSession)) return dialogue;
     const inner = this.#hint ?? probeNamed('http');
     const alpn = inner.name === 'http' ? ['http/1.1'] : [];
     if (await dialogue.secure(alpn, handshakeMs, this.#name)) await this.#talkInside(dialogue, inner);
@@ -327,7 +327,7 @@ class PortInterview {
   }
 
   /** Where the first question in TLS was none for the server. @returns true when another one was */
-  async #othersInside(first: Dialogue, inner: Probe, handshakeMs: number): Promise<boolean> {
+  async #othersInside(first: ProbeSession, inner: Probe, handshakeMs: number): Promise<boolean> {
     const refused = wantsHttp2(first.tlsError ?? '');
     const unanswered = first.tls !== undefined && first.bytes.length === 0;
     const newer = refused || unanswered || startsHttp2(first.bytes);
@@ -338,7 +338,7 @@ class PortInterview {
       if (this.#settings.signal.aborted || this.#now() >= until) break;
       if (probe === inner) continue;
       const dialogue = await this.#dial();
-      if (!(dialogue instanceof Dialogue)) break;
+      if (!(dialogue instanceof ProbeSession)) break;
       const agreed = await dialogue.secure([], handshakeMs, this.#name);
       const enough = Math.max(this.#shortestMs, this.#settings.timeoutMs / insideOrder.length);
       if (agreed) await dialogue.ask(probe, enough, false);
@@ -357,7 +357,7 @@ class PortInterview {
   /** For servers that have no certificate. @returns false when that was none either */
   async #anonymousDialogue(inner: Probe, handshakeMs: number): Promise<boolean> {
     const dialogue = await this.#dial();
-    if (!(dialogue instanceof Dialogue)) return false;
+    if (!(dialogue instanceof ProbeSession)) return false;
     const agreed = await dialogue.secure([], handshakeMs, this.#name, true);
     if (agreed) {
       await this.#talkInside(dialogue, inner);
@@ -372,7 +372,7 @@ class PortInterview {
   /** For servers that speak nothing but HTTP/2. @returns false when that was none either */
   async #http2Dialogue(handshakeMs: number): Promise<boolean> {
     const dialogue = await this.#dial();
-    if (!(dialogue instanceof Dialogue)) return false;
+    if (!(dialogue instanceof ProbeSession)) return false;
     const agreed = (await dialogue.secure(['h2'], handshakeMs, this.#name)) && dialogue.tls?.alpn === 'h2';
     if (agreed) await dialogue.askHttp2();
     if (dialogue.bytes.length === 0) {
@@ -387,12 +387,12 @@ class PortInterview {
   /** For servers that begin with HTTP/2 without TLS (RFC 9113 section 3.3). */
   async #clearHttp2Dialogue(): Promise<void> {
     const dialogue = await this.#dial();
-    if (!(dialogue instanceof Dialogue)) return;
+    if (!(dialogue instanceof ProbeSession)) return;
     await dialogue.askHttp2();
     this.#end(dialogue);
   }
 
-  async #talkInside(dialogue: Dialogue, inner: Probe): Promise<void> {
+  async #talkInside(dialogue: ProbeSession, inner: Probe): Promise<void> {
     const { timeoutMs } = this.#settings;
     const patience = inner.greeting === null ? clientFirstPatienceMs : longestPatienceMs;
     await dialogue.listen(this.#atMostHalf(patience));
@@ -417,7 +417,7 @@ class PortInterview {
     }
     for (let probe = this.#betterProbe(best); probe !== null; ) {
       const dialogue = await this.#dial();
-      if (!(dialogue instanceof Dialogue)) return;
+      if (!(dialogue instanceof ProbeSession)) return;
       if (probe.greeting) await dialogue.listen(this.#greetingMs);
       if (!dialogue.broken) await dialogue.ask(probe, this.#settings.timeoutMs, tls);
       this.#overdue ||= dialogue.overdue;
@@ -453,10 +453,10 @@ class PortInterview {
   }
 
   /** Asks on a new connection. @returns null when no answer came */
-  async #askAside(probe: Probe, secure: boolean): Promise<Dialogue | null> {
+  async #askAside(probe: Probe, secure: boolean): Promise<ProbeSession | null> {
     const { timeoutMs } = this.#settings;
     const dialogue = this.#lost ? null : await this.#dial();
-    if (!(dialogue instanceof Dialogue)) {
+    if (!(dialogue instanceof ProbeSession)) {
       this.#lost = true;
       return null;
     }
@@ -474,7 +474,7 @@ class PortInterview {
     return dialogue;
   }
 
-  #betterProbe(best: Dialogue): Probe | null {
+  #betterProbe(best: ProbeSession): Probe | null {
     if (best.unfinished) return nextOf(best.probe);
     const text = best.bytes.toString('latin1');
     // A file server greets like a mail server, but knows neither EHLO nor LHLO.
@@ -488,7 +488,7 @@ class PortInterview {
     return asked?.service === service ? null : fitting;
   }
 
-  async #dial(connectMs = this.#settings.timeoutMs): Promise<Dialogue | PortObservation> {
+  async #dial(connectMs = this.#settings.timeoutMs): Promise<ProbeSession | PortObservation> {
     const { net, signal, timeoutMs, maxBytes, stretch } = this.#settings;
     const { host, port } = this.#endpoint;
     const body = Math.min(maxBytes, maxBodyBytes);
@@ -503,7 +503,7 @@ class PortInterview {
       this.#unreached ||= !signal.aborted && isUnreached(result.failure);
       return result.failure;
     }
-    const dialogue = new Dialogue(result.connection, this.#name ?? host, {
+    const dialogue = new ProbeSession(result.connection, this.#name ?? host, {
       port,
       idleMs: timeoutMs,
       maxBytes: body,
@@ -518,7 +518,7 @@ class PortInterview {
   }
 
   /** An answer that tells the service ends all other dialogues. */
-  #end(dialogue: Dialogue): void {
+  #end(dialogue: ProbeSession): void {
     if (dialogue.ended) return;
     dialogue.ended = true;
     this.#noteSlowness(dialogue);
@@ -530,7 +530,7 @@ class PortInterview {
     this.#wake();
   }
 
-  #noteSlowness({ slowestMs, latencyMs }: Dialogue): void {
+  #noteSlowness({ slowestMs, latencyMs }: ProbeSession): void {
     this.#settings.slowHosts.note(
       this.#endpoint.host,
       Math.max(slowestMs, latencyMs),
@@ -547,8 +547,8 @@ class PortInterview {
   }
 
   /** The dialogue that told most: TLS, then a known service, then any answer; the later one of equals. */
-  #best(): Dialogue | null {
-    let best: Dialogue | null = null;
+  #best(): ProbeSession | null {
+    let best: ProbeSession | null = null;
     for (const dialogue of this.#finished) if (!best || value(dialogue) >= value(best)) best = dialogue;
     return best;
   }
@@ -573,7 +573,7 @@ function nextOf(name: string): Probe | null {
   return next ? probeNamed(next) : null;
 }
 
-function value(dialogue: Dialogue): number {
+function value(dialogue: ProbeSession): number {
   if (dialogue.tls && dialogue.bytes.length > 0) return 4;
   if (dialogue.tls) return 3;
   if (dialogue.bytes.length === 0) return 0;

@@ -5,16 +5,16 @@ import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
 import { serviceOf } from '../../knowledge/probes/probes.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';
 import { hostHeader, userAgent } from '../../knowledge/requests/http-request.ts';
-import { type AnswerForm, readGreeting, readGuess } from '../../knowledge/requests/response-reader.ts';
+import { type ResponseForm, readGreeting, readGuess } from '../../knowledge/requests/response-reader.ts';
 import type { Connection, ReadEnd } from '../../net/gate/gate.ts';
-import { askHttp2 } from '../../net/http2.ts';
+import { requestHttp2 } from '../../net/http2.ts';
 import { loopClock } from '../../net/loop-clock.ts';
 import { handshakeTimeout } from '../../net/tls/tls.ts';
 
 /** Silence after an unknown greeting's first line that ends it. */
 const greetingTailMs = 300;
 
-export interface DialoguePace {
+export interface SessionTimeouts {
   /** The port that is talked to. */
   port: number;
   /** The longest silence within an answer. */
@@ -32,10 +32,10 @@ interface ReadLimits {
 }
 
 /** Forms whose answer may end with the connection. */
-const endsWithConnection: ReadonlySet<AnswerForm> = new Set(['http', 'all', 'line']);
+const endsWithConnection: ReadonlySet<ResponseForm> = new Set(['http', 'all', 'line']);
 
 /** One conversation with a service over one connection, and everything it showed. */
-export class Dialogue {
+export class ProbeSession {
   /** The host as it is called: a name, or else its address. */
   readonly host: string;
   probe = 'null';
@@ -56,13 +56,13 @@ export class Dialogue {
   /** Called whenever bytes of the peer came. */
   onHeard: () => void = () => undefined;
   #connection: Connection;
-  #pace: DialoguePace;
+  #pace: SessionTimeouts;
   #parts: Buffer[] = [];
   #broken = false;
   /** What is kept is not what was sent, but says the same. */
   #rewritten = false;
 
-  constructor(connection: Connection, host: string, pace: DialoguePace) {
+  constructor(connection: Connection, host: string, pace: SessionTimeouts) {
     this.#connection = connection;
     this.host = host;
     this.#pace = pace;
@@ -121,7 +121,7 @@ export class Dialogue {
   /** Asks for the root page in HTTP/2, which TLS has agreed on or the server has begun with; kept in the form of HTTP/1. */
   async askHttp2(): Promise<void> {
     this.probe = 'http2';
-    const answer = await askHttp2(this.#connection, {
+    const answer = await requestHttp2(this.#connection, {
       secure: this.tls !== undefined,
       authority: hostHeader(this.host, this.#pace.port),
       path: '/',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Coverage, PortCounts } from '../../domain/host.ts';
+import type { PortCounts, PortCoverage } from '../../domain/host.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { DataContext } from '../../engine/module.ts';
 import type { SweepJob, SweepOutcome } from '../../net/tcp/sweep-job.ts';
@@ -15,22 +15,22 @@ const ports = Array.from({ length: 12_288 }, (_, at) => at + 1);
  */
 function runOf(
   before: SlicedScanState | null,
-  coverage: Coverage,
+  coverage: PortCoverage,
   sweep: (hosts: string[], firstPort: number, hostRate?: number) => Promise<void>,
   dropping = 0,
   planned = ports,
 ) {
   const silent = () => undefined;
   const counts: PortCounts[] = [];
-  const cover = (more: Coverage) => {
-    for (const name of Object.keys(coverage) as (keyof Coverage)[]) coverage[name] += more[name];
+  const cover = (more: PortCoverage) => {
+    for (const name of Object.keys(coverage) as (keyof PortCoverage)[]) coverage[name] += more[name];
   };
   const ctx = {
     signal: new AbortController().signal,
     options: { retries: 1, timeout: 1000 },
     restored: before,
     recordedCounts: () => new Map(),
-    recount: (all: Coverage) => Object.assign(coverage, all),
+    recount: (all: PortCoverage) => Object.assign(coverage, all),
     cover,
     progress: silent,
     warn: silent,

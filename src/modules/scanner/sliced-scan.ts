@@ -1,15 +1,15 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { Coverage, Port, PortCounts, StackTraits } from '../../domain/host.ts';
+import type { Port, PortCounts, PortCoverage, StackTraits } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
-import { randomWalkKey, type WalkKey, walk } from '../../net/packets/permutation.ts';
+import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
-import type { WalkState } from '../address-iterator.ts';
+import type { IteratorState } from '../address-iterator.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
 import { maxSlowHosts, retrySlowly } from './slow-retry.ts';
-import { answersEverything } from './tarpit.ts';
+import { acceptsEveryPort } from './tarpit.ts';
 
 /** Jobs that run side by side: while some wait for late answers, the next one sends. */
 const jobsAtOnce = 8;
@@ -42,7 +42,7 @@ export interface SlicedScanInput {
 
 /** How far a scan is, as a checkpoint keeps it. */
 export interface SlicedScanState {
-  walk: WalkState | null;
+  walk: IteratorState | null;
   batches: { hosts: SweepHost[]; counts: number[][]; slices: SliceState[] }[];
 }
 
@@ -51,7 +51,7 @@ export interface SliceState {
   slice: number;
   parts: {
     hosts: string[];
-    key: WalkKey;
+    key: PermutationKey;
     counter: number;
     settled: string;
     counts: string;
@@ -245,7 +245,7 @@ export class SlicedScan {
 
   async #finish(batch: Batch): Promise<void> {
     const { data, hosts, knownUp } = this.#input;
-    const covered: Coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+    const covered: PortCoverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
     for (const [host, [open, closed, filtered, tried]] of batch.counts) {
       const left = this.#ports.length - open - closed - filtered;
       const counts: PortCounts = {
@@ -258,7 +258,7 @@ export class SlicedScan {
         all_ports_open: false,
         ...(batch.stacks.has(host) && { stack: batch.stacks.get(host) }),
       };
-      counts.all_ports_open = answersEverything(counts);
+      counts.all_ports_open = acceptsEveryPort(counts);
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
       // Without discovery a host that never answered is no host.
       if (knownUp || open + closed > 0) await data.append('port_counts', counts).catch(() => undefined);
@@ -277,7 +277,7 @@ export class SlicedScan {
 }
 
 function inRandomOrder(ports: readonly number[]): number[] {
-  return Array.from(walk(ports.length, randomWalkKey()), (index) => ports[index] as number);
+  return Array.from(permutation(ports.length, randomPermutationKey()), (index) => ports[index] as number);
 }
 
 /** Endpoints that were probed. */

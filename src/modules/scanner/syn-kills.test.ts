@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
 import type { KilledSweep, SweepEnd, SweepPosition } from '../../../test/killed-sweep.ts';
 import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
-import { mix, walkShape } from '../../net/packets/permutation.ts';
+import { mix, permutationShape } from '../../net/packets/permutation.ts';
 
 const script = fileURLToPath(new URL('../../../test/killed-sweep.ts', import.meta.url));
 const hasNft = isInstalled('nft');
@@ -102,7 +102,7 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep by raw packets that is k
     });
     for (const [nth, { at, syns: before }] of kills.entries()) {
       const after = kills[nth + 1]?.syns ?? syns;
-      const { mask, shift } = walkShape(6000);
+      const { mask, shift } = permutationShape(6000);
       const triesLeft = at.counter <= mask ? 1 : 0;
       const behind = Array.from({ length: at.counter - (triesLeft === 1 ? 0 : mask + 1) }, (_, counter) =>
         mix(counter, at.key, mask, shift),

@@ -8,7 +8,7 @@ const liarShare = 0.9;
 const liarOpenPorts = 64;
 
 /** True for a host that accepts (nearly) every port, so that its open ports are no evidence of services. */
-export function answersEverything({ open, closed, filtered, not_tried }: PortCounts): boolean {
+export function acceptsEveryPort({ open, closed, filtered, not_tried }: PortCounts): boolean {
   const planned = open + closed + filtered + not_tried;
   if (planned >= liarMinimumPorts && open > liarShare * planned) return true;
   return open > liarOpenPorts && closed + filtered === 0;

@@ -15,13 +15,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
-import { type Banner, tlsRefusal } from '../../domain/banner.ts';
+import { type Banner, tlsRejection } from '../../domain/banner.ts';
 import { certificateDer, privateKey as testKey } from '../../knowledge/protocols/test-certificate.ts';
 import { parseTls } from '../../knowledge/protocols/tls.ts';
 import { suiteNamed } from '../../knowledge/tls/suites.ts';
 import banner_grabber from './banner_grabber.ts';
 import { type OldServer, serveOldTls } from './fixtures/old-tls-server.ts';
-import { surveyTls } from './tls-enumeration.ts';
+import { enumerateTls } from './tls-enumeration.ts';
 
 const folder = mkdtempSync(join(tmpdir(), `portolan-tls-${process.pid}-`));
 const children = new Set<ChildProcess>();
@@ -509,7 +509,7 @@ describe('servers that are none', () => {
   it('a refusal in every version leaves what was known', async () => {
     const banner = await grab(await listen(refuse));
     expect(banner.tls).toBeUndefined();
-    expect(banner.tls_error).toContain(tlsRefusal);
+    expect(banner.tls_error).toContain(tlsRejection);
   });
 
   it('a plain web server is not asked again', async () => {
@@ -531,7 +531,7 @@ describe('servers that are none', () => {
   async function survey(port: number, timeoutMs: number) {
     const gate = loopbackGate(['127.0.0.1']);
     const { signal } = new AbortController();
-    return await surveyTls({
+    return await enumerateTls({
       async open() {
         const result = await gate.connect('127.0.0.1', port, {
           deadlineMs: 2 * timeoutMs,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { TlsObservation, TlsSurvey, TlsTraits, TlsVersionSurvey } from '../../domain/banner.ts';
+import type { TlsEnumeration, TlsObservation, TlsTraits, TlsVersionSupport } from '../../domain/banner.ts';
 import { clientHello, fallbackScsv, type HelloOffer } from '../../knowledge/tls/client-hello.ts';
 import { curveIds, groupIdsOf13, groupName } from '../../knowledge/tls/groups.ts';
 import { ServerFlight, type ServerHello } from '../../knowledge/tls/server-flight.ts';
@@ -7,7 +7,7 @@ import { readSsl2Hello, type Ssl2Hello, ssl2ClientHello } from '../../knowledge/
 import { cipherSuites, suiteName, suitesFor } from '../../knowledge/tls/suites.ts';
 import { type TlsVersion, tlsVersions, versionCode } from '../../knowledge/tls/versions.ts';
 import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate/gate.ts';
-import { findTraits, type TalkOn, type TraitAnswer } from './tls-traits.ts';
+import { findTraits, type TalkOn, type TraitResponse } from './tls-traits.ts';
 
 /** Handshakes with one server, and the time that all of them may take. */
 const maxHandshakes = 250;
@@ -46,7 +46,7 @@ const extensionType = {
   renegotiation: 0xff01,
 };
 
-export interface SurveySettings {
+export interface TlsEnumerationSettings {
   /** Opens a connection on which a ClientHello may be sent at once; null when there is none to be had. */
   open(): Promise<Connection | null>;
   /** Name for SNI; null for a server that is known by its address only. */
@@ -61,23 +61,23 @@ export interface SurveySettings {
 }
 
 /** What became of one handshake. `over`: it was not made, as the budget is spent. */
-type Answer = TraitAnswer;
+type Answer = TraitResponse;
 
 /**
  * Finds out what a TLS server accepts, by handshakes that are broken off before anything is encrypted: for each
  * version suites are offered, and what the server picks is left out of the next offer. One connection each, a few side
  * by side. @returns null when the server speaks no version at all; else the observation of its best handshake too
  */
-export async function surveyTls(
-  settings: SurveySettings,
-): Promise<{ survey: TlsSurvey; observation: TlsObservation } | null> {
+export async function enumerateTls(
+  settings: TlsEnumerationSettings,
+): Promise<{ survey: TlsEnumeration; observation: TlsObservation } | null> {
   return new TlsSurveyor(settings).run();
 }
 
 type Offer = Pick<HelloOffer, 'version' | 'suites'> & Partial<HelloOffer>;
 
 class TlsSurveyor {
-  #settings: SurveySettings;
+  #settings: TlsEnumerationSettings;
   #deadline = performance.now() + longestSurveyMs;
   #handshakes = 0;
   #silences = 0;
@@ -100,11 +100,11 @@ class TlsSurveyor {
   #fallbackScsv: boolean | null = null;
   #traits: TlsTraits | undefined;
 
-  constructor(settings: SurveySettings) {
+  constructor(settings: TlsEnumerationSettings) {
     this.#settings = settings;
   }
 
-  async run(): Promise<{ survey: TlsSurvey; observation: TlsObservation } | null> {
+  async run(): Promise<{ survey: TlsEnumeration; observation: TlsObservation } | null> {
     const first = await this.#enumerate('TLSv1.2');
     if (first === 'foreign') return null;
     const others = tlsVersions.filter((version) => version !== 'TLSv1.2');
@@ -410,7 +410,7 @@ class TlsSurveyor {
     }
   }
 
-  #survey(): TlsSurvey {
+  #survey(): TlsEnumeration {
     const version = this.#readable;
     const hello = version ? this.#hellos.get(version) : undefined;
     const has = (type: number) => (hello ? hello.extensions.has(type) : null);
@@ -439,7 +439,7 @@ class TlsSurveyor {
     return chains.filter(([each]) => each !== leaf).slice(0, maxOtherChains);
   }
 
-  #accepted(): TlsVersionSurvey[] {
+  #accepted(): TlsVersionSupport[] {
     const spoken = this.#spoken.map((version) => ({
       version,
       suites: (this.#picked.get(version) ?? []).map(suiteName),

@@ -1,7 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import type { TlsTraits } from '../../domain/banner.ts';
 import type { HelloOffer } from '../../knowledge/tls/client-hello.ts';
-import { earlyCipherChange, obeyedCipherChange } from '../../knowledge/tls/early-cipher-change.ts';
+import { acceptedCipherChange, earlyCipherChange } from '../../knowledge/tls/early-cipher-change.ts';
 import { emptyHeartbeat, heartbeatExtension, leakedBytes } from '../../knowledge/tls/heartbeat.ts';
 import { helloPrint, printOffer } from '../../knowledge/tls/hello-print.ts';
 import {
@@ -29,7 +29,7 @@ const paddingRounds = 3;
 const noApplicationProtocol = 120;
 
 /** An answer of the server, as far as traits are read from it. */
-export type TraitAnswer =
+export type TraitResponse =
   | { kind: 'hello'; hello: ServerHello; flight: ServerFlight }
   | { kind: 'refused'; alert: number | null }
   | { kind: 'silent' | 'foreign' | 'over' };
@@ -41,9 +41,9 @@ export type TalkOn = (flight: ServerFlight, connection: Connection) => Promise<v
 
 /** How a survey talks to its server, each time on a connection of its own. */
 export interface TraitSource {
-  ask(offer: Offer): Promise<TraitAnswer>;
+  ask(offer: Offer): Promise<TraitResponse>;
   /** As `ask`; the connection stays open while `then` talks on. */
-  askOn(offer: Offer, then: TalkOn): Promise<TraitAnswer>;
+  askOn(offer: Offer, then: TalkOn): Promise<TraitResponse>;
   examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null>;
   /** What the server accepts, by version. */
   picked: ReadonlyMap<TlsVersion, readonly number[]>;
@@ -172,9 +172,9 @@ async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null
     if (!(await connection.write(message))) return;
     const { bytes, end } = await connection.read({
       idleMs,
-      done: (each) => obeyedCipherChange(each) !== null,
+      done: (each) => acceptedCipherChange(each) !== null,
     });
-    obeyed = obeyedCipherChange(bytes) ?? (end === 'closed' || end === 'reset' ? false : null);
+    obeyed = acceptedCipherChange(bytes) ?? (end === 'closed' || end === 'reset' ? false : null);
   });
   return obeyed;
 }

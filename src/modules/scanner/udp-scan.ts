@@ -4,12 +4,12 @@ import type { OptionValues } from '../../engine/options.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import { udpPayloads } from '../../knowledge/requests/udp-payloads.ts';
 import type { UdpOutcome, UdpTask } from '../../net/gate/gate.ts';
-import { randomWalkKey, type WalkKey, walk } from '../../net/packets/permutation.ts';
-import { AddressWalk, type WalkState } from '../address-iterator.ts';
+import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
+import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { plannedUdpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
-import { answersEverything } from './tarpit.ts';
+import { acceptsEveryPort } from './tarpit.ts';
 
 /** Pairs between two reports of progress. */
 const progressStep = 50;
@@ -26,7 +26,7 @@ export async function scanUdp(
 ): Promise<void> {
   const discovered = data.has('discovered_hosts');
   const saved = ctx.restored as SweepState | null;
-  const addresses = discovered ? null : new AddressWalk(ctx.net.addresses, saved?.walk);
+  const addresses = discovered ? null : new AddressIterator(ctx.net.addresses, saved?.walk);
   const sweep = new UdpSweep(ctx, data, saved, {
     ports: plannedUdpPorts(ctx.options),
     hosts: addresses ?? hostTexts(data.stream<Host>('discovered_hosts')),
@@ -57,7 +57,7 @@ interface SweepPlan {
   ports: number[];
   hosts: AsyncIterable<string> | Iterable<string>;
   /** The source of the hosts when there was no discovery. */
-  walk: AddressWalk | null;
+  walk: AddressIterator | null;
   /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
   knownUp: boolean;
   hostsTotal: number | undefined;
@@ -81,8 +81,8 @@ interface SavedHost {
 /** How far a sweep is: a pair that was done is not tried again. */
 interface SweepState {
   /** Key of the order of the ports. */
-  key: WalkKey;
-  walk: WalkState | null;
+  key: PermutationKey;
+  walk: IteratorState | null;
   hosts: SavedHost[];
 }
 
@@ -92,8 +92,8 @@ class PortOrder {
   readonly #withPayload: number[];
   readonly #others: number[];
 
-  constructor(ports: readonly number[], key: WalkKey) {
-    const shuffled = Array.from(walk(ports.length, key), (index) => ports[index] as number);
+  constructor(ports: readonly number[], key: PermutationKey) {
+    const shuffled = Array.from(permutation(ports.length, key), (index) => ports[index] as number);
     this.length = ports.length;
     this.#withPayload = shuffled.filter(hasPayload);
     this.#others = shuffled.filter((port) => !hasPayload(port));
@@ -183,7 +183,7 @@ class UdpSweep {
   #ctx: SweepRecord;
   #data: DataContext;
   #plan: SweepPlan;
-  readonly #key: WalkKey;
+  readonly #key: PermutationKey;
   readonly #order: PortOrder;
   /** Hosts with a port that has no outcome. */
   #unfinished = new Map<string, HostSweep>();
@@ -196,7 +196,7 @@ class UdpSweep {
     this.#ctx = ctx;
     this.#data = data;
     this.#plan = plan;
-    this.#key = saved?.key ?? randomWalkKey();
+    this.#key = saved?.key ?? randomPermutationKey();
     this.#order = new PortOrder(plan.ports, this.#key);
     const before = saved?.hosts.reduce((sum, host) => sum + host.finished, 0) ?? 0;
     this.#pairsDone = before + (plan.walk?.settled ?? 0) * plan.ports.length;
@@ -289,7 +289,7 @@ class UdpSweep {
         }),
       );
       if (silent.length > 0) await this.#data.append('open_ports', ...silent);
-      counts.all_ports_open = answersEverything(counts);
+      counts.all_ports_open = acceptsEveryPort(counts);
       await this.#data.append('port_counts', counts);
     }
     const { open, closed, filtered, not_tried } = counts;

@@ -1,5 +1,5 @@
 import { type Banner, describeBytes } from '../../domain/banner.ts';
-import { udpQuestions } from '../../knowledge/requests/udp-probes.ts';
+import { udpProbes } from '../../knowledge/requests/udp-probes.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { loopClock } from '../../net/loop-clock.ts';
 import { emptyBanner } from './port-session.ts';
@@ -22,7 +22,7 @@ const longStretch = 3;
  * Sends an open UDP port the requests of its protocol, one after the other; a banner for each response. Where none came
  * and the machine was late, all are sent once more with more time; a port that stays silent says so.
  */
-export async function questionUdpPort(
+export async function probeUdpPort(
   { host, port }: { host: string; port: number },
   settings: UdpInterviewSettings,
 ): Promise<Banner[]> {
@@ -49,7 +49,7 @@ async function sendAll(
   const startedAt = performance.now();
   const lostBefore = loopClock.lostMs;
   let missed = false;
-  for (const { name, bytes, looksLike } of udpQuestions(port)) {
+  for (const { name, bytes, looksLike } of udpProbes(port)) {
     if (signal.aborted) break;
     const question = typeof bytes === 'function' ? bytes(host) : bytes;
     if (!question) continue;

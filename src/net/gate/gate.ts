@@ -20,7 +20,7 @@ export interface NetworkGate {
   connect(host: string, port: number, options: DialOptions): Promise<DialResult>;
 
   /** ICMP or ICMPv6 echo, and ICMP timestamps; yields the hosts that answered, and to what. */
-  ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingAnswer>;
+  ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingResponse>;
 
   /**
    * UDP probes to ports of hosts, each host at a pace that it bears; yields what became of each. What is `filtered` was
@@ -32,7 +32,7 @@ export interface NetworkGate {
   ): AsyncIterable<UdpOutcome<T>>;
 
   /** One question to a UDP port and its answer; null = silence, an ICMP error, or nothing may be sent. */
-  askUdp(host: string, port: number, question: Uint8Array, options: UdpAskOptions): Promise<Buffer | null>;
+  askUdp(host: string, port: number, question: Uint8Array, options: UdpProbeOptions): Promise<Buffer | null>;
 
   /** Why raw TCP packets cannot be sent and heard here, or null. */
   synObstacle(signal: AbortSignal): Promise<string | null>;
@@ -53,7 +53,7 @@ export interface NetworkGate {
    * ARP and IPv6 Neighbour Discovery (RFC 826, RFC 4861); yields the hosts that answered. Addresses that are not on a
    * link of this machine are passed over.
    */
-  sweepNeighbours(hosts: Iterable<string>, options: NeighbourSweepOptions): AsyncIterable<NeighbourAnswer>;
+  sweepNeighbours(hosts: Iterable<string>, options: NeighbourSweepOptions): AsyncIterable<NeighborResponse>;
 
   /** How echo requests leave this machine: `raw`, `datagram`, or `none` with the reason. */
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string };
@@ -211,7 +211,7 @@ export interface PingOptions {
   onSilent?: (host: string) => void;
 }
 
-export interface PingAnswer {
+export interface PingResponse {
   host: string;
   latencyMs: number;
   type: PingType;
@@ -231,13 +231,13 @@ export interface NeighbourSweepOptions extends Omit<PingOptions, 'types'> {
   interface: string | null;
 }
 
-export interface NeighbourAnswer extends Omit<PingAnswer, 'type'> {
+export interface NeighborResponse extends Omit<PingResponse, 'type'> {
   /** `52:54:00:12:34:56` */
   mac: string;
   method: 'arp' | 'ndp';
 }
 
-export interface UdpAskOptions {
+export interface UdpProbeOptions {
   /** How long an answer is waited for in all. */
   timeoutMs: number;
   /** Further tries while nothing comes. */
@@ -260,7 +260,7 @@ export interface UdpTask {
 }
 
 /** What is sent to a UDP port. */
-export interface UdpPayload {
+export interface UdpDatagram {
   /** At most 1232 bytes. */
   bytes: Uint8Array;
   /** Whether an answer is one to this payload. */
@@ -276,7 +276,7 @@ export interface UdpSweepOptions {
   retries: number;
   signal: AbortSignal;
   /** The payloads for a port, sent in turn; none = an empty datagram. */
-  payloads(port: number): readonly UdpPayload[];
+  payloads(port: number): readonly UdpDatagram[];
 }
 
 export interface UdpOutcome<T> {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Hold } from './pause-gate.ts';
+import { PauseGate } from './pause-gate.ts';
 
 const never = new AbortController().signal;
 
 describe('Hold', () => {
   it('lets go who waits when it is released, and refuses who was aborted', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     expect(await hold.released(never)).toBe(true);
     hold.hold();
     const cancel = new AbortController();
@@ -19,7 +19,7 @@ describe('Hold', () => {
   });
 
   it('counts how often and how long', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     hold.hold();
     hold.hold();
     await sleep(30);
@@ -32,7 +32,7 @@ describe('Hold', () => {
   });
 
   it('has timers that stand still', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     const fired: string[] = [];
     hold.after(60, () => fired.push('late'));
     const stop = hold.after(20, () => fired.push('stopped'));

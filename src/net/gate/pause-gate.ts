@@ -4,7 +4,7 @@ import { onAbort } from '../abort.ts';
  * Whether a scan may send now. While it is held nothing new leaves, open connections are cut and clocks stand still.
  * Listeners are told in the order of their coming, at once.
  */
-export class Hold {
+export class PauseGate {
   #heldSince: number | null = null;
   #heldBefore = 0;
   #times = 0;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
-import { RateLimiter } from './rate.ts';
+import { PacketRateLimiter } from './rate.ts';
 
 const { signal } = new AbortController();
 
@@ -11,7 +11,7 @@ describe('RateLimiter', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2000 }), steps, (rate, waits) => {
         let now = 0;
-        const limiter = new RateLimiter({ rate, clock: () => now });
+        const limiter = new PacketRateLimiter({ rate, clock: () => now });
         const granted: number[] = [];
         for (const wait of waits) {
           now += wait;
@@ -30,8 +30,8 @@ describe('RateLimiter', () => {
 
   it('makes the next ones wait for packets that went without asking', () => {
     let now = 0;
-    const limiter = new RateLimiter({ rate: 10, clock: () => now });
-    const module = new RateLimiter({ rate: 5, clock: () => now, upstream: limiter });
+    const limiter = new PacketRateLimiter({ rate: 10, clock: () => now });
+    const module = new PacketRateLimiter({ rate: 5, clock: () => now, upstream: limiter });
     for (let packet = 0; packet < 4; packet++) module.charge();
     now = 350;
     expect(limiter.tryTake()).toBe(false);
@@ -46,7 +46,7 @@ describe('RateLimiter', () => {
   it('keeps the rate by its timers and serves in order', async () => {
     const order: number[] = [];
     const { ms } = await inVirtualTime(async () => {
-      const limiter = new RateLimiter({ rate: 2000 });
+      const limiter = new PacketRateLimiter({ rate: 2000 });
       await Promise.all(
         Array.from({ length: 600 }, async (_, index) => {
           if (await limiter.take(signal)) order.push(index);
@@ -63,7 +63,7 @@ describe('RateLimiter', () => {
     let singles = 0;
     let batched = 0;
     await inVirtualTime(async () => {
-      const limiter = new RateLimiter({ rate: 2000 });
+      const limiter = new PacketRateLimiter({ rate: 2000 });
       const stop = new AbortController();
       const lane = async () => {
         while (await limiter.take(stop.signal)) singles += 1;
@@ -80,7 +80,7 @@ describe('RateLimiter', () => {
   });
 
   it('lets those who wait go when the signal aborts', async () => {
-    const limiter = new RateLimiter({ rate: 1 });
+    const limiter = new PacketRateLimiter({ rate: 1 });
     const cancel = new AbortController();
     expect(await limiter.take(signal)).toBe(true);
     const waiting = limiter.take(cancel.signal);
@@ -91,8 +91,8 @@ describe('RateLimiter', () => {
 
   it('holds the rate of the scan above its own', async () => {
     let now = 0;
-    const scan = new RateLimiter({ rate: 10, clock: () => now });
-    const module = new RateLimiter({ rate: 1000, clock: () => now, upstream: scan });
+    const scan = new PacketRateLimiter({ rate: 10, clock: () => now });
+    const module = new PacketRateLimiter({ rate: 1000, clock: () => now, upstream: scan });
     expect(module.tryTake()).toBe(true);
     expect(module.tryTake()).toBe(false);
     now += 100;
@@ -111,7 +111,7 @@ describe('RateLimiter', () => {
         fc.array(change, { maxLength: 25 }),
         (total, changes) => {
           let now = 0;
-          const limiters = [0, 1, 2].map(() => new RateLimiter({ rate: total, clock: () => now }));
+          const limiters = [0, 1, 2].map(() => new PacketRateLimiter({ rate: total, clock: () => now }));
           for (const limiter of limiters) limiter.setRate(0);
           const granted: number[] = [];
           for (const { wait, weights } of changes) {
@@ -135,7 +135,7 @@ describe('RateLimiter', () => {
   });
 
   it('grants nothing at rate 0, and nobody who waits is forgotten', async () => {
-    const limiter = new RateLimiter({ rate: 100 });
+    const limiter = new PacketRateLimiter({ rate: 100 });
     limiter.setRate(0);
     let served = 0;
     const waiting = Promise.all([1, 2, 3].map(() => limiter.take(signal).then(() => (served += 1))));
@@ -148,7 +148,7 @@ describe('RateLimiter', () => {
 
   it('grants nothing while it is held, and does not catch up afterwards', () => {
     let now = 0;
-    const limiter = new RateLimiter({ rate: 100, clock: () => now });
+    const limiter = new PacketRateLimiter({ rate: 100, clock: () => now });
     while (limiter.tryTake());
     limiter.hold();
     now = 10_000;

@@ -18,7 +18,7 @@ interface Waiter {
  * A change of the rate adds no token, so the promise holds across it too.
  * A bucket with an `upstream` grants a token only when the upstream grants one too.
  */
-export class RateLimiter {
+export class PacketRateLimiter {
   /** The rate that it was made for, tokens per second. */
   readonly ceiling: number;
   #rate: number;
@@ -27,14 +27,14 @@ export class RateLimiter {
   #tokens: number;
   #filledAt: number;
   #clock: () => number;
-  #upstream: RateLimiter | null;
+  #upstream: PacketRateLimiter | null;
   #waiters: Waiter[] = [];
   #head = 0;
   #timer: NodeJS.Timeout | null = null;
   #watched = new WeakSet<AbortSignal>();
 
   /** @param options.rate tokens per second, above 0. `clock` gives monotonic milliseconds. */
-  constructor(options: { rate: number; clock?: () => number; upstream?: RateLimiter | null }) {
+  constructor(options: { rate: number; clock?: () => number; upstream?: PacketRateLimiter | null }) {
     this.ceiling = options.rate;
     this.#rate = options.rate;
     this.#clock = options.clock ?? (() => performance.now());

@@ -5,10 +5,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
-import { ownListeners } from '../local-listeners.ts';
+import { localListeners } from '../local-listeners.ts';
 import type { Connection, NetworkGate } from './gate.ts';
-import { Hold } from './pause-gate.ts';
-import { RateLimiter } from './rate.ts';
+import { PauseGate } from './pause-gate.ts';
+import { PacketRateLimiter } from './rate.ts';
 import { createGate, type GateOptions, openFilesLimit } from './scoped-gate.ts';
 
 const servers = new Set<Server>();
@@ -47,7 +47,7 @@ function gateOf(
     addresses: parseTargets(targets).addresses,
     scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: extra.deny ?? [] }),
     blocklist: parseTargets(extra.block ?? []).addresses,
-    rate: new RateLimiter({ rate: extra.rate ?? 100_000 }),
+    rate: new PacketRateLimiter({ rate: extra.rate ?? 100_000 }),
     ...(extra.most === undefined ? {} : { maxConnections: extra.most }),
     ...(extra.hold && { hold: extra.hold }),
     ...(extra.signal && { signal: extra.signal }),
@@ -261,7 +261,7 @@ describe('a held gate', () => {
   const soon = () => new Promise((resolve) => setTimeout(resolve, 60));
 
   it('sends nothing until it is released', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     let connections = 0;
     const port = await listen(() => (connections += 1), ownHost);
     const gate = gateOf([ownHost], { hold });
@@ -282,7 +282,7 @@ describe('a held gate', () => {
   });
 
   it('cuts what is open, and work that lived through it is done anew', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     let gone = 0;
     const port = await listen((socket) => {
       socket.on('close', () => (gone += 1));
@@ -307,7 +307,7 @@ describe('a held gate', () => {
   });
 
   it('lets a dialogue have its whole deadline after a pause', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     const port = await listen((socket) => setTimeout(() => socket.write('late\n'), 100));
     const gate = gateOf(['127.0.0.1'], { hold });
     hold.hold();
@@ -334,7 +334,7 @@ describe('a held gate', () => {
   });
 
   it('sends no echo request', async () => {
-    const hold = new Hold();
+    const hold = new PauseGate();
     const gate = gateOf(['127.70.0.0/28'], { hold });
     if (gate.pingMethod().method === 'none') return;
     hold.hold();
@@ -354,7 +354,7 @@ describe('a held gate', () => {
 it('never comes back to addresses that were taken away, and spares the listeners of this server', async () => {
   const own = await listen(() => undefined);
   const other = await listen(() => undefined);
-  const gate = gateOf(['127.0.0.0/24'], { isOwn: ownListeners([{ host: '0.0.0.0', port: own }]) });
+  const gate = gateOf(['127.0.0.0/24'], { isOwn: localListeners([{ host: '0.0.0.0', port: own }]) });
   expect(await gate.probeTcp('127.0.0.1', own, patient)).toMatchObject({ reason: 'own_listener' });
   expect([gate.spared, gate.packetsSent]).toEqual([1, 0]);
   expect(await gate.probeTcp('127.0.0.1', other, patient)).toMatchObject({ state: 'open' });

@@ -7,33 +7,33 @@ import { notTried } from '../failure.ts';
 import { neighbourhood, sweepNeighbours } from '../icmp/neighbour-sweep.ts';
 import { choosePingMethod, ping } from '../icmp/ping.ts';
 import { loopClock } from '../loop-clock.ts';
-import { synPatienceMs } from '../tcp/attempt.ts';
+import { synTimeoutMs } from '../tcp/attempt.ts';
 import type { ConnectJob, ConnectSweeper } from '../tcp/connect-sweep.ts';
 import { dial } from '../tcp/dial.ts';
 import type { SweepOutcome } from '../tcp/sweep-job.ts';
 import type { SynJob, SynSweeper } from '../tcp/syn-sweep.ts';
 import { probeTcp } from '../tcp/tcp-probe.ts';
-import { askUdp } from '../udp/udp-request.ts';
+import { requestUdp } from '../udp/udp-request.ts';
 import { sweepUdp } from '../udp/udp-sweep.ts';
 import type {
   DialOptions,
   DialResult,
-  NeighbourAnswer,
+  NeighborResponse,
   Neighbourhood,
   NeighbourSweepOptions,
   NetworkGate,
-  PingAnswer,
   PingOptions,
+  PingResponse,
   PortObservation,
   ProbeOptions,
   ScanGate,
-  UdpAskOptions,
   UdpOutcome,
+  UdpProbeOptions,
   UdpSweepOptions,
   UdpTask,
 } from './gate.ts';
-import { Hold } from './pause-gate.ts';
-import { RateLimiter } from './rate.ts';
+import { PauseGate } from './pause-gate.ts';
+import { PacketRateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
 
 /** File handles kept for everything that is not a connection to a target. */
@@ -55,9 +55,9 @@ export interface GateOptions {
   /** Addresses that are never touched. */
   blocklist?: AddressSet;
   /** The rate of the whole scan. */
-  rate: RateLimiter;
+  rate: PacketRateLimiter;
   /** While it is held nothing is sent and no connection stays open. */
-  hold?: Hold;
+  hold?: PauseGate;
   /** Once it aborts nothing is sent any more, whatever a module asks for. */
   signal?: AbortSignal;
   /** Endpoints that are never touched: those of this server. */
@@ -70,7 +70,7 @@ export interface GateOptions {
 export function createGate(options: GateOptions): ScanGate {
   const handles = openFilesLimit() - reservedHandles;
   const mostConnections = Math.max(1, Math.min(options.maxConnections ?? defaultMaxConnections, handles));
-  const door = options.hold ?? new Hold();
+  const door = options.hold ?? new PauseGate();
   closeDoor(door, options);
   const admission: Admission = {
     addresses: options.addresses,
@@ -90,7 +90,7 @@ export function createGate(options: GateOptions): ScanGate {
 }
 
 /** A held door stops the rate, so whatever needs a token waits; the end of the scan closes it for good. */
-function closeDoor(door: Hold, { rate, signal }: GateOptions): void {
+function closeDoor(door: PauseGate, { rate, signal }: GateOptions): void {
   door.onChange((held) => {
     if (held) rate.hold();
     else if (!signal?.aborted) rate.release();
@@ -134,7 +134,7 @@ interface Admission {
   /** Hosts whose answers take long. */
   slow: Set<string>;
   unsent: Map<string, number>;
-  door: Hold;
+  door: PauseGate;
   /** One for each way of sweeping and each rate. */
   sweepers: Set<SynSweeper | ConnectSweeper>;
 }
@@ -142,12 +142,12 @@ interface Admission {
 class ScopedGate implements ScanGate {
   readonly addresses: AddressSet;
   #admission: Admission;
-  #rate: RateLimiter;
+  #rate: PacketRateLimiter;
   /** Loaded when they are wanted: most scans do without them. */
   #sweeper: Promise<SynSweeper> | null = null;
   #connectSweeper: Promise<ConnectSweeper> | null = null;
 
-  constructor(admission: Admission, rate: RateLimiter) {
+  constructor(admission: Admission, rate: PacketRateLimiter) {
     this.addresses = admission.addresses;
     this.#admission = admission;
     this.#rate = rate;
@@ -257,7 +257,10 @@ class ScopedGate implements ScanGate {
 
   limitedTo(packetsPerSecond: number): NetworkGate {
     if (packetsPerSecond >= this.#rate.ceiling) return this;
-    return new ScopedGate(this.#admission, new RateLimiter({ rate: packetsPerSecond, upstream: this.#rate }));
+    return new ScopedGate(
+      this.#admission,
+      new PacketRateLimiter({ rate: packetsPerSecond, upstream: this.#rate }),
+    );
   }
 
   async probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation> {
@@ -292,7 +295,7 @@ class ScopedGate implements ScanGate {
   async *ping(
     hosts: AsyncIterable<string> | Iterable<string>,
     options: PingOptions,
-  ): AsyncGenerator<PingAnswer, void, undefined> {
+  ): AsyncGenerator<PingResponse, void, undefined> {
     const answers = ping(hosts, {
       ...options,
       rate: this.#rate,
@@ -331,13 +334,13 @@ class ScopedGate implements ScanGate {
     host: string,
     port: number,
     question: Uint8Array,
-    options: UdpAskOptions,
+    options: UdpProbeOptions,
   ): Promise<Buffer | null> {
     const opened = await this.#open(host, port, options.signal);
     if (typeof opened !== 'string') return null;
     try {
       const again = async () => (await this.#again(options.signal)) && this.#admission.admit(opened) !== null;
-      return await askUdp(opened, port, question, { ...options, door: this.#admission.door, again });
+      return await requestUdp(opened, port, question, { ...options, door: this.#admission.door, again });
     } finally {
       this.#admission.slots.release();
     }
@@ -350,7 +353,7 @@ class ScopedGate implements ScanGate {
   async *sweepNeighbours(
     hosts: Iterable<string>,
     options: NeighbourSweepOptions,
-  ): AsyncGenerator<NeighbourAnswer, void, undefined> {
+  ): AsyncGenerator<NeighborResponse, void, undefined> {
     const answers = sweepNeighbours(hosts, {
       ...options,
       rate: this.#rate,
@@ -397,7 +400,7 @@ class ScopedGate implements ScanGate {
   /** How the SYNs of one attempt are sent; each is counted, those that the kernel repeats by itself too. */
   #pace(host: string, timeoutMs: number, signal: AbortSignal) {
     return {
-      synMs: this.#admission.slow.has(host) ? timeoutMs : Math.min(timeoutMs, synPatienceMs),
+      synMs: this.#admission.slow.has(host) ? timeoutMs : Math.min(timeoutMs, synTimeoutMs),
       door: this.#admission.door,
       again: async () => (await this.#again(signal)) && this.#admission.admit(host) !== null,
       onRepeat: () => {

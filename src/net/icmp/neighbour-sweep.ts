@@ -1,14 +1,14 @@
 import { addressBytes, parseAddress } from '../../domain/address.ts';
 import { AddressSet } from '../../domain/address-set.ts';
 import { localTrouble } from '../failure.ts';
-import type { NeighbourAnswer, Neighbourhood, NeighbourSweepOptions } from '../gate/gate.ts';
-import type { RateLimiter } from '../gate/rate.ts';
-import { askNeighbours, type NeighbourQuestion } from '../packets/neighbour.ts';
-import { packetSocketRefusal } from '../packets/neighbour-socket.ts';
+import type { NeighborResponse, Neighbourhood, NeighbourSweepOptions } from '../gate/gate.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
+import { type NeighborRequest, resolveNeighbors } from '../packets/neighbour.ts';
+import { packetSocketProblem } from '../packets/neighbour-socket.ts';
 import { RouteTable } from '../packets/route.ts';
 
 interface NeighbourRun extends NeighbourSweepOptions {
-  rate: RateLimiter;
+  rate: PacketRateLimiter;
   /** The canonical address when it may be touched now, else null. */
   admit(host: string): string | null;
   onSent(count: number): void;
@@ -16,7 +16,7 @@ interface NeighbourRun extends NeighbourSweepOptions {
   onUnsent(reason: string): void;
 }
 
-interface HostQuestion extends NeighbourQuestion {
+interface HostQuestion extends NeighborRequest {
   host: string;
 }
 
@@ -36,7 +36,7 @@ export function neighbourhood(addresses: AddressSet, only: string | null): Neigh
     if (link.problem === null) found.addresses = found.addresses.union(near);
     else found.dead.push(`${link.problem}: ${near.size} addresses on it were not asked`);
   }
-  if (found.addresses.size > 0n) found.obstacle = packetSocketRefusal();
+  if (found.addresses.size > 0n) found.obstacle = packetSocketProblem();
   return found;
 }
 
@@ -44,9 +44,9 @@ export function neighbourhood(addresses: AddressSet, only: string | null): Neigh
 export async function* sweepNeighbours(
   hosts: Iterable<string>,
   options: NeighbourRun,
-): AsyncGenerator<NeighbourAnswer, void, undefined> {
+): AsyncGenerator<NeighborResponse, void, undefined> {
   const { rate, signal, admit, onSent } = options;
-  const answers = askNeighbours(questionsFor(hosts, options), {
+  const answers = resolveNeighbors(questionsFor(hosts, options), {
     timeoutMs: options.timeoutMs,
     retries: options.retries,
     signal,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { addressBytes, type Family, parseAddress } from '../../domain/address.ts';
 import { onAbort } from '../abort.ts';
 import { localTrouble } from '../failure.ts';
-import type { PingAnswer, PingOptions } from '../gate/gate.ts';
-import type { RateLimiter } from '../gate/rate.ts';
+import type { PingOptions, PingResponse } from '../gate/gate.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
 import {
   batchSize,
   type EchoReply,
@@ -23,7 +23,7 @@ const lazyPollMs = 5;
 const eagerForMs = 20;
 
 interface PingRun extends PingOptions {
-  rate: RateLimiter;
+  rate: PacketRateLimiter;
   /** The canonical address when it may be touched now, else null. */
   admit(host: string): string | null;
   onSent(count: number): void;
@@ -52,7 +52,7 @@ export function choosePingMethod(family: Family): Method {
 export async function* ping(
   hosts: AsyncIterable<string> | Iterable<string>,
   options: PingRun,
-): AsyncGenerator<PingAnswer, void, undefined> {
+): AsyncGenerator<PingResponse, void, undefined> {
   const sweep = new EchoSweep(hosts, options);
   try {
     while (!options.signal.aborted) {
@@ -103,7 +103,7 @@ class EchoSweep {
     return this.#source.ended && this.#waiting.size === 0;
   }
 
-  *answers(): Generator<PingAnswer, void, undefined> {
+  *answers(): Generator<PingResponse, void, undefined> {
     for (const socket of this.#sockets.values()) {
       if (!socket) continue;
       for (const reply of socket.receive()) {
@@ -261,7 +261,7 @@ class EchoSweep {
     return types.length * (this.#options.retries + 1);
   }
 
-  #accept(reply: EchoReply, family: Family): PingAnswer | null {
+  #accept(reply: EchoReply, family: Family): PingResponse | null {
     const host = this.#waiting.get(reply.sequence);
     if (!host || host.family !== family) return null;
     const sentAt = host.sentAt[reply.attempt];

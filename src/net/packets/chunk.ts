@@ -1,5 +1,5 @@
 import type { Family } from '../../domain/address.ts';
-import { mix, type WalkKey, walkShape } from './permutation.ts';
+import { mix, type PermutationKey, permutationShape } from './permutation.ts';
 import { stackWords } from './stack-traits.ts';
 
 /** Most endpoints of one chunk: a bit of each goes into every checkpoint. */
@@ -31,7 +31,7 @@ export interface ChunkPlan {
   tries: number;
   /** Most packets per second to one host; 0 = no limit of its own. */
   hostRate: number;
-  key: WalkKey;
+  key: PermutationKey;
   waits: ChunkWaits;
   /** Only which hosts live is asked: one that has answered gets no further probe. */
   untilAnswer?: boolean;
@@ -120,7 +120,7 @@ export class Chunk {
     this.plan = plan;
     this.hostCount = plan.hosts.length / addressBytes;
     this.endpoints = this.hostCount * plan.ports.length;
-    this.walkLength = walkShape(this.endpoints).mask + 1;
+    this.walkLength = permutationShape(this.endpoints).mask + 1;
     const bitWords = Math.ceil(this.endpoints / 32);
     const size = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
     this.memory = memory ?? new SharedArrayBuffer(size);
@@ -210,7 +210,7 @@ export class Chunk {
   /** From the walk itself: the sending thread counts ahead of the counter that it shows. */
   #countProbed(counter: number): void {
     const { ports, key, spared } = this.plan;
-    const { mask, shift } = walkShape(this.endpoints);
+    const { mask, shift } = permutationShape(this.endpoints);
     const left = new Set(spared);
     for (let at = 0; at < counter; at++) {
       const endpoint = mix(at, key, mask, shift);

@@ -1,6 +1,6 @@
 import type { Family } from '../../domain/address.ts';
 import type { ChunkState } from './chunk.ts';
-import { mix, type WalkKey, walkShape } from './permutation.ts';
+import { mix, type PermutationKey, permutationShape } from './permutation.ts';
 
 /** What became of an endpoint. */
 export const verdict = {
@@ -29,7 +29,7 @@ export interface ConnectPlan {
   ports: Uint16Array;
   /** Tries for an endpoint that does not answer, at least 1. */
   tries: number;
-  key: WalkKey;
+  key: PermutationKey;
   /** How long one try waits, milliseconds. */
   patienceMs: number;
   /** The same for hosts that are slow: long enough for the kernel to repeat the SYN. */
@@ -60,7 +60,7 @@ const words = 2;
 const hostFlag = { dropped: 1, slow: 2 } as const;
 
 /** What the threads share of a chunk while it is swept: who takes which endpoint, and what holds for its hosts. */
-export class SharedWalk {
+export class SharedPermutation {
   readonly #words: Int32Array;
   readonly #flags: Uint8Array;
   readonly #share: ConnectShare;
@@ -75,7 +75,7 @@ export class SharedWalk {
     this.#words = new Int32Array(share.memory, 0, words);
     this.#flags = new Uint8Array(share.memory, 4 * words, hostCount);
     this.#size = hostCount * ports.length;
-    ({ mask: this.#mask, shift: this.#shift } = walkShape(this.#size));
+    ({ mask: this.#mask, shift: this.#shift } = permutationShape(this.#size));
   }
 
   static memory(hostCount: number): SharedArrayBuffer {
@@ -136,7 +136,7 @@ export class SharedWalk {
 export class ConnectChunk {
   readonly plan: ConnectPlan;
   readonly share: ConnectShare;
-  readonly walk: SharedWalk;
+  readonly walk: SharedPermutation;
   readonly #settled: Int32Array;
   readonly #open: Uint32Array;
   readonly #closed: Uint32Array;
@@ -167,9 +167,9 @@ export class ConnectChunk {
     if (restored?.silent) this.#silentBits.set(new Int32Array(Uint8Array.from(restored.silent).buffer));
     const passedOver = Int32Array.from(this.#settled);
     for (const endpoint of spared) set(passedOver, endpoint);
-    const memory = SharedWalk.memory(hostCount);
+    const memory = SharedPermutation.memory(hostCount);
     this.share = { plan: rest, memory, passedOver, triedBelow: restored?.counter ?? 0 };
-    this.walk = new SharedWalk(this.share);
+    this.walk = new SharedPermutation(this.share);
     for (const host of slow) this.walk.markSlow(host);
   }
 

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { RateLimiter } from '../gate/rate.ts';
+import { PacketRateLimiter } from '../gate/rate.ts';
 import type { ChunkState } from './chunk.ts';
 import { ConnectEngine, type ConnectRun } from './connect-engine.ts';
-import { randomWalkKey } from './permutation.ts';
+import { randomPermutationKey } from './permutation.ts';
 
 type Plan = ConnectRun['plan'];
 
@@ -23,14 +23,14 @@ async function listen(host: string, port = 0): Promise<number> {
 
 interface Started {
   engine: ConnectEngine;
-  rate: RateLimiter;
+  rate: PacketRateLimiter;
   sent: () => number;
   repeated: () => number;
 }
 
 async function start(perSecond: number, most = 200): Promise<Started> {
   let [sent, repeated] = [0, 0];
-  const rate = new RateLimiter({ rate: perSecond });
+  const rate = new PacketRateLimiter({ rate: perSecond });
   const engine = await ConnectEngine.start(rate, {
     onSent: (count) => {
       sent += count;
@@ -52,7 +52,7 @@ function plan(more: Partial<Plan> = {}): Plan {
     scopes: new Uint32Array(2),
     ports: Uint16Array.from({ length: 20_000 }, (_, at) => at + 40_000),
     tries: 2,
-    key: randomWalkKey(),
+    key: randomPermutationKey(),
     patienceMs: 900,
     slowPatienceMs: 3000,
     slowAnswerMs: 300,

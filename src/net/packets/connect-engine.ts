@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../abort.ts';
-import type { RateLimiter } from '../gate/rate.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
 import type { ChunkState } from './chunk.ts';
 import { ConnectChunk, type ConnectPlan, lateFlag, verdict } from './connect-chunk.ts';
 import {
@@ -81,7 +81,7 @@ export class ConnectEngine {
   #failure: string | null = null;
   #nextId = 1;
 
-  private constructor(rate: RateLimiter, listener: ConnectListener) {
+  private constructor(rate: PacketRateLimiter, listener: ConnectListener) {
     this.#credits = new CreditFeed(rate, this.#ended.signal);
     this.#listener = listener;
   }
@@ -90,7 +90,7 @@ export class ConnectEngine {
    * @param rate every attempt takes a token of it
    * @throws Error that says why connections cannot be made in this way here
    */
-  static async start(rate: RateLimiter, listener: ConnectListener): Promise<ConnectEngine> {
+  static async start(rate: PacketRateLimiter, listener: ConnectListener): Promise<ConnectEngine> {
     if (process.platform !== 'linux') throw new Error(`epoll does not exist on ${process.platform}`);
     const engine = new ConnectEngine(rate, listener);
     const wanted = rate.ceiling <= oneThreadRate ? 1 : Math.min(maxThreads, availableParallelism());

@@ -57,7 +57,7 @@ export interface Peer {
 }
 
 /** What a connection attempt came to at once. */
-export type Begun =
+export type StartedConnect =
   | { fd: number }
   | { verdict: number }
   /** Nothing was sent: a name of an errno. */
@@ -92,7 +92,7 @@ export class ConnectSockets {
     if (!this.#watch(waker, epollIn)) throw new Error(`epoll_ctl: ${errnoName(this.#sys.errno())}`);
   }
 
-  begin(peer: Peer): Begun {
+  begin(peer: Peer): StartedConnect {
     // A socket that had a scope stays bound to its link.
     const kept = peer.scope === 0 ? this.#kept[peer.family].pop() : undefined;
     const begun = this.#beginWith(kept ?? null, peer);
@@ -147,7 +147,7 @@ export class ConnectSockets {
     this.#sys.close(this.#epoll);
   }
 
-  #beginWith(kept: number | null, peer: Peer): Begun {
+  #beginWith(kept: number | null, peer: Peer): StartedConnect {
     const fd = kept ?? this.#sys.socket(families[peer.family].domain, sockStream | nonblockCloexec, 0);
     if (fd < 0) return this.#refused(this.#sys.errno());
     const code = this.#connect(fd, peer);
@@ -184,7 +184,7 @@ export class ConnectSockets {
     return this.#own.readUInt16BE(2) === port && own.equals(address);
   }
 
-  #refused(code: number): Begun {
+  #refused(code: number): StartedConnect {
     if (immediate.has(code)) return { verdict: meanings.get(code) as number };
     return shortages.has(code) ? { shortage: errnoName(code) } : { trouble: errnoName(code) };
   }

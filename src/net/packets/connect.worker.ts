@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { type ConnectShare, lateFlag, SharedWalk, verdict } from './connect-chunk.ts';
+import { type ConnectShare, lateFlag, SharedPermutation, verdict } from './connect-chunk.ts';
 import {
   type ConnectThreadStart,
   connectControl as control,
@@ -61,7 +61,7 @@ interface Shortage {
 /** What this thread does of a chunk. */
 class Sweep {
   readonly id: number;
-  readonly walk: SharedWalk;
+  readonly walk: SharedPermutation;
   readonly #share: ConnectShare;
   readonly #addressBytes: number;
   /** Under way, oldest first. */
@@ -78,7 +78,7 @@ class Sweep {
   constructor(share: ConnectShare) {
     this.#share = share;
     this.id = share.plan.id;
-    this.walk = new SharedWalk(share);
+    this.walk = new SharedPermutation(share);
     this.#addressBytes = share.plan.family === 4 ? 4 : 16;
   }
 

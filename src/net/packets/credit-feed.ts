@@ -1,4 +1,4 @@
-import type { RateLimiter } from '../gate/rate.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
 
 /** Part of a second's packets that is handed over at a time; twice as much may lie there unused. */
 const creditShare = 0.005;
@@ -15,12 +15,12 @@ export interface Credits {
 
 /** Permission to send for threads that cannot ask the rate for each packet: some milliseconds of it at a time. */
 export class CreditFeed {
-  readonly #rate: RateLimiter;
+  readonly #rate: PacketRateLimiter;
   readonly #signal: AbortSignal;
   /** performance.now() of the last handover. */
   #fedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(rate: RateLimiter, signal: AbortSignal) {
+  constructor(rate: PacketRateLimiter, signal: AbortSignal) {
     this.#rate = rate;
     this.#signal = signal;
   }

@@ -103,7 +103,7 @@ export class EchoSocket {
     const rawError = errnoName(sys.errno());
     const datagram = sys.socket(domain, sockDgram | sockNonblockCloexec, protocol);
     if (datagram >= 0) return new EchoSocket(sys, family, 'datagram', datagram);
-    return { reason: refusal(rawError, errnoName(sys.errno())) };
+    return { reason: rejection(rawError, errnoName(sys.errno())) };
   }
 
   /**
@@ -241,7 +241,7 @@ function typeOf(family: Family, message: number): PingType | null {
   return family === 4 && message === stamp.reply ? 'timestamp' : null;
 }
 
-function refusal(raw: string, datagram: string): string {
+function rejection(raw: string, datagram: string): string {
   return (
     `no ICMP socket is allowed here: raw ${raw}, datagram ${datagram}; ` +
     'grant CAP_NET_RAW, or widen the sysctl net.ipv4.ping_group_range'

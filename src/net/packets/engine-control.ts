@@ -42,13 +42,13 @@ export type FromSender =
   | { type: 'done'; id: number }
   | { type: 'failed'; id: number; reason: string };
 
-export type ToHearer =
+export type ToReceiver =
   | ChunkMessage
   /** Everything about the chunk that was heard is wanted; `last`: it is over. */
   | { type: 'state'; id: number; last: boolean }
   | { type: 'figures' };
 
-export type FromHearer =
+export type FromReceiver =
   | { type: 'listening' }
   /** Answers for the chunk are understood from now on. */
   | { type: 'added'; id: number }
@@ -56,10 +56,10 @@ export type FromHearer =
   /** Endpoints of a chunk that are open. */
   | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; last: boolean; state: ChunkState }
-  | { type: 'figures'; figures: HearerFigures };
+  | { type: 'figures'; figures: ReceiverCounters };
 
 /** Packets that were read, each one in one of these. */
-export interface AnswerCounts {
+export interface ResponseCounts {
   /** Answers to probes. */
   valid: number;
   /** Further answers of endpoints that were settled before. */
@@ -69,7 +69,7 @@ export interface AnswerCounts {
 }
 
 /** What the kernel and the hearing thread counted since the engine began. */
-export interface HearerFigures extends AnswerCounts {
+export interface ReceiverCounters extends ResponseCounts {
   /** Packets that passed the filter. */
   received: number;
   /** Of these, packets that found no room in the ring. */
@@ -91,4 +91,4 @@ export type FromEngine =
   | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; state: ChunkState }
   | { type: 'done'; id: number; state: ChunkState; failure: string | null }
-  | { type: 'figures'; figures: HearerFigures & { sent: number } };
+  | { type: 'figures'; figures: ReceiverCounters & { sent: number } };

@@ -7,12 +7,12 @@ import {
   control,
   controlWords,
   type FromEngine,
-  type FromHearer,
+  type FromReceiver,
   type FromSender,
-  type HearerFigures,
+  type ReceiverCounters,
   type ThreadStart,
   type ToEngine,
-  type ToHearer,
+  type ToReceiver,
   type ToSender,
 } from './engine-control.ts';
 import { freeSourcePort } from './source-port.ts';
@@ -42,14 +42,14 @@ class EngineProcess {
   readonly #mostSenders: number;
   readonly #hearer: Worker;
   readonly #start: ThreadStart;
-  #figures: HearerFigures = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
+  #figures: ReceiverCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
 
   constructor(key: CookieKey, ownPort: number, senders: number) {
     this.#words[control.roundTrip] = -1;
     this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
     this.#mostSenders = senders;
     this.#hearer = this.#thread('hear', this.#start);
-    this.#hearer.on('message', (message: FromHearer) => this.#heard(message));
+    this.#hearer.on('message', (message: FromReceiver) => this.#heard(message));
     this.#addSender();
     setInterval(() => this.#askStates(), stateMs).unref();
     setInterval(() => this.#askHearer({ type: 'figures' }), figuresMs).unref();
@@ -89,7 +89,7 @@ class EngineProcess {
     this.#askHearer({ type: 'chunk', plan, memory: chunk.memory });
   }
 
-  #heard(message: FromHearer): void {
+  #heard(message: FromReceiver): void {
     switch (message.type) {
       case 'listening':
         return tell({ type: 'ready' });
@@ -153,7 +153,7 @@ class EngineProcess {
     for (const id of this.#chunks.keys()) this.#askHearer({ type: 'state', id, last: false });
   }
 
-  #askHearer(message: ToHearer): void {
+  #askHearer(message: ToReceiver): void {
     this.#hearer.postMessage(message);
   }
 

@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { RateLimiter } from '../gate/rate.ts';
+import { PacketRateLimiter } from '../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { type ChunkOutcome, PacketEngine } from './engine.ts';
-import { randomWalkKey } from './permutation.ts';
+import { randomPermutationKey } from './permutation.ts';
 import { rawObstacle } from './rights.ts';
 
 const obstacle = rawObstacle();
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 async function start(rate: number, senders?: number): Promise<PacketEngine> {
-  const engine = await PacketEngine.start(new RateLimiter({ rate }), senders);
+  const engine = await PacketEngine.start(new PacketRateLimiter({ rate }), senders);
   engines.push(engine);
   return engine;
 }
@@ -49,7 +49,7 @@ function plan(more: Partial<Omit<ChunkPlan, 'id'>> = {}): Omit<ChunkPlan, 'id'> 
     macs: null,
     tries: 2,
     hostRate: 0,
-    key: randomWalkKey(),
+    key: randomPermutationKey(),
     waits: { between: 100, final: 200, most: 1000 },
     spared: new Uint32Array(0),
     restored: null,

@@ -3,10 +3,10 @@ import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onAbort } from '../abort.ts';
-import { RateLimiter } from '../gate/rate.ts';
+import { PacketRateLimiter } from '../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
-import type { FromEngine, HearerFigures, ToEngine } from './engine-control.ts';
+import type { FromEngine, ReceiverCounters, ToEngine } from './engine-control.ts';
 
 /** However many answers are lost, it goes on at so many packets a second. */
 const leastRate = 100;
@@ -84,7 +84,7 @@ export interface ChunkOutcome {
   failure: string | null;
 }
 
-export type EngineFigures = HearerFigures & { sent: number };
+export type EngineCounters = ReceiverCounters & { sent: number };
 
 /**
  * The packet engine as the rest of the program sees it: chunks go in, open endpoints and counts come out. It sends in a
@@ -93,23 +93,23 @@ export type EngineFigures = HearerFigures & { sent: number };
 export class PacketEngine {
   readonly #child: ChildProcess;
   /** The rate of whoever ordered the work, and below it a rate of its own that answers can be heard at. */
-  readonly #ordered: RateLimiter;
-  readonly #rate: RateLimiter;
+  readonly #ordered: PacketRateLimiter;
+  readonly #rate: PacketRateLimiter;
   readonly #credits: CreditFeed;
   /** performance.now() of the last change of its own rate, or of the last answers that were lost. */
   #steadySince = performance.now();
   readonly #running = new Map<number, Running>();
   readonly #ended = new AbortController();
-  #figures: EngineFigures = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0, sent: 0 };
+  #figures: EngineCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0, sent: 0 };
   #failure: string | null = null;
   #nextId = 1;
   /** Told whenever the number of packets has grown, by how many. */
   onSent: (packets: number) => void = () => undefined;
 
-  private constructor(child: ChildProcess, rate: RateLimiter) {
+  private constructor(child: ChildProcess, rate: PacketRateLimiter) {
     this.#child = child;
     this.#ordered = rate;
-    this.#rate = new RateLimiter({ rate: rate.ceiling, upstream: rate });
+    this.#rate = new PacketRateLimiter({ rate: rate.ceiling, upstream: rate });
     this.#credits = new CreditFeed(this.#rate, this.#ended.signal);
     child.on('message', (message: FromEngine) => this.#take(message));
     child.once('exit', (code, signal) => this.#broken(`the packet engine ended with ${signal ?? code}`));
@@ -121,14 +121,14 @@ export class PacketEngine {
    * @param senders threads that send, each one its own chunks
    * @throws Error that says why raw packets cannot be sent or heard here
    */
-  static async start(rate: RateLimiter, senders?: number): Promise<PacketEngine> {
+  static async start(rate: PacketRateLimiter, senders?: number): Promise<PacketEngine> {
     const launched = (senders === undefined ? takeSpare() : null) ?? launch(senders ?? usefulSenders());
     const engine = new PacketEngine(launched.child, rate);
     await engine.#ready(launched.first);
     return engine;
   }
 
-  get figures(): EngineFigures {
+  get figures(): EngineCounters {
     return this.#figures;
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { answerFilter, snapLength } from './filter.ts';
+import { responseFilter, snapLength } from './filter.ts';
 
 /** Runs a program as the kernel does: what it gives is how many bytes pass. */
 function run(program: Buffer, packet: Buffer, etherType: number): number {
@@ -25,7 +25,7 @@ function run(program: Buffer, packet: Buffer, etherType: number): number {
 }
 
 const port = 61_234;
-const filter = answerFilter(port);
+const filter = responseFilter(port);
 
 function tcp(to: number, flags: number): Buffer {
   const bytes = Buffer.alloc(20);

@@ -24,7 +24,7 @@ type Step =
  * (destination unreachable, time exceeded). Fragments do not pass.
  * @param port own TCP port
  */
-export function answerFilter(port: number): Buffer {
+export function responseFilter(port: number): Buffer {
   return assemble([
     { code: load.half, k: etherType },
     { code: jump.equal, k: 0x86dd, yes: 'ipv6' },

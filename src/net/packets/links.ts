@@ -1,5 +1,5 @@
 import { addressBits, type Family } from '../../domain/address.ts';
-import { askKernel, attribute as attributeBytes, attributesOf, dumpKernel } from './netlink.ts';
+import { attribute as attributeBytes, attributesOf, dumpKernel, requestKernel } from './netlink.ts';
 
 const getLink = 18; // RTM_GETLINK
 const headerBytes = 16; // struct ifinfomsg
@@ -41,7 +41,7 @@ export function readLinks(): Link[] {
 export function readLink(index: number): Link {
   const header = Buffer.alloc(headerBytes);
   header.writeInt32LE(index, 4);
-  const link = linkOf(askKernel(getLink, header));
+  const link = linkOf(requestKernel(getLink, header));
   if (!link) throw new Error(`there is no interface number ${index}`);
   return link;
 }
@@ -106,7 +106,10 @@ export function readNeighbour(index: number, address: Uint8Array): Uint8Array | 
   header[0] = address.length === 4 ? 2 : 10;
   header.writeInt32LE(index, 4);
   try {
-    const body = askKernel(getNeighbour, Buffer.concat([header, attributeBytes(neighbour.address, address)]));
+    const body = requestKernel(
+      getNeighbour,
+      Buffer.concat([header, attributeBytes(neighbour.address, address)]),
+    );
     const mac = attributesOf(body, neighbourHeaderBytes).get(neighbour.mac);
     const certain = (body.readUInt16LE(8) & (neighbour.reachable | neighbour.permanent)) !== 0;
     return certain && mac?.length === 6 ? Uint8Array.from(mac) : null;

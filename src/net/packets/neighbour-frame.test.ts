@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aimFrame, questionFrame, readReply } from './neighbour-frame.ts';
+import { aimFrame, readReply, requestFrame } from './neighbour-frame.ts';
 
 const mac = Buffer.from('000c29000001', 'hex');
 const ipv4 = Buffer.from('0a090001', 'hex');
@@ -22,7 +22,7 @@ const reply = Buffer.from(
 
 describe('questions', () => {
   it('asks by ARP', () => {
-    const frame = questionFrame(mac, ipv4);
+    const frame = requestFrame(mac, ipv4);
     aimFrame(frame, Buffer.from('0a090002', 'hex'));
     expect(frame.toString('hex')).toBe(
       'ffffffffffff000c2900000108060001080006040001000c290000010a0900010000000000000a090002',
@@ -30,7 +30,7 @@ describe('questions', () => {
   });
 
   it('asks by Neighbour Solicitation, with the group of the address and a checksum', () => {
-    const frame = questionFrame(mac, ipv6);
+    const frame = requestFrame(mac, ipv6);
     aimFrame(frame, Buffer.from('fd09000000000000000000000abcdef0', 'hex'));
     expect(frame.subarray(0, 6).toString('hex')).toBe('3333ffbcdef0');
     expect(frame.subarray(38, 54).toString('hex')).toBe('ff0200000000000000000001ffbcdef0');

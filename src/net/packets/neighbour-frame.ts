@@ -11,7 +11,7 @@ const sourceMacOption = 1;
 const targetMacOption = 2;
 
 /** A question without the address that is asked for; `aimFrame` fills it in. */
-export function questionFrame(mac: Uint8Array, source: Uint8Array): Buffer {
+export function requestFrame(mac: Uint8Array, source: Uint8Array): Buffer {
   return source.length === 4 ? arpRequest(mac, source) : solicitation(mac, source);
 }
 

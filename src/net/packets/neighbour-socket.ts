@@ -1,5 +1,5 @@
 import { readNetworks } from './links.ts';
-import { aimFrame, type NeighbourReply, questionFrame, readReply } from './neighbour-frame.ts';
+import { aimFrame, type NeighbourReply, readReply, requestFrame } from './neighbour-frame.ts';
 import { errnoName, loadSys, type Sys } from './sys.ts';
 
 /** Frames per system call. */
@@ -43,7 +43,7 @@ export class NeighbourSocket {
     this.#mac = mac;
     this.#source = source;
     this.#arena = arenas.pop() ?? new FrameArena(sys);
-    this.#arena.prepare(questionFrame(mac, source));
+    this.#arena.prepare(requestFrame(mac, source));
   }
 
   /**
@@ -133,7 +133,7 @@ export class NeighbourSocket {
 }
 
 /** Why no packet socket may be opened here, or null. */
-export function packetSocketRefusal(): string | null {
+export function packetSocketProblem(): string | null {
   let sys: Sys;
   try {
     sys = loadSys();

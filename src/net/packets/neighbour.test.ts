@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer, Question } from './fixtures/ask-neighbours.ts';
+import type { NeighborLookup, NeighborQuery } from './fixtures/ask-neighbours.ts';
 import { canMakeNamespaces, Namespace } from './fixtures/namespace.ts';
 
-const askNeighbours = fileURLToPath(new URL('fixtures/ask-neighbours.ts', import.meta.url));
+const resolveNeighbors = fileURLToPath(new URL('fixtures/ask-neighbours.ts', import.meta.url));
 const sendFrames = fileURLToPath(new URL('fixtures/send-frames.ts', import.meta.url));
 
 const ownMac = '000c29000001';
@@ -37,7 +37,7 @@ describe.skipIf(!canMakeNamespaces)('neighbours, as a namespace has them', () =>
     peer?.close();
   });
 
-  const ask = (question: Question) => own.run<Answer>(askNeighbours, question);
+  const ask = (question: NeighborQuery) => own.run<NeighborLookup>(resolveNeighbors, question);
 
   it('finds every host of a /24 by ARP, each once', async () => {
     const { found, taken } = await ask({ first: '10.9.0.2', last: '10.9.0.254', timeoutMs: 200, retries: 1 });

@@ -19,7 +19,7 @@ const nextHopMs = 1000;
 const nextHopRetries = 2;
 
 /** One address, and the link that it is asked on. */
-export interface NeighbourQuestion {
+export interface NeighborRequest {
   link: NeighbourLink;
   /** 4 or 16 bytes. */
   address: Uint8Array;
@@ -64,7 +64,7 @@ export async function* resolveNeighbours(
   options: NeighbourOptions,
 ): AsyncGenerator<Neighbour, void, undefined> {
   const refused = new Set<string>();
-  const answers = askNeighbours(questionsOn(link, addresses), {
+  const answers = resolveNeighbors(questionsOn(link, addresses), {
     ...options,
     onUnsent: (reason) => refused.add(reason),
   });
@@ -77,7 +77,7 @@ export async function* resolveNeighbours(
   if (found === 0 && reason) throw new Error(`${link.interface}: no neighbour can be asked: ${reason}`);
 }
 
-function* questionsOn(link: NeighbourLink, addresses: Iterable<Uint8Array>): Generator<NeighbourQuestion> {
+function* questionsOn(link: NeighbourLink, addresses: Iterable<Uint8Array>): Generator<NeighborRequest> {
   for (const address of addresses) yield { link, address };
 }
 
@@ -107,7 +107,7 @@ interface Answer<Q> {
 }
 
 /** Asks for addresses on any number of links, each at the pace of `take`, with a window of those that are waited for. */
-export async function* askNeighbours<Q extends NeighbourQuestion>(
+export async function* resolveNeighbors<Q extends NeighborRequest>(
   questions: Iterable<Q>,
   options: SweepOptions<Q>,
 ): AsyncGenerator<Answer<Q>, void, undefined> {
@@ -145,7 +145,7 @@ interface Port<Q> {
   waiting: Map<number | string, Outstanding<Q>>;
 }
 
-class NeighbourSweep<Q extends NeighbourQuestion> {
+class NeighbourSweep<Q extends NeighborRequest> {
   #options: SweepOptions<Q>;
   #source: Iterator<Q>;
   #ended = false;

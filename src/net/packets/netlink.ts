@@ -37,7 +37,7 @@ export type Attributes = ReadonlyMap<number, Buffer>;
  * One question to the kernel's routing (rtnetlink(7)) and its one answer.
  * @throws NetlinkError what the kernel refused; Error where there is no netlink
  */
-export function askKernel(type: number, body: Buffer): Buffer {
+export function requestKernel(type: number, body: Buffer): Buffer {
   const [answer] = exchange(type, flag.request, body);
   if (!answer) throw new Error('netlink: the kernel gave no answer');
   return answer.body;

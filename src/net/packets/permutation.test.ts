@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { randomWalkKey, shuffled, walk } from './permutation.ts';
+import { permutation, randomPermutationKey, shuffled } from './permutation.ts';
 
 describe('walk', () => {
   it.each([0, 1, 2, 3, 7, 8, 100, 1000, 65_535, 65_536, 1_000_000])(
@@ -7,7 +7,7 @@ describe('walk', () => {
     (size) => {
       const seen = new Uint8Array(size);
       let count = 0;
-      for (const index of walk(size)) {
+      for (const index of permutation(size)) {
         seen[index] = (seen[index] as number) + 1;
         count += 1;
       }
@@ -17,10 +17,10 @@ describe('walk', () => {
   );
 
   it('gives the same order for the same key and spreads neighbours', () => {
-    const key = randomWalkKey();
-    const order = [...walk(65_536, key)];
-    expect([...walk(65_536, key)]).toEqual(order);
-    expect([...walk(65_536, key, 1000)]).toEqual(order.slice(1000));
+    const key = randomPermutationKey();
+    const order = [...permutation(65_536, key)];
+    expect([...permutation(65_536, key)]).toEqual(order);
+    expect([...permutation(65_536, key, 1000)]).toEqual(order.slice(1000));
     const neighbours = order.filter(
       (value, at) => at > 0 && Math.abs(value - (order[at - 1] as number)) === 1,
     );
@@ -28,19 +28,21 @@ describe('walk', () => {
   });
 
   it.each([1, 2, 3, 7])('is shared by %i shards without a gap or an overlap, from any position on', (of) => {
-    const key = randomWalkKey();
+    const key = randomPermutationKey();
     for (const start of [0, 1, 5, 700]) {
-      const shards = Array.from({ length: of }, (_, index) => [...walk(1000, key, start, { index, of })]);
+      const shards = Array.from({ length: of }, (_, index) => [
+        ...permutation(1000, key, start, { index, of }),
+      ]);
       expect(shards.flat().toSorted((a, b) => a - b)).toEqual(
-        [...walk(1000, key, start)].toSorted((a, b) => a - b),
+        [...permutation(1000, key, start)].toSorted((a, b) => a - b),
       );
     }
   });
 
   it('walks up to 2^31 and refuses more', () => {
-    const first = walk(2 ** 31).next().value as number;
+    const first = permutation(2 ** 31).next().value as number;
     expect(first).toBeGreaterThanOrEqual(0);
-    expect(() => walk(2 ** 31 + 1).next()).toThrow(RangeError);
+    expect(() => permutation(2 ** 31 + 1).next()).toThrow(RangeError);
   });
 
   it('lists huge sets lazily', () => {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 const rounds = 4;
 
 /** Largest range of one walk: the mixer works in 31-bit integers. */
-export const maxWalk = 2 ** 31;
+export const maxPermutation = 2 ** 31;
 
 /**
  * The numbers 0..size-1 in a random order, each exactly once, in constant memory. The order follows from the key, and
@@ -15,16 +15,16 @@ export const maxWalk = 2 ** 31;
  * @param shard only each `of`-th position, from the `index`-th on: `of` walks with one key share the numbers among them
  * @throws RangeError when size is above 2^31
  */
-export function* walk(
+export function* permutation(
   size: number,
-  key: WalkKey = randomWalkKey(),
+  key: PermutationKey = randomPermutationKey(),
   start = 0,
-  shard: WalkShard = { index: 0, of: 1 },
+  shard: PermutationShard = { index: 0, of: 1 },
 ): Generator<number, void, undefined> {
-  if (!Number.isInteger(size) || size < 0 || size > maxWalk)
+  if (!Number.isInteger(size) || size < 0 || size > maxPermutation)
     throw new RangeError(`cannot walk ${size} items`);
   if (size === 0) return;
-  const { mask, shift } = walkShape(size);
+  const { mask, shift } = permutationShape(size);
   const first = start + ((((shard.index - start) % shard.of) + shard.of) % shard.of);
   for (let index = first; index <= mask; index += shard.of) {
     const mixed = mix(index, key, mask, shift);
@@ -33,27 +33,27 @@ export function* walk(
 }
 
 /** A part of a walk: positions `index`, `index + of`, `index + 2 of`, ... */
-export interface WalkShard {
+export interface PermutationShard {
   index: number;
   of: number;
 }
 
 /** Counters of a walk go from 0 to `mask`; what `mix` makes of them is left out where it is `size` or more. */
-export function walkShape(size: number): { mask: number; shift: number } {
+export function permutationShape(size: number): { mask: number; shift: number } {
   const bits = Math.max(1, Math.ceil(Math.log2(size)));
   return { mask: bits === 31 ? 0x7fffffff : (1 << bits) - 1, shift: Math.max(1, bits >> 1) };
 }
 
 /** Two numbers per round: the mask of the xor and the odd factor. */
-export type WalkKey = readonly number[];
+export type PermutationKey = readonly number[];
 
-export function randomWalkKey(): WalkKey {
+export function randomPermutationKey(): PermutationKey {
   const bytes = randomBytes(rounds * 8);
   return Array.from({ length: rounds * 2 }, (_, at) => bytes.readUInt32LE(at * 4));
 }
 
 /** The place in a walk's range that a counter leads to; a bijection of 0..mask. */
-export function mix(index: number, key: WalkKey, mask: number, shift: number): number {
+export function mix(index: number, key: PermutationKey, mask: number, shift: number): number {
   let value = index;
   for (let round = 0; round < rounds; round++) {
     value = (value ^ (key[2 * round] as number)) & mask;
@@ -70,11 +70,11 @@ export function mix(index: number, key: WalkKey, mask: number, shift: number): n
 export function* shuffled<T>(
   size: bigint,
   at: (index: bigint) => T,
-  key: WalkKey = randomWalkKey(),
+  key: PermutationKey = randomPermutationKey(),
 ): Generator<T, void, undefined> {
-  const block = BigInt(maxWalk);
+  const block = BigInt(maxPermutation);
   for (let first = 0n; first < size; first += block) {
     const count = size - first < block ? size - first : block;
-    for (const index of walk(Number(count), key)) yield at(first + BigInt(index));
+    for (const index of permutation(Number(count), key)) yield at(first + BigInt(index));
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HearingSocket, makeRing } from './receive-socket.ts';
+import { makeRing, ReceiveSocket } from './receive-socket.ts';
 import { rawObstacle } from './rights.ts';
 import { loadSys, type Sys, u32 } from './sys.ts';
 
@@ -63,7 +63,7 @@ describe.runIf(rawObstacle() === null)('the ring of a packet socket of the kerne
   });
 
   it('is there in a socket that hears', () => {
-    const hearing = new HearingSocket(1);
+    const hearing = new ReceiveSocket(1);
     expect(hearing.ring.bytes.length).toBe(8 * mebibyte);
     expect(hearing.figures()).toEqual({ received: 0, dropped: 0 });
   });

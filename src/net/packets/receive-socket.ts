@@ -1,4 +1,4 @@
-import { answerFilter } from './filter.ts';
+import { responseFilter } from './filter.ts';
 import { Ring, type RingShape, ringRequest } from './ring.ts';
 import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
 
@@ -45,7 +45,7 @@ export function makeRing(sys: Pick<Sys, 'setsockopt' | 'mapped' | 'errno'>, fd: 
 }
 
 /** Hears the answers to probes on every interface of this machine, through a filter in the kernel. */
-export class HearingSocket {
+export class ReceiveSocket {
   readonly ring: Ring;
   readonly #sys: Sys;
   readonly #fd: number;
@@ -60,7 +60,7 @@ export class HearingSocket {
     if (this.#fd < 0) throw this.#failure('no packet socket');
     this.#set(option.version, u32(tpacketV3));
     this.#set(option.ignoreOutgoing, u32(1));
-    this.#attach(answerFilter(ownPort));
+    this.#attach(responseFilter(ownPort));
     this.ring = makeRing(this.#sys, this.#fd);
     this.#descriptor = this.#sys.memory(4096);
     this.#descriptor.buffer.writeInt32LE(this.#fd, 0);

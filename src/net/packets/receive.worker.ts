@@ -4,12 +4,12 @@ import { Chunk, clockMs } from './chunk.ts';
 import {
   type ChunkMessage,
   control,
-  type FromHearer,
+  type FromReceiver,
   type ThreadStart,
-  type ToHearer,
+  type ToReceiver,
 } from './engine-control.ts';
-import { HearingSocket } from './receive-socket.ts';
-import { Answers } from './response-reader.ts';
+import { ReceiveSocket } from './receive-socket.ts';
+import { Responses } from './response-reader.ts';
 
 /** Longest wait for packets, so that messages and the end are seen. */
 const pollMs = 10;
@@ -21,9 +21,9 @@ const tellMs = 20;
 const port = parentPort as NonNullable<typeof parentPort>;
 const own = workerData as ThreadStart;
 const words = new Int32Array(own.control);
-const answers = new Answers(own);
+const answers = new Responses(own);
 
-const post = (message: FromHearer) => port.postMessage(message);
+const post = (message: FromReceiver) => port.postMessage(message);
 
 /** Open endpoints of one chunk, told by the thousand. */
 class News {
@@ -58,15 +58,15 @@ class News {
 /** By the id of the chunk. */
 const chunks = new Map<number, News>();
 
-function receive(socket: HearingSocket): void {
+function receive(socket: ReceiveSocket): void {
   for (;;) {
     const received = receiveMessageOnPort(port);
     if (!received) return;
-    answer(received.message as ToHearer, socket);
+    answer(received.message as ToReceiver, socket);
   }
 }
 
-function answer(message: ToHearer, socket: HearingSocket): void {
+function answer(message: ToReceiver, socket: ReceiveSocket): void {
   if (message.type === 'chunk') {
     add(message);
   } else if (message.type === 'figures') {
@@ -99,13 +99,13 @@ function remove(id: number): void {
   answers.remove(id);
 }
 
-function readBlock({ ring }: HearingSocket): boolean {
+function readBlock({ ring }: ReceiveSocket): boolean {
   answers.now = clockMs();
   return ring.readBlock((start, length) => answers.read(ring.bytes, start, length));
 }
 
 function listen(): void {
-  const socket = new HearingSocket(own.ownPort);
+  const socket = new ReceiveSocket(own.ownPort);
   post({ type: 'listening' });
   while (Atomics.load(words, control.stop) === 0) {
     receive(socket);

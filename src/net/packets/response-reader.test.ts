@@ -3,7 +3,7 @@ import { Chunk, type ChunkPlan, word } from './chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
 import { control, controlWords } from './engine-control.ts';
 import { synTemplate } from './frame.ts';
-import { Answers } from './response-reader.ts';
+import { Responses } from './response-reader.ts';
 
 type Family = 4 | 6;
 type Outcome = 'open' | 'closed' | 'rejected';
@@ -123,13 +123,13 @@ function icmp(family: Family, type: number, code: number, more: Quoted = {}, tcp
 /** A reader that asks the same of IPv4 and IPv6. */
 class Trial {
   readonly words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
-  readonly answers: Answers;
+  readonly answers: Responses;
   readonly chunks: Record<Family, Chunk>;
   readonly opened: Record<Family, number[]> = { 4: [], 6: [] };
 
   constructor(more: Partial<ChunkPlan> = {}) {
     this.words[control.roundTrip] = -1;
-    this.answers = new Answers({ key, ownPort, control: this.words.buffer as SharedArrayBuffer });
+    this.answers = new Responses({ key, ownPort, control: this.words.buffer as SharedArrayBuffer });
     this.answers.now = 8 * (sentTick + 3);
     this.chunks = { 4: new Chunk(plan(4, more)), 6: new Chunk(plan(6, more)) };
     for (const family of [4, 6] as const) {

@@ -1,6 +1,6 @@
 import { type Chunk, word } from './chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
-import { type AnswerCounts, control, type ThreadStart } from './engine-control.ts';
+import { control, type ResponseCounts, type ThreadStart } from './engine-control.ts';
 import { noteStack } from './stack-traits.ts';
 
 const protocols = { icmp: 1, tcp: 6, icmp6: 58 } as const;
@@ -30,8 +30,8 @@ type Outcome = 'open' | 'closed' | 'rejected';
  * cookie of a probe to an endpoint that is asked. Packets are read where they lie, without any memory of their own:
  * this runs some 100,000 times a second.
  */
-export class Answers {
-  readonly counts: AnswerCounts = { valid: 0, repeated: 0, foreign: 0 };
+export class Responses {
+  readonly counts: ResponseCounts = { valid: 0, repeated: 0, foreign: 0 };
   /** Time of the packets that are read, of `clockMs`. The clock takes longer than an answer, so it is set for many. */
   now = 0;
   readonly #key: CookieKey;

@@ -3,11 +3,11 @@ import type { AddressSet } from '../../domain/address-set.ts';
 import { type Link, readLinks } from './links.ts';
 import {
   type Attributes,
-  askKernel,
   attribute,
   attributesOf,
   type NetlinkError,
   number32,
+  requestKernel,
 } from './netlink.ts';
 import {
   getRoute,
@@ -179,7 +179,7 @@ export class RouteTable {
     }
     if (link) parts.push(attribute(routeAttribute.interface, number32(link.index)));
     try {
-      const body = askKernel(getRoute, Buffer.concat(parts));
+      const body = requestKernel(getRoute, Buffer.concat(parts));
       return { type: body[7] ?? 0, source, attributes: attributesOf(body, routeHeaderBytes) };
     } catch (error) {
       return this.#refusal(error);

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { RateLimiter } from '../gate/rate.ts';
+import { PacketRateLimiter } from '../gate/rate.ts';
 import type { ChunkPlan } from './chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
 import { checksum } from './echo.ts';
 import { foldedChecksum, swap16, synTemplate, templateSums, wordSum } from './frame.ts';
-import { walk } from './permutation.ts';
+import { permutation } from './permutation.ts';
 import { Ring } from './ring.ts';
 import { loadSys } from './sys.ts';
 
@@ -87,7 +87,7 @@ function checkWalk(): void {
   for (const size of [1, 2, 7, 100, 65_535, 100_003]) {
     const seen = new Uint8Array(size);
     let count = 0;
-    for (const index of walk(size)) {
+    for (const index of permutation(size)) {
       if (seen[index] !== 0) throw new Error(`${index} of ${size} came twice`);
       seen[index] = 1;
       count += 1;
@@ -134,7 +134,7 @@ function checkRing(): void {
 function checkPace(): void {
   for (const rate of [10, 1000, 250_000]) {
     let now = 0;
-    const limiter = new RateLimiter({ rate, clock: () => now });
+    const limiter = new PacketRateLimiter({ rate, clock: () => now });
     const times: number[] = [];
     const step = Math.max(0.01, 200 / rate);
     for (; now < 3000; now += step) {

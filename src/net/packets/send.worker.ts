@@ -4,7 +4,7 @@ import { Carrier } from './carrier.ts';
 import { Chunk, type ChunkPlan, clockMs, sentTick, word } from './chunk.ts';
 import { cookie, halfSipHash } from './cookie.ts';
 import { control, type FromSender, type ThreadStart, type ToSender } from './engine-control.ts';
-import { mix, walkShape } from './permutation.ts';
+import { mix, permutationShape } from './permutation.ts';
 import { SynBatch, synsAtOnce } from './syn-batch.ts';
 
 /** Longest wait of an idle thread, so that a missed wake-up costs no more. */
@@ -54,7 +54,7 @@ class Sweep {
       halfSipHash(key, plan.hosts, host * addressBytes, addressBytes),
     );
     this.#spared = new Set(plan.spared);
-    ({ mask: this.#mask, shift: this.#shift } = walkShape(this.chunk.endpoints));
+    ({ mask: this.#mask, shift: this.#shift } = permutationShape(this.chunk.endpoints));
     const counter = this.chunk.control[word.counter] as number;
     this.#try = this.chunk.tryAt(counter);
     this.#counter = counter - (this.#try - 1) * this.chunk.walkLength;

@@ -65,7 +65,7 @@ export interface Datagram extends UdpEndpoint {
   bytes: Uint8Array;
 }
 
-export interface UdpAnswer extends UdpEndpoint {
+export interface UdpResponse extends UdpEndpoint {
   /** The first 512 bytes at most. */
   bytes: Buffer;
 }
@@ -90,7 +90,7 @@ export interface UdpPath {
   readonly capacity: number;
   send(datagrams: readonly Datagram[]): SendOutcome;
   /** Every answer that waits. */
-  answers(): UdpAnswer[];
+  answers(): UdpResponse[];
   /** Every ICMP error that waits. */
   errors(): IcmpError[];
   /** Nothing more is expected from there. */
@@ -171,8 +171,8 @@ export class UdpSocket implements UdpPath {
     return { done, refused };
   }
 
-  answers(): UdpAnswer[] {
-    const found: UdpAnswer[] = [];
+  answers(): UdpResponse[] {
+    const found: UdpResponse[] = [];
     for (let reads = 0; reads < maxReads; reads++) {
       const count = this.#read(msgDontwait);
       for (let at = 0; at < count; at++) found.push(this.#answer(at));
@@ -232,7 +232,7 @@ export class UdpSocket implements UdpPath {
     this.#arena.setData(at, bytes);
   }
 
-  #answer(at: number): UdpAnswer {
+  #answer(at: number): UdpResponse {
     const { data, name } = this.#arena.received(at);
     return { ...this.#endpoint(name), bytes: Buffer.from(data) };
   }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Hold } from '../gate/pause-gate.ts';
+import { PauseGate } from '../gate/pause-gate.ts';
 import { attempt } from './attempt.ts';
 
 /** Listens with a short queue and says on which port. */
@@ -46,7 +46,7 @@ function attemptsUnderWay(): number {
 it('gives up a patient attempt while the door is held, and makes it anew with its whole time', async () => {
   // Those of a test that was broken off end by themselves.
   await expect.poll(attemptsUnderWay, { timeout: 5000 }).toBe(0);
-  const door = new Hold();
+  const door = new PauseGate();
   let tokens = 0;
   const again = async () => {
     tokens += 1;

@@ -2,7 +2,7 @@ import { Socket, type SocketConstructorOpts } from 'node:net';
 import { onAbort, pause } from '../abort.ts';
 import { errorCode, isShortage, localTrouble, notTried, observeFailure } from '../failure.ts';
 import type { PortObservation } from '../gate/gate.ts';
-import type { Hold } from '../gate/pause-gate.ts';
+import type { PauseGate } from '../gate/pause-gate.ts';
 import { loopClock } from '../loop-clock.ts';
 
 /** How long a shortage of this machine (file handles, source ports) is waited out before the port counts as not tried. */
@@ -15,7 +15,7 @@ const selfConnectionTries = 3;
  * How long one SYN is waited for. Linux repeats a SYN after 1 s and then each second (tcp_syn_linear_timeouts; RFC 6298
  * section 2), unseen by the rate; an attempt that ends before costs exactly one packet.
  */
-export const synPatienceMs = 900;
+export const synTimeoutMs = 900;
 
 /** Time between a SYN and its repetition by the kernel. */
 const kernelRepeatMs = 1000;
@@ -35,7 +35,7 @@ export interface AttemptOptions {
   /** Called for every SYN that the kernel repeats by itself. */
   onRepeat(): void;
   /** While it is held nothing is sent; the time does not count. */
-  door: Hold;
+  door: PauseGate;
 }
 
 /** What one connect() came to: a socket, an observation, the errno name of a local shortage, or a hold in the middle. */

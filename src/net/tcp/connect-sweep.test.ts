@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { ScanGate } from '../gate/gate.ts';
-import { Hold } from '../gate/pause-gate.ts';
-import { RateLimiter } from '../gate/rate.ts';
+import { PauseGate } from '../gate/pause-gate.ts';
+import { PacketRateLimiter } from '../gate/rate.ts';
 import { createGate, type GateOptions } from '../gate/scoped-gate.ts';
 import type { ConnectJob } from './connect-sweep.ts';
 
@@ -27,7 +27,7 @@ function gateTo(targets: string[], more: Partial<GateOptions> = {}): ScanGate {
   const gate = createGate({
     addresses: parseTargets(targets).addresses,
     scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: [] }),
-    rate: new RateLimiter({ rate: 100_000 }),
+    rate: new PacketRateLimiter({ rate: 100_000 }),
     ...more,
   });
   ends.push(() => gate.close());
@@ -67,7 +67,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
   });
 
   it('T-065 sends nothing to what is out of scope, nor to what leaves it meanwhile', async () => {
-    const gate = gateTo(['127.70.1.0/24'], { rate: new RateLimiter({ rate: 10_000 }) });
+    const gate = gateTo(['127.70.1.0/24'], { rate: new PacketRateLimiter({ rate: 10_000 }) });
     const running = gate.sweepConnect(job(['127.70.1.1', '127.70.1.2', '127.70.9.9'], wellKnown));
     await new Promise((resolve) => setTimeout(resolve, 50));
     gate.narrow(() => parseTargets(['127.70.1.1']).addresses);
@@ -81,8 +81,8 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
   });
 
   it('T-072 attempts nothing while the scan is held, and goes on after', async () => {
-    const hold = new Hold();
-    const gate = gateTo(['127.70.2.1'], { hold, rate: new RateLimiter({ rate: 2000 }) });
+    const hold = new PauseGate();
+    const gate = gateTo(['127.70.2.1'], { hold, rate: new PacketRateLimiter({ rate: 2000 }) });
     expect(await gate.connectObstacle(new AbortController().signal)).toBeNull();
     const running = gate.sweepConnect(job(['127.70.2.1'], wellKnown));
     await new Promise((resolve) => setTimeout(resolve, 150));

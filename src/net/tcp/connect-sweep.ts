@@ -1,15 +1,15 @@
 import { type Address, addressBytes, parseAddress } from '../../domain/address.ts';
 import { untilAborted } from '../abort.ts';
 import { localTrouble } from '../failure.ts';
-import type { Hold } from '../gate/pause-gate.ts';
-import type { RateLimiter } from '../gate/rate.ts';
+import type { PauseGate } from '../gate/pause-gate.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
 import type { Slots } from '../gate/slots.ts';
 import { scopeIdOf } from '../icmp/ping.ts';
 import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/chunk.ts';
 import type { ConnectPlan } from '../packets/connect-chunk.ts';
 import { ConnectEngine } from '../packets/connect-engine.ts';
-import { randomWalkKey, type WalkKey } from '../packets/permutation.ts';
-import { synPatienceMs } from './attempt.ts';
+import { type PermutationKey, randomPermutationKey } from '../packets/permutation.ts';
+import { synTimeoutMs } from './attempt.ts';
 import { dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
 
 /** Places for connections that sweeps leave to those who talk to the ports they find; a quarter where there are few. */
@@ -23,11 +23,11 @@ export interface ConnectJob extends SweepJob {
 }
 
 interface SweeperInput {
-  rate: RateLimiter;
+  rate: PacketRateLimiter;
   /** Places for connections of the whole scan. */
   slots: Slots;
   mostConnections: number;
-  door: Hold;
+  door: PauseGate;
   /** The canonical address when it may be touched now, else null. */
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
@@ -43,7 +43,7 @@ interface SweeperInput {
 /** Hosts of one family. */
 interface Part {
   hosts: { ip: string; address: Address; isSlow: boolean }[];
-  key: WalkKey;
+  key: PermutationKey;
   restored: ChunkState | null;
 }
 
@@ -206,7 +206,7 @@ export class ConnectSweeper {
       ports: job.ports,
       tries: job.retries + 1,
       key,
-      patienceMs: Math.min(job.timeoutMs, synPatienceMs),
+      patienceMs: Math.min(job.timeoutMs, synTimeoutMs),
       slowPatienceMs: job.timeoutMs,
       slowAnswerMs: this.#input.slowAnswerMs,
       slow: [...hosts.keys()].filter((at) => hosts[at]?.isSlow),
@@ -247,7 +247,7 @@ export class ConnectSweeper {
     }
     for (const family of [4, 6] as const) {
       const hosts = [...known.values()].filter(({ address }) => address.family === family);
-      if (hosts.length > 0) parts.push({ hosts, key: randomWalkKey(), restored: null });
+      if (hosts.length > 0) parts.push({ hosts, key: randomPermutationKey(), restored: null });
     }
     return parts;
   }

@@ -1,6 +1,6 @@
 import type { PortCounts } from '../../domain/host.ts';
 import type { ChunkState } from '../packets/chunk.ts';
-import type { WalkKey } from '../packets/permutation.ts';
+import type { PermutationKey } from '../packets/permutation.ts';
 
 export interface SweepHost {
   ip: string;
@@ -30,7 +30,7 @@ export interface SweepJob {
 
 /** How far a job is: what belongs together goes the same way. */
 export interface SweepProgress {
-  parts: { hosts: string[]; key: WalkKey; state: ChunkState }[];
+  parts: { hosts: string[]; key: PermutationKey; state: ChunkState }[];
 }
 
 /** How the sweep of one host ended. */

@@ -1,12 +1,12 @@
 import { type Address, addressBytes, formatAddress, parseAddress } from '../../domain/address.ts';
 import { invalidRequest, type PortolanError } from '../../domain/errors.ts';
 import { untilAborted } from '../abort.ts';
-import type { RateLimiter } from '../gate/rate.ts';
-import { ownAddresses } from '../local-addresses.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
+import { localAddresses } from '../local-addresses.ts';
 import { type ChunkPlan, type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/chunk.ts';
 import { PacketEngine } from '../packets/engine.ts';
 import { type NeighbourOptions, resolveNeighbours, resolveNextHop } from '../packets/neighbour.ts';
-import { randomWalkKey, type WalkKey } from '../packets/permutation.ts';
+import { type PermutationKey, randomPermutationKey } from '../packets/permutation.ts';
 import { rawObstacle } from '../packets/rights.ts';
 import { type Route, type RouteForce, RouteTable } from '../packets/route.ts';
 import { stackAt } from '../packets/stack-traits.ts';
@@ -41,7 +41,7 @@ export interface SynJob extends SweepJob {
 export type SignOfLife = 'syn-ack' | 'rst';
 
 interface SweeperInput {
-  rate: RateLimiter;
+  rate: PacketRateLimiter;
   /** The canonical address when it may be touched now, else null. */
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
@@ -55,7 +55,7 @@ interface Part {
   addresses: Uint8Array;
   route: Route;
   macs: Uint8Array | null;
-  key: WalkKey;
+  key: PermutationKey;
   restored: ChunkState | null;
 }
 
@@ -231,7 +231,7 @@ export class SynSweeper {
     hosts: readonly SweepHost[],
     job: SynJob,
     outcomes: SweepOutcome[],
-    key: WalkKey | null,
+    key: PermutationKey | null,
   ): Promise<Part[]> {
     const planned = job.ports.length;
     const table = this.#table();
@@ -268,7 +268,7 @@ export class SynSweeper {
       const there = new Set(reached.members);
       for (const member of members)
         if (!there.has(member)) outcomes.push(silentNeighbour(member.host.ip, planned));
-      return partOf(route, reached.members, reached.macs, key ?? randomWalkKey());
+      return partOf(route, reached.members, reached.macs, key ?? randomPermutationKey());
     });
     return (await Promise.all(parts)).filter(({ hosts: some }) => some.length > 0);
   }
@@ -400,7 +400,7 @@ class Alive {
 }
 
 function isOwn(address: Address): boolean {
-  return ownAddresses().has(formatAddress({ ...address, zone: null }));
+  return localAddresses().has(formatAddress({ ...address, zone: null }));
 }
 
 /** An option of the scan that cannot be followed here. */
@@ -412,7 +412,7 @@ function partOf(
   route: Route,
   members: readonly { host: SweepHost; address: Address }[],
   macs: Uint8Array | null,
-  key: WalkKey,
+  key: PermutationKey,
 ): Part {
   const size = route.family === 4 ? 4 : 16;
   const addresses = new Uint8Array(size * members.length);

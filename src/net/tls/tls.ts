@@ -7,7 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-import { type TlsObservation, tlsRefusal } from '../../domain/banner.ts';
+import { type TlsObservation, tlsRejection } from '../../domain/banner.ts';
 import { onAbort } from '../abort.ts';
 import { errorCode } from '../failure.ts';
 import { loopClock } from '../loop-clock.ts';
@@ -166,6 +166,6 @@ function handshakeFailure(error: unknown): string {
   const text = typeof cause === 'string' ? cause : code;
   // OpenSSL names an alert that came from the peer by its number at the end of the message.
   if (/SSL alert number \d+/.test(String(error)))
-    return `${tlsRefusal} ${text.replace(/^(?:ssl|tls)v\d+ (?:alert )?/, '')}`;
+    return `${tlsRejection} ${text.replace(/^(?:ssl|tls)v\d+ (?:alert )?/, '')}`;
   return `the handshake failed: ${text}`;
 }

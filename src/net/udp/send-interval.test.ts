@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { HostPace } from './send-interval.ts';
+import { HostInterval } from './send-interval.ts';
 
 /** Probes `count` ports of a host that answers after 1 ms when `allows` the error; its time and its answers. */
-function probe(pace: HostPace, count: number, allows: (now: number) => boolean, patient = true) {
+function probe(pace: HostInterval, count: number, allows: (now: number) => boolean, patient = true) {
   let now = 0;
   let answered = 0;
   const waiting: { sentAt: number }[] = [];
@@ -37,7 +37,7 @@ function linuxLimit() {
 
 describe('the pace of one host', () => {
   it('comes down to the rate at which ICMP errors arrive', () => {
-    const pace = new HostPace(200);
+    const pace = new HostInterval(200);
     const { seconds, answered } = probe(pace, 100, linuxLimit());
     expect(answered).toBeGreaterThan(75);
     expect(seconds).toBeLessThan(110);
@@ -45,7 +45,7 @@ describe('the pace of one host', () => {
   });
 
   it('rises while every probe is answered', () => {
-    const pace = new HostPace(2000);
+    const pace = new HostInterval(2000);
     const { seconds } = probe(pace, 1000, () => true);
     expect(seconds).toBeLessThan(4);
     expect(pace.perSecond).toBeGreaterThan(1000);
@@ -54,14 +54,14 @@ describe('the pace of one host', () => {
   });
 
   it('stays as it is for a host that never told a port closed', () => {
-    const pace = new HostPace(200);
+    const pace = new HostInterval(200);
     expect(probe(pace, 100, () => false).seconds).toBeCloseTo(2, 0);
     expect(pace.perSecond).toBe(50);
   });
 
   it('lets a host of many ports end in three minutes', () => {
-    const { seconds } = probe(new HostPace(2000), 2000, linuxLimit(), false);
+    const { seconds } = probe(new HostInterval(2000), 2000, linuxLimit(), false);
     expect(seconds).toBeLessThan(185);
-    expect(probe(new HostPace(131_070), 20_000, () => false, false).seconds).toBeLessThan(30);
+    expect(probe(new HostInterval(131_070), 20_000, () => false, false).seconds).toBeLessThan(30);
   });
 });

@@ -27,7 +27,7 @@ const longestPatienceMs = 1000;
  * slower when probes stay silent, faster when all are answered. Of a host that is silent altogether nothing is learned,
  * and its pace stays.
  */
-export class HostPace {
+export class HostInterval {
   #perSecond: number;
   /** Fewest tries per second of ports that are not worth patience. */
   readonly #hurried: number;

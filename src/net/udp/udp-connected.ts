@@ -4,9 +4,9 @@ import type {
   Datagram,
   IcmpError,
   SendOutcome,
-  UdpAnswer,
   UdpEndpoint,
   UdpPath,
+  UdpResponse,
 } from '../packets/udp-socket.ts';
 
 /** Sockets that are open at the same time. */
@@ -39,7 +39,7 @@ export class ConnectedUdp implements UdpPath {
   readonly family: Family;
   readonly capacity = maxSockets;
   #sockets = new Map<string, Socket>();
-  #answers: UdpAnswer[] = [];
+  #answers: UdpResponse[] = [];
   #errors: IcmpError[] = [];
 
   constructor(family: Family) {
@@ -56,7 +56,7 @@ export class ConnectedUdp implements UdpPath {
     return { done: datagrams.length, refused: new Map() };
   }
 
-  answers(): UdpAnswer[] {
+  answers(): UdpResponse[] {
     return this.#answers.splice(0);
   }
 

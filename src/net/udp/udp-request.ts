@@ -1,14 +1,14 @@
 import { createSocket } from 'node:dgram';
 import { onAbort } from '../abort.ts';
-import type { UdpAskOptions } from '../gate/gate.ts';
-import type { Hold } from '../gate/pause-gate.ts';
+import type { UdpProbeOptions } from '../gate/gate.ts';
+import type { PauseGate } from '../gate/pause-gate.ts';
 import { loopClock } from '../loop-clock.ts';
 
 /** Bytes of one answer that are kept. */
 const keptBytes = 4096;
 
 interface Sending {
-  door: Hold;
+  door: PauseGate;
   /** A token for one more packet; false when nothing may be sent any more. */
   again(): Promise<boolean>;
 }
@@ -17,11 +17,11 @@ interface Sending {
  * Sends one datagram, again while nothing comes, and waits for an answer from the very endpoint it went to.
  * @param host canonical address @returns null = silence, an ICMP error, or nothing that fits
  */
-export async function askUdp(
+export async function requestUdp(
   host: string,
   port: number,
   question: Uint8Array,
-  { timeoutMs, retries, signal, looksLike, door, again }: UdpAskOptions & Sending,
+  { timeoutMs, retries, signal, looksLike, door, again }: UdpProbeOptions & Sending,
 ): Promise<Buffer | null> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   const tries = retries + 1;

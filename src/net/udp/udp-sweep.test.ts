@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { isInstalled } from '../../../test/installed.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
-import type { UdpOutcome, UdpPayload, UdpSweepOptions } from '../gate/gate.ts';
-import { Hold } from '../gate/pause-gate.ts';
-import { RateLimiter } from '../gate/rate.ts';
+import type { UdpDatagram, UdpOutcome, UdpSweepOptions } from '../gate/gate.ts';
+import { PauseGate } from '../gate/pause-gate.ts';
+import { PacketRateLimiter } from '../gate/rate.ts';
 import { createGate, type GateOptions } from '../gate/scoped-gate.ts';
 import { canMakeNamespaces, Namespace } from '../packets/fixtures/namespace.ts';
 import { ConnectedUdp } from './udp-connected.ts';
@@ -37,13 +37,13 @@ function bind(host: string, onMessage: (message: Received) => void = () => undef
   });
 }
 
-const answering = ({ reply }: Received) => reply();
+const responding = ({ reply }: Received) => reply();
 
 function gateTo(targets: string[], more: Partial<GateOptions> = {}) {
   return createGate({
     addresses: parseTargets(targets).addresses,
     scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: [] }),
-    rate: new RateLimiter({ rate: 20_000 }),
+    rate: new PacketRateLimiter({ rate: 20_000 }),
     ...more,
   });
 }
@@ -72,7 +72,7 @@ const shown = (outcomes: UdpOutcome<unknown>[]) =>
 
 describe('a UDP sweep', () => {
   it('tells open, closed and silent apart, and asks only silent ports again', async () => {
-    const open = await bind('127.0.0.1', answering);
+    const open = await bind('127.0.0.1', responding);
     const silent = await bind('127.0.0.1');
     const gate = gateTo(['127.0.0.1']);
     const outcomes = await all(gate.sweepUdp([task('127.0.0.1', [open.port, silent.port, 1])], options()));
@@ -87,7 +87,7 @@ describe('a UDP sweep', () => {
   it('sends each payload of a port in turn, and no more than one an attempt', async () => {
     const seen: string[] = [];
     const silent = await bind('127.0.0.1', ({ bytes }) => seen.push(bytes.toString()));
-    const payloads: UdpPayload[] = ['one', 'two', 'three'].map((text) => ({ bytes: Buffer.from(text) }));
+    const payloads: UdpDatagram[] = ['one', 'two', 'three'].map((text) => ({ bytes: Buffer.from(text) }));
     const sweep = gateTo(['127.0.0.1']).sweepUdp(
       [task('127.0.0.1', [silent.port])],
       options({ payloads: () => payloads }),
@@ -100,7 +100,7 @@ describe('a UDP sweep', () => {
     const other = await bind('127.0.0.1');
     const service = await bind('127.0.0.1', ({ reply }) => reply(other.socket));
     const silent = await bind('127.0.0.1');
-    const probe = (ports: number[], payloads: readonly UdpPayload[]) =>
+    const probe = (ports: number[], payloads: readonly UdpDatagram[]) =>
       all(
         gateTo(['127.0.0.1']).sweepUdp(
           [task('127.0.0.1', ports)],
@@ -174,8 +174,8 @@ describe('a UDP sweep', () => {
     const arrivals: number[] = [];
     const host = '127.0.0.1';
     const silent = await bind(host, ({ at }) => arrivals.push(at));
-    const hold = new Hold();
-    const gate = gateTo([host], { hold, rate: new RateLimiter({ rate: 20 }) });
+    const hold = new PauseGate();
+    const gate = gateTo([host], { hold, rate: new PacketRateLimiter({ rate: 20 }) });
     const ports = [silent.port, ...Array.from({ length: 19 }, (_, at) => at + 1)];
     const again = options({ timeoutMs: 2000, retries: 8 });
     const running = all(gate.sweepUdp([task(host, ports)], again));
@@ -194,7 +194,7 @@ describe('a UDP sweep', () => {
 
   it('ends when it is canceled and sends nothing more', async () => {
     const cancel = new AbortController();
-    const gate = gateTo(['127.0.0.1'], { rate: new RateLimiter({ rate: 100 }) });
+    const gate = gateTo(['127.0.0.1'], { rate: new PacketRateLimiter({ rate: 100 }) });
     const ports = Array.from({ length: 5000 }, (_, at) => at + 1);
     const waits = options({ signal: cancel.signal, timeoutMs: 60_000 });
     const sweep = all(gate.sweepUdp([task('127.0.0.1', ports)], waits));
@@ -206,13 +206,13 @@ describe('a UDP sweep', () => {
   });
 
   it('works without an error queue, by one connected socket for each port', async () => {
-    const open = await bind('127.0.0.1', answering);
+    const open = await bind('127.0.0.1', responding);
     const silent = await bind('127.0.0.1');
     let sent = 0;
     const outcomes = await all(
       sweepUdp([task('127.0.0.1', [open.port, silent.port, 1, 2])], {
         ...options(),
-        rate: new RateLimiter({ rate: 1000 }),
+        rate: new PacketRateLimiter({ rate: 1000 }),
         admit: (host) => host,
         isOwn: () => false,
         onSent: (count) => {

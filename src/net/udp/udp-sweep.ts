@@ -1,18 +1,18 @@
 import { addressBytes, type Family, parseAddress } from '../../domain/address.ts';
 import { onAbort } from '../abort.ts';
 import { localTrouble } from '../failure.ts';
-import type { UdpOutcome, UdpPayload, UdpSweepOptions, UdpTask } from '../gate/gate.ts';
-import type { RateLimiter } from '../gate/rate.ts';
+import type { UdpDatagram, UdpOutcome, UdpSweepOptions, UdpTask } from '../gate/gate.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
 import { ItemSource, scopeIdOf } from '../icmp/ping.ts';
 import {
   datagramBatch,
   type IcmpError,
-  type UdpAnswer,
   type UdpEndpoint,
   type UdpPath,
+  type UdpResponse,
   UdpSocket,
 } from '../packets/udp-socket.ts';
-import { HostPace } from './send-interval.ts';
+import { HostInterval } from './send-interval.ts';
 import { ConnectedUdp } from './udp-connected.ts';
 
 /** Hosts that are probed side by side: each alone is asked slowly. */
@@ -36,7 +36,7 @@ const longestShortageMs = 5000;
 const shortagePauseMs = 5;
 
 interface UdpRun extends UdpSweepOptions {
-  rate: RateLimiter;
+  rate: PacketRateLimiter;
   /** The canonical address when it may be touched now, else null. */
   admit(host: string): string | null;
   /** Whether an endpoint is one of this server. */
@@ -90,7 +90,7 @@ interface Target<T> {
   address: Uint8Array;
   scopeId: number;
   key: string;
-  pace: HostPace;
+  pace: HostInterval;
   /** Probes without an outcome, by port. */
   open: Map<number, Probe<T>>;
   /** Probes that are due for another try. */
@@ -101,7 +101,7 @@ interface Target<T> {
 
 interface Probe<T> extends UdpEndpoint {
   target: Target<T>;
-  payloads: readonly UdpPayload[];
+  payloads: readonly UdpDatagram[];
   bytes: Uint8Array;
   tries: number;
   attempt: number;
@@ -235,7 +235,7 @@ class Sweep<T extends UdpTask> {
       path: this.#path(address.family),
       ...endpoint,
       key,
-      pace: new HostPace(task.ports * (1 + this.#options.retries)),
+      pace: new HostInterval(task.ports * (1 + this.#options.retries)),
       open: new Map(),
       again: [],
       exhausted: false,
@@ -398,7 +398,7 @@ class Sweep<T extends UdpTask> {
     probe.attempt = probe.tries;
   }
 
-  #takeAnswer(answer: UdpAnswer, family: Family): void {
+  #takeAnswer(answer: UdpResponse, family: Family): void {
     const target = this.#targets.get(hostKey(answer));
     if (!target || target.path.family !== family) return;
     const probe = target.open.get(answer.port) ?? respondingElsewhere(target, answer);
@@ -436,7 +436,7 @@ const nothing = new Uint8Array(0);
  * The probe that a datagram from another port of its host responds to: only a protocol whose servers do so counts, and
  * only a datagram of that protocol. A host has other things to say to this socket, late and repeated responses.
  */
-function respondingElsewhere<T>({ open }: Target<T>, { bytes }: UdpAnswer): Probe<T> | undefined {
+function respondingElsewhere<T>({ open }: Target<T>, { bytes }: UdpResponse): Probe<T> | undefined {
   const fitting = [...open.values()].filter(
     ({ sent, payloads }) =>
       sent && payloads.some(({ answersElsewhere, looksLike }) => answersElsewhere && looksLike?.(bytes)),

@@ -8,11 +8,11 @@ import type { Config } from '../../config/schema.ts';
 import { GraphLibrary } from '../../engine/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import { decideRequest, type Submission } from './decide-request.ts';
-import { type Catalogue, planScan, unavailable } from './plan-scan.ts';
+import { type ModuleCatalog, planScan, unavailable } from './plan-scan.ts';
 
 let dir: string;
 let config: Config;
-let catalogue: Catalogue;
+let catalogue: ModuleCatalog;
 
 const night = `
 name: night
@@ -67,7 +67,7 @@ function decide(submission: Partial<Submission>) {
 }
 
 /** Options of the nodes that run, by module type. */
-async function planned(submission: Partial<Submission>, with_: Catalogue = catalogue) {
+async function planned(submission: Partial<Submission>, with_: ModuleCatalog = catalogue) {
   const plan = await planScan(decide(submission), config, with_);
   const running = plan.nodes.filter(({ skipped }) => skipped === null);
   return Object.fromEntries(running.map((node) => [node.definition.name, node.config]));

@@ -8,17 +8,17 @@ import type { Submission } from './decide-request.ts';
 type Probing = Pick<ScanOptions, 'discovery_probes' | 'probe_timeout'>;
 
 /** A submission with what its profile sets where it sets nothing itself. */
-export interface LaidProfile {
+export interface AppliedProfile {
   submission: Submission;
   probing: Probing;
 }
 
 /** Builtin profiles have no settings: theirs stand in their graphs. */
-export function layProfile(
+export function applyProfile(
   profile: ProfileEntry | undefined,
   submission: Submission,
   config: Config,
-): LaidProfile {
+): AppliedProfile {
   if (!profile?.settings) return { submission, probing: {} };
   const { settings } = profile;
   const { options = {} } = submission;

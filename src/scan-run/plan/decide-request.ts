@@ -9,12 +9,12 @@ import { parsePorts } from '../../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
 import { compileScope, type Scope } from '../../domain/scope.ts';
 import { countItems, parseTargets, type TargetList } from '../../domain/target.ts';
-import { asksForVuln, type Graph } from '../../engine/graph.ts';
+import { type Graph, requestsVuln } from '../../engine/graph.ts';
 import type { GraphLibrary } from '../../engine/graph-library.ts';
-import { portCatalogue } from '../../knowledge/ports.ts';
+import { portCatalog } from '../../knowledge/ports.ts';
 import type { Listener } from '../../net/local-listeners.ts';
-import { layProfile } from './apply-profile.ts';
-import { ownTargetHint, ownTargets } from './server-targets.ts';
+import { applyProfile } from './apply-profile.ts';
+import { serverTargetHint, serverTargets } from './server-targets.ts';
 
 /** Body of a submission with its types checked; what is absent is decided here. */
 export interface Submission {
@@ -105,7 +105,7 @@ export function decideRequest(
 ): ScanRequest {
   const problems: FieldProblem[] = [];
   const profile = resolveProfile(asked.profile ?? config.scanner.default_profile, choices, problems);
-  const { submission, probing } = layProfile(choices.installed?.profile(profile), asked, config);
+  const { submission, probing } = applyProfile(choices.installed?.profile(profile), asked, config);
   checkGraph(submission.dag, choices, origin, problems);
   const protocol = submission.options?.scan_type === 'udp' ? 'udp' : 'tcp';
   const ports = checkPorts(submission.ports, 'ports', protocol, problems);
@@ -115,8 +115,8 @@ export function decideRequest(
   const refusals = checkTargets(submission, config, problems);
   if (problems.length === 0) {
     const tcpPorts = protocol === 'tcp' ? ports : null;
-    const own = ownTargets(submission.targets, tcpPorts, config.scanner, choices.listeners ?? []);
-    refusals.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: ownTargetHint })));
+    const own = serverTargets(submission.targets, tcpPorts, config.scanner, choices.listeners ?? []);
+    refusals.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: serverTargetHint })));
     if (own.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
   }
   if (problems.length > 0) throw refuse(problems, refusals, submission);
@@ -144,7 +144,7 @@ export function decideRequest(
 function evaluates(profile: string, dag: string | undefined, { installed, graph }: ScanChoices): boolean {
   const entry = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
   const chosen = entry?.graph ?? graph;
-  return profile === 'deep' || (chosen !== undefined && asksForVuln(chosen));
+  return profile === 'deep' || (chosen !== undefined && requestsVuln(chosen));
 }
 
 /** Builtin graphs change with the program only. */
@@ -210,7 +210,7 @@ function checkPorts(
   if (given === undefined) return null;
   const spec = Array.isArray(given) ? given.join(',') : given;
   try {
-    parsePorts(spec, portCatalogue, protocol);
+    parsePorts(spec, portCatalog, protocol);
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
     const fields = error.details['fields'] as FieldProblem[] | undefined;

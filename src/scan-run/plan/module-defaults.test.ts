@@ -10,10 +10,10 @@ import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
 import { GraphLibrary } from '../../engine/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import { checkModuleDefaults } from './module-defaults.ts';
-import { type Catalogue, planScan } from './plan-scan.ts';
+import { type ModuleCatalog, planScan } from './plan-scan.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'portolan-module-defaults-'));
-let catalogue: Catalogue;
+let catalogue: ModuleCatalog;
 
 beforeAll(async () => {
   const registry = new Registry();

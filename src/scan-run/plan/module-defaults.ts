@@ -33,7 +33,7 @@ export function checkModuleDefaults(
 ): void {
   const problems = Object.keys(config.modules).flatMap((type) =>
     problemsOf(type, config, registry).map(
-      ({ path, reason }) => `${placeOf(path, origins)}${path}: ${reason}`,
+      ({ path, reason }) => `${positionOf(path, origins)}${path}: ${reason}`,
     ),
   );
   if (problems.length === 0) return;
@@ -71,7 +71,7 @@ function hintFor(field: string, { options }: ModuleDefinition): string {
   return guess ? `; did you mean ${guess}?` : '';
 }
 
-function placeOf(path: string, origins: Map<string, string>): string {
+function positionOf(path: string, origins: Map<string, string>): string {
   const origin = origins.get(path);
   return origin === undefined ? '' : `${origin} `;
 }

@@ -9,19 +9,19 @@ import { type GraphLibrary, readValidGraph } from '../../engine/graph-library.ts
 import type { ModuleDefinition } from '../../engine/module.ts';
 import { type Plan, planGraph } from '../../engine/plan.ts';
 import type { Registry } from '../../engine/registry.ts';
-import { portCatalogue } from '../../knowledge/ports.ts';
-import type { Licence } from '../../workspace/license/read-license.ts';
+import { portCatalog } from '../../knowledge/ports.ts';
+import type { License } from '../../workspace/license/read-license.ts';
 import { withDiscovery, withProbes } from './discovery-profile.ts';
 import { moduleDefaults } from './module-defaults.ts';
 import { withScanType } from './scan-type.ts';
 import { scansOnlyUdp, scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.ts';
 
 /** What plans a scan: the installed modules and graphs. */
-export interface Catalogue {
+export interface ModuleCatalog {
   registry: Registry;
   library: GraphLibrary;
   /** Refuses modules that need a licence; without it none is asked for. */
-  licence?: Licence;
+  licence?: License;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface Catalogue {
 export async function planScan(
   submitted: ScanRequest,
   config: Config,
-  catalogue: Catalogue,
+  catalogue: ModuleCatalog,
   without: readonly string[] = [],
 ): Promise<Plan> {
   const chosen = withScanType(await chooseGraph(submitted, catalogue), submitted);
@@ -133,12 +133,12 @@ function portsLeft(
 ): string | null {
   const planned = nodeConfig['ports'] ?? definition.options['ports']?.Default;
   if (typeof planned !== 'string') return null;
-  const excluded = new Set(parsePorts(excludePorts, portCatalogue).tcp);
-  const { tcp } = parsePorts(planned, portCatalogue);
+  const excluded = new Set(parsePorts(excludePorts, portCatalog).tcp);
+  const { tcp } = parsePorts(planned, portCatalog);
   return tcp.filter((port) => !excluded.has(port)).join(',');
 }
 
-async function chooseGraph(request: ScanRequest, { library, registry }: Catalogue): Promise<Graph> {
+async function chooseGraph(request: ScanRequest, { library, registry }: ModuleCatalog): Promise<Graph> {
   if (request.dag === null) {
     const profile = library.profile(request.profile);
     if (profile) return profile.graph;

@@ -1,7 +1,7 @@
 import type { Protocol } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
 import type { Plan, PlannedNode } from '../../engine/plan.ts';
-import { portCatalogue } from '../../knowledge/ports.ts';
+import { portCatalog } from '../../knowledge/ports.ts';
 import { scansUdp } from './udp-ports.ts';
 
 /** Ports that a scan asks of a host, by protocol. */
@@ -35,7 +35,7 @@ export function portsOfNode(node: PlannedNode): Record<Protocol, number[]> {
 function readPorts(node: PlannedNode, option: string): Record<Protocol, number[]> {
   const text = optionOf(node, option);
   if (typeof text !== 'string' || text.trim() === '') return { tcp: [], udp: [] };
-  return parsePorts(text, portCatalogue, scansUdp(node.definition, node.config) ? 'udp' : 'tcp');
+  return parsePorts(text, portCatalog, scansUdp(node.definition, node.config) ? 'udp' : 'tcp');
 }
 
 /** What an option of a node is set to, or its default. */

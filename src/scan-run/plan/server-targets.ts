@@ -1,14 +1,14 @@
 import type { Config } from '../../config/schema.ts';
 import { parsePorts } from '../../domain/port.ts';
 import { parseTargets } from '../../domain/target.ts';
-import { portCatalogue } from '../../knowledge/ports.ts';
-import { type Listener, ownListeners } from '../../net/local-listeners.ts';
+import { portCatalog } from '../../knowledge/ports.ts';
+import { type Listener, localListeners } from '../../net/local-listeners.ts';
 
 /** A target of more addresses is not this server alone; what of it is gets left out when the scan comes to it. */
 const fewAddresses = 64n;
 
 /** What is said of a target that may not be touched because it is this server. */
-export const ownTargetHint =
+export const serverTargetHint =
   'it is this server itself; to authorise it, set scanner.scope.protect_self: false';
 
 /**
@@ -17,15 +17,15 @@ export const ownTargetHint =
  *
  * @param ports port grammar text, known to be good
  */
-export function ownTargets(
+export function serverTargets(
   targets: readonly string[],
   ports: string | null,
   { scope }: Config['scanner'],
   listeners: readonly Listener[],
 ): { index: number; value: string }[] {
   if (!scope.protect_self || listeners.length === 0 || ports === null) return [];
-  const isOwn = ownListeners(listeners);
-  const planned = parsePorts(ports, portCatalogue).tcp;
+  const isOwn = localListeners(listeners);
+  const planned = parsePorts(ports, portCatalog).tcp;
   if (planned.length === 0 || planned.length > listeners.length) return [];
   const allOwn = (value: string) => {
     const { addresses, hostnames } = parseTargets([value]);

@@ -6,10 +6,10 @@ import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
 import { GraphLibrary } from '../../engine/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import { commonUdpPorts } from '../../knowledge/requests/udp-payloads.ts';
-import { type Catalogue, planScan } from './plan-scan.ts';
+import { type ModuleCatalog, planScan } from './plan-scan.ts';
 import { plannedPorts } from './planned-ports.ts';
 
-let catalogue: Catalogue;
+let catalogue: ModuleCatalog;
 const { config } = loadConfig({ env: { HOME: '/nonexistent' }, systemFile: '/nonexistent/portolan.yaml' });
 
 beforeAll(async () => {

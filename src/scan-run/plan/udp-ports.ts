@@ -3,7 +3,7 @@ import type { ScanRequest } from '../../domain/scan.ts';
 import type { Graph, GraphNode } from '../../engine/graph.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import type { Registry } from '../../engine/registry.ts';
-import { portCatalogue } from '../../knowledge/ports.ts';
+import { portCatalog } from '../../knowledge/ports.ts';
 import { commonUdpPorts } from '../../knowledge/requests/udp-payloads.ts';
 
 const udpScanner = 'udp_scanner';
@@ -27,7 +27,7 @@ export function scansOnlyUdp({ nodes }: Graph, registry: Registry): boolean {
 /** UDP ports of a port list of a submission, written as a list; empty when it has none. */
 export function udpPortsOf(list: string, { options }: Pick<ScanRequest, 'options'>): string {
   const first = options.scan_type === 'udp' ? 'udp' : 'tcp';
-  return parsePorts(list, portCatalogue, first).udp.join(',');
+  return parsePorts(list, portCatalog, first).udp.join(',');
 }
 
 /**

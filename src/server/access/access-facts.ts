@@ -30,7 +30,7 @@ export function unprovenClaim(head: RequestHead): Record<string, unknown> {
 }
 
 /** Why a request was refused, as far as the record may tell. */
-export function refusalFacts({ code, details }: PortolanError): Record<string, unknown> {
+export function rejectionFacts({ code, details }: PortolanError): Record<string, unknown> {
   const { required_scopes: scopes, fields, feature } = details;
   const named = Array.isArray(fields)
     ? fields.flatMap((problem) => fieldOf(problem)).slice(0, maxFields)

@@ -1,27 +1,27 @@
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import type { LicenceFeature } from '../../domain/license.ts';
+import type { LicenseFeature } from '../../domain/license.ts';
 import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import type { Licence } from '../../workspace/license/read-license.ts';
+import type { License } from '../../workspace/license/read-license.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { Authenticator, checkScopes, maxFailedAttempts, type RequestHead, type RouteAccess } from './auth.ts';
 import { OpenStreams } from './open-streams.ts';
-import { RateLimiter, rateHeaders } from './rate-limit.ts';
+import { ApiRateLimiter, rateHeaders } from './rate-limit.ts';
 import { type OnEnd, RequestSlots } from './request-slots.ts';
-import type { Choice, Space, Tenants } from './tenants.ts';
+import type { Choice, TenantContext, Tenants } from './tenants.ts';
 
 export interface AdmissionInput {
   config: Config;
   /** Of all tenants. */
   store: Store;
   tenants: Tenants;
-  licence: Licence;
+  licence: License;
   log: ServerLog;
 }
 
 /** What a door wants to do for a client. */
-export interface Entry {
+export interface AdmittedClient {
   head: RequestHead;
   /** Address of the client, behind trusted proxies too. */
   client: string;
@@ -36,16 +36,16 @@ const streamRetrySeconds = '5';
 const slotRetrySeconds = '1';
 
 /** Takes headers of an answer. */
-export type Tell = (headers: Record<string, string>) => void;
+export type RejectionReporter = (headers: Record<string, string>) => void;
 
 /** Who may call what: tokens, rates, tenants, scopes and licence, once for all doors, so that they share the buckets. */
 export class Admission {
   readonly #input: AdmissionInput;
   readonly #authenticator: Authenticator;
-  readonly #failures = new RateLimiter('failed-authentication', maxFailedAttempts);
+  readonly #failures = new ApiRateLimiter('failed-authentication', maxFailedAttempts);
   readonly #streams: OpenStreams;
   readonly #slots = new RequestSlots();
-  #limiter: RateLimiter | null = null;
+  #limiter: ApiRateLimiter | null = null;
 
   constructor(input: AdmissionInput) {
     this.#input = input;
@@ -61,7 +61,7 @@ export class Admission {
    *
    * @throws PortolanError `unauthorized` or `rate_limited`
    */
-  async authenticate(head: RequestHead, client: string, tell: Tell): Promise<TokenRecord> {
+  async authenticate(head: RequestHead, client: string, tell: RejectionReporter): Promise<TokenRecord> {
     try {
       return await this.#authenticator.authenticate(head);
     } catch (error) {
@@ -83,9 +83,9 @@ export class Admission {
    * @throws PortolanError `rate_limited`
    */
   meter(
-    { head, client, token }: Entry,
+    { head, client, token }: AdmittedClient,
     how: { wholeService: boolean; unmetered: boolean },
-    tell: Tell,
+    tell: RejectionReporter,
   ): Choice {
     const choice = this.#input.tenants.choose(head, token, how.wholeService);
     const limiter = how.unmetered ? null : this.#currentLimiter();
@@ -98,8 +98,8 @@ export class Admission {
     choice: Choice,
     token: TokenRecord | null,
     access: Exclude<RouteAccess, 'open'>,
-    feature: LicenceFeature | undefined,
-  ): Space {
+    feature: LicenseFeature | undefined,
+  ): TenantContext {
     if ('refusal' in choice) throw choice.refusal;
     if (token && access !== 'any') checkScopes(token, access);
     if (feature) this.#input.licence.demand(feature);
@@ -111,7 +111,11 @@ export class Admission {
    * @returns null when there was one, else a promise of it
    * @throws PortolanError `rate_limited` when too many requests wait
    */
-  takeSlot({ client, token }: Omit<Entry, 'head'>, onEnd: OnEnd, tell: Tell): Promise<void> | null {
+  takeSlot(
+    { client, token }: Omit<AdmittedClient, 'head'>,
+    onEnd: OnEnd,
+    tell: RejectionReporter,
+  ): Promise<void> | null {
     try {
       return this.#slots.enter(token?.id ?? client, onEnd);
     } catch (error) {
@@ -125,7 +129,7 @@ export class Admission {
    * @returns to be called when the stream ends
    * @throws PortolanError `rate_limited`
    */
-  openStream({ client, token }: Omit<Entry, 'head'>, tell: Tell): () => void {
+  openStream({ client, token }: Omit<AdmittedClient, 'head'>, tell: RejectionReporter): () => void {
     try {
       return this.#streams.open(token?.id ?? client);
     } catch (error) {
@@ -138,11 +142,11 @@ export class Admission {
    * The limiter of the settings, else of the plan, as they are now, null = unlimited; another limit gives every client
    * a full bucket.
    */
-  #currentLimiter(): RateLimiter | null {
+  #currentLimiter(): ApiRateLimiter | null {
     const { config, licence } = this.#input;
     const limit = config.server.api.rate_limit ?? licence.requestsPerMinute();
     if (limit !== (this.#limiter?.limit ?? 0)) {
-      this.#limiter = limit > 0 ? new RateLimiter('default', limit) : null;
+      this.#limiter = limit > 0 ? new ApiRateLimiter('default', limit) : null;
     }
     return this.#limiter;
   }
@@ -155,7 +159,7 @@ function bucketOf(choice: Choice, client: string): string {
 }
 
 /** Every answer carries the state of the bucket. @throws PortolanError `rate_limited` */
-function charge(limiter: RateLimiter, client: string, tell: Tell, cost: 0 | 1 = 1): void {
+function charge(limiter: ApiRateLimiter, client: string, tell: RejectionReporter, cost: 0 | 1 = 1): void {
   const state = limiter.take(client, cost);
   const headers = rateHeaders(limiter, state);
   tell(headers);

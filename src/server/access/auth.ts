@@ -37,7 +37,7 @@ export interface RequestHead {
   socket: Socket;
 }
 
-export function demandsTokens(config: Config): boolean {
+export function requiresTokens(config: Config): boolean {
   return config.server.api.auth ?? isOutside(config.server.bind);
 }
 
@@ -48,7 +48,7 @@ export function isOutside(bind: string): boolean {
 
 /** Reachable from outside without tokens and without the operator's word for it: only loopback clients are served. */
 export function isProtected(config: Config): boolean {
-  return isOutside(config.server.bind) && !demandsTokens(config) && !config.server.allow_insecure;
+  return isOutside(config.server.bind) && !requiresTokens(config) && !config.server.allow_insecure;
 }
 
 /** @throws PortolanError `forbidden_origin` */

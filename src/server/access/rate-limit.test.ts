@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RateLimiter, rateHeaders } from './rate-limit.ts';
+import { ApiRateLimiter, rateHeaders } from './rate-limit.ts';
 
 function limiter(limit: number) {
   const time = { now: 0 };
-  return { time, rate: new RateLimiter('default', limit, () => time.now) };
+  return { time, rate: new ApiRateLimiter('default', limit, () => time.now) };
 }
 
 describe('a bucket', () => {

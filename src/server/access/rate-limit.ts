@@ -19,7 +19,7 @@ const windowMs = 60_000;
 const maxClients = 10_000;
 
 /** A token bucket for each client: holds `limit` requests and is refilled evenly over a minute. */
-export class RateLimiter {
+export class ApiRateLimiter {
   readonly policy: string;
   readonly limit: number;
   readonly #clock: () => number;
@@ -79,7 +79,7 @@ export class RateLimiter {
  *
  * @param now epoch milliseconds
  */
-export function rateHeaders({ policy, limit }: RateLimiter, state: RateState, now = Date.now()) {
+export function rateHeaders({ policy, limit }: ApiRateLimiter, state: RateState, now = Date.now()) {
   const headers: Record<string, string> = {
     'ratelimit-policy': `"${policy}";q=${limit};w=${windowMs / 1000}`,
     ratelimit: `"${policy}";r=${state.remaining};t=${Math.ceil(state.fullMs / 1000)}`,

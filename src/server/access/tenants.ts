@@ -3,10 +3,10 @@ import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { tenantPattern } from '../../domain/tenant.ts';
 import type { RecordObserver } from '../../scan-run/open-results.ts';
-import type { Catalogue } from '../../scan-run/plan/plan-scan.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import type { HeldFolder, ScanPart } from '../../workspace/result-store/fetched-scans.ts';
+import type { PinnedFolder, ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { Installed } from '../installed.ts';
 import type { DamagedRecords } from '../results/damaged-records.ts';
@@ -14,17 +14,17 @@ import type { ScanFolders } from '../results/scan-folders.ts';
 import type { RequestHead } from './auth.ts';
 
 /** What a request may see and change: store, workspace and what scans are planned with, as its tenant has them. */
-export interface Space {
+export interface TenantContext {
   /** Null without tenants, and where the service as a whole is spoken of. */
   tenant: string | null;
   store: Store;
   workspace: Workspace;
   /** Where the files of a scan can be read, see `ScanFolders`. */
-  holdFolder(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanPart): Promise<HeldFolder>;
+  holdFolder(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanFile): Promise<PinnedFolder>;
   /** Of the records that are read for the request. */
   observer: RecordObserver;
   /** As it is now: a reload may bring others. */
-  readonly installed: Catalogue;
+  readonly installed: ModuleCatalog;
 }
 
 export interface TenantsInput {
@@ -39,7 +39,7 @@ export interface TenantsInput {
 }
 
 /** The space of a request, or why it has none. */
-export type Choice = { space: Space } | { refusal: PortolanError };
+export type Choice = { space: TenantContext } | { refusal: PortolanError };
 
 /**
  * Finds the tenant of every request. One that names none, or one that is not its token's, gets no space at all, so
@@ -48,13 +48,13 @@ export type Choice = { space: Space } | { refusal: PortolanError };
 export class Tenants {
   readonly #enabled: boolean;
   readonly #default: string | null;
-  readonly #spaces: ReadonlyMap<string, Space>;
-  readonly #withoutTenants: Space;
-  readonly #wholeService: Space;
+  readonly #spaces: ReadonlyMap<string, TenantContext>;
+  readonly #withoutTenants: TenantContext;
+  readonly #wholeService: TenantContext;
 
   constructor({ config, store, workspace, folders, damaged, installed }: TenantsInput) {
     const settings = config.multi_tenant;
-    const spaceOf = (tenant: string | null): Space => ({
+    const spaceOf = (tenant: string | null): TenantContext => ({
       tenant,
       store: store.forTenant(tenant),
       workspace: workspace.forTenant(tenant),
@@ -90,7 +90,7 @@ export class Tenants {
   }
 
   /** A token that was made for one tenant reaches nothing else, also when tenants are switched off. */
-  #spaceWithoutTenants(token: TokenRecord | null, isWholeService: boolean): Space {
+  #spaceWithoutTenants(token: TokenRecord | null, isWholeService: boolean): TenantContext {
     if (token?.tenant && !isWholeService) throw forbidden();
     return this.#withoutTenants;
   }
@@ -100,7 +100,7 @@ export class Tenants {
     throw badHeader('is missing');
   }
 
-  #spaceFor(name: string, token: TokenRecord | null): Space {
+  #spaceFor(name: string, token: TokenRecord | null): TenantContext {
     const space = this.#spaces.get(name);
     if (!space || (token && !mayActFor(token, name))) throw forbidden();
     return space;

@@ -2,7 +2,7 @@ import { isSyncDue, syncFingerprints } from '../../actions/catalogs/sync-fingerp
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ServerLog } from '../logging/log.ts';
-import { RegularLooks } from './periodic-tasks.ts';
+import { PeriodicTasks } from './periodic-tasks.ts';
 
 /** Time from the start to the first look, and between looks; a fetch that failed is tried again at the next one. */
 const usualPace = { firstMs: 5000, betweenMs: 3_600_000 };
@@ -14,12 +14,12 @@ const usualPace = { firstMs: 5000, betweenMs: 3_600_000 };
 export class FingerprintSync {
   readonly #config: Config;
   readonly #log: ServerLog;
-  readonly #looks: RegularLooks;
+  readonly #looks: PeriodicTasks;
 
   constructor(config: Config, log: ServerLog, pace = usualPace) {
     this.#config = config;
     this.#log = log;
-    this.#looks = new RegularLooks((signal) => this.#look(signal), pace);
+    this.#looks = new PeriodicTasks((signal) => this.#look(signal), pace);
   }
 
   start(): void {

@@ -1,10 +1,10 @@
 import {
   applyRetention,
   collectGarbage,
+  type DiskShortfall,
   type GarbageContext,
   type GarbageReport,
   type GarbageRequest,
-  type SpaceShortfall,
 } from '../../actions/workspace/collect-garbage.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -18,7 +18,7 @@ const sweepMs = 3_600_000;
 const shortfallMs = 600_000;
 
 /** Whose scans a run may delete. */
-export type GarbageSpace = Pick<GarbageContext, 'store' | 'workspace'> & { tenant: string | null };
+export type FreeSpace = Pick<GarbageContext, 'store' | 'workspace'> & { tenant: string | null };
 
 /** A run under way; the tenant is undefined when it is for all. */
 interface Run {
@@ -34,7 +34,7 @@ export class GarbageCollector {
   #run: Run | null = null;
   #sweepAgain = false;
   /** Why `min_free_space` is out of reach, and when that was found (performance.now). */
-  #shortfall: (SpaceShortfall & { foundAt: number }) | null = null;
+  #shortfall: (DiskShortfall & { foundAt: number }) | null = null;
   #closed = false;
 
   constructor(context: GarbageContext, log: ServerLog) {
@@ -43,7 +43,7 @@ export class GarbageCollector {
   }
 
   /** That `min_free_space` was out of reach when it was looked at last; null when it was not. */
-  get shortfall(): SpaceShortfall | null {
+  get shortfall(): DiskShortfall | null {
     return this.#context.retention.enabled ? this.#shortfall : null;
   }
 
@@ -63,7 +63,7 @@ export class GarbageCollector {
    * Collects the scans of one space only. That another tenant collects is not its business: it waits for its turn.
    * @throws PortolanError `conflict` while another run for the same scans is under way
    */
-  async collect({ tenant, store, workspace }: GarbageSpace, request: GarbageRequest): Promise<GarbageReport> {
+  async collect({ tenant, store, workspace }: FreeSpace, request: GarbageRequest): Promise<GarbageReport> {
     while (this.#run && this.#run.tenant !== undefined && this.#run.tenant !== tenant) {
       await this.#run.done.catch(() => undefined);
     }
@@ -114,14 +114,14 @@ export class GarbageCollector {
     }
   }
 
-  #follow(shortfall: SpaceShortfall | null): void {
+  #follow(shortfall: DiskShortfall | null): void {
     if (shortfall && !this.#shortfall) this.#log.warn(shortfall, shortfallText(shortfall));
     this.#shortfall = shortfall && { ...shortfall, foundAt: performance.now() };
   }
 }
 
 /** For the log and the health response. */
-export function shortfallText({ min_free_space, free, clearable }: SpaceShortfall): string {
+export function shortfallText({ min_free_space, free, clearable }: DiskShortfall): string {
   return (
     `workspace.retention.min_free_space is out of reach: ${mebibytes(free)} are free, deleting old scans could free ` +
     `${mebibytes(clearable)}, the cap is ${mebibytes(min_free_space)}; no scan is deleted for it`

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tidyWorkspace } from '../../actions/workspace/purge-leftovers.ts';
+import { purgeLeftovers } from '../../actions/workspace/purge-leftovers.ts';
 import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
-import { RegularLooks } from './periodic-tasks.ts';
+import { PeriodicTasks } from './periodic-tasks.ts';
 
 /** Time from the start to the first round, and between rounds. */
 const firstRoundMs = 3000;
@@ -17,8 +17,8 @@ const foldMs = 30_000;
 export class Housekeeping {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
-  readonly #folds = new RegularLooks(() => this.#fold(), { firstMs: 0, betweenMs: foldMs });
-  readonly #looks = new RegularLooks((signal) => this.#round(signal), {
+  readonly #folds = new PeriodicTasks(() => this.#fold(), { firstMs: 0, betweenMs: foldMs });
+  readonly #looks = new PeriodicTasks((signal) => this.#round(signal), {
     firstMs: firstRoundMs,
     betweenMs: roundMs,
   });
@@ -51,7 +51,7 @@ export class Housekeeping {
     try {
       // The end of a scan on a full disk may have taken it.
       await this.#context.workspace.keepReserve();
-      const { resized, swept, failed } = await tidyWorkspace(this.#context, pause, signal);
+      const { resized, swept, failed } = await purgeLeftovers(this.#context, pause, signal);
       if (swept > 0) this.#log.info({ scans: swept }, 'what crashes left in scans is removed');
       if (resized > 0) this.#log.debug({ scans: resized }, 'sizes of scans are counted anew');
       if (failed > 0) this.#log.warn({ scans: failed }, 'scans are damaged; see portolan workspace check');

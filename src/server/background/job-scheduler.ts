@@ -1,8 +1,8 @@
-import { forgetJobs } from '../../actions/jobs/expire-jobs.ts';
-import { settleCanceledJobs, settleDetachedRuns } from '../../actions/jobs/finalize-runs.ts';
+import { expireJobs } from '../../actions/jobs/expire-jobs.ts';
+import { finalizeCanceledJobs, finalizeDetachedRuns } from '../../actions/jobs/finalize-runs.ts';
 import {
-  bringSchedulesBack,
   moveSchedules,
+  restoreSchedules,
   runSchedules,
   type TurnReport,
 } from '../../actions/jobs/run-schedules.ts';
@@ -74,7 +74,7 @@ export class JobClock {
     const context = this.#context;
     const now = await this.#now();
     // At the start nobody knows what it said before.
-    if (now.getTime() < this.#said - setBackMs) await bringSchedulesBack(context, now);
+    if (now.getTime() < this.#said - setBackMs) await restoreSchedules(context, now);
     this.#said = now.getTime();
     const { config, workers, installed, shards } = context;
     const reports = await runSchedules(
@@ -111,9 +111,9 @@ export class JobClock {
 
   async #tidy(): Promise<void> {
     this.#tidiedAt = performance.now();
-    await settleCanceledJobs(this.#context.store);
-    if (this.#context.shards) await settleDetachedRuns(this.#context.store);
-    const jobs = await forgetJobs(this.#context, await this.#now());
+    await finalizeCanceledJobs(this.#context.store);
+    if (this.#context.shards) await finalizeDetachedRuns(this.#context.store);
+    const jobs = await expireJobs(this.#context, await this.#now());
     if (jobs > 0) this.#context.log.info({ jobs }, 'records of old jobs are deleted');
   }
 }

@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import type { NotificationState } from '../../domain/scan.ts';
 import { isDeadCommandLine } from '../../scan-run/interrupt-scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { OwedMessage } from '../../store/outbox.ts';
+import type { PendingNotification } from '../../store/outbox.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
 
@@ -112,13 +112,13 @@ export class Notifier {
     }
   }
 
-  #hasRoom({ id, channel }: OwedMessage): boolean {
+  #hasRoom({ id, channel }: PendingNotification): boolean {
     if (this.#sending.has(id) || this.#sending.size >= maxSending) return false;
     const receiver = receiverOf(channel);
     return [...this.#sending.values()].filter((one) => one.receiver === receiver).length < maxSendingEach;
   }
 
-  #begin(owed: OwedMessage): void {
+  #begin(owed: PendingNotification): void {
     const ended = this.#send(owed)
       .catch((err: unknown) =>
         this.#input.log.error({ err, scan_id: owed.scan_id }, 'a notification came to nothing'),
@@ -130,7 +130,7 @@ export class Notifier {
     this.#sending.set(owed.id, { receiver: receiverOf(owed.channel), ended });
   }
 
-  async #send(owed: OwedMessage): Promise<void> {
+  async #send(owed: PendingNotification): Promise<void> {
     const { store, workspace, config, timeoutMs, delaysMs } = this.#input;
     const tried = await tryMessage(
       {
@@ -153,7 +153,7 @@ export class Notifier {
   }
 
   /** A message that was sent is not sent once more because the disk is full. */
-  async #untilNoted(owed: OwedMessage, tried: TriedMessage): Promise<void> {
+  async #untilNoted(owed: PendingNotification, tried: TriedMessage): Promise<void> {
     const { signal } = this.#closing;
     for (let tries = 1; ; tries++) {
       try {
@@ -172,7 +172,7 @@ export class Notifier {
     if (status === 'failed') this.#failing.add(receiverOf(channel));
   }
 
-  #tell({ scan_id, channel }: OwedMessage, { state, againMs }: TriedMessage): void {
+  #tell({ scan_id, channel }: PendingNotification, { state, againMs }: TriedMessage): void {
     const { log, onEnd } = this.#input;
     const { status, attempts, error } = state;
     const facts = { scan_id, channel, attempts, error };

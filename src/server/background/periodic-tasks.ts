@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface LookPace {
+export interface PollIntervals {
   /** Time from the start to the first look. */
   firstMs: number;
   /** Time from the end of a look to the next one. */
@@ -8,14 +8,14 @@ export interface LookPace {
 }
 
 /** Looks after something now and then, one look at a time, without keeping the process alive. */
-export class RegularLooks {
+export class PeriodicTasks {
   readonly #look: (signal: AbortSignal) => Promise<void>;
-  readonly #pace: LookPace;
+  readonly #pace: PollIntervals;
   readonly #closing = new AbortController();
   #looks: Promise<void> = Promise.resolve();
 
   /** @param look must not reject; its signal aborts when the server closes */
-  constructor(look: (signal: AbortSignal) => Promise<void>, pace: LookPace) {
+  constructor(look: (signal: AbortSignal) => Promise<void>, pace: PollIntervals) {
     this.#look = look;
     this.#pace = pace;
   }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { keepScan, keptId } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -22,10 +22,10 @@ afterEach(async () => {
 });
 
 it('says once what differs, names the command that repairs it, and forgets it when it is repaired', async () => {
-  const folder = await keepScan({ store, workspace }, 1, 1);
+  const folder = await storeScan({ store, workspace }, 1, 1);
   await utimes(folder.path, new Date(0), new Date(0));
   const request = await folder.request();
-  await store.scans.delete(keptId(1));
+  await store.scans.delete(storedScanId(1));
   const log = { info: vi.fn(), warn: vi.fn() };
   const comparison = new StoreComparison({ store, workspace }, log as unknown as ServerLog, {
     firstMs: 1,
@@ -38,7 +38,7 @@ it('says once what differs, names the command that repairs it, and forgets it wh
       .toMatch(/^1 scan folders are not listed.*workspace check --fix/);
     expect(log.warn.mock.calls).toEqual([
       [
-        expect.objectContaining({ unlisted: 1, unlisted_scans: [keptId(1)], missing: 0 }),
+        expect.objectContaining({ unlisted: 1, unlisted_scans: [storedScanId(1)], missing: 0 }),
         'store and scan folders differ',
       ],
     ]);

@@ -3,7 +3,7 @@ import { compareFolders, type FolderComparison } from '../../actions/workspace/c
 import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
-import { RegularLooks } from './periodic-tasks.ts';
+import { PeriodicTasks } from './periodic-tasks.ts';
 
 /** Time from the start to the first comparison, and between two. Submissions of before are listed by then, or never. */
 const pace = { firstMs: 10_000, betweenMs: 3_600_000 };
@@ -15,13 +15,13 @@ export class StoreComparison {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
   readonly #startedAt = Date.now();
-  readonly #looks: RegularLooks;
+  readonly #looks: PeriodicTasks;
   #fault: string | null = null;
 
   constructor(context: { store: Store; workspace: Workspace }, log: ServerLog, times = pace) {
     this.#context = context;
     this.#log = log;
-    this.#looks = new RegularLooks((signal) => this.#compare(signal), times);
+    this.#looks = new PeriodicTasks((signal) => this.#compare(signal), times);
   }
 
   start(): void {

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
 import type { ServerLog } from '../logging/log.ts';
-import { RegularLooks } from './periodic-tasks.ts';
+import { PeriodicTasks } from './periodic-tasks.ts';
 
 /** Time from the start to the first look, between looks, and until a source that failed is asked again. */
 const usualPace = { firstMs: 5000, betweenMs: 600_000, retryMs: 3_600_000 };
@@ -17,7 +17,7 @@ export class VulndbSync {
   readonly #config: Config;
   readonly #log: ServerLog;
   readonly #pace: typeof usualPace;
-  readonly #looks: RegularLooks;
+  readonly #looks: PeriodicTasks;
   /** Monotonic milliseconds. */
   #notBefore = Number.NEGATIVE_INFINITY;
 
@@ -25,7 +25,7 @@ export class VulndbSync {
     this.#config = config;
     this.#log = log;
     this.#pace = pace;
-    this.#looks = new RegularLooks((signal) => this.#look(signal), pace);
+    this.#looks = new PeriodicTasks((signal) => this.#look(signal), pace);
   }
 
   start(): void {

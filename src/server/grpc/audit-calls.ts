@@ -3,7 +3,7 @@ import {
   actorOf,
   maxAgentLength,
   maxPathLength,
-  refusalFacts,
+  rejectionFacts,
   submissionFacts,
   unprovenClaim,
 } from '../access/access-facts.ts';
@@ -36,7 +36,7 @@ export async function recordCall(
     resource: call.resource,
     details: {
       ...submissionFacts(call.body, config, refusal),
-      ...(refusal && refusalFacts(refusal)),
+      ...(refusal && rejectionFacts(refusal)),
       ...unprovenClaim(head),
     },
   });

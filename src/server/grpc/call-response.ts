@@ -10,7 +10,7 @@ const stallMs = 120_000;
 const lingerMs = 500;
 
 /** The answer to one call on its stream of HTTP/2. It ends once, whoever ends it first. */
-export class CallAnswer {
+export class CallResponse {
   readonly #stream: ServerHttp2Stream;
   readonly #headers: Record<string, string>;
   #ended = false;

@@ -2,9 +2,9 @@ import { createContextKey, type HandlerContext } from '@connectrpc/connect';
 import type { PortolanError } from '../../domain/errors.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
 import type { RequestHead } from '../access/auth.ts';
-import type { Space } from '../access/tenants.ts';
+import type { TenantContext } from '../access/tenants.ts';
 import type { MethodRule } from './method-rules.ts';
-import { connectError, refusalOf } from './status.ts';
+import { connectError, rejectionOf } from './status.ts';
 
 /** One call of a method, from its headers to the end of its answer. */
 export interface Call {
@@ -26,7 +26,7 @@ export interface Call {
   reached: boolean;
   token: TokenRecord | null;
   /** Store and workspace as the tenant of the call has them; open methods have none. */
-  space: Space | null;
+  space: TenantContext | null;
   /** What a submission comes to in the fields of the REST API, for the audit log. */
   body: unknown;
   resource: { type: string; id: string | null } | null;
@@ -37,7 +37,7 @@ export interface Call {
 }
 
 /** A call that was admitted. */
-export type AdmittedCall = Call & { space: Space };
+export type AdmittedCall = Call & { space: TenantContext };
 
 export const callKey = createContextKey<Call | null>(null);
 
@@ -92,7 +92,7 @@ export function streaming<I, O>(
 
 async function refused(call: Call, cause: unknown, isSubmission = false) {
   // What the protocol throws here comes from a further message of a client that sends many.
-  call.refusal = refusalOf(cause, true);
+  call.refusal = rejectionOf(cause, true);
   if (call.rule?.changes) await call.record();
   return connectError(call.refusal, isSubmission);
 }

@@ -15,13 +15,13 @@ import { maxBodyBytes } from '../http/request/json-body.ts';
 import { handlerTimeoutMs } from '../http/routes.ts';
 import { recordCall } from './audit-calls.ts';
 import { type Call, callKey } from './call.ts';
-import { CallAnswer, withErrorCode } from './call-response.ts';
+import { CallResponse, withErrorCode } from './call-response.ts';
 import { addHealth } from './health-service.ts';
 import { addJobs } from './job-service.ts';
 import { methodRules } from './method-rules.ts';
 import { addReflection } from './reflection-service.ts';
 import { addScans } from './scan-service.ts';
-import { refusalOf } from './status.ts';
+import { rejectionOf } from './status.ts';
 import { addWorkspace } from './workspace-service.ts';
 
 /** Headers that the protocol reads; all others are read here. */
@@ -38,7 +38,7 @@ const timeoutUnits: Record<string, number> = {
 };
 
 /** Of one call: all headers together in bytes, and how many. */
-export const maxHeaderBytes = 16 * 1024;
+export const maxMetadataBytes = 16 * 1024;
 export const maxHeaderFields = 100;
 
 /**
@@ -67,8 +67,8 @@ export class Calls {
     this.#clients = new ClientAddresses(server.trusted_proxies);
     this.#hosts = new AllowedHosts({ ...server, bind: server.grpc.bind });
     this.#cors = new Cors(server.cors);
-    this.#tokensDemanded = demandsTokens(context);
-    this.#protectedMode = isProtected(context);
+    this.#tokensDemanded = requiresToken(context);
+    this.#protectedMode = isProtectedMethod(context);
   }
 
   /**
@@ -106,7 +106,7 @@ export class Calls {
     const gone = new AbortController();
     stream.once('close', () => gone.abort());
     const call = this.#begin(head, gone.signal);
-    const answer = new CallAnswer(stream, call.headers);
+    const answer = new CallResponse(stream, call.headers);
     const stopDeadline = this.#startDeadline(call, answer, gone);
     let outcome: Checked = 'rejected';
     try {
@@ -116,7 +116,7 @@ export class Calls {
       if (outcome === 'admitted') onChecked(outcome);
       await this.#run(call, answer, stream);
     } catch (cause) {
-      call.refusal ??= refusalOf(cause);
+      call.refusal ??= rejectionOf(cause);
       answer.refuse(call.refusal);
     }
     stopDeadline();
@@ -161,7 +161,7 @@ export class Calls {
    *
    * @returns ends the wait
    */
-  #startDeadline(call: Call, answer: CallAnswer, gone: AbortController): () => void {
+  #startDeadline(call: Call, answer: CallResponse, gone: AbortController): () => void {
     const end = (limit: number) => {
       if (answer.ended) return;
       call.refusal = new PortolanError('timeout', `The answer took longer than ${limit / 1000} s.`);
@@ -216,7 +216,7 @@ export class Calls {
     );
   }
 
-  async #run(call: Call, answer: CallAnswer, stream: ServerHttp2Stream): Promise<void> {
+  async #run(call: Call, answer: CallResponse, stream: ServerHttp2Stream): Promise<void> {
     const handler = this.#handlers.get(call.path);
     if (!handler) throw new PortolanError('not_implemented', 'There is no such method.');
     const { head, signal } = call;
@@ -286,13 +286,13 @@ function checkSize({ rawHeaders }: RequestHead): void {
   }
   let bytes = 0;
   for (const text of rawHeaders) bytes += text.length;
-  if (bytes > maxHeaderBytes) {
-    throw new PortolanError('headers_too_large', `The headers are above ${maxHeaderBytes} bytes.`);
+  if (bytes > maxMetadataBytes) {
+    throw new PortolanError('headers_too_large', `The headers are above ${maxMetadataBytes} bytes.`);
   }
 }
 
 /** Hands the answer on as fast as the client takes it. */
-async function send(call: Call, answer: CallAnswer, response: UniversalServerResponse): Promise<void> {
+async function send(call: Call, answer: CallResponse, response: UniversalServerResponse): Promise<void> {
   const { status, header = new Headers(), body, trailer = new Headers() } = response;
   if (status !== 200) {
     call.refusal = new PortolanError('unsupported_media_type', 'This is no call of gRPC.');
@@ -313,7 +313,7 @@ async function send(call: Call, answer: CallAnswer, response: UniversalServerRes
   const failure = trailer.get('grpc-status') ?? '0';
   if (failure !== '0') {
     const error = new ConnectError(messageOf(trailer), Number(failure) as Code);
-    call.refusal ??= refusalOf(error, !call.reached);
+    call.refusal ??= rejectionOf(error, !call.reached);
   }
   answer.begin(header);
   answer.end(withErrorCode(trailer, call.refusal));
@@ -356,12 +356,12 @@ function timeoutOf(header: string | string[] | undefined): number {
 }
 
 /** Where REST demands tokens, so does gRPC; it also does for itself when other machines reach it. */
-export function demandsTokens({ config: { server } }: Pick<ServerContext, 'config'>): boolean {
+export function requiresToken({ config: { server } }: Pick<ServerContext, 'config'>): boolean {
   return server.api.auth ?? (isOutside(server.bind) || isOutside(server.grpc.bind));
 }
 
 /** As of the REST API: reachable from outside without tokens, it serves clients on this machine only. */
-export function isProtected(context: Pick<ServerContext, 'config'>): boolean {
+export function isProtectedMethod(context: Pick<ServerContext, 'config'>): boolean {
   const { server } = context.config;
-  return isOutside(server.grpc.bind) && !demandsTokens(context) && !server.allow_insecure;
+  return isOutside(server.grpc.bind) && !requiresToken(context) && !server.allow_insecure;
 }

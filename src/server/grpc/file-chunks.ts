@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type ExportFormat, exportFormats, exportScan } from '../../actions/results/export-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
-import type { ScanPart } from '../../workspace/result-store/fetched-scans.ts';
+import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { withEnvelope } from '../http/resources/results.ts';
 import type { AdmittedCall } from './call.ts';
@@ -11,11 +11,11 @@ import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
 const maxChunkBytes = 64 * 1024;
 
 /** The file of a scan from wherever its folder can be read. */
-export async function* heldChunks(
+export async function* pinnedChunks(
   scan: Scan,
   format: ExportFormat,
   call: AdmittedCall,
-  part?: ScanPart,
+  part?: ScanFile,
 ): AsyncGenerator<Chunk> {
   const { folder, release } = await call.space.holdFolder(scan, part);
   try {

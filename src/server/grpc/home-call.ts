@@ -15,7 +15,7 @@ type Homes = Pick<RouteContext, 'shards'>;
  * @returns null when the scan lies here
  * @throws PortolanError what the other server answers, or `unavailable`
  */
-export async function askHome(
+export async function callOwner(
   { shards }: Homes,
   call: Pick<AdmittedCall, 'head' | 'signal'>,
   scanId: string,
@@ -33,11 +33,11 @@ export async function askHome(
   };
   const answer = await shards.homes.ask(scanId, { method, url, headers, signal: call.signal });
   if (!answer || answer.ok) return answer;
-  throw await refusalOf(answer);
+  throw await rejectionOf(answer);
 }
 
 /** A file of the REST API as messages. */
-export async function* answerChunks({ headers, body }: Response): AsyncGenerator<Chunk> {
+export async function* forwardChunks({ headers, body }: Response): AsyncGenerator<Chunk> {
   let facts: Partial<Pick<Chunk, 'contentType' | 'filename' | 'scanStatus'>> = {
     contentType: headers.get('content-type') ?? '',
     filename: /filename="([^"]*)"/.exec(headers.get('content-disposition') ?? '')?.[1] ?? '',
@@ -50,7 +50,7 @@ export async function* answerChunks({ headers, body }: Response): AsyncGenerator
 }
 
 /** The event stream of the REST API as events. */
-export async function* answerEvents(answer: Response | null): AsyncGenerator<ScanEvent> {
+export async function* forwardEvents(answer: Response | null): AsyncGenerator<ScanEvent> {
   let rest = '';
   const decoder = new TextDecoder();
   for await (const bytes of bytesOf(answer?.body ?? null)) {
@@ -80,7 +80,7 @@ function readEvent(block: string): ScanEvent | null {
   return { event: event as ScanEvent['event'], data, ...(id !== undefined && { id: Number(id) }) };
 }
 
-async function refusalOf(answer: Response): Promise<PortolanError> {
+async function rejectionOf(answer: Response): Promise<PortolanError> {
   const body = (await answer.json().catch(() => null)) as {
     error?: { code?: unknown; message?: unknown };
   } | null;

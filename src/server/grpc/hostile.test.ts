@@ -4,7 +4,7 @@ import { connect as connectTcp } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { errorCatalogue } from '../../domain/errors.ts';
+import { errorCatalog } from '../../domain/errors.ts';
 import { type GrpcService, openGrpcService } from '../fixtures/grpc-service.ts';
 import { SubmitScanRequestSchema } from './gen/service_pb.ts';
 import { methodRules } from './method-rules.ts';
@@ -74,7 +74,7 @@ function expectDocumented(outcome: Outcome): void {
   expect(outcome.http).toBe(200);
   expect(outcome.grpc).not.toBeNull();
   if (outcome.grpc === 0) expect(outcome.code).toBeNull();
-  else expect(Object.keys(errorCatalogue)).toContain(outcome.code);
+  else expect(Object.keys(errorCatalog)).toContain(outcome.code);
   expect(outcome.code).not.toBe('internal_error');
   expect(outcome.text).not.toMatch(/node_modules|\.ts:|\.js:|at [A-Z]\w+\./);
 }

@@ -11,7 +11,7 @@ import { type JobId, JobSchema, JobService, ListJobsResponseSchema } from './gen
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { messageOf } from './messages.ts';
 import { given, RequestBody } from './request-body.ts';
-import { numberOf, orderOf } from './scan-service.ts';
+import { numberOf, scanRequestOf } from './scan-service.ts';
 
 const submissions = new RequestBody(jobBody, 'body');
 const lists = new RequestBody(jobListQuery, 'query');
@@ -29,7 +29,7 @@ export function addJobs(router: ConnectRouter, context: RouteContext): void {
     submitJob: unary(async ({ type, params, schedule, pool, name, idempotencyKey }, call) => {
       const submission = submissions.read({ type: given(type), params, schedule, pool, name }, call);
       const key = readIdempotencyKey(idempotencyKey);
-      const order = orderOf(context, call);
+      const order = scanRequestOf(context, call);
       const { job, replayed } = await submitJob(order, submission, call.token?.id ?? null, key);
       call.resource = { type: 'job', id: job.job_id };
       if (replayed) call.headers['idempotency-replayed'] = 'true';

@@ -12,10 +12,10 @@ import { parseEndpoint } from '../../config/endpoint.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import type { ServerContext } from '../context.ts';
 import { prepareTlsReload, type TlsMaterial } from '../tls.ts';
-import { Calls, isProtected, maxHeaderBytes, maxHeaderFields } from './calls.ts';
+import { Calls, isProtectedMethod, maxHeaderFields, maxMetadataBytes } from './calls.ts';
 
 /** How connections are looked after; milliseconds. */
-export interface Care {
+export interface ConnectionLimits {
   /** They are looked at this often. */
   lookMs: number;
   /** One without a call is closed after this. */
@@ -26,7 +26,7 @@ export interface Care {
   now: () => number;
 }
 
-const usualCare: Care = {
+const usualCare: ConnectionLimits = {
   lookMs: 10_000,
   idleMs: 75_000,
   pingTimeoutMs: 20_000,
@@ -71,10 +71,10 @@ export class GrpcListener {
   readonly #sessions = new Map<ServerHttp2Session, Session>();
   readonly #timer: NodeJS.Timeout;
   readonly #secure: boolean;
-  readonly #care: Care;
+  readonly #care: ConnectionLimits;
   #onQuiet: (() => void) | null = null;
 
-  constructor(context: ServerContext, tls: TlsMaterial | null, care: Care = usualCare) {
+  constructor(context: ServerContext, tls: TlsMaterial | null, care: ConnectionLimits = usualCare) {
     this.#care = care;
     this.#context = context;
     this.#secure = tls !== null;
@@ -138,7 +138,7 @@ export class GrpcListener {
   #announce(): void {
     const { config, log } = this.#context;
     const [bound] = this.listeners;
-    if (isProtected(this.#context)) {
+    if (isProtectedMethod(this.#context)) {
       log.warn(
         'PROTECTED MODE: the gRPC API is bound to an outside address without tokens, so only clients on this machine ' +
           'are served. Set server.api.auth: true, or server.allow_insecure: true to serve everybody.',
@@ -241,7 +241,7 @@ export function http2Server(tls: TlsMaterial | null): Http2Server | Http2SecureS
     maxHeaderListPairs: 2 * maxHeaderFields,
     streamResetBurst: maxResetBurst,
     streamResetRate: maxResetsPerSecond,
-    settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: 2 * maxHeaderBytes },
+    settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: 2 * maxMetadataBytes },
   };
   if (!tls) return createServer(options);
   const { cert, key, minVersion } = tls;

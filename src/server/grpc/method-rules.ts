@@ -1,4 +1,4 @@
-import type { LicenceFeature } from '../../domain/license.ts';
+import type { LicenseFeature } from '../../domain/license.ts';
 import type { RouteAccess } from '../access/auth.ts';
 
 /** What holds for a method before its message is read; the same as for its route of the REST API. */
@@ -15,7 +15,7 @@ export interface MethodRule {
   /** Kind of what it is about, for the audit log. */
   resource?: string;
   /** What needs a licence where licences are enforced. */
-  feature?: LicenceFeature;
+  feature?: LicenseFeature;
 }
 
 const scans = { resource: 'scan' };

@@ -12,13 +12,13 @@ import { type ScanEvent as SourceEvent, watchScan } from '../../actions/scans/wa
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { type Scan as ScanDetail, scanIdPattern } from '../../domain/scan.ts';
 import type { RouteContext } from '../context.ts';
-import { tokenLookMs } from '../http/resources/events.ts';
+import { tokenCheckMs } from '../http/resources/events.ts';
 import { resultFormatOf } from '../http/resources/results.ts';
 import { scanListQuery } from '../http/resources/scans.ts';
 import { submissionSchema } from '../http/schema/schemas.ts';
 import { choicesOf } from '../installed.ts';
 import { type AdmittedCall, streaming, unary } from './call.ts';
-import { heldChunks } from './file-chunks.ts';
+import { pinnedChunks } from './file-chunks.ts';
 import {
   DeleteScanResponseSchema,
   ListScansResponseSchema,
@@ -30,7 +30,7 @@ import {
   SubmitScanResponseSchema,
   type WatchScanRequest,
 } from './gen/service_pb.ts';
-import { answerChunks, answerEvents, askHome } from './home-call.ts';
+import { callOwner, forwardChunks, forwardEvents } from './home-call.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { messageOf, structOf } from './messages.ts';
 import { given, RequestBody, spreadOptions } from './request-body.ts';
@@ -49,7 +49,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
       const fields = { ...more, targets, profile: given(profile), vuln, notifications: given(notifications) };
       const submission = submissions.read(fields, call);
       const key = readIdempotencyKey(message.idempotencyKey);
-      const order = orderOf(context, call);
+      const order = scanRequestOf(context, call);
       const { accepted, replayed } = await submitScan(order, submission, call.token?.id ?? null, key);
       call.resource = { type: 'scan', id: accepted.scan_id };
       if (replayed) call.headers['idempotency-replayed'] = 'true';
@@ -70,7 +70,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
 
     deleteScan: unary(async (message, call) => {
       const { scan_id } = await showScan(call.space.store, idOf(message, call));
-      const elsewhere = await askHome(context, call, scan_id, 'DELETE', `/api/v1/scans/${scan_id}`);
+      const elsewhere = await callOwner(context, call, scan_id, 'DELETE', `/api/v1/scans/${scan_id}`);
       if (!elsewhere) await deleteScan({ ...context, ...call.space }, scan_id);
       return messageOf(DeleteScanResponseSchema, { scan_id, deleted: true });
     }),
@@ -96,8 +96,8 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
       const scan = workers.freshen(await showScan(store, id));
       const { scan_id } = scan;
       const url = `/api/v1/scans/${scan_id}/results?format=${format}`;
-      const elsewhere = await askHome(context, call, scan_id, 'GET', url);
-      yield* elsewhere ? answerChunks(elsewhere) : heldChunks(scan, format, call);
+      const elsewhere = await callOwner(context, call, scan_id, 'GET', url);
+      yield* elsewhere ? forwardChunks(elsewhere) : pinnedChunks(scan, format, call);
     }),
 
     watchScan: streaming((message, call) => watch(context, message, call)),
@@ -105,7 +105,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
 }
 
 /** What a submission is decided and stored with. */
-export function orderOf(context: RouteContext, { space }: AdmittedCall) {
+export function scanRequestOf(context: RouteContext, { space }: AdmittedCall) {
   const { workers } = context;
   const choices = choicesOf(space.installed, workers.listeners);
   return { ...context, ...space, choices, wake: () => workers.wake() };
@@ -137,15 +137,15 @@ async function* watch(
   const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
   const url = `/api/v1/scans/${scan_id}/events`;
   const since = { 'last-event-id': String(afterRow) };
-  const elsewhere = await askHome(context, { ...call, signal }, scan_id, 'GET', url, since);
+  const elsewhere = await callOwner(context, { ...call, signal }, scan_id, 'GET', url, since);
   const held = elsewhere ? null : await space.holdFolder(scan);
   const tokenLook = setInterval(() => {
     if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
-  }, tokenLookMs);
+  }, tokenCheckMs);
   const source = held && context.feeds.follow(space, scan_id, held.folder);
   let sequence = afterRow;
   try {
-    const events = source ? watchScan(source, afterRow, signal) : answerEvents(elsewhere);
+    const events = source ? watchScan(source, afterRow, signal) : forwardEvents(elsewhere);
     for await (const event of events) {
       sequence = event.id ?? sequence;
       yield eventMessage(event, sequence);

@@ -1,7 +1,7 @@
 import { create, fromJson, type JsonObject, toBinary } from '@bufbuild/protobuf';
 import { DurationSchema, type Struct, StructSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { type ErrorCode, errorCatalogue, PortolanError } from '../../domain/errors.ts';
+import { type ErrorCode, errorCatalog, PortolanError } from '../../domain/errors.ts';
 import { asPortolanError, retryAfter } from '../http/errors.ts';
 import { asJson } from './messages.ts';
 
@@ -128,7 +128,7 @@ function retryInfo(seconds: number): { type: string; value: Uint8Array } {
  * The refusal that something thrown amounts to.
  * @param isReading it came while a message was read, so that even a fault is one of the message
  */
-export function refusalOf(cause: unknown, isReading = false): PortolanError {
+export function rejectionOf(cause: unknown, isReading = false): PortolanError {
   if (!(cause instanceof ConnectError)) return asPortolanError(cause);
   const code = protocolErrors[cause.code] ?? (isReading ? 'invalid_request' : 'internal_error');
   if (code === 'internal_error') return asPortolanError(cause);
@@ -137,6 +137,6 @@ export function refusalOf(cause: unknown, isReading = false): PortolanError {
 
 /** The message of the library is about bytes and fields only; it is cut and never shown where it could tell more. */
 function wordsOf(cause: ConnectError, code: ErrorCode): string {
-  if (code !== 'invalid_request' && code !== 'not_implemented') return errorCatalogue[code].meaning;
+  if (code !== 'invalid_request' && code !== 'not_implemented') return errorCatalog[code].meaning;
   return `The request is malformed: ${cause.rawMessage.slice(0, 200)}`;
 }

@@ -2,7 +2,7 @@ import type { Http2SecureServer, Http2Server, ServerHttp2Session, ServerHttp2Str
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { PortolanError } from '../../domain/errors.ts';
 import type { TlsMaterial } from '../tls.ts';
-import { CallAnswer } from './call-response.ts';
+import { CallResponse } from './call-response.ts';
 import {
   Health,
   HealthCheckResponseSchema,
@@ -19,7 +19,7 @@ const closingMs = 500;
 export class WaitingListener {
   readonly #server: Http2Server | Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #watchers = new Set<CallAnswer>();
+  readonly #watchers = new Set<CallResponse>();
   readonly #refusal: PortolanError;
 
   /**
@@ -73,7 +73,7 @@ export class WaitingListener {
 
   #answer(stream: ServerHttp2Stream, path: string): void {
     stream.on('error', () => undefined);
-    const answer = new CallAnswer(stream, {});
+    const answer = new CallResponse(stream, {});
     const method = path.split('/').at(-1);
     if (path !== `/${Health.typeName}/${method}`) return answer.refuse(this.#refusal);
     if (method !== 'Check' && method !== 'Watch') return answer.refuse(this.#refusal);

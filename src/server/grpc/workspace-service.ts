@@ -2,16 +2,16 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { exportFormatOf } from '../../actions/results/export-scan.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import type { RouteContext } from '../context.ts';
-import { garbageOrder, partOf } from '../http/resources/workspace.ts';
+import { garbageRequest, partOf } from '../http/resources/workspace.ts';
 import { streaming, unary } from './call.ts';
-import { heldChunks } from './file-chunks.ts';
+import { pinnedChunks } from './file-chunks.ts';
 import { GcResponseSchema, WorkspaceInfoSchema, WorkspaceService } from './gen/service_pb.ts';
-import { answerChunks, askHome } from './home-call.ts';
+import { callOwner, forwardChunks } from './home-call.ts';
 import { messageOf } from './messages.ts';
 import { given, RequestBody } from './request-body.ts';
 import { idOf, numberOf } from './scan-service.ts';
 
-const orders = new RequestBody(garbageOrder, 'body');
+const orders = new RequestBody(garbageRequest, 'body');
 
 export function addWorkspace(
   router: ConnectRouter,
@@ -38,8 +38,8 @@ export function addWorkspace(
       const scan = workers.freshen(await showScan(store, id));
       const { scan_id } = scan;
       const url = `/api/v1/workspace/scans/${scan_id}/export?format=${format}`;
-      const elsewhere = await askHome({ shards }, call, scan_id, 'GET', url);
-      yield* elsewhere ? answerChunks(elsewhere) : heldChunks(scan, format, call, partOf(format));
+      const elsewhere = await callOwner({ shards }, call, scan_id, 'GET', url);
+      yield* elsewhere ? forwardChunks(elsewhere) : pinnedChunks(scan, format, call, partOf(format));
     }),
   });
 }

@@ -2,11 +2,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ErrorCode, PortolanError } from '../../domain/errors.ts';
-import type { LicenceFeature } from '../../domain/license.ts';
+import type { LicenseFeature } from '../../domain/license.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
 import type { AuditEventName } from '../../workspace/audit/audit-record.ts';
 import type { RouteAccess } from '../access/auth.ts';
-import type { Space } from '../access/tenants.ts';
+import type { TenantContext } from '../access/tenants.ts';
 import type { Open } from './response-deadline.ts';
 
 declare module 'fastify' {
@@ -20,7 +20,7 @@ declare module 'fastify' {
     /** Whether that token is good still; of routes that stream, null when none is demanded. */
     tokenHolds: (() => Promise<boolean>) | null;
     /** Store and workspace as the tenant of the request has them; open routes have none. */
-    space: Space;
+    space: TenantContext;
     /** Address of the client, behind trusted proxies too; canonical. */
     clientAddress: string;
     /** What the deadline of its answer knows of it; null where the route has none. */
@@ -40,7 +40,7 @@ declare module 'fastify' {
     /** Its requests do not count against the rate. */
     unmetered?: boolean;
     /** What needs a licence where licences are enforced. */
-    feature?: LicenceFeature;
+    feature?: LicenseFeature;
     /** The answer may take longer than the usual limit. */
     streams?: boolean;
     /** The answer is a stream of events, of which a client may have so many open. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { InjectOptions } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { errorCatalogue } from '../../domain/errors.ts';
+import { errorCatalog } from '../../domain/errors.ts';
 import { Authenticator } from '../access/auth.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
@@ -722,7 +722,7 @@ describe('faults', () => {
     await broken.store.close();
     const answer = await broken.app.inject({ url: '/api/v1/scans' });
     expect(answer.statusCode).toBeGreaterThanOrEqual(500);
-    expect(Object.keys(errorCatalogue)).toContain(answer.json().error.code);
+    expect(Object.keys(errorCatalog)).toContain(answer.json().error.code);
     expect(answer.body).not.toMatch(/sqlite|select|node_modules|\.ts|\/tmp/i);
     const health = await broken.app.inject({ url: '/api/v1/health' });
     expect([health.statusCode, health.json().status]).toEqual([503, 'unhealthy']);

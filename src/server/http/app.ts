@@ -13,7 +13,7 @@ import type { RouteContext, ServerContext } from '../context.ts';
 import type { Installed } from '../installed.ts';
 import type { TlsMaterial } from '../tls.ts';
 import type { App } from './app-type.ts';
-import { AuditedAnswers } from './audit-responses.ts';
+import { AuditedResponses } from './audit-responses.ts';
 import { errorShape, sendError } from './errors.ts';
 import { forwardToHome } from './home-forward.ts';
 import { maxBodyBytes, parseJsonBody } from './request/json-body.ts';
@@ -25,7 +25,7 @@ import { eventRoutes } from './resources/events.ts';
 import { healthRoutes, livenessRoutes } from './resources/health.ts';
 import { jobRoutes } from './resources/jobs.ts';
 import { licenseRoutes } from './resources/license.ts';
-import { measureAnswers, metricsRoutes } from './resources/metrics.ts';
+import { measureResponses, metricsRoutes } from './resources/metrics.ts';
 import { moduleRoutes } from './resources/modules.ts';
 import { planRoutes } from './resources/plan.ts';
 import { pluginRoutes } from './resources/plugins.ts';
@@ -38,7 +38,7 @@ import { uiRoutes } from './resources/ui.ts';
 import { versionRoutes } from './resources/version.ts';
 import { vulndbRoutes } from './resources/vulndb.ts';
 import { workspaceRoutes } from './resources/workspace.ts';
-import { AnswerDeadline } from './response-deadline.ts';
+import { ResponseDeadline } from './response-deadline.ts';
 import { completeRoute, handlerTimeoutMs, KnownPaths, pathOf, requireAccess, routeOf } from './routes.ts';
 import { openapiOptions, openapiRoutes } from './schema/openapi.ts';
 import { compileSerializer } from './schema/serialization.ts';
@@ -81,7 +81,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   const paths = new KnownPaths();
   const check = requestCheck(context, paths);
-  const audited = new AuditedAnswers(context, paths);
+  const audited = new AuditedResponses(context, paths);
   app.addHook('onRoute', (route) => {
     requireAccess(route);
     completeRoute(route);
@@ -100,7 +100,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
   app.decorateRequest('clientAddress', '');
   app.decorateRequest('unknownFields', null as never);
   audited.addHooks(app);
-  new AnswerDeadline(handlerTimeoutMs).addHooks(app);
+  new ResponseDeadline(handlerTimeoutMs).addHooks(app);
   app.addHook('onRequest', check);
   app.addHook('preValidation', (request, _reply, done) => {
     const { body, querystring } = routeOf(request).schema ?? {};
@@ -114,7 +114,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
     logAnswer(context, request, reply);
     done();
   });
-  measureAnswers(app, context);
+  measureResponses(app, context);
   forwardToHome(app, context);
 
   await app.register(swagger, openapiOptions(context));
@@ -212,7 +212,7 @@ function answerBrokenRequest(
   answered.add(socket);
   // A socket that is closed with bytes unread resets the connection, and the client loses the answer.
   setTimeout(() => socket.destroy(), lingerMs).unref();
-  const refusal = refusalOf(error);
+  const refusal = rejectionOf(error);
   const id = requestId();
   const body = JSON.stringify(errorShape(refusal, { request_id: id }));
   socket.end(
@@ -228,7 +228,7 @@ function isTlsFailure({ code = '' }: BrokenRequest): boolean {
   return code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS');
 }
 
-function refusalOf(error: BrokenRequest): PortolanError {
+function rejectionOf(error: BrokenRequest): PortolanError {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     const urlOnly = Buffer.isBuffer(error.rawPacket) && !error.rawPacket.includes('\n');
     return urlOnly

@@ -11,7 +11,7 @@ import {
   maxAgentLength,
   maxPathLength,
   nobody,
-  refusalFacts,
+  rejectionFacts,
   submissionFacts,
   unprovenClaim,
 } from '../access/access-facts.ts';
@@ -31,7 +31,7 @@ const recorded = new WeakSet<FastifyRequest>();
  * One record in the audit log for each request of the API, whether it was served or refused. Of a request that changes
  * something, the record is written before the answer leaves; of others when the answer has ended.
  */
-export class AuditedAnswers {
+export class AuditedResponses {
   readonly #context: Pick<RouteContext, 'audit' | 'config'>;
   readonly #paths: KnownPaths;
 
@@ -87,7 +87,7 @@ export class AuditedAnswers {
         duration_ms: 0,
       },
       resource: null,
-      details: refusalFacts(refusal),
+      details: rejectionFacts(refusal),
     });
   }
 
@@ -142,7 +142,7 @@ function recordOf(request: FastifyRequest, reply: FastifyReply, config: RouteCon
     resource: resourceOf(request, reply),
     details: {
       ...(request.method === 'POST' && submissionFacts(request.body, config, refusal)),
-      ...(refusal && refusalFacts(refusal)),
+      ...(refusal && rejectionFacts(refusal)),
       ...unprovenClaim(request.raw),
     },
   };

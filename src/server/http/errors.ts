@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
-import { errorCatalogue, invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { errorCatalog, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { maxBodyBytes } from './request/json-body.ts';
 import { fieldProblems } from './request/validation.ts';
 
@@ -58,7 +58,7 @@ export function errorShape(error: PortolanError, details: Record<string, unknown
 
 /** RFC 9457 members beside our own shape. */
 function problemMembers(error: PortolanError) {
-  const { status, meaning } = errorCatalogue[error.code];
+  const { status, meaning } = errorCatalog[error.code];
   return { type: 'about:blank', title: meaning, status, detail: error.message };
 }
 

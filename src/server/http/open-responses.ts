@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 
 /** Counts the answers of a listener that are under way: a request whose headers have come, until its answer is out. */
-export class OpenAnswers {
+export class OpenResponses {
   #count = 0;
   #onNone: (() => void) | null = null;
 

@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scan } from '../../domain/scan.ts';
-import type { ScanPart } from '../../workspace/result-store/fetched-scans.ts';
+import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
 /** Where the files of a scan can be read until the answer has been sent, see `ScanFolders.hold`. */
-export async function heldFolder(
+export async function pinnedFolder(
   request: FastifyRequest,
   reply: FastifyReply,
   scan: Pick<Scan, 'scan_id' | 'status'>,
-  part?: ScanPart,
+  part?: ScanFile,
 ): Promise<ScanFolder> {
   const { folder, release } = await request.space.holdFolder(scan, part);
   if (reply.raw.destroyed) release();

@@ -20,7 +20,7 @@ export interface Open {
  *
  * @param clock monotonic milliseconds
  */
-export class AnswerDeadline {
+export class ResponseDeadline {
   readonly #limitMs: number;
   readonly #clock: () => number;
   /** In no order: a Map of them would be built anew for every second request. */

@@ -7,7 +7,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import type { App } from './app-type.ts';
 import { sendError } from './errors.ts';
-import { AnswerDeadline } from './response-deadline.ts';
+import { ResponseDeadline } from './response-deadline.ts';
 import { handlerTimeoutMs } from './routes.ts';
 
 let service: Service;
@@ -86,7 +86,7 @@ describe('a handler that takes too long', () => {
 
   it('is answered with 504', async () => {
     const { statusCode, body } = await slow((app, answered) => {
-      new AnswerDeadline(50).addHooks(app);
+      new ResponseDeadline(50).addHooks(app);
       app.get('/', { config: { access: 'open' } }, () => answered);
     });
     expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
@@ -94,7 +94,7 @@ describe('a handler that takes too long', () => {
 
   it('is aborted where it can be', async () => {
     const { statusCode, body } = await slow((app, answered) => {
-      new AnswerDeadline(60_000).addHooks(app);
+      new ResponseDeadline(60_000).addHooks(app);
       app.get('/', { handlerTimeout: 50, config: { access: 'open', abortable: true } }, () => answered);
     });
     expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
@@ -102,7 +102,7 @@ describe('a handler that takes too long', () => {
 
   it('may stream for as long as it takes', async () => {
     let now = 0;
-    const deadline = new AnswerDeadline(50, () => now);
+    const deadline = new ResponseDeadline(50, () => now);
     const { statusCode } = await slow((app) => {
       deadline.addHooks(app);
       app.get('/', { config: { access: 'open', streams: true } }, async () => {
@@ -117,7 +117,7 @@ describe('a handler that takes too long', () => {
   it('has 30 s in earnest, and is forgotten once it has answered', async () => {
     expect(handlerTimeoutMs).toBe(30_000);
     let now = 0;
-    const deadline = new AnswerDeadline(handlerTimeoutMs, () => now);
+    const deadline = new ResponseDeadline(handlerTimeoutMs, () => now);
     const { statusCode } = await slow((app) => {
       deadline.addHooks(app);
       app.get('/', { config: { access: 'open' } }, async () => {

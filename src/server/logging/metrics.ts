@@ -11,7 +11,7 @@ export interface MetricsInput {
 }
 
 /** An answer as far as it is measured. */
-export interface MeasuredAnswer {
+export interface MeasuredResponse {
   /** The pattern of the route, e.g. `/api/v1/scans/:scan_id`; null for paths that do not exist. */
   route: string | null;
   status: number;
@@ -102,7 +102,7 @@ export class Metrics {
     });
   }
 
-  answered({ route, status, milliseconds }: MeasuredAnswer): void {
+  answered({ route, status, milliseconds }: MeasuredResponse): void {
     const known = this.#answered.get(route ?? unknownRoute);
     const byStatus = known ?? new Map<number, number>();
     if (!known) this.#answered.set(route ?? unknownRoute, byStatus);

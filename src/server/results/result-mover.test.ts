@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepScan, keptId } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { DirectoryStore } from '../../workspace/result-store/directory-store.ts';
@@ -67,24 +67,24 @@ describe('the mover of results', () => {
     const fetched = new FetchedScans(results, workspace);
     return new ResultMover({ store, workspace, results, fetched, log: watched, pace });
   };
-  const placeOf = (number: number) => ({ scanId: keptId(number), tenant: null });
-  const isStored = (number: number) => store.scans.storedAt(keptId(number)).then((at) => at !== null);
+  const placeOf = (number: number) => ({ scanId: storedScanId(number), tenant: null });
+  const isStored = (number: number) => store.scans.storedAt(storedScanId(number)).then((at) => at !== null);
   const there = async () =>
     (await readdir(join(dir, 'results'), { recursive: true })).filter((name) => name.startsWith('_/'));
 
   it('stores what ended before it was there, and what ends later at once', async () => {
-    for (const number of [1, 2]) await keepScan({ store, workspace }, number, 3);
+    for (const number of [1, 2]) await storeScan({ store, workspace }, number, 3);
     mover.start();
     await expect.poll(() => isStored(2)).toBe(true);
     expect(await isStored(1)).toBe(true);
-    await keepScan({ store, workspace }, 3, 3);
+    await storeScan({ store, workspace }, 3, 3);
     mover.wake();
     await expect.poll(() => isStored(3)).toBe(true);
     expect(mover.fault).toBeNull();
   });
 
   it('tries again while the store is away, warns once, and says that it is back', async () => {
-    for (const number of [1, 2]) await keepScan({ store, workspace }, number, 3);
+    for (const number of [1, 2]) await storeScan({ store, workspace }, number, 3);
     away = true;
     mover.start();
     await expect.poll(() => mover.fault).toBe('The result store is away.');
@@ -97,8 +97,8 @@ describe('the mover of results', () => {
   });
 
   it('a scan whose folder is gone keeps nobody waiting', async () => {
-    for (const number of [1, 2]) await keepScan({ store, workspace }, number, 3);
-    await workspace.scan(keptId(1)).remove();
+    for (const number of [1, 2]) await storeScan({ store, workspace }, number, 3);
+    await workspace.scan(storedScanId(1)).remove();
     mover.start();
     await expect.poll(() => isStored(2)).toBe(true);
     expect(await isStored(1)).toBe(false);
@@ -106,7 +106,7 @@ describe('the mover of results', () => {
   });
 
   it('what is deleted while it is being stored is gone from the store', async () => {
-    await keepScan({ store, workspace }, 1, 3);
+    await storeScan({ store, workspace }, 1, 3);
     const reached = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     mover = moverOn({
@@ -128,19 +128,19 @@ describe('the mover of results', () => {
     mover.wake();
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await there()).toEqual([]);
-    await store.scans.delete(keptId(1));
+    await store.scans.delete(storedScanId(1));
     mover.wake();
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await there()).toEqual([]);
   });
 
   it('what another server deletes meanwhile is gone from the store', async () => {
-    await keepScan({ store, workspace }, 1, 3);
+    await storeScan({ store, workspace }, 1, 3);
     const sealed = Promise.withResolvers<void>();
     mover = moverOn({
       ...passing,
       async put(name, content, signal) {
-        if (name.endsWith('manifest.json')) await store.scans.delete(keptId(1));
+        if (name.endsWith('manifest.json')) await store.scans.delete(storedScanId(1));
         await objects.put(name, content, signal);
         if (name.endsWith('manifest.json')) sealed.resolve();
       },
@@ -151,7 +151,7 @@ describe('the mover of results', () => {
   });
 
   it('a stop in the middle seals nothing; the next one stores it', async () => {
-    await keepScan({ store, workspace }, 1, 3);
+    await storeScan({ store, workspace }, 1, 3);
     const reached = Promise.withResolvers<void>();
     mover = moverOn({
       ...passing,
@@ -173,7 +173,7 @@ describe('the mover of results', () => {
   });
 
   it('refuses to remove while the store is away, and stores the scan then', async () => {
-    await keepScan({ store, workspace }, 1, 3);
+    await storeScan({ store, workspace }, 1, 3);
     mover.start();
     await expect.poll(() => isStored(1)).toBe(true);
     away = true;
@@ -182,8 +182,8 @@ describe('the mover of results', () => {
     away = false;
     mover.wake();
     await expect.poll(() => isStored(1)).toBe(true);
-    await writeFile(join(dir, 'results', '_', keptId(1), 'stranger'), 'x');
+    await writeFile(join(dir, 'results', '_', storedScanId(1), 'stranger'), 'x');
     await mover.remove(placeOf(1));
-    expect(await there()).toEqual([`_/${keptId(1)}`, `_/${keptId(1)}/stranger`]);
+    expect(await there()).toEqual([`_/${storedScanId(1)}`, `_/${storedScanId(1)}/stranger`]);
   });
 });

@@ -2,13 +2,13 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
-import type { ResultStore, ScanPlace } from '../../workspace/result-store/result-store.ts';
+import type { ResultStore, StoredScanLocation } from '../../workspace/result-store/result-store.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
 
 /** Times in milliseconds. */
-export interface MoverPace {
+export interface MoverIntervals {
   /** Between two looks for what is to be stored, when nobody says that a scan has ended. */
   lookMs: number;
   /** Pause after a failure, doubled with each further one. */
@@ -16,7 +16,7 @@ export interface MoverPace {
   longestRetryMs: number;
 }
 
-const usualPace: MoverPace = { lookMs: 30_000, retryMs: 1000, longestRetryMs: 300_000 };
+const usualPace: MoverIntervals = { lookMs: 30_000, retryMs: 1000, longestRetryMs: 300_000 };
 
 export interface ResultMoverInput {
   /** Of all tenants. */
@@ -26,7 +26,7 @@ export interface ResultMoverInput {
   results: ResultStore;
   fetched: FetchedScans;
   log: ServerLog;
-  pace?: MoverPace;
+  pace?: MoverIntervals;
 }
 
 /** A scan that could not be stored although the result store is there. */
@@ -42,7 +42,7 @@ interface Setback {
  */
 export class ResultMover {
   readonly #input: ResultMoverInput;
-  readonly #pace: MoverPace;
+  readonly #pace: MoverIntervals;
   readonly #closing = new AbortController();
   readonly #setbacks = new Map<string, Setback>();
   /** Scans that are being deleted. */
@@ -83,7 +83,7 @@ export class ResultMover {
   }
 
   /** Removes a scan from the result store, before its row goes. @throws PortolanError `unavailable` */
-  async remove(place: ScanPlace): Promise<void> {
+  async remove(place: StoredScanLocation): Promise<void> {
     this.#doomed.add(place.scanId);
     try {
       if (this.#current?.scanId === place.scanId) {
@@ -100,7 +100,7 @@ export class ResultMover {
   }
 
   /** A deletion that breaks off leaves a scan that is stored anew; of one that is nowhere else the mark stays. */
-  async #markUnstored({ scanId, tenant }: ScanPlace): Promise<void> {
+  async #markUnstored({ scanId, tenant }: StoredScanLocation): Promise<void> {
     const { store, workspace } = this.#input;
     if (!(await workspace.forTenant(tenant).scan(scanId).exists())) return;
     // A full disk must not keep anybody from deleting.
@@ -166,7 +166,7 @@ export class ResultMover {
   }
 
   /** Puts a scan into the result store, and remembers whether that can be used. */
-  async #keep(place: ScanPlace, folder: ScanFolder, signal: AbortSignal): Promise<void> {
+  async #keep(place: StoredScanLocation, folder: ScanFolder, signal: AbortSignal): Promise<void> {
     const { results, log } = this.#input;
     try {
       await results.keep(place, folder.path, signal);
@@ -183,7 +183,7 @@ export class ResultMover {
   }
 
   /** @throws PortolanError `unavailable` when it is not this scan's fault */
-  async #move(place: ScanPlace): Promise<void> {
+  async #move(place: StoredScanLocation): Promise<void> {
     const stop = new AbortController();
     const moving = this.#store(place, stop.signal);
     this.#current = { scanId: place.scanId, stop, ended: moving.catch(() => undefined) };
@@ -199,7 +199,7 @@ export class ResultMover {
     }
   }
 
-  async #store(place: ScanPlace, signal: AbortSignal): Promise<void> {
+  async #store(place: StoredScanLocation, signal: AbortSignal): Promise<void> {
     const { store, workspace, results, log } = this.#input;
     const { scanId, tenant } = place;
     const folder = workspace.forTenant(tenant).scan(scanId);
@@ -213,7 +213,7 @@ export class ResultMover {
   }
 
   /** The folder of the scan is gone, or changed just now. */
-  async #putOff({ scanId }: ScanPlace, error: PortolanError): Promise<void> {
+  async #putOff({ scanId }: StoredScanLocation, error: PortolanError): Promise<void> {
     const { store, log } = this.#input;
     if (!(await store.scans.isTaken(scanId))) return;
     const { retryMs, longestRetryMs } = this.#pace;

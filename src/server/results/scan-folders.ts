@@ -1,9 +1,9 @@
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
-import type { FetchedScans, HeldFolder, ScanPart } from '../../workspace/result-store/fetched-scans.ts';
+import type { FetchedScans, PinnedFolder, ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import { RegularLooks } from '../background/periodic-tasks.ts';
+import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
 
 /** Time between two looks for fetched scans that nobody reads any more. */
@@ -25,11 +25,11 @@ export interface ScanFoldersInput {
  */
 export class ScanFolders {
   readonly #input: ScanFoldersInput;
-  readonly #looks: RegularLooks;
+  readonly #looks: PeriodicTasks;
 
   constructor(input: ScanFoldersInput) {
     this.#input = input;
-    this.#looks = new RegularLooks(() => this.#look(), pace);
+    this.#looks = new PeriodicTasks(() => this.#look(), pace);
   }
 
   async start(): Promise<void> {
@@ -51,8 +51,8 @@ export class ScanFolders {
   async hold(
     { scan_id, status }: Pick<Scan, 'scan_id' | 'status'>,
     tenant: string | null,
-    part: ScanPart = 'record',
-  ): Promise<HeldFolder> {
+    part: ScanFile = 'record',
+  ): Promise<PinnedFolder> {
     const { workspace, store, fetched } = this.#input;
     const folder = workspace.forTenant(tenant).scan(scan_id);
     const here = { folder, release: () => undefined };

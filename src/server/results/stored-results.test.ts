@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepScan, keptId } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
 import { codeOf } from '../fixtures/grpc-client.ts';
 import { type GrpcService, openGrpcService } from '../fixtures/grpc-service.ts';
 import type { Service } from '../fixtures/service.ts';
@@ -16,8 +16,8 @@ describe('a scan that only the result store has', () => {
   let results: string;
   let grpc: GrpcService;
   let service: Service;
-  const scanId = keptId(1);
-  const other = keptId(2);
+  const scanId = storedScanId(1);
+  const other = storedScanId(2);
 
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'portolan-stored-'));
@@ -29,8 +29,8 @@ describe('a scan that only the result store has', () => {
     );
     service = grpc.service;
     const rules = { compress: true, keep_artifacts: true };
-    await keepScan(service, 1, ports, rules);
-    await keepScan(service, 2, ports + 1, rules);
+    await storeScan(service, 1, ports, rules);
+    await storeScan(service, 2, ports + 1, rules);
     service.context.results?.wake();
     for (const id of [scanId, other])
       await expect.poll(() => service.store.scans.storedAt(id), { timeout: 5000 }).not.toBeNull();
@@ -137,7 +137,7 @@ describe('a scan that only the result store has', () => {
   it('health says when results cannot be stored', async () => {
     await rename(results, `${results}-away`);
     await writeFile(results, '');
-    await keepScan(service, 3, 1);
+    await storeScan(service, 3, 1);
     service.context.results?.wake();
     const checks = async () => (await get('health')).json().data.checks as { name: string; status: string }[];
     await expect
@@ -148,6 +148,6 @@ describe('a scan that only the result store has', () => {
     await expect
       .poll(checks, { timeout: 10_000 })
       .not.toContainEqual(expect.objectContaining({ name: 'result_store' }));
-    expect(await service.store.scans.storedAt(keptId(3))).not.toBeNull();
+    expect(await service.store.scans.storedAt(storedScanId(3))).not.toBeNull();
   });
 });

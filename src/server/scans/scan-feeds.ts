@@ -2,7 +2,7 @@ import { ScanFeed } from '../../actions/scans/scan-feed.ts';
 import { eventDamage, type ScanSource } from '../../actions/scans/watch-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import type { Space } from '../access/tenants.ts';
+import type { TenantContext } from '../access/tenants.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 /** A scan that another process runs sends no news; it is looked at this often, milliseconds. */
@@ -27,7 +27,7 @@ export class ScanFeeds {
    * @param folder stays readable until then
    */
   follow(
-    space: Pick<Space, 'store' | 'observer'>,
+    space: Pick<TenantContext, 'store' | 'observer'>,
     scanId: string,
     folder: ScanFolder,
   ): ScanSource & { close(): void } {
@@ -39,7 +39,7 @@ export class ScanFeeds {
     return feed.subscribe(scanId, folder);
   }
 
-  #feedOf({ store, observer }: Pick<Space, 'store' | 'observer'>, scanId: string): ScanFeed {
+  #feedOf({ store, observer }: Pick<TenantContext, 'store' | 'observer'>, scanId: string): ScanFeed {
     const workers = this.#workers;
     const input = {
       scan: async () => {

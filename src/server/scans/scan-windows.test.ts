@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
-import type { Closure } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
 import { ScanWindows } from './scan-windows.ts';
 
 const opened: ScanWindows[] = [];
@@ -19,7 +19,7 @@ function follow(flags: Record<string, unknown>, now: string) {
   const turns: string[] = [];
   const logged: string[] = [];
   const gate = {
-    setClosure: (closure: Closure | null) => {
+    setClosure: (closure: BlackoutWindow | null) => {
       const state = closure ? 'closed' : 'open';
       if (!turns.at(-1)?.startsWith(state)) turns.push(`${state} ${new Date().toISOString().slice(0, 19)}`);
     },

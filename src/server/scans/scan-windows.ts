@@ -1,28 +1,28 @@
-import { closureText } from '../../actions/scans/window-warning.ts';
+import { windowText } from '../../actions/scans/window-warning.ts';
 import type { Config } from '../../config/schema.ts';
-import { type Closure, ScanCalendar } from '../../domain/scan-calendar.ts';
+import { type BlackoutWindow, ScanCalendar } from '../../domain/scan-calendar.ts';
 import type { ServerLog } from '../logging/log.ts';
 
 /** Clocks jump and machines sleep: the calendar is looked at this often at least, milliseconds. */
 const lookMs = 30_000;
 
 /** Who keeps the scans of a server from sending. */
-export interface ScanGate {
+export interface WindowedPool {
   /** @param closure null = scans may send */
-  setClosure(closure: Closure | null): void;
+  setClosure(closure: BlackoutWindow | null): void;
 }
 
 /** Closes the scans of a server outside of `scanner.windows` and in `scanner.freeze`, and opens them again. */
 export class ScanWindows {
   readonly #config: Pick<Config, 'scanner' | 'queue'>;
-  readonly #gate: ScanGate;
+  readonly #gate: WindowedPool;
   readonly #log: Pick<ServerLog, 'info'>;
   #calendar: ScanCalendar;
   #timer: NodeJS.Timeout | null = null;
   /** What was told last. */
   #told = '';
 
-  constructor(config: Pick<Config, 'scanner' | 'queue'>, gate: ScanGate, log: Pick<ServerLog, 'info'>) {
+  constructor(config: Pick<Config, 'scanner' | 'queue'>, gate: WindowedPool, log: Pick<ServerLog, 'info'>) {
     this.#config = config;
     this.#gate = gate;
     this.#log = log;
@@ -55,8 +55,8 @@ export class ScanWindows {
     this.#timer = setTimeout(() => this.#look(), wait);
   }
 
-  #tell(closure: Closure | null): void {
-    const text = closure ? closureText(closure) : '';
+  #tell(closure: BlackoutWindow | null): void {
+    const text = closure ? windowText(closure) : '';
     if (text === this.#told) return;
     this.#told = text;
     this.#log.info(closure ? `scans are held: ${text}` : 'scans go on');

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScanStopper } from '../../actions/scans/cancel-scan.ts';
 import type { PauseSwitch } from '../../actions/scans/pause-scan.ts';
-import { heldScan } from '../../actions/scans/window-warning.ts';
+import { scanOutsideWindow } from '../../actions/scans/window-warning.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type ScanRequest,
   type ScanWarning,
 } from '../../domain/scan.ts';
-import type { Closure } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
 import { Slots } from '../../net/gate/slots.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import type { JobQueue } from '../../queue/queue.ts';
@@ -21,7 +21,7 @@ import { concludeScan } from '../../scan-run/finalize-scan.ts';
 import { interruptScan, isDeadCommandLine } from '../../scan-run/interrupt-scan.ts';
 import type { ScanOutcome } from '../../scan-run/messages.ts';
 import type { Store } from '../../store/open.ts';
-import type { Claim } from '../../store/scan-queue.ts';
+import type { QueueClaim } from '../../store/scan-queue.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import { rateShares } from '../../worker/rate-shares.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
@@ -33,7 +33,7 @@ import { recordSummary } from '../../workspace/record/record-reader.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import { RegularLooks } from '../background/periodic-tasks.ts';
+import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { Installed } from '../installed.ts';
 import { scanCompleted, scanStarted } from '../logging/audit.ts';
 import { logEnvironment, type ServerLog } from '../logging/log.ts';
@@ -43,7 +43,7 @@ import type { Distribution } from '../shards/distribution.ts';
 import { removeShards } from '../shards/shard-ingest.ts';
 import { ShardedScan, type ShardedScanInput } from '../shards/sharded-scan.ts';
 import { nextResumeMark, readResumeMark, removeResumeMark, writeResumeMark } from './resume-mark.ts';
-import type { ScanGate } from './scan-windows.ts';
+import type { WindowedPool } from './scan-windows.ts';
 import { WorkerScale } from './worker-scale.ts';
 
 export interface WorkerPoolInput {
@@ -65,7 +65,7 @@ export interface WorkerPoolInput {
 }
 
 /** One claimed scan and the process that runs it. */
-interface Slot extends Claim {
+interface Slot extends QueueClaim {
   process: RunningScan | null;
   canceled: boolean;
   /** Somebody paused it. */
@@ -102,7 +102,7 @@ const canceledError = { code: 'canceled' as const, message: 'The scan was cancel
  * Runs waiting scans, each in a process of its own, as many at a time as there are workers. Keeps their leases
  * alive, their figures stored and their listeners informed, and takes scans up again whose process died.
  */
-export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
+export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   readonly #input: WorkerPoolInput;
   readonly #slots = new Map<string, Slot>();
   readonly #news = new EventEmitter().setMaxListeners(0);
@@ -121,10 +121,13 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   listeners: readonly Listener[] = [];
   readonly #scale: WorkerScale;
   /** What other servers want of the scans here. */
-  readonly #wishes = new RegularLooks(() => this.#followWishes(), { firstMs: wishesMs, betweenMs: wishesMs });
+  readonly #wishes = new PeriodicTasks(() => this.#followWishes(), {
+    firstMs: wishesMs,
+    betweenMs: wishesMs,
+  });
   /** Scans in shards end in a process here. */
   readonly #lastSteps: Slots;
-  #closure: Closure | null = null;
+  #closure: BlackoutWindow | null = null;
   /** Scans that are held in the store. */
   #held: ReadonlySet<string> = new Set();
   /** The store may hold scans, of the server before too, although they may send. */
@@ -141,7 +144,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     return this.#claiming && !this.#draining;
   }
 
-  get closure(): Closure | null {
+  get closure(): BlackoutWindow | null {
     return this.#closure;
   }
 
@@ -175,7 +178,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
    * Lets no scan send any more, or all but those that somebody paused. None begins meanwhile, and what a person
    * paused or resumed before and during it holds after it.
    */
-  setClosure(closure: Closure | null): void {
+  setClosure(closure: BlackoutWindow | null): void {
     const turns = (closure === null) !== (this.#closure === null);
     this.#closure = closure;
     if (!turns) return;
@@ -248,7 +251,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     const waits = this.waitsFor(scan);
     const shown = waits.length > 0 ? { ...fresh, warnings: [...fresh.warnings, ...waits] } : fresh;
     const held = this.#closure !== null && (this.#slots.has(scan.scan_id) || this.#held.has(scan.scan_id));
-    return held && !isFinal(shown.status) ? heldScan(shown, this.#closure as Closure) : shown;
+    return held && !isFinal(shown.status) ? scanOutsideWindow(shown, this.#closure as BlackoutWindow) : shown;
   }
 
   #fresh<S extends Scan>(scan: S): S {
@@ -338,7 +341,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     return pools && [...pools].filter((pool) => taken(pool) < mostDivided);
   }
 
-  #claim(): Promise<Claim | null> {
+  #claim(): Promise<QueueClaim | null> {
     const running = this.#runningByTenant();
     const pools = this.#poolsWithPlace();
     const claim = this.#input.queue.claim(`server:${process.pid}`, pools, running, this.#fullPools());
@@ -393,7 +396,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     if (!this.#slots.has(scanId)) await this.#input.shards?.line.command(scanId, 'pause');
   }
 
-  #begin(claim: Claim): void {
+  #begin(claim: QueueClaim): void {
     const own = this.#slots.get(claim.scanId);
     if (own) {
       // The lease lapsed although the scan still runs here (the machine slept, the disk was full): it goes on.
@@ -583,7 +586,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   }
 
   /** The record of a scan that is over has all that was found; workers that still have a shard of it let go. */
-  async #forgetShards({ scanId, tenant }: Pick<Claim, 'scanId' | 'tenant'>): Promise<void> {
+  async #forgetShards({ scanId, tenant }: Pick<QueueClaim, 'scanId' | 'tenant'>): Promise<void> {
     const { store, shards } = this.#input;
     if (!shards) return;
     const scan = await store.scans.get(scanId);
@@ -620,7 +623,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
     await this.#recordEnd(slot);
   }
 
-  async #recordEnd({ scanId, tenant }: Pick<Claim, 'scanId' | 'tenant'>): Promise<void> {
+  async #recordEnd({ scanId, tenant }: Pick<QueueClaim, 'scanId' | 'tenant'>): Promise<void> {
     const scan = await this.#input.store.scans.get(scanId);
     if (!scan) return;
     const summary = await recordSummary(this.#homeOf({ tenant }).scan(scanId)).catch(() => null);
@@ -629,7 +632,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, ScanGate {
   }
 
   /** The workspace that holds the scan's folder: that of its tenant. */
-  #homeOf({ tenant }: Pick<Claim, 'tenant'>): Workspace {
+  #homeOf({ tenant }: Pick<QueueClaim, 'tenant'>): Workspace {
     return this.#input.workspace.forTenant(tenant);
   }
 

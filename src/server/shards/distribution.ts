@@ -1,18 +1,18 @@
 import { Dispatcher } from '../../queue/dispatcher.ts';
 import { PgBossQueue } from '../../queue/pg-boss.ts';
-import { type OwnShard, ShardLine } from '../../queue/shard-queue.ts';
+import { type QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
 import { WakeUps } from '../../queue/wake-ups.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { ShardHome } from '../../worker/shard-home.ts';
 import { serverId } from '../../workspace/server-id.ts';
-import { RegularLooks } from '../background/periodic-tasks.ts';
+import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { HomeServers } from './home-servers.ts';
 import { LocalHome } from './local-home.ts';
 import { Presence } from './presence.ts';
-import { ScansElsewhere } from './remote-scans.ts';
-import type { ShardIntake } from './shard-ingest.ts';
+import { RemoteScans } from './remote-scans.ts';
+import type { ShardIngest } from './shard-ingest.ts';
 import { StoreWatch } from './store-watch.ts';
 
 /** The server says this often that it is there, milliseconds. */
@@ -22,17 +22,17 @@ const signMs = 5000;
 export interface Distribution {
   readonly home: string;
   readonly queue: PgBossQueue;
-  readonly line: ShardLine;
+  readonly line: ShardQueue;
   /** Scans whose shards are at work: where the rows that come over the network go. */
-  readonly intakes: Map<string, ShardIntake>;
-  readonly elsewhere: ScansElsewhere;
+  readonly intakes: Map<string, ShardIngest>;
+  readonly elsewhere: RemoteScans;
   readonly homes: HomeServers;
   /** Which workers and servers are present. */
   readonly presence: Presence;
   /** Whether the database answers. */
   readonly reachable: boolean;
   /** The way to this server for its own workers; null for a scan that lies elsewhere. */
-  ownHome(homeId: string, shard: OwnShard): ShardHome | null;
+  ownHome(homeId: string, shard: QueuedShard): ShardHome | null;
   /** Tells workers where this server is, from now on. */
   announce(url: string, version: string): Promise<void>;
   close(): Promise<void>;
@@ -58,11 +58,11 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   );
   const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
   const wakeUps = new WakeUps(url);
-  const line = new ShardLine(store, dispatcher, { leaseMs, wakeUps });
-  const intakes = new Map<string, ShardIntake>();
+  const line = new ShardQueue(store, dispatcher, { leaseMs, wakeUps });
+  const intakes = new Map<string, ShardIngest>();
   const presence = new Presence(store, () => line.now(), home, log);
-  const elsewhere = new ScansElsewhere(store, line, home, presence);
-  let signs: RegularLooks | null = null;
+  const elsewhere = new RemoteScans(store, line, home, presence);
+  let signs: PeriodicTasks | null = null;
   const watch = new StoreWatch(() => presence.lookForWorkers(), log);
   return {
     home,
@@ -82,7 +82,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
         await presence.sign(ownUrl, version);
         await presence.lookForScans();
       };
-      signs = new RegularLooks(toldOnce(sign, log), { firstMs: signMs, betweenMs: signMs });
+      signs = new PeriodicTasks(toldOnce(sign, log), { firstMs: signMs, betweenMs: signMs });
       signs.start();
       watch.start();
     },

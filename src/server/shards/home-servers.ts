@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { Store } from '../../store/open.ts';
-import type { ScansElsewhere } from './remote-scans.ts';
+import type { RemoteScans } from './remote-scans.ts';
 
 /** The other server sends the head of its answer by then, milliseconds. */
 const answerMs = 30_000;
@@ -8,7 +8,7 @@ const answerMs = 30_000;
 export const forwardedHeader = 'x-portolan-forwarded';
 
 /** A request as it is handed on. */
-export interface HandedRequest {
+export interface ForwardedRequest {
   method: string;
   /** Path and query. */
   url: string;
@@ -20,14 +20,14 @@ export interface HandedRequest {
 /** The server in whose workspace a scan lies, where that is another one. */
 export class HomeServers {
   readonly #store: Store;
-  readonly #elsewhere: ScansElsewhere;
+  readonly #elsewhere: RemoteScans;
   readonly #storesResults: boolean;
 
   /**
    * @param store of all tenants
    * @param storesResults there is a result store: what it holds is read without the home of the scan
    */
-  constructor(store: Store, elsewhere: ScansElsewhere, storesResults: boolean) {
+  constructor(store: Store, elsewhere: RemoteScans, storesResults: boolean) {
     this.#store = store;
     this.#elsewhere = elsewhere;
     this.#storesResults = storesResults;
@@ -56,7 +56,7 @@ export class HomeServers {
    * @returns null when the scan lies here, or can be read from here
    * @throws PortolanError `unavailable` when its home cannot be reached
    */
-  async ask(scanId: string, { method, url, headers, signal }: HandedRequest): Promise<Response | null> {
+  async ask(scanId: string, { method, url, headers, signal }: ForwardedRequest): Promise<Response | null> {
     const reads = method === 'GET' || method === 'HEAD';
     const home = await (reads ? this.#onlyPlaceOf(scanId) : this.#elsewhere.homeOf(scanId));
     if (home === null) return null;

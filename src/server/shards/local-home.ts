@@ -1,14 +1,14 @@
 import { PortolanError } from '../../domain/errors.ts';
-import type { OwnShard } from '../../queue/shard-queue.ts';
+import type { QueuedShard } from '../../queue/shard-queue.ts';
 import type { ShardHome } from '../../worker/shard-home.ts';
-import { rowLines, type ShardCredentials, type ShardIntake } from './shard-ingest.ts';
+import { rowLines, type ShardCredentials, type ShardIngest } from './shard-ingest.ts';
 
 /** The home of a scan for a worker in the same process: the same doors as for others, without a network. */
 export class LocalHome implements ShardHome {
-  readonly #intakes: ReadonlyMap<string, ShardIntake>;
+  readonly #intakes: ReadonlyMap<string, ShardIngest>;
   readonly #sender: ShardCredentials;
 
-  constructor(intakes: ReadonlyMap<string, ShardIntake>, { scanId, shard, attempt, key }: OwnShard) {
+  constructor(intakes: ReadonlyMap<string, ShardIngest>, { scanId, shard, attempt, key }: QueuedShard) {
     this.#intakes = intakes;
     this.#sender = { scanId, shard, attempt, key };
   }
@@ -30,7 +30,7 @@ export class LocalHome implements ShardHome {
   }
 
   /** @throws PortolanError `unavailable` */
-  get #intake(): ShardIntake {
+  get #intake(): ShardIngest {
     const intake = this.#intakes.get(this.#sender.scanId);
     if (intake) return intake;
     throw new PortolanError('unavailable', 'The scan takes no rows now; try again.');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ScansElsewhere } from './remote-scans.ts';
+import { RemoteScans } from './remote-scans.ts';
 
 /** A scan of the server `owner`, canceled through another one. */
 function canceling({ heartbeats, endsAfter }: { heartbeats: boolean; endsAfter: number }) {
@@ -15,7 +15,7 @@ function canceling({ heartbeats, endsAfter }: { heartbeats: boolean; endsAfter: 
       return heartbeats;
     },
   };
-  const elsewhere = new ScansElsewhere(store as never, line as never, 'this', presence, {
+  const elsewhere = new RemoteScans(store as never, line as never, 'this', presence, {
     absent: 1,
     present: 60_000,
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
-import type { ShardLine } from '../../queue/shard-queue.ts';
+import type { ShardQueue } from '../../queue/shard-queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { Presence } from './presence.ts';
 
@@ -22,9 +22,9 @@ const presenceMs = 1000;
  * Scans that another server runs. What is wanted of them stands in the store already; here the workers of their shards
  * and that server are told at once, so that packets stop even while that server is away.
  */
-export class ScansElsewhere {
+export class RemoteScans {
   readonly #store: Store;
-  readonly #line: ShardLine;
+  readonly #line: ShardQueue;
   readonly #home: string;
   readonly #presence: Pick<Presence, 'isPresent'>;
   readonly #times: CancelTimes;
@@ -32,7 +32,7 @@ export class ScansElsewhere {
   /** @param home id of this server */
   constructor(
     store: Store,
-    line: ShardLine,
+    line: ShardQueue,
     home: string,
     presence: Pick<Presence, 'isPresent'>,
     times = cancelTimes,

@@ -8,7 +8,7 @@ import { keyDigestOf } from '../../queue/shard-queue.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { ScanFolder } from '../../workspace/scan-folder.ts';
 import { LocalHome } from './local-home.ts';
-import { type ShardCredentials, ShardIntake } from './shard-ingest.ts';
+import { type ShardCredentials, ShardIngest } from './shard-ingest.ts';
 
 const scanId = '20261006-143022-a1b2c3';
 const leaseMs = 30_000;
@@ -16,7 +16,7 @@ const leaseMs = 30_000;
 let dir: string;
 let store: Store;
 let rows: ResultRow[];
-let intake: ShardIntake;
+let intake: ShardIngest;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-intake-'));
@@ -33,8 +33,8 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-function begin(): ShardIntake {
-  return new ShardIntake(store, scanId, new ScanFolder(dir), (row) => void rows.push(row));
+function begin(): ShardIngest {
+  return new ShardIngest(store, scanId, new ScanFolder(dir), (row) => void rows.push(row));
 }
 
 async function claim(key: string, now = 0): Promise<ShardCredentials> {

@@ -9,7 +9,7 @@ import type { ResultRow } from '../../domain/result.ts';
 import { anyInterface, parseTargets } from '../../domain/target.ts';
 import { keyDigestOf } from '../../queue/shard-queue.ts';
 import type { Store } from '../../store/open.ts';
-import type { HeldShard } from '../../store/shards.ts';
+import type { LeasedShard } from '../../store/shards.ts';
 import { folderMode } from '../../workspace/atomic-file.ts';
 import { readCheckpointBytes, writeCheckpointBytes } from '../../workspace/record/checkpoint.ts';
 import { openRecordFile, recordPieces } from '../../workspace/record/open-record.ts';
@@ -50,7 +50,7 @@ interface ShardFile {
  * Takes in what the workers of one scan find: each shard has a record of its own, from which another worker can go on,
  * and every row also goes into the record of the scan.
  */
-export class ShardIntake {
+export class ShardIngest {
   readonly #store: Store;
   readonly #scanId: string;
   readonly #place: string;
@@ -216,7 +216,7 @@ export class ShardIntake {
 
   /** @throws PortolanError `conflict` when the shard went to somebody else meanwhile */
   async #confirm({ shard, attempt }: ShardCredentials, rows: number): Promise<void> {
-    const held: HeldShard = { scanId: this.#scanId, shard, attempt };
+    const held: LeasedShard = { scanId: this.#scanId, shard, attempt };
     if (!(await this.#store.shards.setRows(held, rows))) throw lost();
   }
 }

@@ -1,5 +1,5 @@
 import { noFindings, type SeverityCounts } from '../../domain/finding.ts';
-import type { Coverage } from '../../domain/host.ts';
+import type { PortCoverage } from '../../domain/host.ts';
 import type { ScanWarning, StageRecord } from '../../domain/scan.ts';
 import type { EvaluationData } from '../../domain/shard.ts';
 import type { SavedState } from '../../engine/node.ts';
@@ -82,7 +82,7 @@ function together(a: StageRecord, b: StageRecord): StageRecord {
   };
 }
 
-function sumCoverage(a: Coverage | undefined, b: Coverage | undefined): Coverage | undefined {
+function sumCoverage(a: PortCoverage | undefined, b: PortCoverage | undefined): PortCoverage | undefined {
   if (!a || !b) return a ?? b;
   return {
     open: a.open + b.open,

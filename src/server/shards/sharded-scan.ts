@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
 import type { FailureCode, ScanWarning } from '../../domain/scan.ts';
-import type { Division, ShardCommand } from '../../domain/shard.ts';
+import type { ShardCommand, ShardPlan } from '../../domain/shard.ts';
 import type { Slots } from '../../net/gate/slots.ts';
 import { machineNow } from '../../net/machine-clock.ts';
 import { NameResolver } from '../../net/resolve.ts';
-import type { ShardLine } from '../../queue/shard-queue.ts';
+import type { ShardQueue } from '../../queue/shard-queue.ts';
 import type { ScopeRules } from '../../scan-run/control.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
-import { type Catalogue, planScan } from '../../scan-run/plan/plan-scan.ts';
+import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import { plannedPorts } from '../../scan-run/plan/planned-ports.ts';
 import { prepareTargets } from '../../scan-run/prepare-targets.ts';
 import { ScanTime } from '../../scan-run/run-time.ts';
@@ -20,7 +20,7 @@ import { writeCheckpoint } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { asTargets, shardCount } from './divide.ts';
-import { removeShards, ShardIntake } from './shard-ingest.ts';
+import { removeShards, ShardIngest } from './shard-ingest.ts';
 import { nextGrants } from './shard-rates.ts';
 import { ShardPackets, ShardReports } from './shard-reports.ts';
 import { completedNodes, evaluationOf, liveOf, stagesOf, warningsOf, wholeOutcome } from './shard-summary.ts';
@@ -40,16 +40,16 @@ const cancelMs = 4000;
 
 export interface ShardedScanInput {
   store: Store;
-  line: ShardLine;
+  line: ShardQueue;
   /** Shards at work, by scan: where the rows that come over the network go. */
-  intakes: Map<string, ShardIntake>;
+  intakes: Map<string, ShardIngest>;
   folder: ScanFolder;
   /** Bounds the processes that make wholes of shards. */
   lastSteps: Slots;
   /** How the process is started that makes one whole of the shards. */
   process: ScanProcessInput;
   /** What the scan is planned with. */
-  catalogue: Catalogue;
+  catalogue: ModuleCatalog;
   /** When the scan began to run; null when it has not. */
   startedAt: string | null;
   /** Stores that a worker began with the first shard; called again when it fails. */
@@ -194,7 +194,7 @@ export class ShardedScan implements RunningScan {
     const begun = await this.#layOut();
     const { folder, intakes, line } = this.#input;
     const record = await openRecord(folder, { onSealed: () => this.#input.process.onNews() });
-    const intake = new ShardIntake(this.#store, this.#scanId, folder, (row) => record.append(row));
+    const intake = new ShardIngest(this.#store, this.#scanId, folder, (row) => record.append(row));
     const forgetNews = line.onNews((scanId) => scanId === this.#scanId && this.#nap.abort());
     try {
       // What came in shortly before the last server died may be in the records of the shards only.
@@ -259,7 +259,7 @@ export class ShardedScan implements RunningScan {
   }
 
   /** Until no shard waits or runs. */
-  async #gather(intake: ShardIntake): Promise<void> {
+  async #gather(intake: ShardIngest): Promise<void> {
     let warned = false;
     while (!this.#left) {
       this.#nap = new AbortController();
@@ -474,7 +474,7 @@ function isOver({ state }: ShardState): boolean {
   return state === 'done' || state === 'failed';
 }
 
-function addressesByName(hostnames: Division['hostnames']): Record<string, string[]> {
+function addressesByName(hostnames: ShardPlan['hostnames']): Record<string, string[]> {
   const addresses = new Map<string, string[]>();
   for (const [ip, names] of Object.entries(hostnames))
     for (const name of names) addresses.set(name, [...(addresses.get(name) ?? []), ip]);

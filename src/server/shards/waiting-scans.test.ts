@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
-import type { OwnShard, ShardLine } from '../../queue/shard-queue.ts';
+import type { QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 const skip = postgresObstacle();
@@ -17,7 +17,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
   let postgres: TestPostgres;
   let database: string;
   let service: Service;
-  let line: ShardLine;
+  let line: ShardQueue;
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'portolan-waiting-'));
@@ -52,16 +52,16 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await presence().lookForWorkers();
   }
 
-  async function claim(pool: string): Promise<OwnShard> {
-    const claimed = { shard: null as OwnShard | null };
+  async function claim(pool: string): Promise<QueuedShard> {
+    const claimed = { shard: null as QueuedShard | null };
     await expect
       .poll(async () => (claimed.shard = await line.claim('w', [pool])), { timeout: 10_000 })
       .not.toBeNull();
-    return claimed.shard as OwnShard;
+    return claimed.shard as QueuedShard;
   }
 
   /** Begins with a shard as a worker does: at the latest its first heartbeat says so. */
-  async function begin(shard: OwnShard): Promise<void> {
+  async function begin(shard: QueuedShard): Promise<void> {
     await line.begin(shard.scanId);
     await line.beat(shard, { obeyed: 'run', rateKept: 0 });
   }

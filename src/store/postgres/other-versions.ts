@@ -22,7 +22,7 @@ export interface StoreUser {
  * @param db a PostgreSQL database
  * @throws PortolanError `configuration` that names them
  */
-export async function demandSameMajorServers<T>(
+export async function requireSameMajorServers<T>(
   db: Kysely<T>,
   { startingServer, version }: StoreUser,
 ): Promise<void> {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Place } from '../cursor.ts';
+import type { CursorPosition } from '../cursor.ts';
 import { countInWindows, newestOfAll, rowsInWindows, type SearchedList, stepBack } from './age-windows.ts';
 
 const rows = 12_001;
 const places = Array.from(
   { length: rows },
-  (_, index): Place => ({ createdAt: numeral(rows - index), id: '' }),
+  (_, index): CursorPosition => ({ createdAt: numeral(rows - index), id: '' }),
 );
 const asked: number[] = [];
 
@@ -20,11 +20,11 @@ function numeral(number: number): string {
   return String(number).padStart(5, '0');
 }
 
-function below({ createdAt }: Place): Place[] {
+function below({ createdAt }: CursorPosition): CursorPosition[] {
   return places.filter((place) => place.createdAt < createdAt);
 }
 
-function inside({ before, from }: { before: Place; from: Place | null }): string[] {
+function inside({ before, from }: { before: CursorPosition; from: CursorPosition | null }): string[] {
   const looked = below(before).filter(({ createdAt }) => from === null || createdAt >= from.createdAt);
   asked.push(looked.length);
   return looked.map(({ createdAt }) => createdAt).filter((text) => Number(text) % 100 === 0);
@@ -60,7 +60,7 @@ describe('a list that is searched in windows', () => {
 
 it('steps over very many rows by 20,000 at a time', async () => {
   const steps: number[] = [];
-  const step = async ({ createdAt }: Place, n: number) => {
+  const step = async ({ createdAt }: CursorPosition, n: number) => {
     steps.push(n);
     return n > 30 && steps.length > 2 ? null : { createdAt: `${createdAt}+${n}`, id: '' };
   };

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Place } from '../cursor.ts';
+import type { CursorPosition } from '../cursor.ts';
 
 /** Rows of a list between two positions, newest first. */
 export interface AgeRange {
   /** Exclusive. */
-  before: Place;
+  before: CursorPosition;
   /** Inclusive; null = down to the oldest. */
-  from: Place | null;
+  from: CursorPosition | null;
 }
 
 /** A list whose filter no index serves: to find what matches, every row is looked at. */
 export interface SearchedList<Row> {
   /** Position of the n-th row before another one, whether it matches or not; null when there are fewer. */
-  nthBefore(position: Place, n: number): Promise<Place | null>;
+  nthBefore(position: CursorPosition, n: number): Promise<CursorPosition | null>;
   /** Rows that match. */
   count(range: AgeRange): Promise<number>;
   rows(range: AgeRange, limit: number, offset: number): Promise<Row[]>;
@@ -22,12 +22,12 @@ export interface SearchedList<Row> {
 const windowRows = 5000;
 
 /** Later than every time and id of a list. */
-export const newestOfAll: Place = { createdAt: '9999', id: '' };
+export const newestOfAll: CursorPosition = { createdAt: '9999', id: '' };
 
 /** Parts of a list, newest first; the event loop has its turn after each. */
-async function* windows(list: SearchedList<unknown>, start: Place): AsyncGenerator<AgeRange> {
-  for (let before: Place | null = start; before !== null; await setImmediate()) {
-    const from: Place | null = await list.nthBefore(before, windowRows);
+async function* windows(list: SearchedList<unknown>, start: CursorPosition): AsyncGenerator<AgeRange> {
+  for (let before: CursorPosition | null = start; before !== null; await setImmediate()) {
+    const from: CursorPosition | null = await list.nthBefore(before, windowRows);
     yield { before, from };
     before = from;
   }
@@ -42,7 +42,7 @@ export async function countInWindows(list: SearchedList<unknown>): Promise<numbe
 /** @returns so many rows before a position at most, after those that are skipped */
 export async function rowsInWindows<Row>(
   list: SearchedList<Row>,
-  start: Place,
+  start: CursorPosition,
   limit: number,
   offset: number,
 ): Promise<Row[]> {
@@ -67,11 +67,11 @@ const entriesAtOnce = 20_000;
  * @returns null when there are fewer
  */
 export async function stepBack(
-  start: Place,
+  start: CursorPosition,
   n: number,
-  step: (position: Place, n: number) => Promise<Place | null>,
-): Promise<Place | null> {
-  let position: Place | null = start;
+  step: (position: CursorPosition, n: number) => Promise<CursorPosition | null>,
+): Promise<CursorPosition | null> {
+  let position: CursorPosition | null = start;
   for (let left = n; left > 0 && position !== null; left -= entriesAtOnce) {
     position = await step(position, Math.min(left, entriesAtOnce));
     await setImmediate();

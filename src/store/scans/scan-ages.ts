@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { commandLinesOf, serverOf } from '../../domain/executor.ts';
 import type { ScanStatus } from '../../domain/scan.ts';
-import type { Place } from '../cursor.ts';
+import type { CursorPosition } from '../cursor.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { ScanTableRow, Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
@@ -26,7 +26,7 @@ export type DatedScan = Pick<FinishedScan, 'scan_id' | 'created_at' | 'tenant' |
 };
 
 /** Which finished scans: of each tenant those older than a position, exclusive. Tenants that are not named lose none. */
-export type OlderThan = ReadonlyMap<string | null, Place>;
+export type OlderThan = ReadonlyMap<string | null, CursorPosition>;
 
 /** Rows of one statement. SQLite answers on the event loop, which is free between two statements. */
 const rowsAtOnce = 500;
@@ -95,11 +95,15 @@ export class ScanAges {
    * @param n from 1
    * @returns null when the tenant has fewer
    */
-  async nthNewest(tenant: string | null, n: number): Promise<Place | null> {
+  async nthNewest(tenant: string | null, n: number): Promise<CursorPosition | null> {
     return await stepBack(newestOfAll, n, (position, step) => this.#nthBefore(tenant, position, step));
   }
 
-  async #nthBefore(tenant: string | null, position: Place, n: number): Promise<Place | null> {
+  async #nthBefore(
+    tenant: string | null,
+    position: CursorPosition,
+    n: number,
+  ): Promise<CursorPosition | null> {
     const row = await this.#db
       .selectFrom('scans')
       .select(['created_at', 'scan_id'])
@@ -116,7 +120,7 @@ export class ScanAges {
 
   /** Scans of whatever state, newest first. Those that are stored meanwhile are left out. */
   async *newestFirst(): AsyncGenerator<DatedScan> {
-    for (let position: Place | null = newestOfAll; position !== null; ) {
+    for (let position: CursorPosition | null = newestOfAll; position !== null; ) {
       const page: DatedScan[] = await this.#pageBefore(position);
       yield* page;
       const last = page.at(-1);
@@ -124,7 +128,7 @@ export class ScanAges {
     }
   }
 
-  async #pageBefore(position: Place): Promise<DatedScan[]> {
+  async #pageBefore(position: CursorPosition): Promise<DatedScan[]> {
     const rows = await this.#db
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
@@ -144,7 +148,7 @@ export class ScanAges {
   }
 
   /** Finished scans of all named tenants, oldest first. @param after leaves out what is not newer */
-  async *finished(olderThan: OlderThan, after?: Place): AsyncGenerator<FinishedScan> {
+  async *finished(olderThan: OlderThan, after?: CursorPosition): AsyncGenerator<FinishedScan> {
     const streams: PageReader[] = [];
     for (const [tenant, end] of olderThan) {
       // One stream for each state: together they would be sorted in memory.
@@ -160,7 +164,7 @@ export class ScanAges {
     return merged([read('completed'), read('failed')]);
   }
 
-  async #unstoredPage(status: ScanStatus, last: Place | undefined): Promise<FinishedScan[]> {
+  async #unstoredPage(status: ScanStatus, last: CursorPosition | undefined): Promise<FinishedScan[]> {
     const rows = await this.#finishedRows(status, last)
       .where(inView(this.#view))
       .where('stored_at', 'is', null)
@@ -172,8 +176,8 @@ export class ScanAges {
   async #finishedPage(
     tenant: string | null,
     status: ScanStatus,
-    end: Place,
-    last: Place | undefined,
+    end: CursorPosition,
+    last: CursorPosition | undefined,
   ): Promise<FinishedScan[]> {
     const rows = await this.#finishedRows(status, last)
       .where(inView(tenant))
@@ -183,7 +187,7 @@ export class ScanAges {
     return rows.map(finishedScan);
   }
 
-  #finishedRows(status: ScanStatus, last: Place | undefined) {
+  #finishedRows(status: ScanStatus, last: CursorPosition | undefined) {
     return this.#db
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'completed_at', 'tenant', 'size_bytes'])
@@ -205,13 +209,13 @@ function finishedScan({
 
 /** Pages of one order, read ahead by a page. */
 class PageReader {
-  readonly #read: (last: Place | undefined) => Promise<FinishedScan[]>;
-  #last: Place | undefined;
+  readonly #read: (last: CursorPosition | undefined) => Promise<FinishedScan[]>;
+  #last: CursorPosition | undefined;
   #rows: FinishedScan[] = [];
   #next = 0;
   #ended = false;
 
-  constructor(read: (last: Place | undefined) => Promise<FinishedScan[]>, after?: Place) {
+  constructor(read: (last: CursorPosition | undefined) => Promise<FinishedScan[]>, after?: CursorPosition) {
     this.#read = read;
     this.#last = after;
   }
@@ -253,18 +257,21 @@ async function oldestHead(streams: readonly PageReader[]): Promise<PageReader | 
   return oldest?.stream ?? null;
 }
 
-export function positionOf({ created_at, scan_id }: Pick<ScanTableRow, 'created_at' | 'scan_id'>): Place {
+export function positionOf({
+  created_at,
+  scan_id,
+}: Pick<ScanTableRow, 'created_at' | 'scan_id'>): CursorPosition {
   return { createdAt: created_at, id: scan_id };
 }
 
 /** Negative when `a` is older. */
-export function compareAge(a: Place, b: Place): number {
+export function compareAge(a: CursorPosition, b: CursorPosition): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
 /** Older (`<`) or newer (`>`) than a position. */
-function isBeyond(side: '<' | '>', { createdAt, id }: Place) {
+function isBeyond(side: '<' | '>', { createdAt, id }: CursorPosition) {
   return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> =>
     e(e.refTuple('created_at', 'scan_id'), side, e.tuple(createdAt, id));
 }

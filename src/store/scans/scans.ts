@@ -10,7 +10,7 @@ import {
   type ScanStatus,
   scanIdPattern,
 } from '../../domain/scan.ts';
-import { decodeCursor, encodeCursor, type Place } from '../cursor.ts';
+import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
 import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
@@ -252,7 +252,7 @@ export class ScanTable {
     };
   }
 
-  async #nthBefore(filter: Filters, position: Place, n: number): Promise<Place | null> {
+  async #nthBefore(filter: Filters, position: CursorPosition, n: number): Promise<CursorPosition | null> {
     const row = await this.#db
       .selectFrom('scans')
       .select(['created_at', 'scan_id'])

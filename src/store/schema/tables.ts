@@ -11,10 +11,10 @@ export interface Tables {
   tokens: TokenTableRow;
   jobs: JobTableRow;
   idempotency_keys: IdempotencyTableRow;
-  job_orders: JobOrderTableRow;
+  job_orders: ClientJobTableRow;
   job_runs: JobRunTableRow;
   outbox: OutboxTableRow;
-  divisions: DivisionTableRow;
+  divisions: ShardPlanTableRow;
   shards: ShardTableRow;
   row_counts: RowCountTableRow;
   servers: ServerTableRow;
@@ -118,7 +118,7 @@ export interface IdempotencyTableRow {
 }
 
 /** A job as clients know it; `jobs` is the line of the scans that it and everybody else ordered. */
-export interface JobOrderTableRow {
+export interface ClientJobTableRow {
   job_id: string;
   created_at: string;
   /** `running` from the moment that a run has become a scan, also while that scan waits. */
@@ -171,7 +171,7 @@ export interface OutboxTableRow {
 }
 
 /** What a scan divides among its shards, see Division. */
-export interface DivisionTableRow {
+export interface ShardPlanTableRow {
   scan_id: string;
   /** When the first worker began with a shard, by the clock of the database; before that, when it was made. ISO 8601 UTC. */
   started_at: string;

@@ -20,7 +20,7 @@ import { AuditChain } from './audit-chain.ts';
 import { checkAuditLog } from './audit-check.ts';
 import { auditFiles } from './audit-files.ts';
 import type { AuditGap } from './audit-record.ts';
-import { settledLog } from './audit-settled.ts';
+import { verifiableLog } from './audit-settled.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -62,7 +62,7 @@ function openGuardByHand(dir: string): DatabaseSync {
 
 /** As `audit verify` does. @param files archived ones, which are not compared with the head */
 function check(files?: string[], file: string | null = null) {
-  const log = settledLog({ folder, file });
+  const log = verifiableLog({ folder, file });
   return files ? checkAuditLog(files) : checkAuditLog(log?.files ?? [], { end: log?.end ?? null });
 }
 
@@ -79,7 +79,7 @@ describe('audit chain', () => {
     append(['after restart'], second);
     const report = await check();
     expect(report).toMatchObject({ ok: true, files: 2, records: 61, complete: true, problems: [] });
-    expect(settledLog(place())?.end).toMatchObject({ hash: report.last_hash, records: 61 });
+    expect(verifiableLog(place())?.end).toMatchObject({ hash: report.last_hash, records: 61 });
     expect(statSync(join(folder, '2026-10-06.jsonl')).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, '.head')).mode & 0o777).toBe(0o600);
   });
@@ -211,12 +211,12 @@ describe('audit chain', () => {
     writeFileSync(join(folder, '.head'), head);
     expect(await check()).toMatchObject({ ok: true, records: 3 });
     expect(append(['four']).gaps).toEqual([]);
-    expect(settledLog(place())?.end).toMatchObject({ records: 4 });
+    expect(verifiableLog(place())?.end).toMatchObject({ records: 4 });
     const { last_hash: last } = await check();
     writeFileSync(join(folder, '.head'), `${last}\n`);
     expect(await check()).toMatchObject({ ok: true, records: 4 });
     expect(append(['five']).gaps).toEqual([]);
-    expect(settledLog(place())?.end).toMatchObject({ records: 5 });
+    expect(verifiableLog(place())?.end).toMatchObject({ records: 5 });
   });
 
   it('goes on when the workspace was moved, and finds a cut there too', async () => {

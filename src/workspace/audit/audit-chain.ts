@@ -13,18 +13,18 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { fileMode, folderMode } from '../atomic-file.ts';
-import { isRunning, ownIdentity } from '../process-identity.ts';
+import { isRunning, processIdentity } from '../process-identity.ts';
 import {
-  type AuditPlace,
+  type AuditPosition,
   auditFileOf,
   auditFiles,
   chained,
   countLines,
   dayFiles,
   endOfDays,
+  fileIdentity,
   firstHash,
   hashOfLine,
-  identityOf,
   lastHash,
   openGuard,
   readRange,
@@ -32,7 +32,7 @@ import {
   sqliteBusy,
   writeAll,
 } from './audit-files.ts';
-import { gapBehind, gapsOf, joinEnded, knownHead, nameOf, newHead, placeOfHead } from './audit-gaps.ts';
+import { gapBehind, gapsOf, joinEnded, knownHead, nameOf, newHead, positionOfHead } from './audit-gaps.ts';
 import { type AuditHead, AuditHeadFile, type HeadReading, type WaitingRecords } from './audit-head.ts';
 import { type AuditGap, gapRecord, maxAuditLine } from './audit-record.ts';
 
@@ -72,16 +72,16 @@ export interface AuditChainEvents {
  *   feed is completed.
  */
 export class AuditChain {
-  readonly #place: AuditPlace;
+  readonly #place: AuditPosition;
   readonly #events: AuditChainEvents;
   readonly #head: AuditHeadFile;
-  readonly #self = ownIdentity();
+  readonly #self = processIdentity();
   #guard: DatabaseSync | null = null;
   #open: OpenFile | null = null;
   /** The head as this process wrote it last. */
   #written: AuditHead | null = null;
 
-  constructor(place: AuditPlace, events: AuditChainEvents = {}) {
+  constructor(place: AuditPosition, events: AuditChainEvents = {}) {
     this.#place = place;
     this.#events = events;
     this.#head = new AuditHeadFile(place.folder);
@@ -202,7 +202,7 @@ export class AuditChain {
     const size = this.#wholeSize(path);
     if (head === null) return this.#endWithoutHead(path, size, reading);
     const { hash, records } = head;
-    const place = placeOfHead(this.#place, head);
+    const place = positionOfHead(this.#place, head);
     const gaps = gapBehind(place, head);
     if (place !== path) {
       // A new day, or a file that a reload names.
@@ -221,14 +221,14 @@ export class AuditChain {
   #followCopy(path: string, reading: HeadReading): void {
     const head = knownHead(reading);
     const stats = statSync(path, { throwIfNoEntry: false });
-    if (!head || !stats || stats.size === 0 || placeOfHead(this.#place, head) !== path) return;
+    if (!head || !stats || stats.size === 0 || positionOfHead(this.#place, head) !== path) return;
     if (stats.ino !== head.inode) this.#writeHead({ ...head, inode: stats.ino });
   }
 
   /** Nobody else has written since this process did. */
   #isUntouched(path: string, { size }: AuditHead): boolean {
     const open = this.#open;
-    return open?.path === path && open.identity === identityOf(path) && fstatSync(open.fd).size === size;
+    return open?.path === path && open.identity === fileIdentity(path) && fstatSync(open.fd).size === size;
   }
 
   #endWithoutHead(path: string, size: number, reading: HeadReading): ChainEnd {
@@ -284,7 +284,7 @@ export class AuditChain {
   }
 
   #file(path: string): OpenFile {
-    if (this.#open?.path === path && this.#open.identity === identityOf(path)) return this.#open;
+    if (this.#open?.path === path && this.#open.identity === fileIdentity(path)) return this.#open;
     this.#closeFile();
     mkdirSync(dirname(path), { recursive: true, mode: folderMode });
     const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, fileMode);

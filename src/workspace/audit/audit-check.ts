@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
-import { linesOf } from '../text-lines.ts';
+import { textLinesOf } from '../text-lines.ts';
 import { firstHash, hashOfLine } from './audit-files.ts';
 import { gapOf, gapText, maxAuditLine } from './audit-record.ts';
-import type { SettledLog } from './audit-settled.ts';
+import type { VerifiableLog } from './audit-settled.ts';
 
 export interface AuditProblem {
   file: string;
@@ -37,7 +37,7 @@ const previousHash = /,"prev_hash":"([0-9a-f]{64})","hash":"[0-9a-f]{64}"\}$/;
  */
 export async function checkAuditLog(
   files: readonly string[],
-  { sizes, end }: { sizes?: readonly number[]; end?: SettledLog['end'] } = {},
+  { sizes, end }: { sizes?: readonly number[]; end?: VerifiableLog['end'] } = {},
 ): Promise<AuditReport> {
   const walk = new ChainWalk(end ?? null);
   for (const [index, path] of files.entries()) {
@@ -45,7 +45,7 @@ export async function checkAuditLog(
     try {
       const to = sizes?.[index] ?? (await file.stat()).size;
       walk.begin(path);
-      for await (const { bytes, ended } of linesOf(file, { to, longest: maxAuditLine }))
+      for await (const { bytes, ended } of textLinesOf(file, { to, longest: maxAuditLine }))
         walk.take(bytes, ended);
     } finally {
       await file.close();
@@ -55,7 +55,7 @@ export async function checkAuditLog(
 }
 
 class ChainWalk {
-  readonly #end: SettledLog['end'];
+  readonly #end: VerifiableLog['end'];
   readonly #problems: AuditProblem[] = [];
   readonly #gaps: AuditProblem[] = [];
   #endSeen = false;
@@ -65,7 +65,7 @@ class ChainWalk {
   #first: string | null = null;
   #last: string | null = null;
 
-  constructor(end: SettledLog['end']) {
+  constructor(end: VerifiableLog['end']) {
     this.#end = end;
   }
 
@@ -135,7 +135,7 @@ class ChainWalk {
   }
 }
 
-function isObject(end: SettledLog['end']): end is Exclude<SettledLog['end'], 'unknown' | null> {
+function isObject(end: VerifiableLog['end']): end is Exclude<VerifiableLog['end'], 'unknown' | null> {
   return end !== null && end !== 'unknown';
 }
 

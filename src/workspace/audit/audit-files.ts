@@ -16,7 +16,7 @@ import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
 import { maxAuditLine } from './audit-record.ts';
 
 /** Where the audit log of a workspace lies. */
-export interface AuditPlace {
+export interface AuditPosition {
   /** `audit/` of the workspace: holds the lock, the head of the chain, and the files of the days. */
   folder: string;
   /** One file instead of a file for each day; null for the days. */
@@ -36,13 +36,13 @@ export const sqliteBusy = 5;
 const countedBytes = 1024 * 1024;
 
 /** The file that a record of this moment belongs to. */
-export function auditFileOf({ folder, file }: AuditPlace, now: Date): string {
+export function auditFileOf({ folder, file }: AuditPosition, now: Date): string {
   return file ?? join(folder, `${now.toISOString().slice(0, 10)}.jsonl`);
 }
 
 /** The files of an audit log, the oldest first. */
-export function auditFiles({ folder, file }: AuditPlace): string[] {
-  if (file !== null) return identityOf(file) === '' ? [] : [file];
+export function auditFiles({ folder, file }: AuditPosition): string[] {
+  if (file !== null) return fileIdentity(file) === '' ? [] : [file];
   return dayFiles(folder);
 }
 
@@ -166,7 +166,7 @@ export function writeAll(fd: number, bytes: Uint8Array): void {
   while (written < bytes.length) written += writeSync(fd, bytes, written);
 }
 
-export function identityOf(path: string): string {
+export function fileIdentity(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.dev}:${stats.ino}` : '';
 }

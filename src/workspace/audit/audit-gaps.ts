@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isRunning } from '../process-identity.ts';
-import { type AuditPlace, countLines, exists, firstHash, lastHash, sizeOf } from './audit-files.ts';
+import { type AuditPosition, countLines, exists, firstHash, lastHash, sizeOf } from './audit-files.ts';
 import type { AuditHead, HeadReading, WaitingRecords } from './audit-head.ts';
 import type { AuditGap } from './audit-record.ts';
 
@@ -44,10 +44,10 @@ export function isRotated(path: string, { inode }: AuditHead): boolean {
   return stats !== undefined && stats.size === 0 && stats.ino !== inode;
 }
 
-export function nameOf({ folder }: AuditPlace, path: string): string {
+export function nameOf({ folder }: AuditPosition, path: string): string {
   return dirname(path) === folder ? basename(path) : path;
 }
 
-export function placeOfHead({ folder }: AuditPlace, { file }: AuditHead): string {
+export function positionOfHead({ folder }: AuditPosition, { file }: AuditHead): string {
   return isAbsolute(file) ? file : join(folder, file);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
 import { AuditChain } from './audit-chain.ts';
-import type { AuditPlace } from './audit-files.ts';
+import type { AuditPosition } from './audit-files.ts';
 import { type AuditEvent, type AuditGap, gapRecord, gapText, recordText } from './audit-record.ts';
 
 export interface AuditLogInput {
@@ -187,7 +187,7 @@ export class AuditLog {
   }
 
   #newChain(): AuditChain {
-    return new AuditChain(placeOf(this.#input.folder, this.#input.settings), {
+    return new AuditChain(positionOf(this.#input.folder, this.#input.settings), {
       onRepair: (path, bytes) =>
         this.#input.onRecovery(`${bytes} bytes of a torn record were removed from the end of ${path}`),
       onGap: (gap) => this.#found(gap),
@@ -195,6 +195,6 @@ export class AuditLog {
   }
 }
 
-export function placeOf(folder: string, { file }: { file: string }): AuditPlace {
+export function positionOf(folder: string, { file }: { file: string }): AuditPosition {
   return { folder, file: file || null };
 }

@@ -1,12 +1,20 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { type AuditPlace, auditFiles, exists, lastHash, namesIn, openGuard, sizeOf } from './audit-files.ts';
-import { knownHead, placeOfHead } from './audit-gaps.ts';
+import {
+  type AuditPosition,
+  auditFiles,
+  exists,
+  lastHash,
+  namesIn,
+  openGuard,
+  sizeOf,
+} from './audit-files.ts';
+import { knownHead, positionOfHead } from './audit-gaps.ts';
 import { type AuditHead, type HeadReading, readHead } from './audit-head.ts';
 
 /** An audit log at a moment when nobody appends. */
-export interface SettledLog {
+export interface VerifiableLog {
   files: string[];
   /** Bytes of each file. */
   sizes: number[];
@@ -15,7 +23,7 @@ export interface SettledLog {
 }
 
 /** @returns null when there is no log at this place */
-export function settledLog(place: AuditPlace): SettledLog | null {
+export function verifiableLog(place: AuditPosition): VerifiableLog | null {
   let guard: DatabaseSync | null = null;
   let locked = false;
   try {
@@ -37,10 +45,10 @@ export function settledLog(place: AuditPlace): SettledLog | null {
 }
 
 /** A file that was rotated a moment ago, and has its last record, counts as being there. */
-function endOf(place: AuditPlace, reading: HeadReading): SettledLog['end'] {
+function endOf(place: AuditPosition, reading: HeadReading): VerifiableLog['end'] {
   if (typeof reading === 'string') return 'unknown';
   if (reading.file === null) return { hash: reading.hash, records: null, file: place.file ?? place.folder };
-  const path = placeOfHead(place, reading);
+  const path = positionOfHead(place, reading);
   const { hash, records } = reading;
   return records === 0 || isRotatedBeside(path, reading) ? null : { hash, records, file: path };
 }

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { issueLicence, makeLicenceKeys } from '../../actions/access/issue-license.ts';
+import { createLicenseKeys, issueLicense } from '../../actions/access/issue-license.ts';
 import { loadConfig } from '../../config/load.ts';
-import { licenceFeatures } from '../../domain/license.ts';
-import { licenceFile, readLicence } from './read-license.ts';
-import { readPublicKey, verifyLicence } from './verify-license.ts';
+import { licenseFeatures } from '../../domain/license.ts';
+import { licenseFile, readLicense } from './read-license.ts';
+import { readPublicKey, verifyLicense } from './verify-license.ts';
 
-const keys = makeLicenceKeys();
+const keys = createLicenseKeys();
 const order = {
   customer: 'Acme Ltd',
   plan: 'team',
@@ -36,8 +36,8 @@ function configWith(flags: Record<string, unknown>) {
 async function installed(licence: string, flags: Record<string, unknown> = {}) {
   const config = configWith({ 'license.enforce': true, 'license.public_key': keys.publicKey, ...flags });
   await mkdir(join(dir, 'ws/config'), { recursive: true });
-  await writeFile(licenceFile(config), `${licence}\n`);
-  return await readLicence(config);
+  await writeFile(licenseFile(config), `${licence}\n`);
+  return await readLicense(config);
 }
 
 const forge = (claims: Record<string, unknown>, alg = 'EdDSA', key = keys.privateKey) =>
@@ -47,7 +47,7 @@ const forge = (claims: Record<string, unknown>, alg = 'EdDSA', key = keys.privat
 
 describe('an installed licence', () => {
   it('gives its plan and its features, and nothing more', async () => {
-    const licence = await installed((await issueLicence(order, keys.privateKey)).licence);
+    const licence = await installed((await issueLicense(order, keys.privateKey)).licence);
     expect(licence.report()).toMatchObject({
       enforced: true,
       plan: 'team',
@@ -65,7 +65,7 @@ describe('an installed licence', () => {
 
   it('falls back to the free plan when its grace time is over', async () => {
     const licence = await installed(
-      (await issueLicence({ ...order, expiry: '1h' }, keys.privateKey)).licence,
+      (await issueLicense({ ...order, expiry: '1h' }, keys.privateKey)).licence,
     );
     const at = (days: number) => Date.now() + days * 86_400_000;
     expect([licence.plan(at(1)), licence.features(at(1))]).toEqual(['team', ['jobs', 'metrics']]);
@@ -75,24 +75,24 @@ describe('an installed licence', () => {
   });
 
   it('is not asked for unless licences are enforced', async () => {
-    const licence = await readLicence(configWith({}));
+    const licence = await readLicense(configWith({}));
     expect(licence.report()).toEqual({
       enforced: false,
       plan: 'enterprise',
       valid: false,
       expires_at: null,
-      features: [...licenceFeatures],
+      features: [...licenseFeatures],
       grace_until: null,
     });
     expect(licence.notice()).toBeNull();
-    for (const feature of licenceFeatures) licence.demand(feature);
+    for (const feature of licenseFeatures) licence.demand(feature);
   });
 
   it('that is missing, torn or too large is told and gives nothing', async () => {
     const flags = { 'license.enforce': true, 'license.public_key': keys.publicKey };
-    const missing = await readLicence(configWith(flags));
+    const missing = await readLicense(configWith(flags));
     expect([missing.plan(), missing.notice()?.text]).toEqual(['free', 'no licence is installed']);
-    const { licence } = await issueLicence(order, keys.privateKey);
+    const { licence } = await issueLicense(order, keys.privateKey);
     for (const bad of ['', 'garbage', licence.slice(0, -10), 'x'.repeat(20_000), '\0'.repeat(100)]) {
       const read = await installed(bad);
       expect(read.isValid()).toBe(false);
@@ -103,7 +103,7 @@ describe('an installed licence', () => {
 });
 
 describe('verification', () => {
-  const verify = async (licence: string) => verifyLicence(licence, await readPublicKey(keys.publicKey));
+  const verify = async (licence: string) => verifyLicense(licence, await readPublicKey(keys.publicKey));
   const good = {
     customer_id: 'a',
     license_id: 'l',
@@ -115,7 +115,7 @@ describe('verification', () => {
 
   it('takes only what the key has signed, with the one algorithm', async () => {
     expect(await verify(await forge(good))).toEqual(good);
-    const foreign = await forge(good, 'EdDSA', makeLicenceKeys().privateKey);
+    const foreign = await forge(good, 'EdDSA', createLicenseKeys().privateKey);
     await expect(verify(foreign)).rejects.toMatchObject({ code: 'license_required' });
     await expect(verify(new UnsecuredJWT(good).encode())).rejects.toThrow('not signed');
     await expect(verify(await forge(good, 'Ed25519'))).rejects.toThrow('not signed');
@@ -180,20 +180,20 @@ describe('license.public_key', () => {
 describe('issuing', () => {
   it('names every problem of the order', async () => {
     const bad = { customer: '', plan: 'gold', features: ['job'], expiry: '5', licenceId: 'a\nb' };
-    const refusal = issueLicence(bad, keys.privateKey);
+    const refusal = issueLicense(bad, keys.privateKey);
     await expect(refusal).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(refusal).rejects.toThrow(/plan .*customer .*license-id .*did you mean jobs\?.*expiry/);
   });
 
   it('gives the plan enterprise every feature unless it is told which', async () => {
     const features = async (plan: string) =>
-      (await issueLicence({ ...order, plan, features: null }, keys.privateKey)).claims.features;
-    expect(await features('enterprise')).toEqual([...licenceFeatures]);
+      (await issueLicense({ ...order, plan, features: null }, keys.privateKey)).claims.features;
+    expect(await features('enterprise')).toEqual([...licenseFeatures]);
     expect(await features('business')).toEqual([]);
   });
 
   it('refuses a key of another kind', async () => {
-    await expect(issueLicence(order, 'x')).rejects.toMatchObject({ code: 'usage' });
-    await expect(issueLicence(order, keys.publicKey)).rejects.toMatchObject({ code: 'usage' });
+    await expect(issueLicense(order, 'x')).rejects.toMatchObject({ code: 'usage' });
+    await expect(issueLicense(order, keys.publicKey)).rejects.toMatchObject({ code: 'usage' });
   });
 });

@@ -2,34 +2,34 @@ import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import {
+  type EffectivePlan,
   featuresOfModules,
   graceEnd,
-  type LicenceClaims,
-  type LicenceFeature,
-  type LicenceNotice,
-  licenceFeatures,
-  licenceNotice,
-  licenceState,
-  type Plan,
+  type LicenseClaims,
+  type LicenseFeature,
+  type LicenseNotice,
+  licenseFeatures,
+  licenseNotice,
+  licenseState,
   planRates,
 } from '../../domain/license.ts';
-import { readPublicKey, readSmallFile, verifyLicence } from './verify-license.ts';
+import { readPublicKey, readSmallFile, verifyLicense } from './verify-license.ts';
 
 /** What may be told about the licence of an installation. Times are ISO 8601 UTC. */
-export interface LicenceReport {
+export interface LicenseReport {
   enforced: boolean;
   /** The plan whose limits hold. */
-  plan: Plan;
+  plan: EffectivePlan;
   /** Whether a licence is installed that works now, in its grace time too. */
   valid: boolean;
   expires_at: string | null;
   /** What may be used now. */
-  features: LicenceFeature[];
+  features: LicenseFeature[];
   grace_until: string | null;
 }
 
 /** The file of the installed licence. */
-export function licenceFile({ license, workspace }: Pick<Config, 'license' | 'workspace'>): string {
+export function licenseFile({ license, workspace }: Pick<Config, 'license' | 'workspace'>): string {
   return license.file || join(workspace.dir, 'config', 'license.key');
 }
 
@@ -37,22 +37,22 @@ export function licenceFile({ license, workspace }: Pick<Config, 'license' | 'wo
  * Reads the installed licence. A licence that is missing or not good is no error: it only gives nothing.
  * @throws PortolanError `configuration` when licences are enforced and the public key is no good
  */
-export async function readLicence(config: Pick<Config, 'license' | 'workspace'>): Promise<Licence> {
+export async function readLicense(config: Pick<Config, 'license' | 'workspace'>): Promise<License> {
   const { enforce, public_key: publicKey } = config.license;
   try {
-    const text = await readInstalled(licenceFile(config));
+    const text = await readInstalled(licenseFile(config));
     if (publicKey === null) {
       if (enforce) throw new PortolanError('configuration', 'license.enforce needs license.public_key');
       const problem = text === null ? null : 'without license.public_key it cannot be checked';
-      return new Licence(enforce, null, problem);
+      return new License(enforce, null, problem);
     }
     const key = await readPublicKey(publicKey);
-    if (text === null) return new Licence(enforce, null, enforce ? 'no licence is installed' : null);
-    return new Licence(enforce, await verifyLicence(text, key), null);
+    if (text === null) return new License(enforce, null, enforce ? 'no licence is installed' : null);
+    return new License(enforce, await verifyLicense(text, key), null);
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
     if (error.code === 'configuration' && enforce) throw error;
-    return new Licence(enforce, null, error.message);
+    return new License(enforce, null, error.message);
   }
 }
 
@@ -68,14 +68,14 @@ async function readInstalled(file: string): Promise<string | null> {
 }
 
 /** What an installation may do. Without `license.enforce` that is everything. */
-export class Licence {
+export class License {
   readonly enforced: boolean;
   /** Null when there is none that is good. */
-  readonly claims: LicenceClaims | null;
+  readonly claims: LicenseClaims | null;
   /** Why there is none. */
   readonly problem: string | null;
 
-  constructor(enforced: boolean, claims: LicenceClaims | null, problem: string | null) {
+  constructor(enforced: boolean, claims: LicenseClaims | null, problem: string | null) {
     this.enforced = enforced;
     this.claims = claims;
     this.problem = problem;
@@ -83,10 +83,10 @@ export class Licence {
 
   /** Whether a licence is installed that works now. */
   isValid(now = Date.now()): boolean {
-    return this.claims !== null && ['valid', 'grace'].includes(licenceState(this.claims, now));
+    return this.claims !== null && ['valid', 'grace'].includes(licenseState(this.claims, now));
   }
 
-  plan(now = Date.now()): Plan {
+  plan(now = Date.now()): EffectivePlan {
     if (!this.enforced) return 'enterprise';
     return this.claims !== null && this.isValid(now) ? this.claims.plan : 'free';
   }
@@ -96,13 +96,13 @@ export class Licence {
     return planRates[this.plan(now)];
   }
 
-  features(now = Date.now()): LicenceFeature[] {
-    if (!this.enforced) return [...licenceFeatures];
+  features(now = Date.now()): LicenseFeature[] {
+    if (!this.enforced) return [...licenseFeatures];
     return this.isValid(now) ? (this.claims?.features ?? []) : [];
   }
 
   /** @throws PortolanError `license_required` */
-  demand(feature: LicenceFeature, now = Date.now()): void {
+  demand(feature: LicenseFeature, now = Date.now()): void {
     if (this.features(now).includes(feature)) return;
     throw new PortolanError('license_required', `This installation needs a licence for ${feature}.`, {
       feature,
@@ -115,12 +115,12 @@ export class Licence {
   }
 
   /** What an operator should be told now: why the licence gives nothing, or that it ends. */
-  notice(now = Date.now()): LicenceNotice | null {
-    if (this.claims) return licenceNotice(this.claims, now);
+  notice(now = Date.now()): LicenseNotice | null {
+    if (this.claims) return licenseNotice(this.claims, now);
     return this.problem === null ? null : { stage: 'none', text: this.problem };
   }
 
-  report(now = Date.now()): LicenceReport {
+  report(now = Date.now()): LicenseReport {
     const { claims } = this;
     return {
       enforced: this.enforced,

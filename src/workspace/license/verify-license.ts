@@ -3,11 +3,11 @@ import { open } from 'node:fs/promises';
 import { compactVerify } from 'jose';
 import { PortolanError } from '../../domain/errors.ts';
 import {
-  type LicenceClaims,
-  type LicenceFeature,
-  type LicencePlan,
-  licenceFeatures,
-  licencePlans,
+  type LicenseClaims,
+  type LicenseFeature,
+  type LicensePlan,
+  licenseFeatures,
+  licensePlans,
 } from '../../domain/license.ts';
 
 /** Largest licence or key file, bytes. */
@@ -15,13 +15,13 @@ const maxLicenceBytes = 16 * 1024;
 /** Latest end of a licence, epoch seconds: what a date can say (year 9999). */
 const latestEnd = 253_402_300_799;
 /** Ids of customers and licences, which are shown and logged. */
-export const licenceIdForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,127}$/u;
+export const licenseIdForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,127}$/u;
 
 /**
  * Reads a licence: a JWT (RFC 7519) signed with Ed25519 (RFC 8037). Whether it has ended is not judged here.
  * @throws PortolanError `license_required` naming what is wrong; never with the licence itself
  */
-export async function verifyLicence(licence: string, key: KeyObject): Promise<LicenceClaims> {
+export async function verifyLicense(licence: string, key: KeyObject): Promise<LicenseClaims> {
   let payload: Uint8Array;
   try {
     ({ payload } = await compactVerify(licence.trim(), key, { algorithms: ['EdDSA'] }));
@@ -31,7 +31,7 @@ export async function verifyLicence(licence: string, key: KeyObject): Promise<Li
   return readClaims(payload);
 }
 
-function readClaims(payload: Uint8Array): LicenceClaims {
+function readClaims(payload: Uint8Array): LicenseClaims {
   let claims: Record<string, unknown>;
   try {
     claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload)) as typeof claims;
@@ -52,7 +52,7 @@ function readClaims(payload: Uint8Array): LicenceClaims {
 }
 
 function readId(value: unknown, name: string): string {
-  if (typeof value === 'string' && licenceIdForm.test(value)) return value;
+  if (typeof value === 'string' && licenseIdForm.test(value)) return value;
   throw badLicence(`its claim ${name} is missing or malformed`);
 }
 
@@ -61,16 +61,16 @@ function readTime(value: unknown, name: string): number {
   throw badLicence(`its claim ${name} is missing or malformed`);
 }
 
-function readPlan(value: unknown): LicencePlan {
-  const plan = licencePlans.find((known) => known === value);
+function readPlan(value: unknown): LicensePlan {
+  const plan = licensePlans.find((known) => known === value);
   if (plan) return plan;
-  throw badLicence(`its plan is none of ${licencePlans.join(', ')}`);
+  throw badLicence(`its plan is none of ${licensePlans.join(', ')}`);
 }
 
 /** Features of later versions are no fault of a licence. */
-function readFeatures(value: unknown): LicenceFeature[] {
+function readFeatures(value: unknown): LicenseFeature[] {
   if (!Array.isArray(value)) throw badLicence('its claim features is missing or malformed');
-  return licenceFeatures.filter((feature) => value.includes(feature));
+  return licenseFeatures.filter((feature) => value.includes(feature));
 }
 
 function badLicence(reason: string): PortolanError {

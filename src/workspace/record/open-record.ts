@@ -2,7 +2,7 @@ import { type FileHandle, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isNoPlainFile, isPlainFolder, openIfThere } from '../plain-file.ts';
 import { type RecordFiles, readSummaryLine, wholeLines } from './record-files.ts';
-import { lastLine, type Member, readMembers, unpackedPieces } from './record-members.ts';
+import { type GzipMember, lastLine, readMembers, unpackedPieces } from './record-members.ts';
 
 /** A record opened for reading: its data file and what tells which bytes of it count. */
 export interface OpenRecord {
@@ -10,7 +10,7 @@ export interface OpenRecord {
   /** The line of the summary when the record is finished. */
   summaryLine: string | null;
   /** Null for a plain file; of a compressed one its members, none when their index is damaged. */
-  members: readonly Member[] | null;
+  members: readonly GzipMember[] | null;
 }
 
 /** The record takes no more rows. A compressed one never does, also when damage took its summary. */

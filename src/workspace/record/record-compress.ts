@@ -18,7 +18,7 @@ import {
   readSummaryLine,
   recordFiles,
 } from './record-files.ts';
-import { type Member, memberLine, readMembers, unpackedStream } from './record-members.ts';
+import { type GzipMember, memberLine, readMembers, unpackedStream } from './record-members.ts';
 import { finishedIndex } from './record-recovery.ts';
 
 const pack = promisify(gzip);
@@ -126,7 +126,7 @@ async function isCompressed(files: RecordFiles, data: FileHandle): Promise<boole
 }
 
 /** The last rows decide: nothing else is ever half written. */
-async function matches(members: readonly Member[], data: FileHandle): Promise<boolean> {
+async function matches(members: readonly GzipMember[], data: FileHandle): Promise<boolean> {
   const last = members.at(-1);
   return last !== undefined && (await readBlock(data, last)).sound;
 }

@@ -11,19 +11,19 @@ const unpack = promisify(gunzip);
  * milliseconds away and every tool reads the whole. The summary line is a member of its own. `results.members` has
  * one line for each.
  */
-export interface Member extends Block {
+export interface GzipMember extends Block {
   /** Place of the member in the compressed file, bytes. Offset and length of the block are those of the plain text. */
   at: number;
   size: number;
 }
 
-export function memberLine({ offset, length, first_row, rows, crc32, at, size }: Member): string {
+export function memberLine({ offset, length, first_row, rows, crc32, at, size }: GzipMember): string {
   return `${JSON.stringify({ offset, length, first_row, rows, crc32, at, size })}\n`;
 }
 
 /** The members of a compressed file; none when their index is missing or does not describe the file. */
-export async function readMembers(path: string, file: FileHandle): Promise<Member[]> {
-  const members = (await readIndex(path)) as Member[];
+export async function readMembers(path: string, file: FileHandle): Promise<GzipMember[]> {
+  const members = (await readIndex(path)) as GzipMember[];
   const { size } = await file.stat();
   let end = 0;
   for (const member of members) {
@@ -34,7 +34,7 @@ export async function readMembers(path: string, file: FileHandle): Promise<Membe
 }
 
 /** The plain bytes of a member, or null when it is damaged. */
-export async function readMember(file: FileHandle, member: Member): Promise<Buffer | null> {
+export async function readMember(file: FileHandle, member: GzipMember): Promise<Buffer | null> {
   const packed = await readBytes(file, member.at, member.size);
   // A damaged member must not fill the memory either.
   const bytes = await unpack(packed, { maxOutputLength: Math.max(1, member.length) }).catch(() => null);
@@ -42,7 +42,10 @@ export async function readMember(file: FileHandle, member: Member): Promise<Buff
 }
 
 /** The whole text in pieces of whole lines. Damaged members are left out; without members, all up to the first. */
-export async function* unpackedPieces(file: FileHandle, members: readonly Member[]): AsyncGenerator<Buffer> {
+export async function* unpackedPieces(
+  file: FileHandle,
+  members: readonly GzipMember[],
+): AsyncGenerator<Buffer> {
   if (members.length === 0) return yield* unpackedStream(file, false);
   for (const member of members) {
     const bytes = await readMember(file, member);
@@ -89,7 +92,7 @@ function isDamage(error: unknown): boolean {
 }
 
 /** The last line of the text without its line break; null when it cannot be read. */
-export async function lastLine(file: FileHandle, members: readonly Member[]): Promise<string | null> {
+export async function lastLine(file: FileHandle, members: readonly GzipMember[]): Promise<string | null> {
   const last = members.at(-1);
   if (last) return lineAtEnd(await readMember(file, last));
   let piece: Buffer | null = null;
@@ -108,7 +111,7 @@ function lineAtEnd(bytes: Buffer | null): string | null {
  */
 export async function linesAt<P extends { offset: number; length: number }>(
   file: FileHandle,
-  members: readonly Member[],
+  members: readonly GzipMember[],
   places: readonly P[],
 ): Promise<{ place: P; line: string }[]> {
   const byMember = Map.groupBy(places, ({ offset }) => memberOf(members, offset));
@@ -128,7 +131,7 @@ export async function linesAt<P extends { offset: number; length: number }>(
 }
 
 /** Binary search: the member that holds an offset of the plain text. */
-function memberOf(members: readonly Member[], offset: number): Member | undefined {
+function memberOf(members: readonly GzipMember[], offset: number): GzipMember | undefined {
   let low = 0;
   let high = members.length;
   while (low < high) {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { mergeRows, type ResultRow } from '../../domain/result.ts';
 import { type Block, linesOf, readBlock } from './record-files.ts';
 import { completeRow, parseRow } from './row-line.ts';
-import { RowOrder, type RowPlace } from './row-order.ts';
+import { RowOrder, type RowPosition } from './row-order.ts';
 
 /** The latest state of one identity. */
 export interface MergedRow {
@@ -59,7 +59,7 @@ function parseBytes(line: Buffer): ResultRow | null {
   return parseRow(line.toString());
 }
 
-function mergePlaces(reader: RowReader, places: RowPlace[]): MergedRow | null {
+function mergePlaces(reader: RowReader, places: RowPosition[]): MergedRow | null {
   let merged: ResultRow | null = null;
   for (const place of places) {
     const row = parseRow(reader.read(place));
@@ -78,7 +78,7 @@ export class RowReader {
     this.#descriptor = file.fd;
   }
 
-  read(place: Pick<RowPlace, 'offset' | 'length'>): string {
+  read(place: Pick<RowPosition, 'offset' | 'length'>): string {
     if (place.length > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(place.length * 2);
     const read = readSync(this.#descriptor, this.#buffer, 0, place.length, place.offset);
     return this.#buffer.toString('utf8', 0, read);

@@ -12,7 +12,7 @@ import {
   readBytes,
   recordFiles,
 } from './record-files.ts';
-import { linesAt, type Member } from './record-members.ts';
+import { type GzipMember, linesAt } from './record-members.ts';
 import { RowReader } from './record-merge.ts';
 import { readSequence, type SequenceEntry } from './record-sequence.ts';
 import { RecordView } from './record-view.ts';
@@ -119,7 +119,7 @@ async function finishedTail(
 async function compressedTail(
   files: RecordFiles,
   { file }: OpenRecord,
-  members: readonly Member[],
+  members: readonly GzipMember[],
   fromRow: number,
 ): Promise<{ rows: NumberedLine[]; finished: boolean }> {
   for (let after = fromRow; ; ) {

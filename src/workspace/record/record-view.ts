@@ -12,7 +12,7 @@ import {
   readIndex,
   recordFiles,
 } from './record-files.ts';
-import { type Member, readMember, unpackedStream } from './record-members.ts';
+import { type GzipMember, readMember, unpackedStream } from './record-members.ts';
 import { mergeRecord } from './record-merge.ts';
 import { describeLines } from './record-recovery.ts';
 import { sequenceLength } from './record-sequence.ts';
@@ -272,7 +272,7 @@ export class RecordView {
   /** Of a damaged member nothing can be read. */
   async #bytesOf({ file, members }: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
     if (members === null) return await readBlock(file, block);
-    const bytes = await readMember(file, block as Member);
+    const bytes = await readMember(file, block as GzipMember);
     return { bytes: bytes ?? Buffer.alloc(0), sound: bytes !== null };
   }
 }

@@ -2,7 +2,7 @@ import { parseAddress } from '../../domain/address.ts';
 import { type ResultRow, rowIdentity } from '../../domain/result.ts';
 
 /** Where a row lies in the data file. */
-export interface RowPlace {
+export interface RowPosition {
   /** Bytes. */
   offset: number;
   length: number;
@@ -114,7 +114,7 @@ export class RowOrder {
    *
    * @param parse reads the whole line; called only when its head is not enough
    */
-  add(line: Buffer, place: RowPlace, parse: (line: Buffer) => ResultRow | null, sound: boolean): void {
+  add(line: Buffer, place: RowPosition, parse: (line: Buffer) => ResultRow | null, sound: boolean): void {
     const head = sound ? portHead.exec(line.toString('latin1', 0, headLength)) : null;
     if (head) {
       this.#push(
@@ -129,7 +129,7 @@ export class RowOrder {
     if (row !== null) this.#addRow(row, place);
   }
 
-  #addRow(row: ResultRow, place: RowPlace): void {
+  #addRow(row: ResultRow, place: RowPosition): void {
     switch (row.type) {
       case 'error':
         return this.#push(0, this.#errors.numberOf(rowIdentity(row)), 0, place);
@@ -152,7 +152,7 @@ export class RowOrder {
     }
   }
 
-  #push(section: number, at: number, finding: number, place: RowPlace): void {
+  #push(section: number, at: number, finding: number, place: RowPosition): void {
     this.#section.push(section);
     this.#place.push(at);
     this.#finding.push(finding);
@@ -162,7 +162,7 @@ export class RowOrder {
   }
 
   /** The places of all rows of one identity, oldest first; the identities sorted. */
-  *identities(): Generator<RowPlace[]> {
+  *identities(): Generator<RowPosition[]> {
     const { rows, starts } = this.#rowsBySection();
     const findingRanks = ranksOf(this.#findings.texts);
     for (const section of [0, 1, ...sortedHosts(this.#hosts.texts).map((host) => host + firstHost)]) {
@@ -182,7 +182,7 @@ export class RowOrder {
     return { rows, starts };
   }
 
-  *#identitiesOf(rows: Uint32Array, findingRanks: Uint32Array): Generator<RowPlace[]> {
+  *#identitiesOf(rows: Uint32Array, findingRanks: Uint32Array): Generator<RowPosition[]> {
     const rank = (row: number) => {
       const finding = this.#finding.at(row);
       return finding === 0 ? -1 : (findingRanks[finding - 1] as number);
@@ -198,7 +198,7 @@ export class RowOrder {
     return this.#place.at(a) === this.#place.at(b) && this.#finding.at(a) === this.#finding.at(b);
   }
 
-  #placeOf(row: number): RowPlace {
+  #placeOf(row: number): RowPosition {
     return { offset: this.#offset.at(row), length: this.#length.at(row), row: this.#row.at(row) };
   }
 }

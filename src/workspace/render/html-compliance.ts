@@ -1,5 +1,5 @@
 import type { ComplianceRow } from '../../domain/result.ts';
-import { htmlText, shortened } from './html-text.ts';
+import { htmlText, shortenedHtml } from './html-text.ts';
 
 /** Controls in the table; more are counted. */
 const maxListedControls = 500;
@@ -48,7 +48,7 @@ export class ComplianceTable {
     else judged[status] += 1;
     if (status !== 'fail' || judged.broken.length >= maxNamedHosts) return;
     const place = port === null ? host : `${host}, port ${port}`;
-    judged.broken.push(`${place}: ${shortened(description, shownLength)}`);
+    judged.broken.push(`${place}: ${shortenedHtml(description, shownLength)}`);
   }
 
   /** Empty when nothing was judged. */
@@ -70,10 +70,10 @@ function controlLine({ framework, control, title, reason, broken, ...counts }: J
   const { fail, pass, not_assessed } = counts;
   const named = broken.map((text) => `<li>${htmlText(text)}</li>`).join('');
   const others = fail > broken.length ? `<li>and ${fail - broken.length} more</li>` : '';
-  const why = reason === null ? '' : ` <small>${htmlText(shortened(reason, shownLength))}</small>`;
+  const why = reason === null ? '' : ` <small>${htmlText(shortenedHtml(reason, shownLength))}</small>`;
   return (
     `<tr><th scope="row">${htmlText(framework.toUpperCase())} ${htmlText(control)}</th>` +
-    `<td>${htmlText(shortened(title, shownLength))}${why}${named === '' ? '' : `<ul>${named}${others}</ul>`}</td>` +
+    `<td>${htmlText(shortenedHtml(title, shownLength))}${why}${named === '' ? '' : `<ul>${named}${others}</ul>`}</td>` +
     `<td class="num">${fail}</td><td class="num">${pass}</td><td class="num">${not_assessed}</td></tr>\n`
   );
 }

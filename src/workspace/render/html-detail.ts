@@ -1,7 +1,7 @@
 import { systemText } from '../../domain/asset.ts';
 import { classOf, type Finding, type FindingClass, type Severity, severities } from '../../domain/finding.ts';
 import type { HostRow, PortRow } from '../../domain/result.ts';
-import { htmlLines, htmlText, shortened } from './html-text.ts';
+import { htmlLines, htmlText, shortenedHtml } from './html-text.ts';
 
 /** Characters of a banner or of evidence that are shown; JSON and JSONL hold all of it. */
 const shownBannerLimit = 4000;
@@ -11,9 +11,9 @@ const shownFactLimit = 80;
 const shownFactLength = 500;
 
 /** What is known of a host besides its ports. */
-export function hostHeader(row: HostRow): string {
+export function hostHeading(row: HostRow): string {
   const anchor = row.hostnames?.length
-    ? ` <small>${htmlText(shortened(row.hostnames.join(', '), 600))}</small>`
+    ? ` <small>${htmlText(shortenedHtml(row.hostnames.join(', '), 600))}</small>`
     : '';
   const facts: [string, string | null | undefined][] = [
     ['State', row.state],
@@ -49,7 +49,7 @@ function evidenceText<E extends { source: string; weight: number; evidence: stri
   says: (item: E) => string,
 ): string {
   const items = (evidence ?? []).map((item) => {
-    const proof = shortened(item.evidence, shownEvidenceLength);
+    const proof = shortenedHtml(item.evidence, shownEvidenceLength);
     return `${says(item)} ${confidenceText(item.weight)} by ${item.source}: ${proof}`;
   });
   const more = items.length - shownEvidenceLimit;
@@ -93,7 +93,7 @@ function bannerBlock({ banner, truncated, partial }: PortRow): string {
     partial && 'the connection broke',
   ].filter(Boolean);
   const note = marks.length === 0 ? '' : `<small>${marks.join(', ')}</small>`;
-  return `<pre>${htmlLines(shortened(text, shownBannerLimit))}</pre>${note}`;
+  return `<pre>${htmlLines(shortenedHtml(text, shownBannerLimit))}</pre>${note}`;
 }
 
 /** The lines before the first one with a NUL byte: what follows a greeting of text is for programs. */
@@ -115,13 +115,13 @@ function factList(title: string, facts: Record<string, unknown> | null | undefin
 function collectFacts(found: [string, string][], name: string, value: unknown): void {
   if (found.length > shownFactLimit || value === null || value === undefined || value === '') return;
   if (Array.isArray(value) && value.every(isShort)) {
-    if (value.length > 0) found.push([name, shortened(value.map(itemText).join(', '), shownFactLength)]);
+    if (value.length > 0) found.push([name, shortenedHtml(value.map(itemText).join(', '), shownFactLength)]);
   } else if (typeof value === 'object') {
     for (const [member, inner] of Object.entries(value)) {
       collectFacts(found, name === '' ? member : `${name}.${member}`, inner);
     }
   } else {
-    found.push([shortened(name, 100), shortened(String(value), shownFactLength)]);
+    found.push([shortenedHtml(name, 100), shortenedHtml(String(value), shownFactLength)]);
   }
 }
 
@@ -157,13 +157,13 @@ function pairs(facts: readonly [string, string | null | undefined][]): string {
 }
 
 /** The severity of a finding; what is none counts as the least. */
-export function severityOf({ severity }: Pick<Finding, 'severity'>): Severity {
+export function highestSeverity({ severity }: Pick<Finding, 'severity'>): Severity {
   return severities.includes(severity) ? severity : 'info';
 }
 
 /** One finding with its evidence and what to do. @param place where it is, when that does not follow from around it */
 export function findingBlock(finding: Finding, place: string, anchor = ''): string {
-  const severity = severityOf(finding);
+  const severity = highestSeverity(finding);
   const facts: [string, string | null | undefined][] = [
     ['Detected', finding.detected],
     ['Affected', finding.affected],
@@ -172,12 +172,12 @@ export function findingBlock(finding: Finding, place: string, anchor = ''): stri
   ];
   return (
     `<div class="finding ${severity}"${anchor === '' ? '' : ` id="${anchor}"`}>` +
-    `<h4><span class="badge ${severity}">${severity}</span>${classMark(classOf(finding))} ${htmlText(finding.id)} ${htmlText(shortened(finding.title, shownFactLength))}` +
+    `<h4><span class="badge ${severity}">${severity}</span>${classMark(classOf(finding))} ${htmlText(finding.id)} ${htmlText(shortenedHtml(finding.title, shownFactLength))}` +
     `${place === '' ? '' : ` <small>${htmlText(place)}</small>`}</h4>` +
     `<p class="metrics">${metrics(finding)}</p>` +
-    `${finding.backport_note ? `<p>${htmlText(shortened(finding.backport_note, shownBannerLimit))}</p>` : ''}` +
-    `${finding.evidence ? `<pre>${htmlLines(shortened(finding.evidence.trimEnd(), shownBannerLimit))}</pre>` : ''}` +
-    `${finding.remediation ? `<p><b>What to do:</b> ${htmlText(shortened(finding.remediation, shownBannerLimit))}</p>` : ''}` +
+    `${finding.backport_note ? `<p>${htmlText(shortenedHtml(finding.backport_note, shownBannerLimit))}</p>` : ''}` +
+    `${finding.evidence ? `<pre>${htmlLines(shortenedHtml(finding.evidence.trimEnd(), shownBannerLimit))}</pre>` : ''}` +
+    `${finding.remediation ? `<p><b>What to do:</b> ${htmlText(shortenedHtml(finding.remediation, shownBannerLimit))}</p>` : ''}` +
     `${pairs(facts)}${referenceList(finding.references)}</div>\n`
   );
 }
@@ -224,7 +224,7 @@ function referenceList(references: string[]): string {
 /** Only addresses of the web are links. */
 function referenceLink(reference: string): string {
   const url = URL.parse(reference);
-  const text = htmlText(shortened(reference, shownFactLength));
+  const text = htmlText(shortenedHtml(reference, shownFactLength));
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return text;
   return `<a href="${htmlText(url.href)}" rel="noopener noreferrer">${text}</a>`;
 }

@@ -23,7 +23,7 @@ function escaped(text: string): string {
 }
 
 /** The beginning of a long text, and how much of it is missing. */
-export function shortened(text: string, length: number): string {
+export function shortenedHtml(text: string, length: number): string {
   if (text.length <= length) return text;
   const more = text.length - length;
   return `${text.slice(0, length).toWellFormed()}… (${more} more characters)`;

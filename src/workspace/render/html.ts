@@ -8,13 +8,13 @@ import {
   classMark,
   confidenceText,
   findingBlock,
-  hostHeader,
+  highestSeverity,
+  hostHeading,
   portRows,
-  severityOf,
   shareText,
 } from './html-detail.ts';
 import { reportStyle } from './html-style.ts';
-import { htmlText, shortened } from './html-text.ts';
+import { htmlText, shortenedHtml } from './html-text.ts';
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 import { TopList } from './top-list.ts';
@@ -103,14 +103,14 @@ function pageStart(head: ReportHead): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="${htmlText(`${generator.name} ${generator.version}`)}">
-<title>${htmlText(shortened(title, 200))}</title>
+<title>${htmlText(shortenedHtml(title, 200))}</title>
 <style>${reportStyle}</style>
 </head>
 <body>
 <div class="wrap">
 <header>
 <p class="kicker">Network scan report</p>
-<h1>${htmlText(shortened(title, 200))}</h1>
+<h1>${htmlText(shortenedHtml(title, 200))}</h1>
 <p class="soft">${htmlText(targetsText(head.targets))}</p>
 <dl class="facts">${facts.map(([name, value]) => `<div><dt>${name}</dt><dd>${htmlText(value)}</dd></div>`).join('')}</dl>
 <nav aria-label="Parts of the report"><ul><li><a href="#summary">Summary</a></li><li><a href="#findings">Findings</a></li>
@@ -252,11 +252,11 @@ class Overview {
     const names = known?.hostnames ?? [];
     this.#host = {
       host: row.host,
-      names: shortened(
+      names: shortenedHtml(
         names.length > 1 ? `${names[0]} and ${names.length - 1} more` : (names[0] ?? ''),
         cellLength,
       ),
-      kind: shortened(known ? kindText(known) : '', cellLength),
+      kind: shortenedHtml(known ? kindText(known) : '', cellLength),
       ports: 0,
       allPortsOpen: known?.all_ports_open ?? false,
       place: this.#places++,
@@ -267,9 +267,9 @@ class Overview {
   #addFinding(row: VulnerabilityRow): void {
     const { host, port, protocol, vulnerability } = completeRow(row);
     const { id, title, cvss, kev, epss, confidence, class: sureness } = vulnerability;
-    const severity = severityOf(vulnerability);
+    const severity = highestSeverity(vulnerability);
     if (this.#host) this.#host.severities[severity] = (this.#host.severities[severity] ?? 0) + 1;
-    const shown = { id, title: shortened(title, cellLength), severity, class: sureness };
+    const shown = { id, title: shortenedHtml(title, cellLength), severity, class: sureness };
     const finding = { ...shown, cvss, kev, epss, confidence };
     this.#findings.add({ host, port, protocol, finding });
   }
@@ -448,7 +448,7 @@ class DetailBody {
   #openHost(row: HostRow): string {
     const before = this.#startHosts() + this.#endHost();
     this.#host = row.host;
-    return `${before}<section class="card host" id="${anchorOf(row.host)}">\n${hostHeader(row)}`;
+    return `${before}<section class="card host" id="${anchorOf(row.host)}">\n${hostHeading(row)}`;
   }
 
   #openPort(row: PortRow): string {

@@ -115,7 +115,7 @@ function ruleOf({ id, title, severity, cvss, references, remediation }: Finding)
 
 function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): object {
   const { id, title, severity, evidence, remediation, ...facts } = vulnerability;
-  const place = placeOf(host, port, protocol);
+  const place = positionOf(host, port, protocol);
   const doubt = facts.class === 'certain' ? '' : ` (${facts.class})`;
   const text = [`${title} on ${place.name}${doubt}`, facts.backport_note, evidence]
     .filter(Boolean)
@@ -138,7 +138,11 @@ function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): ob
 }
 
 /** Where a finding is: `tcp://192.0.2.1:22`, `ip://192.0.2.1` without a port; for people `192.0.2.1:22/tcp`. */
-function placeOf(host: string, port: number | null, protocol: string | null): { uri: string; name: string } {
+function positionOf(
+  host: string,
+  port: number | null,
+  protocol: string | null,
+): { uri: string; name: string } {
   const literal = isIPv6(host) ? `[${host}]` : host;
   // The zone of a link-local address begins with a percent sign (RFC 6874).
   const authority = encodeURI(literal).replace(/%5B/g, '[').replace(/%5D/g, ']');

@@ -29,7 +29,7 @@ export class DirectoryStore implements ObjectStore {
    */
   async check(): Promise<void> {
     try {
-      if (!(await lstat(join(this.#root, '.'))).isDirectory()) throw refusal('is no directory');
+      if (!(await lstat(join(this.#root, '.'))).isDirectory()) throw rejection('is no directory');
       await mkdir(join(this.#root, drafts), { recursive: true, mode: folderMode });
       const draft = this.#draft();
       await (await open(draft, 'wx', fileMode)).close();
@@ -38,9 +38,9 @@ export class DirectoryStore implements ObjectStore {
     } catch (error) {
       if (error instanceof PortolanError) throw error;
       const { code } = error as NodeJS.ErrnoException;
-      if (isMissing(error)) throw refusal('is missing', error);
-      if (code === 'ENOTDIR') throw refusal('is no directory', error);
-      throw refusal(`cannot be written to (${code})`, error);
+      if (isMissing(error)) throw rejection('is missing', error);
+      if (code === 'ENOTDIR') throw rejection('is no directory', error);
+      throw rejection(`cannot be written to (${code})`, error);
     }
   }
 
@@ -177,7 +177,7 @@ function away(error: unknown): unknown {
   return storeAway(`cannot be used (${code})`, error);
 }
 
-function refusal(reason: string, cause?: unknown): PortolanError {
+function rejection(reason: string, cause?: unknown): PortolanError {
   return new PortolanError(
     'configuration',
     `workspace.result_store.url: the directory ${reason}.`,

@@ -7,17 +7,17 @@ import { folderMode } from '../atomic-file.ts';
 import { ScanFolder } from '../scan-folder.ts';
 import type { Workspace } from '../workspace.ts';
 import type { StoredFile } from './manifest.ts';
-import type { ResultStore, ScanPlace } from './result-store.ts';
+import type { ResultStore, StoredScanLocation } from './result-store.ts';
 
 /** A folder that stays as long as somebody holds it. */
-export interface HeldFolder {
+export interface PinnedFolder {
   folder: ScanFolder;
   /** To be called once nobody reads in it any more; further calls do nothing. */
   release(): void;
 }
 
 /** What of a scan is wanted: all files, or all but its artifacts, which are many and which only an archive shows. */
-export type ScanPart = 'record' | 'whole';
+export type ScanFile = 'record' | 'whole';
 
 export interface FetchedLimits {
   /** A scan that nobody has read for so long goes, milliseconds. */
@@ -29,11 +29,11 @@ export interface FetchedLimits {
 /** Fetched scans that are kept on the disk, bytes. */
 export const maxFetchedBytes = 10 * 1024 * 1024 * 1024;
 /** Time after its last use that one is kept, milliseconds. */
-export const keptMs = 3_600_000;
+export const fetchedScanTtlMs = 3_600_000;
 
 /** One scan on the disk, or on its way there. */
 interface Entry {
-  place: ScanPlace;
+  place: StoredScanLocation;
   readers: number;
   /** Monotonic, milliseconds. */
   usedAt: number;
@@ -59,7 +59,7 @@ export class FetchedScans {
   constructor(
     store: ResultStore,
     workspace: Pick<Workspace, 'dir' | 'freeBytes'>,
-    limits: FetchedLimits = { idleMs: keptMs, bytes: maxFetchedBytes },
+    limits: FetchedLimits = { idleMs: fetchedScanTtlMs, bytes: maxFetchedBytes },
   ) {
     this.#store = store;
     this.#workspace = workspace;
@@ -73,12 +73,12 @@ export class FetchedScans {
   }
 
   /** Scans that are there now. */
-  get places(): ScanPlace[] {
+  get places(): StoredScanLocation[] {
     return [...this.#entries.values()].map(({ place }) => place);
   }
 
   /** @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for results that are missing or damaged */
-  async hold(place: ScanPlace, part: ScanPart): Promise<HeldFolder> {
+  async hold(place: StoredScanLocation, part: ScanFile): Promise<PinnedFolder> {
     const entry = this.#entryOf(place);
     entry.readers++;
     let held = true;
@@ -99,7 +99,7 @@ export class FetchedScans {
     }
   }
 
-  #entryOf(place: ScanPlace): Entry {
+  #entryOf(place: StoredScanLocation): Entry {
     const known = this.#entries.get(place.scanId);
     // Somebody may have emptied the cache.
     if (known && (!known.ready || existsSync(this.#path(place)))) return known;
@@ -185,7 +185,7 @@ export class FetchedScans {
   }
 
   /** The scan is deleted: who reads it may go on, nobody else begins. */
-  async forget({ scanId }: ScanPlace): Promise<void> {
+  async forget({ scanId }: StoredScanLocation): Promise<void> {
     const entry = this.#entries.get(scanId);
     if (entry) await this.#drop(entry);
   }
@@ -200,7 +200,7 @@ export class FetchedScans {
     await rm(doomed, { recursive: true, force: true });
   }
 
-  #path({ scanId }: ScanPlace): string {
+  #path({ scanId }: StoredScanLocation): string {
     return join(this.#root, scanId);
   }
 }

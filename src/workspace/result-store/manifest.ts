@@ -14,7 +14,7 @@ export interface StoredFile {
  * `manifest.json`, which seals a stored scan: it is written last and removed first, so where it is everything is.
  * `contents.json`, written first and removed last, holds the names alone: whatever a crash left can be found by it.
  */
-export interface Manifest {
+export interface ResultManifest {
   version: 1;
   scan_id: string;
   files: readonly StoredFile[];
@@ -27,13 +27,13 @@ export const contentsName = 'contents.json';
 /** Files of one stored scan: its banners, and some for the rest. */
 export const maxStoredFiles = 110_000;
 /** Largest manifest that is read, bytes. */
-export const maxManifestBytes = 64 * 1024 * 1024;
+export const maxResultManifestBytes = 64 * 1024 * 1024;
 /** Of the path of one file, characters and folders. */
 const maxNameLength = 512;
 const maxNameDepth = 8;
 
 export function manifestText(scanId: string, files: readonly StoredFile[]): string {
-  return `${JSON.stringify({ version: 1, scan_id: scanId, files } satisfies Manifest)}\n`;
+  return `${JSON.stringify({ version: 1, scan_id: scanId, files } satisfies ResultManifest)}\n`;
 }
 
 export function contentsText(names: Iterable<string>): string {
@@ -41,14 +41,15 @@ export function contentsText(names: Iterable<string>): string {
 }
 
 /** @throws PortolanError `internal_error` for what is no manifest of this scan */
-export function readManifest(text: string, scanId: string): Manifest {
-  const manifest = parsed(text) as Partial<Manifest> | null;
-  if (manifest?.version !== 1) throw damaged(scanId, 'their manifest has a form that is not known here');
+export function readResultManifest(text: string, scanId: string): ResultManifest {
+  const manifest = parsed(text) as Partial<ResultManifest> | null;
+  if (manifest?.version !== 1)
+    throw damagedManifest(scanId, 'their manifest has a form that is not known here');
   const { files } = manifest;
   if (manifest.scan_id !== scanId || !Array.isArray(files) || files.length > maxStoredFiles)
-    throw damaged(scanId, 'their manifest is damaged');
+    throw damagedManifest(scanId, 'their manifest is damaged');
   const isSound = files.every(isStoredFile) && new Set(files.map(({ name }) => name)).size === files.length;
-  if (!isSound) throw damaged(scanId, 'their manifest is damaged');
+  if (!isSound) throw damagedManifest(scanId, 'their manifest is damaged');
   return { version: 1, scan_id: scanId, files };
 }
 
@@ -77,7 +78,7 @@ export function isStoredName(name: unknown): name is string {
 }
 
 /** @param what follows "The stored results of scan … cannot be used:" */
-export function damaged(scanId: string, what: string, cause?: unknown): PortolanError {
+export function damagedManifest(scanId: string, what: string, cause?: unknown): PortolanError {
   const message = `The stored results of scan ${scanId} cannot be used: ${what}.`;
   return new PortolanError('internal_error', message, {}, cause);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DirectoryStore } from './directory-store.ts';
-import { readManifest } from './manifest.ts';
+import { readResultManifest } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 import { storeAway } from './object-store.ts';
 import { ResultStore } from './result-store.ts';
@@ -166,15 +166,15 @@ describe('a result store', () => {
     ['has an entry that is none', [null]],
   ])('a manifest that %s is refused', (_what, listed) => {
     const text = JSON.stringify({ version: 1, scan_id: place.scanId, files: listed });
-    expect(() => readManifest(text, place.scanId)).toThrow('manifest is damaged');
+    expect(() => readResultManifest(text, place.scanId)).toThrow('manifest is damaged');
   });
 
   it('a manifest of another scan, another form or none at all is refused', () => {
     const text = (more: object) => JSON.stringify({ version: 1, scan_id: place.scanId, files: [], ...more });
-    expect(readManifest(text({}), place.scanId).files).toEqual([]);
-    expect(() => readManifest(text({ scan_id: 'scan-1' }), place.scanId)).toThrow('damaged');
-    expect(() => readManifest(text({ version: 2 }), place.scanId)).toThrow('not known here');
-    expect(() => readManifest('{', place.scanId)).toThrow('not known here');
+    expect(readResultManifest(text({}), place.scanId).files).toEqual([]);
+    expect(() => readResultManifest(text({ scan_id: 'scan-1' }), place.scanId)).toThrow('damaged');
+    expect(() => readResultManifest(text({ version: 2 }), place.scanId)).toThrow('not known here');
+    expect(() => readResultManifest('{', place.scanId)).toThrow('not known here');
   });
 });
 

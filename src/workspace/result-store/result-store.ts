@@ -5,20 +5,20 @@ import { diskError, fileMode, folderMode, writeFully } from '../atomic-file.ts';
 import {
   contentsName,
   contentsText,
-  damaged,
-  type Manifest,
+  damagedManifest,
   manifestName,
   manifestText,
-  maxManifestBytes,
+  maxResultManifestBytes,
+  type ResultManifest,
   readContents,
-  readManifest,
+  readResultManifest,
   type StoredFile,
 } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 import { checked, contentOf, filesOf, textContent } from './stored-files.ts';
 
 /** Whose results. */
-export interface ScanPlace {
+export interface StoredScanLocation {
   scanId: string;
   /** Null without tenants. */
   tenant: string | null;
@@ -42,7 +42,7 @@ export class ResultStore {
    * Puts the files of a scan that is over into the store; one that is sealed stays as it is.
    * @throws PortolanError `unavailable`, or `not_found` when there is no folder
    */
-  async keep(place: ScanPlace, folder: string, signal?: AbortSignal): Promise<void> {
+  async keep(place: StoredScanLocation, folder: string, signal?: AbortSignal): Promise<void> {
     if ((await this.#text(place, manifestName, signal)) !== null) return;
     const files = await filesOf(folder, signal);
     const names = new Set(files.map(({ name }) => name));
@@ -58,10 +58,10 @@ export class ResultStore {
   }
 
   /** @throws PortolanError `unavailable`, or `internal_error` when it is not there or damaged */
-  async manifest(place: ScanPlace, signal?: AbortSignal): Promise<Manifest> {
+  async manifest(place: StoredScanLocation, signal?: AbortSignal): Promise<ResultManifest> {
     const text = await this.#text(place, manifestName, signal);
-    if (text === null) throw damaged(place.scanId, 'their manifest is missing');
-    return readManifest(text, place.scanId);
+    if (text === null) throw damagedManifest(place.scanId, 'their manifest is missing');
+    return readResultManifest(text, place.scanId);
   }
 
   /**
@@ -69,7 +69,7 @@ export class ResultStore {
    * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for a file that is missing or another one
    */
   async fetch(
-    place: ScanPlace,
+    place: StoredScanLocation,
     files: readonly StoredFile[],
     folder: string,
     signal?: AbortSignal,
@@ -77,11 +77,16 @@ export class ResultStore {
     await eachOf(files, (file) => this.#fetchFile(place, file, folder, signal));
   }
 
-  async #fetchFile(place: ScanPlace, file: StoredFile, folder: string, signal?: AbortSignal): Promise<void> {
-    const other = () => damaged(place.scanId, `${file.name} is not what was stored`);
+  async #fetchFile(
+    place: StoredScanLocation,
+    file: StoredFile,
+    folder: string,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const other = () => damagedManifest(place.scanId, `${file.name} is not what was stored`);
     const bytes = async () => {
       const found = await this.#objects.read(pathOf(place, file.name), file.size, signal);
-      if (found === null) throw damaged(place.scanId, `${file.name} is missing`);
+      if (found === null) throw damagedManifest(place.scanId, `${file.name} is missing`);
       return checked(found, file, other);
     };
     try {
@@ -92,36 +97,36 @@ export class ResultStore {
   }
 
   /** Removes a scan, the seal first; one that is not there is no error. @throws PortolanError `unavailable` */
-  async remove(place: ScanPlace, signal?: AbortSignal): Promise<void> {
+  async remove(place: StoredScanLocation, signal?: AbortSignal): Promise<void> {
     const names = await this.#contents(place, signal);
     await this.#objects.remove(pathOf(place, manifestName), signal);
     await eachOf(names, (name) => this.#objects.remove(pathOf(place, name), signal));
     await this.#objects.remove(pathOf(place, contentsName), signal);
   }
 
-  async #contents(place: ScanPlace, signal?: AbortSignal): Promise<string[]> {
+  async #contents(place: StoredScanLocation, signal?: AbortSignal): Promise<string[]> {
     return readContents((await this.#text(place, contentsName, signal)) ?? '');
   }
 
-  async #put(place: ScanPlace, name: string, text: string, signal?: AbortSignal): Promise<void> {
+  async #put(place: StoredScanLocation, name: string, text: string, signal?: AbortSignal): Promise<void> {
     await this.#objects.put(pathOf(place, name), textContent(text), signal);
   }
 
-  async #text(place: ScanPlace, name: string, signal?: AbortSignal): Promise<string | null> {
+  async #text(place: StoredScanLocation, name: string, signal?: AbortSignal): Promise<string | null> {
     const bytes = await this.#objects.read(pathOf(place, name), 0, signal);
     if (bytes === null) return null;
     const pieces: Uint8Array[] = [];
     let size = 0;
     for await (const piece of bytes) {
       size += piece.length;
-      if (size > maxManifestBytes) throw damaged(place.scanId, `${name} is too large`);
+      if (size > maxResultManifestBytes) throw damagedManifest(place.scanId, `${name} is too large`);
       pieces.push(piece);
     }
     return Buffer.concat(pieces).toString('utf8');
   }
 }
 
-function pathOf({ scanId, tenant }: ScanPlace, name: string): string {
+function pathOf({ scanId, tenant }: StoredScanLocation, name: string): string {
   return `${tenant ?? '_'}/${scanId}/${name}`;
 }
 

@@ -6,7 +6,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { PortolanError } from '../../domain/errors.ts';
 import { type ObjectContent, type ObjectStore, storeAway } from './object-store.ts';
 
-export interface S3Place {
+export interface S3Location {
   /** Base URL of the service. */
   endpoint: string;
   region: string;
@@ -17,7 +17,7 @@ export interface S3Place {
   secretKey: string;
 }
 
-export interface S3Patience {
+export interface S3Timeouts {
   /** Longest time without a byte in either direction, milliseconds. */
   idleMs: number;
   /** Longest time of a request without its content, milliseconds. */
@@ -28,7 +28,7 @@ export interface S3Patience {
   triesMs: number;
 }
 
-const patience: S3Patience = { idleMs: 15_000, requestMs: 60_000, pausesMs: [200, 1000], triesMs: 10_000 };
+const patience: S3Timeouts = { idleMs: 15_000, requestMs: 60_000, pausesMs: [200, 1000], triesMs: 10_000 };
 /** Slowest transfer that is waited for, bytes each millisecond. */
 const slowestTransfer = 64;
 /** Largest object of one PUT (Amazon S3, "Uploading objects"). */
@@ -56,10 +56,10 @@ interface Question {
  * carry, so the service refuses content that was changed on its way. Buckets are part of the path, not of the host name.
  */
 export class S3Store implements ObjectStore {
-  readonly #place: S3Place;
-  readonly #patience: S3Patience;
+  readonly #place: S3Location;
+  readonly #patience: S3Timeouts;
 
-  constructor(place: S3Place, wait = patience) {
+  constructor(place: S3Location, wait = patience) {
     this.#place = place;
     this.#patience = wait;
   }
@@ -120,7 +120,7 @@ export class S3Store implements ObjectStore {
     if (statusCode >= 200 && statusCode < 300) return answer;
     const code = await errorCode(answer);
     if (code === 'NoSuchKey' && method !== 'PUT') return null;
-    throw refusal(statusCode, code);
+    throw rejection(statusCode, code);
   }
 
   #signed({ method, name, content }: Question) {
@@ -217,7 +217,7 @@ async function errorCode(answer: IncomingMessage): Promise<string> {
 /** What may be otherwise a moment later. */
 class PassingFault extends Error {}
 
-function refusal(status: number, code: string): Error {
+function rejection(status: number, code: string): Error {
   const what = `answers ${status}${code === '' ? '' : ` (${code})`}`;
   return passing.has(status) ? new PassingFault(what) : storeAway(what);
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../../config/schema.ts';
 import { PortolanError } from '../../../domain/errors.ts';
 import type { TokenRecord } from '../../../store/tokens.ts';
 import type { Admission } from '../../access/admission.ts';
-import { checkClientAddress, demandsTokens, isProtected, type RouteAccess } from '../../access/auth.ts';
+import { checkClientAddress, isProtected, type RouteAccess, requiresTokens } from '../../access/auth.ts';
 import type { ServerContext } from '../../context.ts';
 import { type KnownPaths, pathOf, routeOf } from '../routes.ts';
 import { AllowedHosts } from './allowed-hosts.ts';
@@ -129,7 +129,7 @@ async function settle(work: Promise<void>, done: (refusal?: Error) => void): Pro
 function rulesOf(config: Config): Rules {
   const { server } = config;
   return {
-    tokensDemanded: demandsTokens(config),
+    tokensDemanded: requiresTokens(config),
     protectedMode: isProtected(config),
     clients: new ClientAddresses(server.trusted_proxies),
     hosts: new AllowedHosts(server),

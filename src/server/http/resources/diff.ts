@@ -6,9 +6,9 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { type Scan, scanIdPattern } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { heldFolder } from '../pinned-folder.ts';
+import { pinnedFolder } from '../pinned-folder.ts';
 import { enveloped, metaOf } from '../schema/envelope.ts';
-import { count, nullableText, scanIdParams } from '../schema/schemas.ts';
+import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 
 const diffQuery = Type.Object({
   against: Type.String({
@@ -63,7 +63,7 @@ const diffSchema = Type.Object({
   vulnerabilities: Type.Object({
     new: Type.Array(listedFinding),
     resolved: Type.Array(listedFinding),
-    unchanged_count: count,
+    unchanged_count: countSchema,
   }),
   not_comparable: Type.Array(
     Type.Object({
@@ -100,7 +100,7 @@ export function diffRoutes(app: App, context: RouteContext): void {
         await showScan(store, against);
         await context.shards.homes.demandHere(against);
       }
-      const folderOf = (scan: Scan) => heldFolder(request, reply, scan);
+      const folderOf = (scan: Scan) => pinnedFolder(request, reply, scan);
       const order = { store, workspace, config: context.config, catalogue: installed, folderOf, observer };
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());

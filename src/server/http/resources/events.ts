@@ -6,16 +6,16 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { type ScanEvent, watchScan } from '../../../actions/scans/watch-scan.ts';
 import { invalidRequest } from '../../../domain/errors.ts';
 import type { ScanFolder } from '../../../workspace/scan-folder.ts';
-import type { Space } from '../../access/tenants.ts';
+import type { TenantContext } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { heldFolder } from '../pinned-folder.ts';
+import { pinnedFolder } from '../pinned-folder.ts';
 import { scanIdParams } from '../schema/schemas.ts';
 
 const heartbeatMs = 15_000;
 
 /** The token of a stream is looked at this often. */
-export const tokenLookMs = 1000;
+export const tokenCheckMs = 1000;
 
 const eventHeaders = Type.Object({
   'last-event-id': Type.Optional(Type.String({ description: 'go on after this event' })),
@@ -39,7 +39,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
       const afterRow = readLastEventId(request.headers['last-event-id']);
       const { space } = request;
       const scan = await showScan(space.store, request.params.scan_id);
-      const folder = await heldFolder(request, reply, scan);
+      const folder = await pinnedFolder(request, reply, scan);
       openStream(reply);
       if (request.method !== 'HEAD') {
         const holds = request.tokenHolds;
@@ -70,7 +70,7 @@ function openStream(reply: FastifyReply): void {
 }
 
 interface Followed {
-  space: Space;
+  space: TenantContext;
   scanId: string;
   folder: ScanFolder;
   afterRow: number;
@@ -92,7 +92,7 @@ async function follow(
   }, heartbeatMs);
   const tokenLook = setInterval(() => {
     void tokenHolds?.().then((holds) => holds || gone.abort());
-  }, tokenLookMs);
+  }, tokenCheckMs);
   const source = context.feeds.follow(space, scanId, folder);
   try {
     for await (const event of watchScan(source, afterRow, signal)) {

@@ -14,7 +14,7 @@ import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery } from '../schema/list-page.ts';
-import { count, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
+import { countSchema, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
 import { submissionHeaders } from './scans.ts';
 
 const jobIdParams = Type.Object({ job_id: Type.String() });
@@ -48,7 +48,7 @@ const jobSchema = Type.Unsafe<Job>(
     last_status: nullableText,
     progress: Type.Number({ minimum: 0, maximum: 100 }),
     scan_id: nullableText,
-    run_count: count,
+    run_count: countSchema,
     last_run_at: nullableText,
     next_run_at: nullableText,
     next_runs: Type.Array(time, { description: 'the next three times' }),

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { issueLicence, makeLicenceKeys } from '../../../actions/access/issue-license.ts';
+import { createLicenseKeys, issueLicense } from '../../../actions/access/issue-license.ts';
 import { GraphLibrary } from '../../../engine/graph-library.ts';
 import { defineModule } from '../../../engine/module.ts';
 import { Registry } from '../../../engine/registry.ts';
-import { Licence } from '../../../workspace/license/read-license.ts';
-import { watchLicence } from '../../background/license-watch.ts';
+import { License } from '../../../workspace/license/read-license.ts';
+import { watchLicense } from '../../background/license-watch.ts';
 import { openService, type Service } from '../../fixtures/service.ts';
 import type { ServerLog } from '../../logging/log.ts';
 import type { App } from '../app-type.ts';
@@ -16,7 +16,7 @@ import { sendError } from '../errors.ts';
 import { requestCheck } from '../request/request-checks.ts';
 import { KnownPaths } from '../routes.ts';
 
-const keys = makeLicenceKeys();
+const keys = createLicenseKeys();
 let dir: string;
 const own: Service[] = [];
 beforeEach(async () => {
@@ -38,7 +38,7 @@ async function enforced(
   await writeFile(keyFile, keys.publicKey);
   if (plan !== null) {
     const order = { customer: 'acme', plan, features, expiry: '90d', licenceId: 'lic-1' };
-    const { licence } = await issueLicence(order, keys.privateKey);
+    const { licence } = await issueLicense(order, keys.privateKey);
     await mkdir(join(home, 'ws/config'), { recursive: true });
     await writeFile(join(home, 'ws/config/license.key'), licence);
   }
@@ -238,17 +238,17 @@ describe('an end that comes near', () => {
   it('is in the health answer where licences are enforced', async () => {
     const service = await openService({}, { working: true });
     own.push(service);
-    const checks = async (licence: Licence) => {
+    const checks = async (licence: License) => {
       service.context.licence = licence;
       const answer = await service.app.inject({ url: '/api/v1/health' });
       expect(answer.statusCode).toBe(200);
       return answer.json().checks.filter(({ name }: { name: string }) => name === 'license').length;
     };
-    expect(await checks(new Licence(true, claims(5 * day), null))).toBe(1);
-    expect(await checks(new Licence(true, claims(60 * day), null))).toBe(0);
-    expect(await checks(new Licence(true, claims(-day), null))).toBe(1);
-    expect(await checks(new Licence(true, null, 'no licence is installed'))).toBe(1);
-    expect(await checks(new Licence(false, claims(-30 * day), null))).toBe(0);
+    expect(await checks(new License(true, claims(5 * day), null))).toBe(1);
+    expect(await checks(new License(true, claims(60 * day), null))).toBe(0);
+    expect(await checks(new License(true, claims(-day), null))).toBe(1);
+    expect(await checks(new License(true, null, 'no licence is installed'))).toBe(1);
+    expect(await checks(new License(false, claims(-30 * day), null))).toBe(0);
   });
 
   it('is logged at the start and again when a further warning is due', () => {
@@ -256,7 +256,7 @@ describe('an end that comes near', () => {
     try {
       const lines: string[] = [];
       const log = { warn: (_facts: unknown, text: string) => lines.push(text) } as unknown as ServerLog;
-      const stop = watchLicence(new Licence(true, claims(10 * day), null), log);
+      const stop = watchLicense(new License(true, claims(10 * day), null), log);
       expect(lines).toHaveLength(1);
       vi.advanceTimersByTime(2 * day);
       expect(lines).toHaveLength(1);

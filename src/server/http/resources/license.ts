@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { licenceFeatures, planRates } from '../../../domain/license.ts';
+import { licenseFeatures, planRates } from '../../../domain/license.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
@@ -12,7 +12,7 @@ const licenseSchema = Type.Object({
   }),
   valid: Type.Boolean({ description: 'a licence is installed and works, in its grace time too' }),
   expires_at: nullableText,
-  features: Type.Array(Type.Enum([...licenceFeatures]), { description: 'what may be used now' }),
+  features: Type.Array(Type.Enum([...licenseFeatures]), { description: 'what may be used now' }),
   grace_until: nullableText,
 });
 

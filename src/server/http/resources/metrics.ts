@@ -27,7 +27,7 @@ export function metricsRoutes(app: App, { config, metrics }: RouteContext): void
 }
 
 /** Counts every answer under the pattern of its route. */
-export function measureAnswers(app: App, { metrics }: RouteContext): void {
+export function measureResponses(app: App, { metrics }: RouteContext): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { url, config } = routeOf(request);
     metrics.answered({

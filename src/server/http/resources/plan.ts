@@ -7,7 +7,7 @@ import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { count, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
+import { countSchema, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
 
 const previewMembers = Type.Object({
   graph: Type.String(),
@@ -18,9 +18,9 @@ const previewMembers = Type.Object({
     minimum: 0,
     description: 'to scan, after exclusions and scope; without those of host names',
   }),
-  hostnames: count,
+  hostnames: countSchema,
   excluded: Type.Number({ minimum: 0, description: 'taken away by exclusions, blocklist and scope' }),
-  ports: Type.Object({ tcp: count, udp: count }),
+  ports: Type.Object({ tcp: countSchema, udp: countSchema }),
   rate: Type.Integer({ minimum: 1, description: 'packets per second' }),
   packets_estimate: Type.Number({ minimum: 0, description: 'at most, for discovery and ports' }),
   duration_estimate_seconds: Type.Number({

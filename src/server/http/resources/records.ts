@@ -4,7 +4,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { heldFolder } from '../pinned-folder.ts';
+import { pinnedFolder } from '../pinned-folder.ts';
 import { enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
 import { scanIdParams } from '../schema/schemas.ts';
@@ -40,7 +40,7 @@ export function recordRoutes(app: App, { config }: RouteContext): void {
     handler: async (request, reply) => {
       const scan = await showScan(request.space.store, request.params.scan_id);
       const { scan_id } = scan;
-      const folder = await heldFolder(request, reply, scan);
+      const folder = await pinnedFolder(request, reply, scan);
       const list = await listRecords(scan, folder, request.query, request.space.observer, request.signal);
       const address = publicAddress(config.server, `/api/v1/scans/${scan_id}/records`);
       reply.header('link', linkHeader(address, request.query, list));

@@ -13,7 +13,7 @@ import type { Scan } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
-import { heldFolder } from '../pinned-folder.ts';
+import { pinnedFolder } from '../pinned-folder.ts';
 import { envelope, enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery } from '../schema/list-page.ts';
 import { resultFiles } from '../schema/result-schema.ts';
@@ -197,7 +197,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const format = formatOf(request);
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
-      return sendScanFile(request, reply, scan, await heldFolder(request, reply, scan), format);
+      return sendScanFile(request, reply, scan, await pinnedFolder(request, reply, scan), format);
     },
   });
 }

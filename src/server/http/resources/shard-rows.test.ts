@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyDigestOf } from '../../../queue/shard-queue.ts';
 import { openStore, type Store } from '../../../store/open.ts';
 import { ScanFolder } from '../../../workspace/scan-folder.ts';
-import { ShardIntake } from '../../shards/shard-ingest.ts';
+import { ShardIngest } from '../../shards/shard-ingest.ts';
 import type { App } from '../app-type.ts';
 import { sendError } from '../errors.ts';
 import { shardRowRoutes } from './shard-rows.ts';
@@ -20,7 +20,7 @@ const mebibyte = 1024 * 1024;
 
 let dir: string;
 let store: Store;
-let intake: ShardIntake;
+let intake: ShardIngest;
 let app: App;
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await store.shards.insert(scanId, 'lab', division, 1);
   const worker = { id: 'w', keyDigest: keyDigestOf('right') };
   await store.shards.claim({ scanId, shard: 0 }, worker, 0, 30_000);
-  intake = new ShardIntake(store, scanId, new ScanFolder(dir), () => undefined);
+  intake = new ShardIngest(store, scanId, new ScanFolder(dir), () => undefined);
   app = Fastify() as unknown as App;
   app.setErrorHandler((error, incoming, reply) => sendError(error, incoming, reply));
   shardRowRoutes(app, { shards: { intakes: new Map([[scanId, intake]]) } } as never);

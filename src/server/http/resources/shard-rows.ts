@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { PortolanError } from '../../../domain/errors.ts';
 import { scanIdPattern } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
-import { rowLines, type ShardCredentials, type ShardIntake } from '../../shards/shard-ingest.ts';
+import { rowLines, type ShardCredentials, type ShardIngest } from '../../shards/shard-ingest.ts';
 import type { App } from '../app-type.ts';
 
 /** Bytes of one body: a block of the record, 1 MiB, and one row more. */
@@ -23,7 +23,7 @@ interface ShardPath {
  */
 export function shardRowRoutes(app: App, { shards }: RouteContext): void {
   if (!shards) return;
-  const intakeOf = (request: FastifyRequest): { intake: ShardIntake; sender: ShardCredentials } => {
+  const intakeOf = (request: FastifyRequest): { intake: ShardIngest; sender: ShardCredentials } => {
     const sender = senderOf(request);
     const intake = shards.intakes.get(sender.scanId);
     // The server has just begun and has not got to this scan, or the scan is over.

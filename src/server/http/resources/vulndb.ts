@@ -4,14 +4,14 @@ import { vulndbFolder } from '../../../scan-run/vulndb-folder.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { count, nullableText } from '../schema/schemas.ts';
+import { countSchema, nullableText } from '../schema/schemas.ts';
 
 const vulndbSchema = Type.Object({
   catalogue_version: Type.String({ description: 'of the imported data, else of the builtin catalogue' }),
-  cve_count: count,
-  kev_count: count,
-  epss_count: count,
-  fix_count: count,
+  cve_count: countSchema,
+  kev_count: countSchema,
+  epss_count: countSchema,
+  fix_count: countSchema,
   synced_at: nullableText,
   sources: Type.Array(Type.String()),
   notices: Type.Array(Type.String(), { description: 'to be shown with the data' }),

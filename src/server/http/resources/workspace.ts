@@ -2,13 +2,13 @@ import { Type } from 'typebox';
 import { type ExportFormat, exportFormatOf } from '../../../actions/results/export-scan.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import type { GarbageReport } from '../../../actions/workspace/collect-garbage.ts';
-import type { ScanPart } from '../../../workspace/result-store/fetched-scans.ts';
+import type { ScanFile } from '../../../workspace/result-store/fetched-scans.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { heldFolder } from '../pinned-folder.ts';
+import { pinnedFolder } from '../pinned-folder.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { exportFiles } from '../schema/result-schema.ts';
-import { count, nullableText, scanIdParams } from '../schema/schemas.ts';
+import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 import { sendScanFile } from './results.ts';
 
 const infoSchema = Type.Object({
@@ -19,7 +19,7 @@ const infoSchema = Type.Object({
   newest_scan: nullableText,
 });
 
-export const garbageOrder = Type.Object({
+export const garbageRequest = Type.Object({
   older_than: Type.Optional(
     Type.String({
       minLength: 1,
@@ -36,10 +36,10 @@ const nullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'], mi
 
 const garbageMembers = Type.Object({
   dry_run: Type.Boolean(),
-  deleted_count: count,
+  deleted_count: countSchema,
   deleted_scans: Type.Array(Type.String()),
-  freed_bytes: count,
-  kept_count: count,
+  freed_bytes: countSchema,
+  kept_count: countSchema,
   errors: Type.Array(Type.Object({ scan_id: Type.String(), message: Type.String() })),
   policy: Type.Object({
     older_than: nullableText,
@@ -86,7 +86,7 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
     config: { access: ['workspace:write', 'scan:write'], streams: true, refusals: ['conflict'] },
     schema: {
       summary: 'Delete old scans; without criteria, apply the configured retention',
-      body: garbageOrder,
+      body: garbageRequest,
       response: { 200: enveloped(garbageReport) },
     },
     // No body at all means the same as `{}`.
@@ -115,13 +115,13 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
       if (request.query.format === 'pdf') licence.demand('pdf_reporter');
       const format = exportFormatOf(request.query.format ?? 'json');
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
-      const folder = await heldFolder(request, reply, scan, partOf(format));
+      const folder = await pinnedFolder(request, reply, scan, partOf(format));
       return sendScanFile(request, reply, scan, folder, format);
     },
   });
 }
 
 /** What of a scan an export shows. */
-export function partOf(format: ExportFormat): ScanPart {
+export function partOf(format: ExportFormat): ScanFile {
   return format === 'tar.gz' ? 'whole' : 'record';
 }

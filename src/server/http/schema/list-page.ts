@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { defaultLimit, type ListPage, maxLimit } from '../../../actions/paging/list-page.ts';
-import { count, nullableText } from './schemas.ts';
+import { countSchema, nullableText } from './schemas.ts';
 
 /** Parameters of every list. */
 export const pageQuery = {
@@ -23,7 +23,12 @@ export const sinceQuery = Type.Optional(
 );
 
 /** Members of every list beside its items. */
-export const pageMembers = { total: count, limit: count, offset: count, next_cursor: nullableText };
+export const pageMembers = {
+  total: countSchema,
+  limit: countSchema,
+  offset: countSchema,
+  next_cursor: nullableText,
+};
 
 /**
  * The `Link` header (RFC 8288) of a list: first, prev, next, last as far as they exist.

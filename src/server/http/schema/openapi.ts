@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { SwaggerOptions } from '@fastify/swagger';
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
-import { type ErrorCode, errorCatalogue } from '../../../domain/errors.ts';
+import { type ErrorCode, errorCatalog } from '../../../domain/errors.ts';
 import type { ServerContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { nameOfOperation, operationGroups } from './operation-names.ts';
@@ -74,7 +74,7 @@ function described(schema: FastifySchema, route: RouteOptions): FastifySchema {
 }
 
 function withErrors(schema: FastifySchema, route: RouteOptions): FastifySchema {
-  const byStatus = Object.groupBy(errorsOf(route), (code) => errorCatalogue[code].status ?? 500);
+  const byStatus = Object.groupBy(errorsOf(route), (code) => errorCatalog[code].status ?? 500);
   const refusals = Object.entries(byStatus).map(([status, codes]) => [status, errorAnswer(codes ?? [])]);
   const answers = Object.entries((schema.response ?? {}) as Record<string, object>);
   const successes = answers.map(([status, answer]) => [
@@ -119,7 +119,7 @@ function errorAnswer(codes: ErrorCode[]) {
       { additionalProperties: true },
     ),
   });
-  const description = codes.map((code) => `${code}: ${errorCatalogue[code].meaning}`).join(' ');
+  const description = codes.map((code) => `${code}: ${errorCatalog[code].meaning}`).join(' ');
   return Type.Object({ error }, { additionalProperties: true, description });
 }
 

@@ -3,7 +3,7 @@ import { unidentifiedReasons } from '../../../domain/banner.ts';
 import { findingClasses, severities } from '../../../domain/finding.ts';
 import { scanStatuses } from '../../../domain/scan.ts';
 import { enveloped } from './envelope.ts';
-import { count, nullableText, severityCounts, warningSchema } from './schemas.ts';
+import { countSchema, nullableText, severityCounts, warningSchema } from './schemas.ts';
 
 const confidence = Type.Number({ minimum: 0, maximum: 1 });
 const openObject = Type.Object({}, { additionalProperties: true });
@@ -68,7 +68,12 @@ const portSchema = Type.Object({
   vulnerabilities: Type.Array(findingSchema),
 });
 
-const portFigures = Type.Object({ open: count, closed: count, filtered: count, not_tried: count });
+const portFigures = Type.Object({
+  open: countSchema,
+  closed: countSchema,
+  filtered: countSchema,
+  not_tried: countSchema,
+});
 
 const hostSchema = Type.Object({
   host: Type.String(),
@@ -110,23 +115,29 @@ const resultSchema = Type.Object({
   partial: Type.Boolean(),
   targets: Type.Array(Type.String()),
   summary: Type.Object({
-    live_hosts: count,
-    open_ports: count,
-    vulnerabilities: count,
-    addresses_scanned: count,
-    excluded: count,
+    live_hosts: countSchema,
+    open_ports: countSchema,
+    vulnerabilities: countSchema,
+    addresses_scanned: countSchema,
+    excluded: countSchema,
     severity_counts: severityCounts,
     duration_seconds: Type.Number({ minimum: 0 }),
     catalogue_version: Type.String(),
     damaged: Type.Optional(Type.Boolean({ description: 'rows were lost before the record was finished' })),
     unidentified: Type.Optional(
       Type.Object(
-        { timeout: count, rate: count, cut: count },
+        { timeout: countSchema, rate: countSchema, cut: countSchema },
         { description: 'ports whose probes had no time, by reason; once the scan has ended' },
       ),
     ),
     coverage: Type.Optional(
-      Type.Object({ planned: count, open: count, closed: count, filtered: count, not_tried: count }),
+      Type.Object({
+        planned: countSchema,
+        open: countSchema,
+        closed: countSchema,
+        filtered: countSchema,
+        not_tried: countSchema,
+      }),
     ),
   }),
   results: Type.Array(hostSchema),

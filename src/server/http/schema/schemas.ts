@@ -5,13 +5,13 @@ import type { ListedScan } from '../../../store/scans/scans.ts';
 
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
-export const count = Type.Integer({ minimum: 0 });
+export const countSchema = Type.Integer({ minimum: 0 });
 export const severityCounts = Type.Object({
-  critical: count,
-  high: count,
-  medium: count,
-  low: count,
-  info: count,
+  critical: countSchema,
+  high: countSchema,
+  medium: countSchema,
+  low: countSchema,
+  info: countSchema,
 });
 export const warningSchema = Type.Object({
   code: Type.String(),
@@ -29,10 +29,10 @@ const scanMembers = Type.Object({
   scan_id: Type.String(),
   status: Type.Enum([...scanStatuses]),
   targets: Type.Array(Type.String()),
-  targets_total: Type.Optional(count),
+  targets_total: Type.Optional(countSchema),
   started_at: nullableText,
   completed_at: nullableText,
-  results: Type.Object({ live_hosts: count, open_ports: count, vulnerabilities: count }),
+  results: Type.Object({ live_hosts: countSchema, open_ports: countSchema, vulnerabilities: countSchema }),
   created_at: Type.String({ format: 'date-time' }),
   profile: Type.String(),
   vuln: Type.Boolean(),
@@ -47,8 +47,8 @@ const scanMembers = Type.Object({
     paused: Type.Boolean(),
     rate: Type.Number({ description: 'packets per second now' }),
     eta_seconds: nullableNumber,
-    resumes: count,
-    shards: Type.Object({ total: count, done: count, running: count }),
+    resumes: countSchema,
+    shards: Type.Object({ total: countSchema, done: countSchema, running: countSchema }),
   }),
   severity_counts: severityCounts,
   error: Type.Union([
@@ -60,7 +60,12 @@ const scanMembers = Type.Object({
   ]),
   warnings: Type.Array(warningSchema),
   notifications: Type.Array(
-    Type.Object({ channel: Type.String(), status: Type.String(), attempts: count, error: nullableText }),
+    Type.Object({
+      channel: Type.String(),
+      status: Type.String(),
+      attempts: countSchema,
+      error: nullableText,
+    }),
   ),
   stages: Type.Array(
     Type.Object({
@@ -69,10 +74,17 @@ const scanMembers = Type.Object({
       status: Type.Enum(['pending', 'running', 'completed', 'failed', 'skipped']),
       started_at: nullableText,
       completed_at: nullableText,
-      items_in: count,
-      items_out: count,
+      items_in: countSchema,
+      items_out: countSchema,
       error: nullableText,
-      coverage: Type.Optional(Type.Object({ open: count, closed: count, filtered: count, not_tried: count })),
+      coverage: Type.Optional(
+        Type.Object({
+          open: countSchema,
+          closed: countSchema,
+          filtered: countSchema,
+          not_tried: countSchema,
+        }),
+      ),
       method: Type.Optional(
         Type.String({ description: 'how packets left: raw frames, raw packets, connections ..., and why' }),
       ),
