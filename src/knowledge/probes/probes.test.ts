@@ -100,8 +100,10 @@ describe('serviceOf', () => {
   });
 
   it('looks at the first 4096 bytes alone', () => {
-    const page = 'HTTP/1.1 200 OK\r\n\r\n';
-    expect(serviceOf(bytes(`${'\n'.repeat(4096)}${page}`))).toBe(serviceOf(bytes('\n'.repeat(4096))));
+    const sign = '"snapserver":';
+    const answer = (length: number) => bytes(`{${sign.padStart(length - 1)}`);
+    expect(serviceOf(answer(4096))).toBe('snapcast');
+    expect(serviceOf(answer(4097))).toBeNull();
   });
 });
 
