@@ -1,31 +1,37 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, type TestContext, vi } from 'vitest';
 import { type Behaviour, HttpReceiver } from '../../../test/receivers.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import { Notifier } from './notifier.ts';
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+type Finish = TestContext['onTestFinished'];
 
-async function http(behaviour?: Behaviour) {
-  const receiver = new HttpReceiver(behaviour);
-  const url = await receiver.listen();
-  open.push(receiver);
-  return { receiver, url };
+/** What a test opens; each is closed after it, the last one first. */
+function opened(onTestFinished: Finish) {
+  const open: { close(): Promise<unknown> }[] = [];
+  onTestFinished(async () => {
+    for (const one of open.splice(0).reverse()) await one.close();
+  });
+  return {
+    open,
+    async http(behaviour?: Behaviour) {
+      const receiver = new HttpReceiver(behaviour);
+      const url = await receiver.listen();
+      open.push(receiver);
+      return { receiver, url };
+    },
+    async start(flags: Record<string, unknown>, options: Parameters<typeof openService>[1] = {}) {
+      const service = await openService(flags, { working: true, notifying: quick, ...options });
+      open.push(service);
+      return service;
+    },
+  };
 }
 
 const quick = { timeoutMs: 5000, delaysMs: [100, 400] };
-
-async function start(flags: Record<string, unknown>, options: Parameters<typeof openService>[1] = {}) {
-  const service = await openService(flags, { working: true, notifying: quick, ...options });
-  open.push(service);
-  return service;
-}
 
 const settled = ({ status, notifications }: Scan) =>
   isFinal(status) && notifications.every((one) => one.status !== 'pending');
@@ -37,8 +43,9 @@ async function checks(service: Service): Promise<{ name: string; status: string;
 
 const hookTo = (url: string, name = 'siem') => JSON.stringify([{ name, url, secret: 'hunter2' }]);
 
-describe('notifications of a scan', () => {
-  it('are delivered after its end, once, and stand in its detail', async () => {
+describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () => {
+  it('are delivered after its end, once, and stand in its detail', async ({ onTestFinished }) => {
+    const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http();
     const ended: string[] = [];
     const notifying = { ...quick, onEnd: (...facts: string[]) => void ended.push(facts.join(' ')) };
@@ -66,12 +73,15 @@ describe('notifications of a scan', () => {
     expect(receiver.received.map(({ body }) => (JSON.parse(body) as { text: string }).text)).toEqual([
       expect.stringContaining(`Scan ${hanging} failed: 1 live host,`),
     ]);
-    await expect.poll(() => ended.toSorted()).toEqual(['email skipped', 'slack delivered']);
+    await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'slack delivered']), 10_000);
     expect(await service.store.outbox.ofScan(hanging)).toEqual([]);
     expect(await checks(service)).toEqual([]);
   });
 
-  it('of a scan that never ran, and that names no channel, go to the default ones', async () => {
+  it('of a scan that never ran, and that names no channel, go to the default ones', async ({
+    onTestFinished,
+  }) => {
+    const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http();
     const service = await start({
       'server.workers': 1,
@@ -85,16 +95,20 @@ describe('notifications of a scan', () => {
     expect(notifications).toEqual([
       { channel: 'webhook://siem', status: 'delivered', attempts: 1, error: null },
     ]);
-    await sleep(100);
     const file = join(service.workspace.scan(waits).path, 'status.json');
-    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ state: 'failed', notifications });
+    const written = async () =>
+      expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ state: 'failed', notifications });
+    await vi.waitFor(written, 10_000);
     expect(JSON.parse(receiver.received[0]?.body ?? '{}')).toMatchObject({
       scan_id: waits,
       status: 'failed',
     });
   });
 
-  it('T-082 are tried three times with growing pauses; the scan is not touched, the failure is visible', async () => {
+  it('T-082 are tried three times with growing pauses; the scan is not touched, the failure is visible', async ({
+    onTestFinished,
+  }) => {
+    const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => ({ status: 500 }));
     const service = await start(
       {
@@ -130,7 +144,8 @@ describe('notifications of a scan', () => {
     for (const text of [log, detail.body]) expect(text).not.toMatch(/hunter2|hook-of-secret/);
   });
 
-  it('wait between the tries as long as the delays say', async () => {
+  it('wait between the tries as long as the delays say', async ({ onTestFinished }) => {
+    const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => ({ status: 500 }));
     const delaysMs = [3_600_000, 7_200_000];
     const service = await start(
@@ -157,7 +172,10 @@ describe('notifications of a scan', () => {
     });
   });
 
-  it('T-082 of a dead receiver neither delay scans nor the messages to another one', async () => {
+  it('T-082 of a dead receiver neither delay scans nor the messages to another one', async ({
+    onTestFinished,
+  }) => {
+    const { http, start } = opened(onTestFinished);
     const dead = await http(() => 'hang');
     const alive = await http();
     const flags = {
@@ -168,7 +186,7 @@ describe('notifications of a scan', () => {
     };
     const service = await start(flags, { notifying: { timeoutMs: 1000, delaysMs: [100, 400] } });
     const scans: string[] = [];
-    for (let i = 0; i < 10; i++)
+    for (let i = 0; i < 6; i++)
       scans.push(await service.submit('rows 1', { notifications: ['webhook://dead', 'webhook://alive'] }));
     for (const scanId of scans)
       await service.until(scanId, (scan) => scan.notifications[1]?.status === 'delivered');
@@ -178,10 +196,12 @@ describe('notifications of a scan', () => {
     expect(notifications[0]).toMatchObject({ status: 'failed', attempts: 3, error: 'no answer in time' });
   });
 
-  it.each([
+  it.for([
     [60_000, 'two at a time', 2],
     [300, 'not longer than a try', 6],
-  ])('T-082 of a receiver that hangs are tried for %i ms: %s', async (timeoutMs, _what, tries) => {
+  ] as const)('T-082 of a receiver that hangs are tried for %i ms: %s', async (row, { onTestFinished }) => {
+    const [timeoutMs, , tries] = row;
+    const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => 'hang');
     const flags = { 'notifications.webhooks': hookTo(url) };
     const service = await start(flags, { working: false, notifying: { timeoutMs, delaysMs: [3_600_000] } });
@@ -190,12 +210,15 @@ describe('notifications of a scan', () => {
       await service.store.scans.update(scanId, { status: 'failed' });
     }
     await service.context.notifier.start();
-    await expect.poll(() => receiver.received.length).toBe(tries);
+    await vi.waitFor(() => expect(receiver.received).toHaveLength(tries), 10_000);
     await sleep(500);
     expect(receiver.received).toHaveLength(tries);
   });
 
-  it('recover: the health answer is good again after a delivery, and after a change of the settings', async () => {
+  it('recover: the health answer is good again after a delivery, and after a change of the settings', async ({
+    onTestFinished,
+  }) => {
+    const { http, start } = opened(onTestFinished);
     let works = false;
     const { url } = await http(() => ({ status: works ? 200 : 503 }));
     const notifying = { timeoutMs: 5000, delaysMs: [] };
@@ -213,10 +236,13 @@ describe('notifications of a scan', () => {
     expect(await checks(service)).toEqual([]);
   });
 
-  it('that are owed at a stop wait for the next start, and a dead command line leaves its own to the server', async () => {
+  it('that are owed at a stop wait for the next start, and a dead command line leaves its own to the server', async ({
+    onTestFinished,
+  }) => {
+    const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => 'hang');
     const flags = { 'notifications.webhooks': hookTo(url) };
-    const service = await openService(flags, { working: true, notifying: { timeoutMs: 60_000 } });
+    const service = await openService(flags, { working: true, notifying: { timeoutMs: 120_000 } });
     const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
     await service.until(scanId, ({ status }) => status === 'completed');
     while (receiver.received.length === 0) await sleep(20);
@@ -236,7 +262,8 @@ describe('notifications of a scan', () => {
     expect([ids.length, new Set(ids).size]).toEqual([2, 1]);
   });
 
-  it('go with a deleted scan', async () => {
+  it('go with a deleted scan', async ({ onTestFinished }) => {
+    const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => ({ status: 500 }));
     const service = await start(
       { 'notifications.webhooks': hookTo(url) },
@@ -250,7 +277,8 @@ describe('notifications of a scan', () => {
     expect(await service.store.outbox.owners()).toEqual([]);
   });
 
-  it('are not sent twice because the outcome cannot be stored at once', async () => {
+  it('are not sent twice because the outcome cannot be stored at once', async ({ onTestFinished }) => {
+    const { open, http } = opened(onTestFinished);
     const { receiver, url } = await http();
     const service = await openService({ 'notifications.webhooks': hookTo(url) }, { working: false });
     open.push(service);
