@@ -48,7 +48,7 @@ class EngineProcess {
     this.#words[control.roundTrip] = -1;
     this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
     this.#mostSenders = senders;
-    this.#hearer = this.#thread('hear', this.#start);
+    this.#hearer = this.#thread('receive', this.#start);
     this.#hearer.on('message', (message: FromReceiver) => this.#heard(message));
     this.#addSender();
     setInterval(() => this.#askStates(), stateMs).unref();
@@ -77,9 +77,9 @@ class EngineProcess {
     }
   }
 
-  #thread(name: 'send' | 'hear', workerData: ThreadStart): Worker {
+  #thread(name: 'send' | 'receive', workerData: ThreadStart): Worker {
     const worker = startThread(name, workerData);
-    worker.once('error', ({ message }) => this.#broken(`the ${name}ing thread failed: ${message}`));
+    worker.once('error', ({ message }) => this.#broken(`the ${name} thread failed: ${message}`));
     return worker;
   }
 

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
  *
  * @param name `<name>.worker` is the file
  */
-export function startThread(name: string, workerData: unknown): Worker {
+export function startThread(name: 'send' | 'receive' | 'connect', workerData: unknown): Worker {
   const file = new URL(`./${name}.worker${extname(import.meta.url)}`, import.meta.url).href;
   const begin = `
     const { NODE_COMPILE_CACHE } = process.env;
