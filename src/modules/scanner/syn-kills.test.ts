@@ -120,6 +120,20 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep by raw packets that is k
     expect([...syns].filter(([pair, count]) => count < (isSilent(pair) ? 2 : 1))).toEqual([]);
   }, 60_000);
 
+  it('probes again what one second sends at the most, in the last try where nothing responds', async () => {
+    host.exec('nft', 'add rule ip trial input tcp dport 2000-2149 drop');
+    const rate = 1500;
+    const { end, syns } = await sweep(
+      { targets: '127.0.0.1-127.0.0.20', listening: 0, config: { ports: '2000-2149', rate, retries: 1 } },
+      // A walk of 4,096 counters for 3,000 pairs: the kill comes when most of the second try has left.
+      [{ counter: 4097, packets: 3000 + 2400 }],
+    );
+    expect(end).toEqual({ coverage: { open: 0, closed: 0, filtered: 3000, not_tried: 0 }, open: 0 });
+    const again = [...syns.values()].reduce((sum, count) => sum + count - 2, 0);
+    expect(again).toBeGreaterThan(0);
+    expect(again).toBeLessThanOrEqual(rate);
+  }, 60_000);
+
   it('calls nothing filtered whose response was on its way, without any further try', async () => {
     // Responses stand still at first, and what comes after the kill is lost.
     host.exec('nft', 'add chain ip trial output { type filter hook output priority 0 ; }');

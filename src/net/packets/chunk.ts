@@ -49,6 +49,8 @@ export interface ChunkWaits {
   final: number;
   /** Longest wait, and the wait as long as nothing at all has answered. */
   most: number;
+  /** The round trips of all hosts are known: `final` is long enough for each of them. */
+  known?: boolean;
 }
 
 /** How far a chunk is. */

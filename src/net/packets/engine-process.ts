@@ -18,8 +18,11 @@ import {
 import { freeSourcePort } from './source-port.ts';
 import { startThread } from './thread.ts';
 
-/** How far each chunk is, is told this often. */
-const stateMs = 400;
+/**
+ * Interval between two states of a chunk. A probe of the last try is shown as done when its time to respond is over, and
+ * the checkpoint adds its own interval: together they must stay below the second that a kill may cost.
+ */
+const stateMs = 100;
 const figuresMs = 100;
 
 /** Endpoints of a chunk that another thread is started for while the others are busy: it takes a tenth of a second. */

@@ -107,6 +107,14 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     expect(engine.figures.sent).toBe(80_000);
   }, 30_000);
 
+  it('shows how far a sweep is several times in a second of packets', async () => {
+    const engine = await start(1000);
+    const ports = Uint16Array.from({ length: 2000 }, (_, at) => at + 1);
+    const { states } = await sweep(engine, plan({ hosts: Uint8Array.from([127, 91, 0, 2]), ports }));
+    const shown = new Set(states.map(({ counter }) => counter));
+    expect(shown.size).toBeGreaterThanOrEqual(10);
+  });
+
   it('counts what it hears: answers, and errors about packets of others, which settle nothing', async () => {
     const engine = await start(500_000);
     const ports = Uint16Array.from({ length: 100 }, (_, at) => at + 1);

@@ -43,6 +43,8 @@ class Sweep {
   #waitsSince: number | null = null;
   /** How far the last try was, and when (`performance.now`): those whose responses can still come. */
   readonly #marks: { at: number; counter: number }[] = [];
+  /** The try before was waited for to its end, and nothing at all responded. */
+  #afterSilence = false;
 
   constructor(plan: ChunkPlan, memory: SharedArrayBuffer) {
     this.chunk = new Chunk(plan, memory);
@@ -109,7 +111,7 @@ class Sweep {
   /** What a checkpoint may say of how far this is. A kill loses the responses that are on their way. */
   #show(): void {
     if (this.#try < this.#plan.tries) return this.#storeCounter(this.#counter);
-    const until = performance.now() - this.#waitMs();
+    const until = performance.now() - this.#lateMs();
     let past: number | null = null;
     while (this.#marks[0] && this.#marks[0].at <= until) past = this.#marks.shift()?.counter ?? null;
     if (past !== null) this.#storeCounter(past);
@@ -173,6 +175,7 @@ class Sweep {
       this.#storeCounter(this.#mask + 1);
       return 'done';
     }
+    this.#afterSilence = Atomics.load(words, control.roundTrip) < 0;
     this.#try += 1;
     Atomics.store(this.chunk.control, word.try, this.#try);
     this.#counter = 0;
@@ -190,6 +193,13 @@ class Sweep {
     if (roundTrip < 0) return most;
     const least = this.#try >= this.#plan.tries ? final : between * 2 ** (this.#try - 1);
     return Math.min(most, Math.max(least, 2 * roundTrip + 50));
+  }
+
+  /** How old a probe of the last try is before a checkpoint may call it silent. */
+  #lateMs(): number {
+    const { final, most, known } = this.#plan.waits;
+    const isHeard = Atomics.load(words, control.roundTrip) >= 0;
+    return !isHeard && (known || this.#afterSilence) ? Math.min(most, final) : this.#waitMs();
   }
 }
 

@@ -193,6 +193,7 @@ export class SynSweeper {
         between: Math.max(betweenMs, slowest),
         final: Math.max(finalMs, slowest),
         most: Math.min(job.timeoutMs, most),
+        known: known.length === job.hosts.length,
       },
       spared: route.link === 'ip' ? this.#sparedOf(hosts, job.ports) : new Uint32Array(0),
       restored,
