@@ -3,6 +3,8 @@ import { createServer } from 'node:net';
 import type { PortCounts, PortCoverage } from '../src/domain/host.ts';
 import { compileScope } from '../src/domain/scope.ts';
 import { parseTargets } from '../src/domain/target.ts';
+import connect_scanner from '../src/modules/scanner/connect_scanner.ts';
+import type { ConnectState } from '../src/modules/scanner/connect-sweep.ts';
 import type { SlicedScanState } from '../src/modules/scanner/sliced-scan.ts';
 import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
 import { PacketRateLimiter } from '../src/net/gate/rate.ts';
@@ -10,11 +12,13 @@ import { createGate } from '../src/net/gate/scoped-gate.ts';
 import { tryModule } from './module-trial.ts';
 
 /**
- * A sweep by raw packets in a process that can be killed: it writes checkpoints to a file and goes on from the one that
+ * A sweep in a process that can be killed: it writes checkpoints to a file and goes on from the one that
  * it finds there. Argument: JSON. Prints a line for each checkpoint (`SweepPosition`) and for its end (`SweepEnd`).
  */
 export interface KilledSweep {
   file: string;
+  /** Left out it is `syn_scanner`. */
+  module?: 'connect_scanner' | 'syn_scanner';
   targets: string;
   /** Ports that listen on the first target, from 2000 on. */
   listening: number;
@@ -25,6 +29,7 @@ export interface KilledSweep {
   kill?: { counter: number; packets: number };
 }
 
+/** Of one that has no chunks, nothing. */
 export interface SweepPosition {
   hosts: string[];
   key: number[];
@@ -37,7 +42,7 @@ export interface SweepEnd {
 }
 
 interface Saved {
-  state: { state: SlicedScanState } | null;
+  state: { state: SlicedScanState } | ConnectState | null;
   coverage: PortCoverage;
   counts: PortCounts[];
   open: number[];
@@ -84,22 +89,29 @@ function print(line: SweepPosition | SweepEnd): void {
   writeSync(process.stdout.fd, `${JSON.stringify(line)}\n`);
 }
 
+/** Where the first chunk is; null before there is one. */
+function positionOf(state: NonNullable<Saved['state']>): SweepPosition | null {
+  if ('pairs' in state) return { hosts: [], key: [], counter: 0 };
+  const { batches } = 'pieces' in state ? state.pieces : state.state;
+  const part = batches[0]?.slices[0]?.parts[0];
+  return part ? { hosts: part.hosts, key: [...part.key], counter: part.counter } : null;
+}
+
 const timer = setInterval(() => {
   const state = ask() as Saved['state'];
-  const part = state?.state.batches[0]?.slices[0]?.parts[0];
-  if (!state || !part) return;
+  const position = state && positionOf(state);
+  if (!position) return;
   const now: Saved = { state, coverage, counts: countsNow(), open: openNow() };
   writeFileSync(`${trial.file}.new`, JSON.stringify(now));
   renameSync(`${trial.file}.new`, trial.file);
-  const { hosts, key, counter } = part;
-  print({ hosts, key: [...key], counter });
+  print(position);
   const { kill } = trial;
-  if (kill && counter >= kill.counter && gate.packetsSent >= kill.packets)
+  if (kill && position.counter >= kill.counter && gate.packetsSent >= kill.packets)
     process.kill(process.pid, 'SIGKILL');
 }, checkpointMs);
 
-await tryModule(syn_scanner, {
-  config: { fallback: false, ...trial.config },
+await tryModule(trial.module === 'connect_scanner' ? connect_scanner : syn_scanner, {
+  config: { ...(trial.module !== 'connect_scanner' && { fallback: false }), ...trial.config },
   inputs,
   targets: [trial.targets],
   gate,

@@ -5,7 +5,7 @@ import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
 import type { SweepProgress } from '../../net/tcp/sweep-job.ts';
 import type { SignOfLife } from '../../net/tcp/syn-sweep.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
-import { packed, type SliceState, unpacked } from '../scanner/sliced-scan.ts';
+import { type PackedPart, packed, unpacked } from '../scanner/packed-progress.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 
 /** Jobs that run side by side: while one waits for late answers, the next one sends. */
@@ -25,7 +25,7 @@ export interface SynProbeInput {
 export interface SynProbeState {
   walk: IteratorState;
   /** Jobs under way, each by what the packet engine has of it. */
-  jobs: SliceState['parts'][];
+  jobs: PackedPart[][];
 }
 
 /** Hosts that are asked together. */

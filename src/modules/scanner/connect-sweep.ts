@@ -1,7 +1,7 @@
 import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
-import { onAbort, pause } from '../../net/abort.ts';
+import { onAbort } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
 import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/tcp/sweep-job.ts';
@@ -11,7 +11,8 @@ import { HostBatches } from './host-batches.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
-import { maxSlowHosts, maxSlowProbes, retrySlowly } from './slow-retry.ts';
+import { connectSlowly, isSilence } from './slow-connections.ts';
+import { maxSlowHosts, maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { acceptsEveryPort } from './tarpit.ts';
 
 /** Hosts that are swept side by side, so that no single host gets all probes at once. */
@@ -79,27 +80,23 @@ async function sweepPieces(
   await scan.run();
 }
 
-/** The silent ports of few hosts once more: sockets do. */
-async function sweepSlowly(net: NetworkGate, job: SweepJob, hostRate: number): Promise<SweepOutcome[]> {
+/** The silent ports of one host once more: sockets do. */
+async function sweepSlowly(net: NetworkGate, job: SweepJob, perSecond: number): Promise<SweepOutcome[]> {
   const { timeoutMs, signal, onOpen } = job;
-  const sweepOne = async (host: string): Promise<SweepOutcome> => {
-    const silent: number[] = [];
-    const outcome = { host, open: 0, closed: 0, filtered: 0, not_tried: 0, problem: null, silent };
-    const probe = async (port: number, at: number) => {
-      await pause((at * 1000) / hostRate, signal);
-      if (signal.aborted) {
-        outcome.not_tried += 1;
-        return;
-      }
-      const observation = await net.probeTcp(host, port, { timeoutMs, signal });
-      outcome[observation.state] += 1;
-      if (observation.state === 'open') onOpen(host, port, observation.reason);
-      if (isSilence(observation)) silent.push(port);
-    };
-    await Promise.all([...job.ports].map(probe));
-    return outcome;
-  };
-  return await Promise.all(job.hosts.map(({ ip }) => sweepOne(ip)));
+  const sweepOne = async ({ ip: host }: SweepJob['hosts'][number]) =>
+    await connectSlowly(
+      net,
+      {
+        host,
+        ports: [...job.ports],
+        perSecond,
+        timeoutMs,
+        signal,
+        onOpen: (port, reason) => onOpen(host, port, reason),
+      },
+      job,
+    );
+  return await Promise.all(job.hosts.map(sweepOne));
 }
 
 /** By sockets of Node.js: everywhere. */
@@ -159,6 +156,8 @@ interface HostSweep {
   late: number;
   /** Ports without a response, `maxSlowProbes` at the most. */
   silent: number[];
+  /** How far these were asked slowly; null until they are. */
+  retry: SlowRetry | null;
   counts: PortCounts;
 }
 
@@ -171,6 +170,8 @@ interface SweepState {
     again: number[];
     /** Of a host that is done but for those: ports that are asked slowly. */
     slow?: number[];
+    /** How far they were asked. */
+    retry?: SlowRetryState;
   })[];
 }
 
@@ -183,8 +184,15 @@ function respondedOf({ counts }: Pick<HostSweep, 'counts'>): number {
   return counts.open + counts.closed;
 }
 
-function isSilence({ state, reason }: PortObservation): boolean {
-  return state === 'filtered' && reason === 'no-response';
+/** The counts of a host with what it responded when it was asked slowly. */
+function withFound({ counts, retry }: HostSweep): PortCounts {
+  const { open, closed } = retry?.found ?? { open: 0, closed: 0 };
+  return {
+    ...counts,
+    open: counts.open + open,
+    closed: counts.closed + closed,
+    filtered: counts.filtered - open - closed,
+  };
 }
 
 /** Sweeps hosts x ports with a window of hosts; memory does not grow with the number of hosts. */
@@ -222,17 +230,24 @@ class Sweep {
     );
     const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
     this.#earlier = new EarlierHosts({ ctx, protocol: 'tcp', underWay, walk: plan.walk });
-    for (const { slow = [], ...host } of saved?.hosts ?? [])
-      this.#enter({ ...host, pending: new Set(), late: slow.length === 0 ? 0 : Infinity, silent: slow });
+    for (const { slow = [], retry, ...host } of saved?.hosts ?? [])
+      this.#enter({
+        ...host,
+        pending: new Set(),
+        late: slow.length === 0 ? 0 : Infinity,
+        silent: slow,
+        retry: retry ? new SlowRetry(retry) : null,
+      });
   }
 
   state(): SweepState {
-    const hosts = [...this.#unfinished.values()].map(({ pending, again, late, silent, ...host }) => ({
+    const hosts = [...this.#unfinished.values()].map(({ pending, again, late, silent, retry, ...host }) => ({
       ...host,
       counts: { ...host.counts },
       again: [...pending, ...again],
       ...(host.finished === this.#order.length &&
         dropsProbes(late, respondedOf(host)) && { slow: [...silent] }),
+      ...(retry && { retry: retry.state() }),
     }));
     return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
   }
@@ -305,37 +320,20 @@ class Sweep {
   }
 
   async #retrySlowly(host: HostSweep): Promise<void> {
-    const probe = async (ports: readonly number[], perSecond: number) => {
-      const left = await Promise.all(
-        ports.map((port, at) => this.#probeSlowly(host, port, (at * 1000) / perSecond)),
-      );
-      this.#advance(0);
-      return left.flatMap((port) => port ?? []);
-    };
-    await retrySlowly([...host.silent], probe, this.#ctx.signal);
-    // What is left after a cancel is accounted for at the end.
-    if (!this.#ctx.signal.aborted) await this.#finish(host);
-  }
-
-  /** @returns the port if it stayed silent */
-  async #probeSlowly(host: HostSweep, port: number, afterMs: number): Promise<number | null> {
     const { signal } = this.#ctx;
-    await pause(afterMs, signal);
-    if (signal.aborted) return port;
-    const observation = await this.#plan.net.probeTcp(host.ip, port, {
-      timeoutMs: this.#plan.timeoutMs,
-      signal,
-    });
-    const { state, reason } = observation;
-    if (isSilence(observation)) return port;
-    if (state === 'open')
-      await this.#data.append<Port>('open_ports', { host: host.ip, port, protocol: 'tcp', state, reason });
-    if (state !== 'not_tried') {
-      host.counts.filtered -= 1;
-      host.counts[state] += 1;
-      host.silent.splice(host.silent.indexOf(port), 1);
-    }
-    return null;
+    const { net, timeoutMs } = this.#plan;
+    const onOpen = (port: number, reason: string) =>
+      this.#data.append<Port>('open_ports', { host: host.ip, port, protocol: 'tcp', state: 'open', reason });
+    const probe: SlowProbe = async (ports, perSecond, progress) => {
+      const task = { host: host.ip, ports, perSecond, timeoutMs, signal, onOpen };
+      const outcome = await connectSlowly(net, task, progress);
+      this.#advance(0);
+      return outcome;
+    };
+    host.retry ??= new SlowRetry();
+    await host.retry.run(host.silent, probe, signal);
+    // What is left after a cancel is accounted for at the end.
+    if (!signal.aborted) await this.#finish(host);
   }
 
   /** Reported in hosts: how many there will be is known to whoever finds them. */
@@ -346,7 +344,7 @@ class Sweep {
   }
 
   async #finish(host: HostSweep): Promise<void> {
-    const { counts } = host;
+    const counts = withFound(host);
     // Without discovery a host that never answered is no host.
     if (this.#plan.knownUp || counts.open + counts.closed > 0) {
       counts.all_ports_open = acceptsEveryPort(counts);
@@ -431,6 +429,7 @@ class Sweep {
       pending: new Set(),
       late: 0,
       silent: [],
+      retry: null,
       counts: { host: ip, protocol: 'tcp', ...counts },
     });
   }

@@ -4,7 +4,7 @@ import { parseTargets } from '../../domain/target.ts';
 import type { DataContext } from '../../engine/module.ts';
 import type { SweepJob, SweepOutcome } from '../../net/tcp/sweep-job.ts';
 import { HostBatches } from './host-batches.ts';
-import { packed, SlicedScan, type SlicedScanInput, type SlicedScanState, unpacked } from './sliced-scan.ts';
+import { SlicedScan, type SlicedScanInput, type SlicedScanState } from './sliced-scan.ts';
 
 const addresses = parseTargets(['10.9.0.0-10.9.0.255']).addresses;
 const ports = Array.from({ length: 12_288 }, (_, at) => at + 1);
@@ -109,17 +109,4 @@ it.each([
   await runOf(null, coverage, note, dropping, few).ended;
   expect(rates).toEqual(Array(asked).fill(20));
   expect(coverage).toEqual({ open: 2 * asked, closed: 0, filtered: 2560 - 2 * asked, not_tried: 0 });
-});
-
-it.each([
-  {},
-  { late: Uint32Array.of(2, 5) },
-  { late: Uint32Array.of(2, 5), silent: Uint8Array.of(1, 2, 0, 0) },
-])('keeps in a checkpoint which hosts drop probes: %o', (more) => {
-  const two = () => Uint32Array.of(7, 9);
-  const counts = { probed: new Uint32Array(2), open: two(), closed: two(), rejected: two(), unsent: two() };
-  const state = { counter: 300, settled: Uint8Array.of(255, 1, 0, 0), counts, ...more };
-  const part = { hosts: ['192.0.2.1', '192.0.2.2'], key: [1, 2], state };
-  const kept = JSON.parse(JSON.stringify(packed(part))) as ReturnType<typeof packed>;
-  expect(unpacked(kept)).toEqual(part);
 });

@@ -1,14 +1,13 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Port, PortCounts, PortCoverage, StackTraits } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
-import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
-import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
+import { maxChunkEndpoints } from '../../net/packets/chunk.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
 import type { IteratorState } from '../address-iterator.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
-import { maxSlowHosts, retrySlowly } from './slow-retry.ts';
+import { type PackedPart, packed, unpacked } from './packed-progress.ts';
+import { maxSlowHosts, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { acceptsEveryPort } from './tarpit.ts';
 
 /** Jobs that run side by side: while some wait for late answers, the next one sends. */
@@ -49,14 +48,9 @@ export interface SlicedScanState {
 export interface SliceState {
   /** Which ports: number of the slice. */
   slice: number;
-  parts: {
-    hosts: string[];
-    key: PermutationKey;
-    counter: number;
-    settled: string;
-    counts: string;
-    silent?: string;
-  }[];
+  parts: PackedPart[];
+  /** Hosts that drop probes and are asked slowly, once every other pair of the slice is settled. */
+  slow?: ({ host: string } & SlowRetryState)[];
 }
 
 /** Hosts that are swept together, and what is known of them so far. */
@@ -68,6 +62,8 @@ interface Batch {
   stacks: Map<string, StackTraits>;
   /** Slices of the ports that are not done, with what an interrupted run had of them. */
   left: Map<number, SweepProgress | null>;
+  /** By slice and host: those that are asked slowly. */
+  slow: Map<number, Map<string, SlowRetry>>;
   /** Slices that run now. */
   running: number;
 }
@@ -93,10 +89,14 @@ export class SlicedScan {
   }
 
   state(): SlicedScanState {
-    const batches = [...this.#batches].map(({ hosts, counts, left }) => ({
+    const batches = [...this.#batches].map(({ hosts, counts, left, slow }) => ({
       hosts,
       counts: hosts.map(({ ip }) => counts.get(ip) as number[]),
-      slices: [...left].map(([slice, state]) => ({ slice, parts: (state?.parts ?? []).map(packed) })),
+      slices: [...left].map(([slice, state]) => ({
+        slice,
+        parts: (state?.parts ?? []).map(packed),
+        slow: [...(slow.get(slice) ?? [])].map(([host, retry]) => ({ host, ...retry.state() })),
+      })),
     }));
     return { walk: this.#input.hosts.walk?.state() ?? null, batches };
   }
@@ -129,6 +129,7 @@ export class SlicedScan {
       counts: new Map(hosts.map(({ ip }) => [ip, [0, 0, 0, 0]])),
       stacks: new Map(),
       left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
+      slow: new Map(),
       running: 0,
     };
   }
@@ -188,31 +189,43 @@ export class SlicedScan {
     const outcomes = await this.#input.sweep(job, this.#sideBySide(batch));
     const dropping = outcomes.filter(({ silent }) => silent !== undefined);
     if (dropping.length <= maxSlowHosts)
-      await Promise.all(dropping.map((outcome) => this.#retrySlowly(batch, job, outcome)));
+      await Promise.all(
+        dropping.map((outcome) =>
+          this.#retrySlowly(batch, job, outcome, this.#retryOf(batch, slice, outcome)),
+        ),
+      );
     for (const outcome of outcomes) this.#add(batch, outcome);
     batch.left.delete(slice);
+    batch.slow.delete(slice);
     batch.running -= 1;
     this.#advance(pairs - told);
     if (batch.left.size === 0 || (ctx.signal.aborted && batch.running === 0)) await this.#finish(batch);
   }
 
+  /** The retry of an interrupted run, or a new one. */
+  #retryOf({ slow }: Batch, slice: number, { host }: SweepOutcome): SlowRetry {
+    const retries = slow.get(slice) ?? new Map<string, SlowRetry>();
+    const retry = retries.get(host) ?? new SlowRetry();
+    slow.set(slice, retries.set(host, retry));
+    return retry;
+  }
+
   /** Asks the silent ports of a host again that responds to fewer probes per second than it gets. */
-  async #retrySlowly(batch: Batch, job: SweepJob, outcome: SweepOutcome): Promise<void> {
+  async #retrySlowly(batch: Batch, job: SweepJob, outcome: SweepOutcome, retry: SlowRetry): Promise<void> {
     const host = batch.hosts.find(({ ip }) => ip === outcome.host);
     if (!outcome.silent || !host) return;
-    const probe = async (ports: readonly number[], perSecond: number) => {
+    const probe: SlowProbe = async (ports, perSecond, progress) => {
       const again = { ...job, hosts: [host], ports: Uint16Array.from(ports), retries: 0, listsSilent: true };
-      const quiet = { onState: () => undefined, restored: null };
       const side = this.#sideBySide(batch);
-      const [slow] = await this.#input.sweep({ ...again, ...quiet }, side, perSecond / side);
+      const [slow] = await this.#input.sweep({ ...again, ...progress }, side, perSecond / side);
       this.#advance(0);
-      for (const name of ['open', 'closed'] as const) {
-        outcome[name] += slow?.[name] ?? 0;
-        outcome.filtered -= slow?.[name] ?? 0;
-      }
-      return slow?.silent ?? [];
+      return slow;
     };
-    await retrySlowly(inRandomOrder(outcome.silent), probe, job.signal);
+    await retry.run(outcome.silent, probe, job.signal);
+    const { open, closed } = retry.found;
+    outcome.open += open;
+    outcome.closed += closed;
+    outcome.filtered -= open + closed;
   }
 
   /** Jobs with ports of the same hosts run side by side. */
@@ -276,66 +289,11 @@ export class SlicedScan {
   }
 }
 
-function inRandomOrder(ports: readonly number[]): number[] {
-  return Array.from(permutation(ports.length, randomPermutationKey()), (index) => ports[index] as number);
-}
-
 /** Endpoints that were probed. */
 function pairsOf({ parts }: SweepProgress): number {
   let pairs = 0;
   for (const { state } of parts) for (const count of state.counts.probed) pairs += count;
   return pairs;
-}
-
-/** A part as a checkpoint keeps it. */
-export function packed({ hosts, key, state }: SweepProgress['parts'][number]): SliceState['parts'][number] {
-  const { open, closed, rejected, unsent } = state.counts;
-  const lists = [open, closed, rejected, unsent, ...(state.late ? [state.late] : [])];
-  // What came from another process may be a part of a larger buffer.
-  const counts = Buffer.concat(
-    lists.map((list) => Buffer.from(list.buffer, list.byteOffset, list.byteLength)),
-  );
-  return {
-    hosts,
-    key,
-    counter: state.counter,
-    settled: deflateRawSync(state.settled).toString('base64'),
-    counts: deflateRawSync(counts).toString('base64'),
-    ...(state.silent && { silent: deflateRawSync(state.silent).toString('base64') }),
-  };
-}
-
-/** @throws Error when it is not what `packed` made */
-export function unpacked({
-  hosts,
-  key,
-  counter,
-  settled,
-  counts,
-  silent,
-}: SliceState['parts'][number]): SweepProgress['parts'][number] {
-  const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
-  const words = new Uint32Array(Uint8Array.from(bytes).buffer);
-  const list = (at: number) => words.slice(at * hosts.length, (at + 1) * hosts.length);
-  const state: ChunkState = {
-    counter,
-    settled: unpackedBits(settled),
-    counts: {
-      probed: new Uint32Array(hosts.length),
-      open: list(0),
-      closed: list(1),
-      rejected: list(2),
-      unsent: list(3),
-    },
-    ...(words.length === 5 * hosts.length && { late: list(4) }),
-    ...(silent !== undefined && { silent: unpackedBits(silent) }),
-  };
-  return { hosts, key, state };
-}
-
-function unpackedBits(packedBits: string): Uint8Array {
-  const bits = inflateRawSync(Buffer.from(packedBits, 'base64'), { maxOutputLength: maxChunkEndpoints });
-  return Uint8Array.from(bits);
 }
 
 function restoredBatch({ hosts, counts, slices }: SlicedScanState['batches'][number]): Batch {
@@ -345,6 +303,12 @@ function restoredBatch({ hosts, counts, slices }: SlicedScanState['batches'][num
     stacks: new Map(),
     left: new Map(
       slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),
+    ),
+    slow: new Map(
+      slices.map(({ slice, slow = [] }) => [
+        slice,
+        new Map(slow.map(({ host, ...saved }) => [host, new SlowRetry(saved)])),
+      ]),
     ),
     running: 0,
   };

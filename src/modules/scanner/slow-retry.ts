@@ -1,3 +1,9 @@
+import { createHash } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
+import type { SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
+import { type PackedPart, packed, unpacked } from './packed-progress.ts';
+
 /** Probes per second to one host at first; each further pass has half of it. */
 const firstRate = 20;
 const lastRate = 5;
@@ -9,39 +15,147 @@ export const maxSlowProbes = 3600;
 export const maxSlowHosts = 64;
 
 /** Probes that decide whether a slower pass brings anything, and probes between two looks after that. */
-const sample = 32;
+const sampleSize = 32;
+
+/** Where an interrupted sample was, and who is told how far it is. */
+export type SampleProgress = Pick<SweepJob, 'restored' | 'onState'>;
 
 /**
- * Probes ports and waits for their responses.
+ * Probes ports of the host, once each, and waits for their responses.
  * @param perSecond probes per second
- * @returns the ports that stayed silent
+ * @returns the outcome, with the ports that stayed silent
  */
-export type SlowProbe = (ports: readonly number[], perSecond: number) => Promise<number[]>;
+export type SlowProbe = (
+  ports: readonly number[],
+  perSecond: number,
+  progress: SampleProgress,
+) => Promise<Pick<SweepOutcome, 'open' | 'closed' | 'silent'> | undefined>;
+
+/** How far the slow retry of a host is, as a checkpoint keeps it. */
+export interface SlowRetryState {
+  /** Key of the order of its silent ports. */
+  key: PermutationKey;
+  /** Digest of these ports; a retry of others begins anew. */
+  ports: string;
+  /** Rate of the pass under way. */
+  perSecond: number;
+  /** Position in that order where the next sample begins. */
+  next: number;
+  /** Probes left. */
+  budget: number;
+  /** One bit for each position whose port needs no further probe, deflated, in base64. */
+  done: string;
+  open: number;
+  closed: number;
+  /** The sample under way. */
+  sample: PackedPart[];
+}
 
 /**
  * Asks the silent ports of a host that drops probes above a rate of its own, slower and slower, as long as that brings
- * responses.
- * @param silent in random order
+ * responses. Goes on where an interrupted retry of the same ports was.
  */
-export async function retrySlowly(
-  silent: readonly number[],
-  probe: SlowProbe,
-  signal: AbortSignal,
-): Promise<void> {
-  let left = silent.slice(0, maxSlowProbes);
-  let budget = maxSlowProbes;
-  for (let rate = firstRate; rate >= lastRate && left.length > 0; rate /= 2) {
-    const still: number[] = [];
-    while (left.length > 0) {
-      if (signal.aborted || budget <= 0) return;
-      const ports = left.slice(0, Math.min(sample, budget));
-      left = left.slice(ports.length);
-      budget -= ports.length;
-      const unanswered = await probe(ports, rate);
-      // Slower brings nothing: the silence is that of a filter.
-      if (unanswered.length === ports.length) return;
-      still.push(...unanswered);
-    }
-    left = still;
+export class SlowRetry {
+  #state: Omit<SlowRetryState, 'done' | 'sample'>;
+  /** One bit for each position. */
+  #done = new Uint8Array(Math.ceil(maxSlowProbes / 8));
+  #sample: SweepProgress | null = null;
+  /** Of a sample that a cancel cut off. */
+  #cutOff = { open: 0, closed: 0 };
+
+  constructor(saved: SlowRetryState | null = null) {
+    this.#state = begun();
+    if (!saved) return;
+    const { done, sample, ...state } = saved;
+    this.#state = state;
+    this.#done.set(inflateRawSync(Buffer.from(done, 'base64'), { maxOutputLength: this.#done.length }));
+    if (sample.length > 0) this.#sample = { parts: sample.map(unpacked) };
   }
+
+  state(): SlowRetryState {
+    return {
+      ...this.#state,
+      done: deflateRawSync(this.#done).toString('base64'),
+      sample: (this.#sample?.parts ?? []).map(packed),
+    };
+  }
+
+  /** Silent ports that were found open, and closed. */
+  get found(): { open: number; closed: number } {
+    const { open, closed } = this.#state;
+    return { open: open + this.#cutOff.open, closed: closed + this.#cutOff.closed };
+  }
+
+  /** @param silent in the same order after an interruption */
+  async run(silent: readonly number[], probe: SlowProbe, signal: AbortSignal): Promise<void> {
+    const ports = createHash('sha256').update(Uint16Array.from(silent)).digest('base64');
+    if (this.#state.ports !== ports) this.#begin(ports);
+    const state = this.#state;
+    const order = Array.from(permutation(silent.length, state.key), (at) => silent[at] as number);
+    for (; state.perSecond >= lastRate; state.perSecond /= 2, state.next = 0) {
+      for (;;) {
+        const sample = this.#nextSample(order);
+        if (sample.length === 0) break;
+        if (signal.aborted) return;
+        await this.#ask(sample, order, probe, signal);
+      }
+      if (state.budget === 0) return;
+    }
+  }
+
+  #begin(ports: string): void {
+    this.#state = { ...begun(), ports };
+    this.#done.fill(0);
+    this.#sample = null;
+  }
+
+  /** Positions of the ports that are asked next. */
+  #nextSample(order: readonly number[]): number[] {
+    const { next, budget } = this.#state;
+    const length = Math.min(order.length, maxSlowProbes);
+    const most = Math.min(sampleSize, budget);
+    const sample: number[] = [];
+    for (let at = next; at < length && sample.length < most; at++) if (!this.#isDone(at)) sample.push(at);
+    return sample;
+  }
+
+  async #ask(
+    sample: readonly number[],
+    order: readonly number[],
+    probe: SlowProbe,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const state = this.#state;
+    const ports = sample.map((at) => order[at] as number);
+    const onState = (progress: SweepProgress) => {
+      this.#sample = progress;
+    };
+    const outcome = await probe(ports, state.perSecond, { restored: this.#sample, onState });
+    const { open, closed, silent = [] } = outcome ?? { open: 0, closed: 0 };
+    if (signal.aborted) {
+      this.#cutOff = { open, closed };
+      return;
+    }
+    const isSilent = new Set(silent);
+    for (const at of sample) if (!isSilent.has(order[at] as number)) this.#setDone(at);
+    state.open += open;
+    state.closed += closed;
+    state.next = (sample.at(-1) as number) + 1;
+    // Slower brings nothing: the silence is that of a filter.
+    state.budget = isSilent.size === sample.length ? 0 : state.budget - sample.length;
+    this.#sample = null;
+  }
+
+  #isDone(at: number): boolean {
+    return ((this.#done[at >>> 3] as number) & (1 << (at & 7))) !== 0;
+  }
+
+  #setDone(at: number): void {
+    this.#done[at >>> 3] = (this.#done[at >>> 3] as number) | (1 << (at & 7));
+  }
+}
+
+function begun(): Omit<SlowRetryState, 'done' | 'sample'> {
+  const key = randomPermutationKey();
+  return { key, ports: '', perSecond: firstRate, next: 0, budget: maxSlowProbes, open: 0, closed: 0 };
 }

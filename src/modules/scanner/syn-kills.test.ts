@@ -26,7 +26,7 @@ interface Kill {
   syns: Syns;
 }
 
-describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep by raw packets that is killed', () => {
+describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep that is killed', () => {
   let host: Namespace;
   let folder: string;
 
@@ -133,6 +133,29 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep by raw packets that is k
     expect(again).toBeGreaterThan(0);
     expect(again).toBeLessThanOrEqual(rate);
   }, 60_000);
+
+  it.each([
+    ['syn_scanner', 300],
+    ['connect_scanner', 300],
+    // By threads.
+    ['connect_scanner', 30_000],
+  ] as const)(
+    'goes on in the slow pass of a host that drops probes (%s at rate %i)',
+    async (module, rate) => {
+      const limit = 'limit rate over 25/second burst 5 packets drop';
+      host.exec('nft', `add rule ip trial input tcp flags & (syn | ack) == syn tcp dport 2000-2119 ${limit}`);
+      const { end, syns } = await sweep(
+        { module, targets: '127.0.0.1', listening: 120, config: { ports: '2000-2119', rate, retries: 1 } },
+        // Two tries of most of the 120 pairs, and then some 60 slow probes, 20 a second.
+        [{ counter: 0, packets: 290 }],
+      );
+      expect(end).toEqual({ coverage: { open: 120, closed: 0, filtered: 0, not_tried: 0 }, open: 120 });
+      // Two tries, and a slow one.
+      const again = [...syns.values()].filter((count) => count > 3);
+      expect(again.length).toBeLessThanOrEqual(20);
+    },
+    60_000,
+  );
 
   it('calls nothing filtered whose response was on its way, without any further try', async () => {
     // Responses stand still at first, and what comes after the kill is lost.

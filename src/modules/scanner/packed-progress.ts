@@ -1,0 +1,59 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
+import type { PermutationKey } from '../../net/packets/permutation.ts';
+import type { SweepProgress } from '../../net/tcp/sweep-job.ts';
+
+type ProgressPart = SweepProgress['parts'][number];
+
+/** A part of a sweep as a checkpoint keeps it: bits and counts are deflated, in base64. */
+export interface PackedPart {
+  hosts: string[];
+  key: PermutationKey;
+  counter: number;
+  settled: string;
+  counts: string;
+  silent?: string;
+}
+
+export function packed({ hosts, key, state }: ProgressPart): PackedPart {
+  const { open, closed, rejected, unsent } = state.counts;
+  const lists = [open, closed, rejected, unsent, ...(state.late ? [state.late] : [])];
+  // What came from another process may be a part of a larger buffer.
+  const counts = Buffer.concat(
+    lists.map((list) => Buffer.from(list.buffer, list.byteOffset, list.byteLength)),
+  );
+  return {
+    hosts,
+    key,
+    counter: state.counter,
+    settled: deflateRawSync(state.settled).toString('base64'),
+    counts: deflateRawSync(counts).toString('base64'),
+    ...(state.silent && { silent: deflateRawSync(state.silent).toString('base64') }),
+  };
+}
+
+/** @throws Error when it is not what `packed` made */
+export function unpacked({ hosts, key, counter, settled, counts, silent }: PackedPart): ProgressPart {
+  const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
+  const words = new Uint32Array(Uint8Array.from(bytes).buffer);
+  const list = (at: number) => words.slice(at * hosts.length, (at + 1) * hosts.length);
+  const state: ChunkState = {
+    counter,
+    settled: unpackedBits(settled),
+    counts: {
+      probed: new Uint32Array(hosts.length),
+      open: list(0),
+      closed: list(1),
+      rejected: list(2),
+      unsent: list(3),
+    },
+    ...(words.length === 5 * hosts.length && { late: list(4) }),
+    ...(silent !== undefined && { silent: unpackedBits(silent) }),
+  };
+  return { hosts, key, state };
+}
+
+function unpackedBits(packedBits: string): Uint8Array {
+  const bits = inflateRawSync(Buffer.from(packedBits, 'base64'), { maxOutputLength: maxChunkEndpoints });
+  return Uint8Array.from(bits);
+}
