@@ -9,9 +9,10 @@ import { openRecord } from '../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { finalizeRecord } from './finalize-record.ts';
+import { provisionalSummary } from './provisional-summary.ts';
 import { checkpointSeconds, endTime } from './run-time.ts';
 import { storedStatus } from './status.ts';
-import { countRows, provisionalSummary } from './stream-results.ts';
+import { countRows } from './stream-results.ts';
 
 export interface EndContext {
   store: Store;

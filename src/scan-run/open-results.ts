@@ -4,8 +4,8 @@ import { isFinal, type Scan, type ScanWarning } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import { type RecordDamage, RecordView } from '../workspace/record/record-view.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
+import { provisionalSummary } from './provisional-summary.ts';
 import { checkpointSeconds } from './run-time.ts';
-import { provisionalSummary } from './stream-results.ts';
 
 /** Code of the warning of results that are not what the scan recorded. */
 export const recordDamaged = 'record_damaged';

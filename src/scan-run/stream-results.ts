@@ -1,7 +1,6 @@
 import { PortolanError } from '../domain/errors.ts';
-import type { ResultRow, SummaryRow, UnidentifiedCounts } from '../domain/result.ts';
+import type { ResultRow, UnidentifiedCounts } from '../domain/result.ts';
 import type { Scan } from '../domain/scan.ts';
-import { catalogVersion } from '../knowledge/rules/catalog-version.ts';
 import { renderCsv } from '../workspace/render/csv.ts';
 import { renderJson } from '../workspace/render/json.ts';
 import { renderJsonl } from '../workspace/render/jsonl.ts';
@@ -25,32 +24,6 @@ export function streamResults(results: OpenResults, format: ResultFormat): Async
   }
   if (format === 'jsonl') return renderJsonl(results.rowsWithDamage(), summary);
   return renderJson(resultHead(summary, scan), results.rows());
-}
-
-/** What is known of a scan whose record has no summary yet. */
-export function provisionalSummary(scan: Scan, seconds = wallSeconds(scan)): SummaryRow {
-  return {
-    type: 'summary',
-    timestamp: scan.completed_at ?? new Date().toISOString(),
-    host: null,
-    scan_id: scan.scan_id,
-    status: scan.status,
-    partial: scan.status !== 'completed',
-    live_hosts: scan.results.live_hosts,
-    open_ports: scan.results.open_ports,
-    vulnerabilities: scan.results.vulnerabilities,
-    addresses_scanned: scan.progress.hosts_done,
-    excluded: 0,
-    severity_counts: scan.severity_counts,
-    duration_seconds: seconds,
-    catalogue_version: catalogVersion,
-  };
-}
-
-/** From the start to the end or now: only where no checkpoint tells how long the scan ran. */
-function wallSeconds({ started_at, completed_at }: Scan): number {
-  const end = completed_at === null ? Date.now() : Date.parse(completed_at);
-  return started_at === null ? 0 : Math.max(0, end - Date.parse(started_at)) / 1000;
 }
 
 /** Counts what the record of a scan holds. */

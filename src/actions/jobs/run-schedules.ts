@@ -1,7 +1,7 @@
 import { CronSchedule } from '../../domain/cron.ts';
 import { type ErrorCode, PortolanError } from '../../domain/errors.ts';
 import type { JobError } from '../../domain/job.ts';
-import type { Submission } from '../../scan-run/plan/decide-request.ts';
+import type { Submission } from '../../scan-run/plan/submission.ts';
 import type { StoredJob, Turn } from '../../store/client-jobs.ts';
 import type { Store } from '../../store/open.ts';
 import { type SubmitContext, submitScan } from '../scans/submit-scan.ts';

@@ -3,12 +3,8 @@ import { CronSchedule, scheduleProblem } from '../../domain/cron.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { type Job, type JobType, jobTypes, newJobId } from '../../domain/job.ts';
 import type { ScanOptions } from '../../domain/scan.ts';
-import {
-  defaultPool,
-  maxNameLength,
-  optionNames,
-  type Submission,
-} from '../../scan-run/plan/decide-request.ts';
+import { defaultPool, optionNames } from '../../scan-run/plan/decide-request.ts';
+import { maxNameLength, type Submission } from '../../scan-run/plan/submission.ts';
 import type { NewJob } from '../../store/client-jobs.ts';
 import type { KeyRecord } from '../../store/idempotency.ts';
 import type { Store } from '../../store/open.ts';

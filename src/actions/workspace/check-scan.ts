@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
+import { provisionalSummary } from '../../scan-run/provisional-summary.ts';
 import { storedStatus } from '../../scan-run/status.ts';
-import { provisionalSummary } from '../../scan-run/stream-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { DatedScan } from '../../store/scans/scan-ages.ts';
 import { leftoversOf, removeDrafts } from '../../workspace/leftovers.ts';

@@ -1,5 +1,5 @@
 import { bodyOf } from '../scan/remote-scan.ts';
-import type { ScanCommand } from '../scan/scan-work.ts';
+import type { ScanCommand } from '../scan/submission.ts';
 import type { Client } from '../session/client.ts';
 import { usage } from '../terminal/failure.ts';
 import { submitJobCommand } from './job-work.ts';

@@ -14,11 +14,13 @@ import { ScanVulnerabilities } from '../../scan-run/scan-vulnerabilities.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { readRows, scanPath } from '../results/remote-result.ts';
 import { namedClient } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
 import { readConfigQuietly, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import type { ExplainFlags } from './explain.ts';
+
+export type ExplainFlags = ServerFlags & { format: string };
 
 export async function explain(
   scanId: string,

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { PortEndpoint } from '../../actions/results/explain-port.ts';
-import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
+import { serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded, usage } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
-
-export type ExplainFlags = ServerFlags & { format: string };
+import type { ExplainFlags } from './explain-work.ts';
 
 /** `explain`: the way from what a service said to what is claimed of it. */
 export function addExplainCommand(program: Command): void {

@@ -6,9 +6,10 @@ import type { Config } from '../../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { ScanAbort } from '../../scan-run/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
-import { decideRequest, type Submission } from '../../scan-run/plan/decide-request.ts';
+import { decideRequest } from '../../scan-run/plan/decide-request.ts';
 import { checkModuleDefaults } from '../../scan-run/plan/module-defaults.ts';
 import { type ModuleCatalog, planScan, readGraphFile } from '../../scan-run/plan/plan-scan.ts';
+import type { Submission } from '../../scan-run/plan/submission.ts';
 import { runScan } from '../../scan-run/run-scan.ts';
 import type { ScanRows } from '../../store/scans/scan-rows.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -24,7 +25,7 @@ import type { CliWiring } from '../wiring.ts';
 import { type LocalScanStore, openLocalScanStore } from './local-store.ts';
 import { isProfileFile, withProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import type { ScanCommand } from './scan-work.ts';
+import type { ScanCommand } from './submission.ts';
 
 /** Runs a scan in this process. @returns the exit code */
 export async function scanHere(

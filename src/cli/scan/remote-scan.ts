@@ -14,7 +14,7 @@ import { note, print, writeResult } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { isProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import type { ScanCommand } from './scan-work.ts';
+import type { ScanCommand } from './submission.ts';
 
 /** How long a server may stay away while a scan is followed. */
 const patienceMs = 30_000;

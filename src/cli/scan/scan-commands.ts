@@ -1,11 +1,9 @@
 import { type Command, Option } from 'commander';
-import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
-import { guarded, usage } from '../terminal/failure.ts';
+import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import type { CliWiring } from '../wiring.ts';
-
-/** Flags of the commands below `scan`. */
-export type ControlFlags = ServerFlags & { format: string; progress?: boolean };
+import { type ControlFlags, controlFlags } from './control-flags.ts';
 
 /** `scan status|cancel|pause|resume|watch|diff`. */
 export function addScanControl(scan: Command, wiring: CliWiring): void {
@@ -71,21 +69,4 @@ function withPlace(command: Command): Command {
     .addOption(new Option('--format <format>', 'form').choices(['text', 'json']))
     .addOption(serverOption())
     .addOption(tokenOption());
-}
-
-/**
- * The flags of a command below `scan`. `scan` has flags of the same names and takes them first, so its own values are
- * read, and what means nothing here is refused rather than ignored.
- */
-function controlFlags(command: Command): ControlFlags {
-  const scan = command.parent as Command;
-  const own = new Set(command.options.map((option) => option.attributeName()));
-  for (const option of scan.options) {
-    const name = option.attributeName();
-    if (scan.getOptionValueSource(name) !== 'cli' || own.has(name)) continue;
-    throw usage(`${option.long} is a flag of scan, not of scan ${command.name()}`);
-  }
-  const { format = 'text', ...others } = command.optsWithGlobals() as Partial<ControlFlags>;
-  if (format !== 'text' && format !== 'json') throw usage(`--format: "${format}" is not one of text, json`);
-  return { ...others, format };
 }

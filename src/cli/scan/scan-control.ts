@@ -7,8 +7,8 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import type { ControlFlags } from './control-flags.ts';
 import { awaitScan } from './remote-scan.ts';
-import type { ControlFlags } from './scan-commands.ts';
 import { exitCodeOf, noteOutcome, openView } from './scan-view.ts';
 
 /** `scan status`: one scan of a server. */

@@ -10,7 +10,7 @@ import { loadModuleCatalog, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { writeResult } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
-import type { ControlFlags } from './scan-commands.ts';
+import type { ControlFlags } from './control-flags.ts';
 
 interface Pair {
   id: string;

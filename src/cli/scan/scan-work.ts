@@ -5,7 +5,7 @@ import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { checkOutputFile, chooseOutput } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
-import { type ScanFlags, submissionOf } from './submission.ts';
+import { type ScanCommand, type ScanFlags, submissionOf } from './submission.ts';
 
 /** `portolan scan`: decides where the scan runs. @returns the exit code */
 export async function scan(
@@ -44,15 +44,6 @@ export async function scan(
 async function scanOn(client: Client, order: ScanCommand): Promise<number> {
   const { dryRunOnServer, scanOnServer } = await import('./remote-scan.ts');
   return order.flags.dryRun ? dryRunOnServer(order, client) : scanOnServer(order, client);
-}
-
-/** What the command line asks for, wherever it runs. */
-export interface ScanCommand {
-  submission: Awaited<ReturnType<typeof submissionOf>>;
-  /** File or name of a graph. */
-  dag: string | undefined;
-  output: ReturnType<typeof chooseOutput>;
-  flags: GlobalFlags & ScanFlags;
 }
 
 function outputOf(flags: ScanFlags): ReturnType<typeof chooseOutput> {

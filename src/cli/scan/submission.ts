@@ -1,6 +1,8 @@
 import { open } from 'node:fs/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import type { chooseOutput } from '../terminal/output.ts';
 
 /** Flags of `scan` as commander hands them over. */
 export interface ScanFlags {
@@ -57,6 +59,15 @@ export interface ScanFlags {
 
 /** Body of a submission (contract 2.5). Only what was asked for is in it; the rest is decided where the scan runs. */
 export type ScanSubmissionBody = Record<string, unknown> & { targets: string[] };
+
+/** A command `scan`, wherever the scan runs. */
+export interface ScanCommand {
+  submission: Awaited<ReturnType<typeof submissionOf>>;
+  /** File or name of a graph. */
+  dag: string | undefined;
+  output: ReturnType<typeof chooseOutput>;
+  flags: GlobalFlags & ScanFlags;
+}
 
 /** Largest file with targets, bytes. */
 const maxListBytes = 8 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { BinaryService } from './binary-service.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Characters of one value, characters of a text, and attributes of a message that are read. */
 const valueLimit = 256;
@@ -6,10 +6,10 @@ const textLimit = 1024;
 const attributeLimit = 64;
 
 /** Headers of an answer to a search, UPnP Device Architecture 2.0 section 1.3.3. Null = not such an answer. */
-export function readSsdp(bytes: Buffer): BinaryService | null {
+export function readSsdp(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 4096);
   if (!/^HTTP\/1\.[01] 200\b/.test(text) && !text.startsWith('NOTIFY * ')) return null;
-  const evidence: BinaryService['evidence'] = [];
+  const evidence: RecognizedService['evidence'] = [];
   for (const name of ['server', 'location', 'st', 'usn']) {
     const value = new RegExp(`^${name}[ \\t]*:[ \\t]*([\\x20-\\x7e]{1,${valueLimit}})`, 'im').exec(text)?.[1];
     if (value) evidence.push([`ssdp.${name}`, value.trim()]);
@@ -19,10 +19,10 @@ export function readSsdp(bytes: Buffer): BinaryService | null {
 }
 
 /** ProbeMatches of WS-Discovery 1.0 or 1.1: the kinds of device, and where it tells more. Null = anything else. */
-export function readWsDiscovery(bytes: Buffer): BinaryService | null {
+export function readWsDiscovery(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 16_384);
   if (!/^\s*</.test(text) || !/[:<]Envelope[\s>]/.test(text)) return null;
-  const evidence: BinaryService['evidence'] = [];
+  const evidence: RecognizedService['evidence'] = [];
   for (const name of ['Types', 'Scopes', 'XAddrs', 'Address']) {
     const value = new RegExp(`<(?:[\\w.-]{1,32}:)?${name}\\b[^<>]{0,256}>([^<>]{1,${textLimit}})<`).exec(
       text,
@@ -37,7 +37,7 @@ const stunCookie = 0x2112a442;
 const stunSoftware = 0x8022;
 
 /** A response of STUN, RFC 8489 sections 5 and 14.14: SOFTWARE names the server. Null = not STUN. */
-export function readStun(bytes: Buffer): BinaryService | null {
+export function readStun(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 20 || bytes.readUInt32BE(4) !== stunCookie) return null;
   const type = bytes.readUInt16BE(0);
   const length = bytes.readUInt16BE(2);
@@ -57,7 +57,7 @@ export function readStun(bytes: Buffer): BinaryService | null {
 }
 
 /** An answer of CoAP (RFC 7252 section 3): its payload, for /.well-known/core the list of resources. */
-export function readCoap(bytes: Buffer): BinaryService | null {
+export function readCoap(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4 || (bytes[0] as number) >> 6 !== 1) return null;
   const [token, code] = [(bytes[0] as number) & 15, bytes[1] as number];
   // An empty message, success, or an error of client or server.
@@ -73,7 +73,7 @@ export function readCoap(bytes: Buffer): BinaryService | null {
 }
 
 /** Willing or Unwilling of XDMCP: the name of the host and what it says of itself. Null = not XDMCP. */
-export function readXdmcp(bytes: Buffer): BinaryService | null {
+export function readXdmcp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 6 || bytes.readUInt16BE(0) !== 1) return null;
   const opcode = bytes.readUInt16BE(2);
   if (opcode !== 5 && opcode !== 6) return null;
@@ -85,7 +85,7 @@ export function readXdmcp(bytes: Buffer): BinaryService | null {
   }
   // Willing begins with the name of an authentication.
   const [host = '', status = ''] = opcode === 5 ? texts.slice(1) : texts;
-  const evidence: BinaryService['evidence'] = [];
+  const evidence: RecognizedService['evidence'] = [];
   if (host !== '') evidence.push(['xdmcp.host', host]);
   if (status !== '') evidence.push(['xdmcp.status', status]);
   return {
@@ -96,18 +96,18 @@ export function readXdmcp(bytes: Buffer): BinaryService | null {
 }
 
 /** SVR_RESP of the SQL Server browser, MC-SQLR section 2.2.5: a list of names and values. Null = anything else. */
-export function readSqlBrowser(bytes: Buffer): BinaryService | null {
+export function readSqlBrowser(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4 || bytes[0] !== 5) return null;
   const text = bytes.toString('latin1', 3, 3 + Math.min(bytes.readUInt16LE(1), textLimit));
   if (!text.startsWith('ServerName;')) return null;
-  const evidence: BinaryService['evidence'] = [['mssql.instances', text]];
+  const evidence: RecognizedService['evidence'] = [['mssql.instances', text]];
   const version = /;Version;(\d[\d.]{1,30});/.exec(text)?.[1];
   if (version) evidence.push(['mssql.version', version]);
   return { service: 'ms-sql-m', evidence, proof: text };
 }
 
 /** A packet of QUIC that lists the versions of the server (RFC 9000 section 17.2.1). Null = anything else. */
-export function readQuic(bytes: Buffer): BinaryService | null {
+export function readQuic(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 7 || (bytes[0] as number) < 0x80 || bytes.readUInt32BE(1) !== 0) return null;
   const first = 6 + (bytes[5] as number);
   const second = first + 1 + (bytes[first] ?? 256);
@@ -127,7 +127,7 @@ const dtlsVersions: Readonly<Record<number, string>> = { 0xfeff: 'DTLSv1.0', 0xf
 const dtlsMessages: Readonly<Record<number, string>> = { 2: 'ServerHello', 3: 'HelloVerifyRequest' };
 
 /** The first record of a DTLS server (RFC 6347 section 4.1): an alert, its hello, or the cookie. */
-export function readDtls(bytes: Buffer): BinaryService | null {
+export function readDtls(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 15) return null;
   const version = dtlsVersions[bytes.readUInt16BE(1)];
   if (!version || bytes.readUInt16BE(11) > bytes.length - 13) return null;

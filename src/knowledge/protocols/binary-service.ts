@@ -23,24 +23,15 @@ import { readMumblePing } from './mumble.ts';
 import { readMulticastDns, readNodeStatus } from './name-announcement.ts';
 import { parseNetworkService } from './network-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 import { parseRdp, parseRfb, parseX11 } from './remote-screen.ts';
 import { parseRpc } from './rpc.ts';
 import { parseRsync } from './rsync.ts';
 import { parseSmb } from './smb.ts';
 import { readIke, readL2tp, readOpenVpn, readPptp } from './tunnel.ts';
 
-/** A service recognised by its answer, with what it told by evidence key. */
-export interface BinaryService {
-  service: string;
-  evidence: [key: string, text: string][];
-  /** What proves the protocol, in words where the bytes are no text. */
-  proof: string;
-  /** How sure the protocol is, 0..1, where it is less or more than by other answers. */
-  certainty?: number;
-}
-
 /** Recognises the services over TCP that are not read line by line. Some forms are short, so the probe counts too. */
-export function parseBinaryService(bytes: Buffer, probe: string): BinaryService | null {
+export function parseBinaryService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readRfb(bytes) ??
     readRsync(bytes) ??
@@ -56,32 +47,32 @@ export function parseBinaryService(bytes: Buffer, probe: string): BinaryService 
   );
 }
 
-function readRfb(bytes: Buffer): BinaryService | null {
+function readRfb(bytes: Buffer): RecognizedService | null {
   const record = parseRfb(bytes);
   if (!record) return null;
-  const evidence: BinaryService['evidence'] = [['vnc.version', record.version]];
+  const evidence: RecognizedService['evidence'] = [['vnc.version', record.version]];
   if (record.securityTypes) evidence.push(['vnc.security', record.securityTypes.join(' ')]);
   return { service: 'vnc', evidence, proof: `RFB ${record.version}` };
 }
 
-function readRsync(bytes: Buffer): BinaryService | null {
+function readRsync(bytes: Buffer): RecognizedService | null {
   const record = parseRsync(bytes);
   if (!record) return null;
-  const evidence: BinaryService['evidence'] = [['rsync.version', record.version]];
+  const evidence: RecognizedService['evidence'] = [['rsync.version', record.version]];
   return { service: 'rsync', evidence, proof: `@RSYNCD: ${record.version}` };
 }
 
-function readRdp(bytes: Buffer, probe: string): BinaryService | null {
+function readRdp(bytes: Buffer, probe: string): RecognizedService | null {
   const record = parseRdp(bytes);
   if (!record) return null;
-  const evidence: BinaryService['evidence'] = [['rdp.security', record.security]];
+  const evidence: RecognizedService['evidence'] = [['rdp.security', record.security]];
   // The server's reference, then what it chose of all that there is, with its flags.
   if (probe === 'rdp-session' && bytes.length >= 19)
     evidence.push(['rdp.choice', bytes.toString('hex', 8, 19)]);
   return { service: 'rdp', evidence, proof: record.proof };
 }
 
-function readSmb(bytes: Buffer): BinaryService | null {
+function readSmb(bytes: Buffer): RecognizedService | null {
   const record = parseSmb(bytes);
   if (!record) return null;
   return {
@@ -91,7 +82,7 @@ function readSmb(bytes: Buffer): BinaryService | null {
   };
 }
 
-function readMongodb(bytes: Buffer): BinaryService | null {
+function readMongodb(bytes: Buffer): RecognizedService | null {
   const record = parseMongodb(bytes);
   if (!record) return null;
   const { version } = record;
@@ -102,7 +93,7 @@ function readMongodb(bytes: Buffer): BinaryService | null {
   };
 }
 
-function readRpc(bytes: Buffer, probe: string): BinaryService | null {
+function readRpc(bytes: Buffer, probe: string): RecognizedService | null {
   if (probe === 'rpc-program') return readRpcProgram(bytes);
   if (probe === 'glusterfs') return readGlusterfs(bytes);
   const record = probe === 'nfs' || probe === 'rpcbind' ? parseRpc(bytes, 'tcp') : null;
@@ -119,7 +110,7 @@ function readRpc(bytes: Buffer, probe: string): BinaryService | null {
 }
 
 /** The program that lists the programs of GlusterFS has a number of its own. */
-function readGlusterfs(bytes: Buffer): BinaryService | null {
+function readGlusterfs(bytes: Buffer): RecognizedService | null {
   const record = parseRpc(bytes, 'tcp');
   if (!record) return null;
   if (!record.accepted) return { service: 'rpc', evidence: [], proof: 'an answer of ONC RPC' };
@@ -134,7 +125,7 @@ function readGlusterfs(bytes: Buffer): BinaryService | null {
 const notHereLength = 28;
 
 /** The first program that did not answer "not here"; the answers stand in the order of the questions. */
-function readRpcProgram(bytes: Buffer): BinaryService | null {
+function readRpcProgram(bytes: Buffer): RecognizedService | null {
   for (const [position, { program, name }] of rpcPrograms.entries()) {
     const answer = bytes.subarray(position * notHereLength);
     if (answer.length < 24 || !parseRpc(answer, 'tcp')) return null;
@@ -150,7 +141,7 @@ function readRpcProgram(bytes: Buffer): BinaryService | null {
 }
 
 /** An answer to Read Device Identification (Modbus Application Protocol section 6.21), or the refusal to give one. */
-function readModbus(bytes: Buffer): BinaryService | null {
+function readModbus(bytes: Buffer): RecognizedService | null {
   let proof: string | null = null;
   for (let at = 0; at + 9 <= bytes.length && bytes.readUInt16BE(at + 2) === 0; ) {
     const length = bytes.readUInt16BE(at + 4);
@@ -186,26 +177,26 @@ function modbusObjects(body: Buffer): string[] {
   return lines;
 }
 
-function readX11(bytes: Buffer): BinaryService | null {
+function readX11(bytes: Buffer): RecognizedService | null {
   const record = parseX11(bytes);
   if (!record) return null;
   const proof = record.admitted
     ? `X${record.version}: admitted by ${record.text}`
     : `X${record.version}: ${record.text}`;
-  const evidence: BinaryService['evidence'] = record.admitted ? [['x11.vendor', record.text]] : [];
+  const evidence: RecognizedService['evidence'] = record.admitted ? [['x11.vendor', record.text]] : [];
   if (record.release !== null) evidence.push(['x11.server', `${record.text} ${record.release}`]);
   return { service: 'x11', evidence, proof };
 }
 
 /** Recognises the answer to a question over UDP; the question's name says what was asked. */
-export function parseDatagramService(bytes: Buffer, probe: string): BinaryService | null {
+export function parseDatagramService(bytes: Buffer, probe: string): RecognizedService | null {
   if (probe.startsWith('snmp')) return readSnmp(bytes);
   if (probe.startsWith('ntp')) return readNtp(bytes);
   const service = /^udp-([a-z][a-z0-9-]*?)(?:-\d)?$/.exec(probe)?.[1] ?? '';
   return Object.hasOwn(datagramReaders, service) ? (datagramReaders[service]?.(bytes) ?? null) : null;
 }
 
-const datagramReaders: Readonly<Record<string, (bytes: Buffer) => BinaryService | null>> = {
+const datagramReaders: Readonly<Record<string, (bytes: Buffer) => RecognizedService | null>> = {
   coap: readCoap,
   dtls: readDtls,
   ipmi: readIpmi,
@@ -231,11 +222,11 @@ const datagramReaders: Readonly<Record<string, (bytes: Buffer) => BinaryService 
   xdmcp: readXdmcp,
 };
 
-function readSnmp(bytes: Buffer): BinaryService | null {
+function readSnmp(bytes: Buffer): RecognizedService | null {
   const record = parseSnmp(bytes);
   if (!record) return readSnmpReport(bytes);
   const { text, objectId, name } = record;
-  const evidence: BinaryService['evidence'] = [];
+  const evidence: RecognizedService['evidence'] = [];
   if (text !== null) evidence.push(['snmp.sysdescr', text]);
   if (name) evidence.push(['snmp.sysname', name]);
   if (objectId !== null) evidence.push(['snmp.sysobjectid', objectId]);
@@ -258,10 +249,10 @@ function makerEvidence(maker: string): [key: string, text: string] {
   return [agentMakers.has(maker) ? 'snmp.agent' : 'snmp.vendor', maker];
 }
 
-function readSnmpReport(bytes: Buffer): BinaryService | null {
+function readSnmpReport(bytes: Buffer): RecognizedService | null {
   const report = parseSnmpReport(bytes);
   if (!report) return null;
-  const evidence: BinaryService['evidence'] = [['snmp.engine', report.engine]];
+  const evidence: RecognizedService['evidence'] = [['snmp.engine', report.engine]];
   const maker = enterpriseName(report.enterprise);
   if (maker !== null) evidence.push(makerEvidence(maker));
   if (report.mac !== null) evidence.push(['snmp.mac', report.mac]);
@@ -269,7 +260,7 @@ function readSnmpReport(bytes: Buffer): BinaryService | null {
   return { service: 'snmp', evidence, proof };
 }
 
-function readNtp(bytes: Buffer): BinaryService | null {
+function readNtp(bytes: Buffer): RecognizedService | null {
   const record = parseNtp(bytes);
   if (!record) return null;
   const { kind, variables, stratum, clients } = record;
@@ -279,12 +270,12 @@ function readNtp(bytes: Buffer): BinaryService | null {
   return { service: 'ntp', evidence: [], proof };
 }
 
-function readIpmi(bytes: Buffer): BinaryService | null {
+function readIpmi(bytes: Buffer): RecognizedService | null {
   const record = parseIpmi(bytes);
   if (!record) return null;
   const { kind, version2, enterprise, methods, anonymous } = record;
   const maker = enterprise === 4542 ? null : enterpriseName(enterprise);
-  const evidence: BinaryService['evidence'] = [];
+  const evidence: RecognizedService['evidence'] = [];
   if (version2 !== null) evidence.push(['ipmi.version', version2 ? '2.0' : '1.5']);
   if (methods.length > 0) evidence.push(['ipmi.methods', methods.join(' ')]);
   if (anonymous.length > 0) evidence.push(['ipmi.anonymous', anonymous.join(', ')]);

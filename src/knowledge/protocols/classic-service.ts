@@ -1,5 +1,5 @@
-import type { BinaryService } from './binary-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Characters kept of a text. */
 const textLimit = 256;
@@ -7,7 +7,7 @@ const textLimit = 256;
 const versionLimit = 64;
 
 /** Recognises the Apple Filing Protocol and the time of RFC 868 by the form of their answers; null = neither. */
-export function parseClassicService(bytes: Buffer): BinaryService | null {
+export function parseClassicService(bytes: Buffer): RecognizedService | null {
   return readDsi(bytes) ?? readTime(bytes);
 }
 
@@ -17,7 +17,7 @@ const dsiGetStatus = 3;
  * The answer to DSIGetStatus of the Apple Filing Protocol: behind 16 bytes of header four offsets, of which the first
  * leads to the type of the machine, the second to the versions of the protocol.
  */
-function readDsi(bytes: Buffer): BinaryService | null {
+function readDsi(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 26 || bytes[0] !== 1 || bytes[1] !== dsiGetStatus || bytes.readUInt32BE(4) !== 0)
     return null;
   const body = bytes.subarray(16, Math.min(bytes.length, 16 + bytes.readUInt32BE(8)));
@@ -32,7 +32,7 @@ function readDsi(bytes: Buffer): BinaryService | null {
   }
   if (machine === '' || !versions.some((version) => /^AFP|^AFPVersion/.test(version))) return null;
   const server = pascalText(body, 10);
-  const evidence: BinaryService['evidence'] = [
+  const evidence: RecognizedService['evidence'] = [
     ['afp.machine', machine],
     ['afp.versions', versions.join(' ').slice(0, textLimit)],
   ];
@@ -48,7 +48,7 @@ function pascalText(bytes: Buffer, at: number): string {
 const timeRange = [0xe1b65f80, 0xff000000] as const;
 
 /** RFC 868: four bytes and nothing else; some machines of 64 bits send eight. */
-function readTime(bytes: Buffer): BinaryService | null {
+function readTime(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 4 && !(bytes.length === 8 && bytes.readUInt32BE(4) === 0)) return null;
   const seconds = bytes.readUInt32BE(0);
   if (seconds < timeRange[0] || seconds >= timeRange[1]) return null;

@@ -1,5 +1,5 @@
-import type { BinaryService } from './binary-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
@@ -7,7 +7,7 @@ const textLimit = 512;
 const fieldLimit = 32;
 
 /** Recognises agents, clusters and services of run-time systems by the answers to their own questions; null = none. */
-export function parseClusterService(bytes: Buffer, probe: string): BinaryService | null {
+export function parseClusterService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readNrpe(bytes) ??
     readDrda(bytes) ??
@@ -29,7 +29,7 @@ export function parseClusterService(bytes: Buffer, probe: string): BinaryService
 }
 
 /** A response: version, type 2, checksum, result, and a text whose place depends on the version. */
-function readNrpe(bytes: Buffer): BinaryService | null {
+function readNrpe(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 16) return null;
   const [version, type, result] = [bytes.readUInt16BE(0), bytes.readUInt16BE(2), bytes.readUInt16BE(8)];
   if (version < 2 || version > 4 || type !== 2 || result > 3) return null;
@@ -75,7 +75,7 @@ const firstDrdaReply = 0x1200;
 const lastDrdaReply = 0x24ff;
 
 /** EXCSATRD of Distributed Data Management, or one of its refusals, behind a data stream structure of reply type. */
-function readDrda(bytes: Buffer): BinaryService | null {
+function readDrda(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 10 || bytes[2] !== 0xd0 || ![2, 3, 0x42, 0x43].includes(bytes[3] as number)) return null;
   const [whole, length, code] = [bytes.readUInt16BE(0), bytes.readUInt16BE(6), bytes.readUInt16BE(8)];
   if (bytes.readUInt16BE(4) !== 1 || length + 6 !== whole) return null;
@@ -104,7 +104,7 @@ function readDrda(bytes: Buffer): BinaryService | null {
 const jdwpHandshake = 'JDWP-Handshake';
 
 /** The handshake, then packets: the reply to VirtualMachine.Version has our id and five fields. */
-function readJdwp(bytes: Buffer): BinaryService | null {
+function readJdwp(bytes: Buffer): RecognizedService | null {
   if (bytes.toString('latin1', 0, jdwpHandshake.length) !== jdwpHandshake) return null;
   for (let at = jdwpHandshake.length, left = fieldLimit; at + 11 <= bytes.length && left > 0; left--) {
     const size = bytes.readUInt32BE(at);
@@ -133,7 +133,7 @@ function jdwpVersion(body: Buffer): string | null {
 }
 
 /** The status of the connection and, behind `ok`, the challenge: `N`, flags, challenge, creation, name. */
-function readErlangNode(bytes: Buffer): BinaryService | null {
+function readErlangNode(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 512);
   const status = /^\0[\x03-\x14]s(ok_simultaneous|ok|nok|not_allowed|alive)(?=\0|$)/.exec(text);
   if (!status || bytes.readUInt16BE(0) !== status[0].length - 2) return null;
@@ -151,7 +151,7 @@ function readErlangNode(bytes: Buffer): BinaryService | null {
 }
 
 /** The response to `version` of the binary protocol. */
-function readMemcachedBinary(bytes: Buffer): BinaryService | null {
+function readMemcachedBinary(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes[0] !== 0x81 || bytes[1] !== 0x0b) return null;
   const [status, length] = [bytes.readUInt16BE(6), bytes.readUInt32BE(8)];
   const text = bytes.toString('latin1', 24, 24 + Math.min(length, 64));
@@ -161,7 +161,7 @@ function readMemcachedBinary(bytes: Buffer): BinaryService | null {
 }
 
 /** An answer of the program 0x20008086 of libvirt. */
-function readLibvirt(bytes: Buffer): BinaryService | null {
+function readLibvirt(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 28 || bytes.readUInt32BE(4) !== 0x20008086 || bytes.readUInt32BE(8) !== 1) return null;
   if (bytes.readUInt32BE(0) > 64 * 1024 || bytes.readUInt32BE(16) !== 1) return null;
   return {
@@ -172,7 +172,7 @@ function readLibvirt(bytes: Buffer): BinaryService | null {
 }
 
 /** Answers of a server, a proxy or a gateway are JSON in the frame that agents use. */
-function readZabbix(bytes: Buffer, probe: string): BinaryService | null {
+function readZabbix(bytes: Buffer, probe: string): RecognizedService | null {
   if (!/^ZBXD[\x01-\x03]/.test(bytes.toString('latin1', 0, 5))) return null;
   const text = bytes.toString('latin1', 13, 13 + 8 * textLimit);
   if (!/^\{\s*"(?:response|data|version)"/.test(text)) return null;
@@ -181,12 +181,12 @@ function readZabbix(bytes: Buffer, probe: string): BinaryService | null {
     return { service: 'zabbix-java-gateway', evidence: [['zabbix.gateway', short]], proof: short };
   if (probe !== 'zabbix-trapper') return null;
   const version = /"version":"(\d[\w.]{1,30})"/.exec(text)?.[1];
-  const evidence: BinaryService['evidence'] = [['zabbix.server', version ?? 'zabbix.stats']];
+  const evidence: RecognizedService['evidence'] = [['zabbix.server', version ?? 'zabbix.stats']];
   return { service: 'zabbix-trapper', evidence, proof: short };
 }
 
 /** The answer to PeerProperties: key with the highest bit, version, number, code, and pairs of counted texts. */
-function readRabbitmqStream(bytes: Buffer): BinaryService | null {
+function readRabbitmqStream(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 18 || bytes.readUInt32BE(4) !== 0x80110001) return null;
   const properties = new Map<string, string>();
   const textAt = (at: number) => {
@@ -211,7 +211,7 @@ function readRabbitmqStream(bytes: Buffer): BinaryService | null {
 }
 
 /** FCGI_GET_VALUES_RESULT (10): pairs of name and value; or FCGI_UNKNOWN_TYPE (11). */
-function readFastcgi(bytes: Buffer): BinaryService | null {
+function readFastcgi(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes[0] !== 1 || bytes.readUInt16BE(2) !== 0) return null;
   if (bytes[1] === 11) return { service: 'fastcgi', evidence: [], proof: 'FCGI_UNKNOWN_TYPE' };
   if (bytes[1] !== 10) return null;
@@ -233,7 +233,7 @@ function readFastcgi(bytes: Buffer): BinaryService | null {
   };
 }
 
-function readUwsgi(bytes: Buffer): BinaryService | null {
+function readUwsgi(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 4 || bytes[0] !== 100 || bytes[3] !== 1) return null;
   return {
     service: 'uwsgi',
@@ -243,7 +243,7 @@ function readUwsgi(bytes: Buffer): BinaryService | null {
 }
 
 /** A login response (0x23) or a reject (0x3f); texts behind the header are pairs. */
-function readIscsi(bytes: Buffer): BinaryService | null {
+function readIscsi(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 48 || (bytes[0] !== 0x23 && bytes[0] !== 0x3f)) return null;
   const length = bytes.readUIntBE(5, 3);
   const text = plainText(bytes.toString('latin1', 48, 48 + Math.min(length, textLimit)));
@@ -252,14 +252,14 @@ function readIscsi(bytes: Buffer): BinaryService | null {
 }
 
 /** PARAM_EXCHANGE, or ACCESS_DENIED of a server that is busy. */
-function readIperf(bytes: Buffer): BinaryService | null {
+function readIperf(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 1 || (bytes[0] !== 9 && bytes[0] !== 0xff)) return null;
   const what = bytes[0] === 9 ? 'PARAM_EXCHANGE' : 'ACCESS_DENIED';
   return { service: 'iperf3', evidence: [['iperf.state', what]], proof: what };
 }
 
 /** The names of the databases, in the answer with our id. */
-function readOvsdb(bytes: Buffer): BinaryService | null {
+function readOvsdb(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 4096);
   if (!/^\s*\{/.test(text) || !/"id": ?"portolan"/.test(text)) return null;
   const names = /"result": ?\[([^[\]]*)\]/.exec(text)?.[1];
@@ -268,7 +268,7 @@ function readOvsdb(bytes: Buffer): BinaryService | null {
 }
 
 /** The answer to the first message (1), or an error (3). */
-function readQnetd(bytes: Buffer): BinaryService | null {
+function readQnetd(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 6 || bytes[0] !== 0 || (bytes[1] !== 1 && bytes[1] !== 3)) return null;
   if (bytes.readUInt32BE(2) + 6 !== bytes.length) return null;
   const what = bytes[1] === 1 ? 'preinit reply' : 'server error';
@@ -276,7 +276,7 @@ function readQnetd(bytes: Buffer): BinaryService | null {
 }
 
 /** A frame of the query transfer protocol with the status as JSON. */
-function readGroonga(bytes: Buffer): BinaryService | null {
+function readGroonga(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes[0] !== 0xc7) return null;
   const text = bytes.toString('latin1', 24, 24 + 4096);
   const version = /"version": ?"(\d[\w.]{1,30})"/.exec(text)?.[1];
@@ -288,7 +288,7 @@ function readGroonga(bytes: Buffer): BinaryService | null {
 }
 
 /** The first packet of NSCA: 128 random bytes, then the server's time in seconds. */
-function readNsca(bytes: Buffer): BinaryService | null {
+function readNsca(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 132) return null;
   const time = bytes.readUInt32BE(128);
   // 2010 to 2040; a text is none.

@@ -1,5 +1,5 @@
-import type { BinaryService } from './binary-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
@@ -8,14 +8,14 @@ const textLimit = 512;
 const quakeMark = '\xff\xff\xff\xff';
 
 /** The answer to `getstatus` or `status`: settings as `\name\value`, in the second line or behind `n`. */
-export function readQuake(bytes: Buffer): BinaryService | null {
+export function readQuake(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 4096);
   const settings = /^(?:statusResponse\n|print\n|n)(\\[^\n\0]{1,4000})/.exec(text.slice(4))?.[1];
   if (!text.startsWith(quakeMark) || settings === undefined) return null;
   const told = new Map<string, string>();
   for (const [, name = '', value = ''] of settings.matchAll(/\\([^\\]{1,64})\\([^\\]{0,128})/g))
     told.set(name.toLowerCase(), plainText(value));
-  const evidence: BinaryService['evidence'] = [];
+  const evidence: RecognizedService['evidence'] = [];
   for (const name of ['version', 'shortversion', '*version', 'gamename']) {
     const value = told.get(name);
     if (value) evidence.push([`quake.${name.replace(/^\*?(?:short)?/, '')}`, value]);
@@ -24,7 +24,7 @@ export function readQuake(bytes: Buffer): BinaryService | null {
 }
 
 /** A2S_INFO: protocol, then name, map, folder and game, each with a zero; or the number that a client has to repeat. */
-export function readSourceEngine(bytes: Buffer): BinaryService | null {
+export function readSourceEngine(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 9 || bytes.toString('latin1', 0, 4) !== quakeMark) return null;
   if (bytes[4] === 0x41 && bytes.length === 9)
     return { service: 'source-engine', evidence: [], proof: 'a challenge of the Source engine' };
@@ -40,17 +40,17 @@ export function readSourceEngine(bytes: Buffer): BinaryService | null {
 const raknetMagic = '00ffff00fefefefefdfdfdfd12345678';
 
 /** The answer to the ping of RakNet: time, id, magic number, and a text between semicolons. */
-export function readBedrock(bytes: Buffer): BinaryService | null {
+export function readBedrock(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 35 || bytes[0] !== 0x1c || bytes.toString('hex', 17, 33) !== raknetMagic) return null;
   const text = plainText(bytes.toString('latin1', 35, 35 + Math.min(bytes.readUInt16BE(33), textLimit)));
   const [edition = '', , , version = ''] = text.split(';');
   const isGame = /^MC[A-Z]{2}$/.test(edition);
-  const evidence: BinaryService['evidence'] = isGame ? [['minecraft.bedrock', version]] : [];
+  const evidence: RecognizedService['evidence'] = isGame ? [['minecraft.bedrock', version]] : [];
   return { service: isGame ? 'minecraft' : 'raknet', evidence, proof: text || 'a pong of RakNet' };
 }
 
 /** Teeworlds: the description of a server with its version (up to 0.6), or a token for our own (from 0.7 on). */
-export function readTeeworlds(bytes: Buffer): BinaryService | null {
+export function readTeeworlds(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 1400);
   const version = /^\xff{10}inf3\d{1,8}\0([^\0]{1,64})\0/.exec(text)?.[1];
   if (version !== undefined)
@@ -64,7 +64,7 @@ export function readTeeworlds(bytes: Buffer): BinaryService | null {
 }
 
 /** Minetest: its protocol id, the server as sender, and the number that it gives. */
-export function readMinetest(bytes: Buffer): BinaryService | null {
+export function readMinetest(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 12 || !bytes.toString('hex', 0, 6).startsWith('4f45740300')) return null;
   return { service: 'minetest', evidence: [['minetest.answer', 'peer']], proof: 'a peer number of Minetest' };
 }

@@ -1,11 +1,11 @@
-import type { BinaryService } from './binary-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
 
 /** Recognises instruments, buses, debuggers and the like by the answers to their own questions; null = none. */
-export function parseInstrument(bytes: Buffer, probe: string): BinaryService | null {
+export function parseInstrument(bytes: Buffer, probe: string): RecognizedService | null {
   switch (probe) {
     case 'owserver':
       return readOwserver(bytes);
@@ -29,12 +29,12 @@ export function parseInstrument(bytes: Buffer, probe: string): BinaryService | n
 }
 
 /** Version 0, length, result, flags, size, offset; then what was read, here the version. */
-function readOwserver(bytes: Buffer): BinaryService | null {
+function readOwserver(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes.readUInt32BE(0) !== 0) return null;
   const [length, result] = [bytes.readUInt32BE(4), bytes.readInt32BE(8)];
   if (length > 8192 || bytes.length > 24 + length || result > 8192) return null;
   const text = plainText(bytes.toString('latin1', 24, 24 + Math.min(length, textLimit)));
-  const evidence: BinaryService['evidence'] = text === '' ? [] : [['owserver.version', text]];
+  const evidence: RecognizedService['evidence'] = text === '' ? [] : [['owserver.version', text]];
   return {
     service: 'owserver',
     evidence,
@@ -43,19 +43,19 @@ function readOwserver(bytes: Buffer): BinaryService | null {
 }
 
 /** The question before its answer, or the number of an error. */
-function readHamlib(bytes: Buffer): BinaryService | null {
+function readHamlib(bytes: Buffer): RecognizedService | null {
   const line = /^(?:get_info:|RPRT -?\d{1,4})/.exec(bytes.toString('latin1', 0, 64))?.[0];
   return line === undefined ? null : { service: 'hamlib', evidence: [['hamlib.answer', line]], proof: line };
 }
 
 /** EIB_INVALID_REQUEST behind its length. */
-function readEibd(bytes: Buffer): BinaryService | null {
+function readEibd(bytes: Buffer): RecognizedService | null {
   if (bytes.toString('hex') !== '00020000') return null;
   return { service: 'eibd', evidence: [['eibd.answer', 'invalid request']], proof: 'EIB_INVALID_REQUEST' };
 }
 
 /** A packet with the features of the stub, behind acknowledgements. */
-function readGdb(bytes: Buffer): BinaryService | null {
+function readGdb(bytes: Buffer): RecognizedService | null {
   const features = /^[+-]*\$([^#$]{0,4000})#[0-9a-f]{2}/i.exec(bytes.toString('latin1', 0, 4096))?.[1];
   if (features === undefined) return null;
   return {
@@ -66,7 +66,7 @@ function readGdb(bytes: Buffer): BinaryService | null {
 }
 
 /** OP_REP_DEVLIST: version, code 5, status, number of devices. */
-function readUsbip(bytes: Buffer): BinaryService | null {
+function readUsbip(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes[0] !== 1 || bytes.readUInt16BE(2) !== 5) return null;
   const version = bytes.readUInt16BE(0).toString(16);
   const devices = bytes.length >= 12 ? bytes.readUInt32BE(8) : 0;
@@ -78,7 +78,7 @@ function readUsbip(bytes: Buffer): BinaryService | null {
 }
 
 /** The status, and the version of the protocol of a server that wants us: 1.x.y. */
-function readSane(bytes: Buffer): BinaryService | null {
+function readSane(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 8) return null;
   const [status, major] = [bytes.readUInt32BE(0), bytes[4] as number];
   if (status > 11 || major !== 1) return null;
@@ -87,7 +87,7 @@ function readSane(bytes: Buffer): BinaryService | null {
 }
 
 /** ANTOAN_VERSION: type 11, length, our number, the version in three numbers and, from 3.0 on, as a text. */
-function readMoosefs(bytes: Buffer): BinaryService | null {
+function readMoosefs(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 16 || bytes.readUInt32BE(0) !== 11 || bytes.readUInt32BE(8) !== 0x504f) return null;
   const numbers = `${bytes.readUInt16BE(12)}.${bytes[14]}.${bytes[15]}`;
   const text = plainText(bytes.toString('latin1', 16, 16 + textLimit));
@@ -98,12 +98,12 @@ function readMoosefs(bytes: Buffer): BinaryService | null {
 const rpkiKinds: Record<number, string> = { 0: 'notify', 3: 'response', 8: 'reset', 10: 'error' };
 
 /** A message of RFC 6810 or 8210: version, kind, session or code, whole length; an error carries our message and a text. */
-function readRpki(bytes: Buffer): BinaryService | null {
+function readRpki(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || (bytes[0] as number) > 2) return null;
   const kind = rpkiKinds[bytes[1] as number];
   const length = bytes.readUInt32BE(4);
   if (kind === undefined || length < 8 || length > 65_536) return null;
-  const evidence: BinaryService['evidence'] = [['rpki.answer', kind]];
+  const evidence: RecognizedService['evidence'] = [['rpki.answer', kind]];
   if (kind === 'error' && bytes.length >= 16) {
     const textAt = 12 + bytes.readUInt32BE(8) + 4;
     const text = plainText(bytes.toString('latin1', textAt, textAt + textLimit));

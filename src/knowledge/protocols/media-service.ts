@@ -1,12 +1,12 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
-import type { BinaryService } from './binary-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Bytes that a packed answer may have when unpacked. */
 const unpackedLimit = 16 * 1024;
 
 /** Recognises servers of media and games by the answers to their own questions; null = none. */
-export function parseMediaService(bytes: Buffer, probe: string): BinaryService | null {
+export function parseMediaService(bytes: Buffer, probe: string): RecognizedService | null {
   switch (probe) {
     case 'snapcast':
       return readSnapcast(bytes);
@@ -38,14 +38,14 @@ function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
 }
 
 /** The part of the state of a Snapcast server that tells of itself; clients and groups may stand before it. */
-function readSnapcast(bytes: Buffer): BinaryService | null {
+function readSnapcast(bytes: Buffer): RecognizedService | null {
   const found = /"snapserver":\{([^{}]{1,512})\}/.exec(bytes.toString('latin1'))?.[1];
   if (found === undefined) return null;
   return { service: 'snapcast', evidence: [['snapcast.server', plainText(found)]], proof: plainText(found) };
 }
 
 /** A message of the time, type 4, that refers to ours: 8 bytes of delay. */
-function readSnapcastTime(bytes: Buffer): BinaryService | null {
+function readSnapcastTime(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 26 || bytes.readUInt16LE(0) !== 4 || bytes.toString('latin1', 4, 6) !== 'PO')
     return null;
   if (bytes.readUInt32LE(22) !== 8) return null;
@@ -53,7 +53,7 @@ function readSnapcastTime(bytes: Buffer): BinaryService | null {
 }
 
 /** S0 and S1, RTMP 1.0 sections 5.2.2 and 5.2.3; servers of Adobe have their version where zeros should be. */
-function readRtmp(bytes: Buffer): BinaryService | null {
+function readRtmp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 1537 || bytes[0] !== 3) return null;
   return { service: 'rtmp', evidence: [], proof: `RTMP handshake, ${[...bytes.subarray(5, 9)].join('.')}` };
 }
@@ -63,7 +63,7 @@ const freecivPacked = 16_384;
 const freecivJumbo = 0xffff;
 
 /** The refusal of a client: packed or not, its text names the version of the server. */
-function readFreeciv(bytes: Buffer): BinaryService | null {
+function readFreeciv(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4) return null;
   const size = bytes.readUInt16BE(0);
   const packed = size >= freecivPacked ? bytes.subarray(size === freecivJumbo ? 6 : 2) : null;
@@ -78,7 +78,7 @@ function readFreeciv(bytes: Buffer): BinaryService | null {
 }
 
 /** The number of the connection, then packed text behind its length: what is asked or refused. */
-function readWesnoth(bytes: Buffer): BinaryService | null {
+function readWesnoth(bytes: Buffer): RecognizedService | null {
   const texts: string[] = [];
   for (let at = 4; at + 4 <= bytes.length && texts.length < 4; ) {
     const end = at + 4 + bytes.readUInt32BE(at);
@@ -90,14 +90,14 @@ function readWesnoth(bytes: Buffer): BinaryService | null {
   const text = texts.join('\n');
   if (!/\[(?:version|reject|mustlogin)\]/.test(text)) return null;
   const versions = /accepted_versions="([^"\n]{1,256})"/.exec(text)?.[1];
-  const evidence: BinaryService['evidence'] = versions ? [['wesnoth.versions', plainText(versions)]] : [];
+  const evidence: RecognizedService['evidence'] = versions ? [['wesnoth.versions', plainText(versions)]] : [];
   return { service: 'wesnoth', evidence, proof: plainText(text.split('\n', 1)[0] ?? '') || 'wesnoth' };
 }
 
 const quasselProtocols: Record<number, string> = { 1: 'legacy', 2: 'data stream' };
 
 /** Flags of the connection, of the protocol, and which protocol was chosen. */
-function readQuassel(bytes: Buffer): BinaryService | null {
+function readQuassel(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 4 || (bytes[0] as number) > 3) return null;
   const protocol = quasselProtocols[bytes[3] as number];
   if (protocol === undefined) return null;
@@ -105,11 +105,11 @@ function readQuassel(bytes: Buffer): BinaryService | null {
 }
 
 /** The answer to `daemon.info`: a list of its kind, the number of the call, and the version as a text. */
-function readDeluge(bytes: Buffer): BinaryService | null {
+function readDeluge(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes[0] !== 1) return null;
   const text = unpacked(bytes.subarray(5), inflateSync);
   if (text === null || !/^[\xc0-\xff]/.test(text)) return null;
   const version = /^\xc3\x01\x01[\x80-\xbf](\d[\w.+-]{1,62})$/.exec(text)?.[1];
-  const evidence: BinaryService['evidence'] = version ? [['deluge.version', version]] : [];
+  const evidence: RecognizedService['evidence'] = version ? [['deluge.version', version]] : [];
   return { service: 'deluge', evidence, proof: version ? `daemon.info ${version}` : 'an answer of Deluge' };
 }

@@ -1,5 +1,5 @@
-import type { BinaryService } from './binary-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Characters kept of a text. */
 const textLimit = 256;
@@ -7,7 +7,7 @@ const textLimit = 256;
 const fieldLimit = 64;
 
 /** The ping of Mumble: 12 bytes are asked, 24 come, the version of the server before our identifier. */
-export function readMumblePing(bytes: Buffer): BinaryService | null {
+export function readMumblePing(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 24 || bytes[0] !== 0 || (bytes[1] as number) > 9) return null;
   const release = `${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   return { service: 'mumble', evidence: [['mumble.release', release]], proof: `Mumble ${release}` };
@@ -16,7 +16,7 @@ export function readMumblePing(bytes: Buffer): BinaryService | null {
 const mumbleVersion = 0;
 
 /** The first message of a Mumble server: type and length, then fields of a protocol buffer (Mumble.proto, Version). */
-export function parseMumble(bytes: Buffer): BinaryService | null {
+export function parseMumble(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes.readUInt16BE(0) !== mumbleVersion || bytes[6] !== 0x08) return null;
   const body = bytes.subarray(6, Math.min(bytes.length, 6 + bytes.readUInt32BE(2)));
   const texts = new Map<number, string>();
@@ -36,7 +36,7 @@ export function parseMumble(bytes: Buffer): BinaryService | null {
   }
   const release = texts.get(2);
   if (release === undefined || !/^v?\d+\.\d/.test(release)) return null;
-  const evidence: BinaryService['evidence'] = [['mumble.release', release]];
+  const evidence: RecognizedService['evidence'] = [['mumble.release', release]];
   const system = [texts.get(3), texts.get(4)].filter(Boolean).join(' ');
   if (system !== '') evidence.push(['mumble.system', system]);
   return { service: 'mumble', evidence, proof: `Mumble ${release}` };

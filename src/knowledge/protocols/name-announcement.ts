@@ -1,4 +1,4 @@
-import type { BinaryService } from './binary-service.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Names of a node, records of an answer, labels of a name, characters of a text that are read. */
 const nodeNameLimit = 64;
@@ -27,7 +27,7 @@ const nodeNameUses: Readonly<Record<string, string>> = {
  * The answer to a node status request, RFC 1002 section 4.2.18: what the machine is called and to which group it
  * belongs, and the address of its network card. Null = not such an answer.
  */
-export function readNodeStatus(bytes: Buffer): BinaryService | null {
+export function readNodeStatus(bytes: Buffer): RecognizedService | null {
   const answer = answerRecord(bytes);
   if (!answer || answer.type !== typeNodeStatus) return null;
   const { data } = answer;
@@ -92,7 +92,7 @@ function nameAt(bytes: Buffer, start: number): { labels: string[]; end: number }
  * Answers of multicast DNS (RFC 6762, RFC 6763): the kinds of service, the names of the host, its hardware and system,
  * and the texts beside its services. Null = not an answer of DNS.
  */
-export function readMulticastDns(bytes: Buffer): BinaryService | null {
+export function readMulticastDns(bytes: Buffer): RecognizedService | null {
   if (bytes.length < header || ((bytes[2] as number) & 0xf8) !== 0x80) return null;
   const [questions, answers] = [bytes.readUInt16BE(4), bytes.readUInt16BE(6)];
   const others = bytes.readUInt16BE(8) + bytes.readUInt16BE(10);
@@ -144,8 +144,8 @@ class MulticastWords {
     if (/^[\w-][\w.-]{0,250}\.local$/.test(name)) this.#hosts.add(name);
   }
 
-  evidence(): BinaryService['evidence'] {
-    const evidence: BinaryService['evidence'] = [];
+  evidence(): RecognizedService['evidence'] {
+    const evidence: RecognizedService['evidence'] = [];
     const put = (key: string, values: Iterable<string>) => {
       const text = [...values].filter(isPlain).join('\n').slice(0, textLimit);
       if (text !== '') evidence.push([key, text]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fuzzRounds, fuzzTimeout } from '../../../test/rounds.ts';
-import { type BinaryService } from './binary-service.ts';
 import { parseNetworkService } from './network-service.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Mutated answers. */
 const rounds = fuzzRounds(2000);
@@ -76,7 +76,7 @@ const kerberosError = Buffer.concat([
   element(0x7e, element(0x30, element(0xa9, element(0x1b, latin1('EXAMPLE.ORG'))))),
 ]);
 
-const answers: [probe: string, bytes: Buffer, expected: Pick<BinaryService, 'service' | 'evidence'>][] = [
+const answers: [probe: string, bytes: Buffer, expected: Pick<RecognizedService, 'service' | 'evidence'>][] = [
   [
     'mssql',
     prelogin,

@@ -1,5 +1,5 @@
-import type { BinaryService } from './binary-service.ts';
 import { plainText } from './plain-text.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Characters kept of a text. */
 const textLimit = 512;
@@ -7,7 +7,7 @@ const textLimit = 512;
 const entryLimit = 64;
 
 /** Recognises directories and databases by the answers to their own questions; null = none of them. */
-export function parseNetworkService(bytes: Buffer, probe: string): BinaryService | null {
+export function parseNetworkService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readSmbSession(bytes) ??
     readCredSsp(bytes) ??
@@ -25,7 +25,7 @@ export function parseNetworkService(bytes: Buffer, probe: string): BinaryService
 }
 
 /** Options of a PRELOGIN answer (MS-TDS section 2.2.6.5): token, offset and length, ended by 0xff. */
-function readTds(bytes: Buffer): BinaryService | null {
+function readTds(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 14 || bytes[0] !== 4 || bytes[1] !== 1 || bytes.readUInt16BE(2) > 4096) return null;
   const body = bytes.subarray(8, bytes.readUInt16BE(2));
   const options = new Map<number, Buffer>();
@@ -36,7 +36,7 @@ function readTds(bytes: Buffer): BinaryService | null {
   const version = options.get(0);
   if (!version || version.length < 4) return null;
   const text = `${version[0]}.${version[1]}.${version.readUInt16BE(2)}`;
-  const evidence: BinaryService['evidence'] = [['mssql.version', text]];
+  const evidence: RecognizedService['evidence'] = [['mssql.version', text]];
   const encryption = options.get(1)?.[0];
   if (encryption !== undefined) evidence.push(['mssql.encryption', encryptionNames[encryption] ?? 'unknown']);
   return { service: 'mssql', evidence, proof: `prelogin: version ${text}` };
@@ -47,7 +47,7 @@ const encryptionNames = ['off', 'on', 'not supported', 'required'];
 const tnsTypes: Record<number, string> = { 2: 'accept', 4: 'refuse', 5: 'redirect', 6: 'data', 11: 'resend' };
 
 /** A packet of the Transparent Network Substrate: length, checksum, type; refusals carry a description. */
-function readTns(bytes: Buffer): BinaryService | null {
+function readTns(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes[2] !== 0 || bytes[3] !== 0 || bytes[5] !== 0) return null;
   const type = tnsTypes[bytes[4] as number];
   const length = bytes.readUInt16BE(0);
@@ -56,7 +56,7 @@ function readTns(bytes: Buffer): BinaryService | null {
   const described = /\(DESCRIPTION=[\x20-\x7e]*/.exec(text)?.[0].slice(0, textLimit);
   const banner = /TNSLSNR for [\x20-\x7e]*/.exec(text)?.[0].slice(0, textLimit);
   if (!described && !banner) return null;
-  const evidence: BinaryService['evidence'] = [['oracle.answer', banner ?? described ?? '']];
+  const evidence: RecognizedService['evidence'] = [['oracle.answer', banner ?? described ?? '']];
   const number = /VSNNUM=(\d{1,10})/.exec(described ?? '')?.[1];
   if (number) evidence.push(['oracle.version', versionOfNumber(Number(number))]);
   return { service: 'oracle-tns', evidence, proof: banner ?? described ?? '' };
@@ -100,7 +100,7 @@ function berElements(bytes: Buffer): Element[] {
 const searchEntry = 0x64;
 
 /** Messages of LDAP (RFC 4511 section 4.1.1): what a search found, and how an operation ended. */
-function readLdap(bytes: Buffer): BinaryService | null {
+function readLdap(bytes: Buffer): RecognizedService | null {
   const lines: string[] = [];
   let proof: string | null = null;
   for (const message of berElements(bytes)) {
@@ -134,20 +134,20 @@ function attributesOf(entry: Buffer): string[] {
 }
 
 /** SUPPORTED or ERROR of the native protocol (section 4.2): a multimap of texts. */
-function readCassandra(bytes: Buffer): BinaryService | null {
+function readCassandra(bytes: Buffer): RecognizedService | null {
   const version = bytes[0] ?? 0;
   if (bytes.length < 9 || version < 0x81 || version > 0x86) return null;
   const isError = bytes[4] === 0;
   if (!isError && bytes[4] !== 6) return null;
   const text = plainText(bytes.toString('latin1', 9, 4096), textLimit);
   const language = /\bCQL_VERSION (?:\W )?(\d+\.\d+\.\d+)/.exec(text)?.[1];
-  const evidence: BinaryService['evidence'] = [['cassandra.options', text]];
+  const evidence: RecognizedService['evidence'] = [['cassandra.options', text]];
   if (language) evidence.push(['cassandra.cql', language]);
   return { service: 'cassandra', evidence, proof: language ? `CQL_VERSION ${language}` : text };
 }
 
 /** The answer carries our id, an error code and a list of calls with their lowest and highest version. */
-function readKafka(bytes: Buffer): BinaryService | null {
+function readKafka(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 14 || bytes.toString('latin1', 4, 8) !== '\0\0PO') return null;
   const [error, count] = [bytes.readInt16BE(8), bytes.readUInt32BE(10)];
   if ((error !== 0 && error !== 35) || count > 500) return null;
@@ -170,7 +170,7 @@ function isKerberosError(bytes: Buffer): boolean {
  * KRB-ERROR or AS-REP (RFC 4120 sections 5.4.2 and 5.9.1), over TCP behind 32 bits of length: the realm, unless it is
  * the one that was asked for, the error and its text.
  */
-function readKerberos(bytes: Buffer, at: number): BinaryService | null {
+function readKerberos(bytes: Buffer, at: number): RecognizedService | null {
   const message = berElement(bytes, at);
   if (!message || (message.tag !== 0x7e && message.tag !== 0x6b)) return null;
   const fields = berElements(berElement(message.body, 0)?.body ?? Buffer.alloc(0));
@@ -180,7 +180,7 @@ function readKerberos(bytes: Buffer, at: number): BinaryService | null {
   };
   const name = inner(0xa9)?.toString('latin1', 0, 128) ?? '';
   const realm = /^[\x20-\x7e]+$/.test(name) && name !== 'PORTOLAN.INVALID' ? name : null;
-  const evidence: BinaryService['evidence'] = realm === null ? [] : [['kerberos.realm', realm]];
+  const evidence: RecognizedService['evidence'] = realm === null ? [] : [['kerberos.realm', realm]];
   const code = message.tag === 0x7e ? inner(0xa6) : null;
   if (code && code.length > 0 && code.length <= 4) {
     const text = plainText(inner(0xab)?.toString('latin1', 0, 256) ?? '');
@@ -198,7 +198,7 @@ function readKerberos(bytes: Buffer, at: number): BinaryService | null {
 const bindAck = 12;
 const bindNak = 13;
 
-function readDceRpc(bytes: Buffer): BinaryService | null {
+function readDceRpc(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes[0] !== 5 || (bytes[2] !== bindAck && bytes[2] !== bindNak)) return null;
   const what = bytes[2] === bindAck ? 'bind_ack' : 'bind_nak';
   return { service: 'msrpc', evidence: [['msrpc.answer', what]], proof: `DCE/RPC ${what}` };
@@ -212,7 +212,7 @@ const firebirdAnswers: Record<number, string> = {
 };
 
 /** op_accept and its relatives: the operation, then the protocol version with a mark of 0x8000. */
-function readFirebird(bytes: Buffer): BinaryService | null {
+function readFirebird(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4) return null;
   const answer = firebirdAnswers[bytes.readUInt32BE(0)];
   if (!answer) return null;
@@ -234,13 +234,13 @@ const dialectNames: Record<number, string> = {
 };
 
 /** Answers of SMB 2 with the CHALLENGE_MESSAGE of NTLM in them (MS-NLMP section 2.2.1.2): version and names. */
-function readSmbSession(bytes: Buffer): BinaryService | null {
+function readSmbSession(bytes: Buffer): RecognizedService | null {
   const message = bytes[0] === 0x82 ? bytes.subarray(4) : bytes;
   if (message.length < 74 || message[0] !== 0 || message.toString('latin1', 4, 8) !== '\xfeSMB') return null;
   const at = message.indexOf('NTLMSSP\0\x02\0\0\0', 0, 'latin1');
   if (at === -1 && bytes === message) return null;
   const dialect = dialectNames[message.readUInt16LE(72)];
-  const evidence: BinaryService['evidence'] = dialect ? [['smb.dialect', dialect]] : [];
+  const evidence: RecognizedService['evidence'] = dialect ? [['smb.dialect', dialect]] : [];
   const challenge = at === -1 ? Buffer.alloc(0) : message.subarray(at);
   if (challenge.length < 56)
     return { service: 'smb', evidence, proof: `SMB dialect ${dialect ?? 'unknown'}` };
@@ -253,15 +253,15 @@ function versionOfChallenge(challenge: Buffer): string {
 }
 
 /** @param challenge 56 bytes at least */
-function challengeEvidence(challenge: Buffer): BinaryService['evidence'] {
+function challengeEvidence(challenge: Buffer): RecognizedService['evidence'] {
   const names = targetNames(challenge);
-  const evidence: BinaryService['evidence'] = [['ntlm.version', versionOfChallenge(challenge)]];
+  const evidence: RecognizedService['evidence'] = [['ntlm.version', versionOfChallenge(challenge)]];
   if (names !== '') evidence.push(['ntlm.names', names]);
   return evidence;
 }
 
 /** A connection confirm of RDP and, behind it, the challenge of NTLM in a TSRequest (MS-CSSP section 2.2.1). */
-function readCredSsp(bytes: Buffer): BinaryService | null {
+function readCredSsp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 19 + 56 || bytes[0] !== 3 || bytes[5] !== 0xd0 || bytes[19] !== 0x30) return null;
   const at = bytes.indexOf('NTLMSSP\0\x02\0\0\0', 19, 'latin1');
   const challenge = at === -1 ? Buffer.alloc(0) : bytes.subarray(at);
@@ -275,7 +275,7 @@ function readCredSsp(bytes: Buffer): BinaryService | null {
 }
 
 /** The answer to `version` means this server only where it was asked. */
-function readGearman(bytes: Buffer): BinaryService | null {
+function readGearman(bytes: Buffer): RecognizedService | null {
   const line = /^OK \d[\x21-\x7e]{0,63}/.exec(bytes.toString('latin1', 0, 128))?.[0];
   return line ? { service: 'gearman', evidence: [['gearman.version', line]], proof: line } : null;
 }

@@ -1,4 +1,4 @@
-import type { BinaryService } from './binary-service.ts';
+import type { RecognizedService } from './recognized-service.ts';
 
 /** Payloads and attributes of one message that are read, bytes of a vendor id, characters of a text. */
 const payloadLimit = 64;
@@ -13,7 +13,7 @@ const vendorId2 = 43;
  * An answer of IKE, version 1 (RFC 2408 section 3) or 2 (RFC 7296 section 3), on port 4500 behind four zero bytes:
  * its vendor ids, which mostly are hashes. Null = not IKE.
  */
-export function readIke(datagram: Buffer): BinaryService | null {
+export function readIke(datagram: Buffer): RecognizedService | null {
   const bytes = datagram.length >= 4 && datagram.readUInt32BE(0) === 0 ? datagram.subarray(4) : datagram;
   if (bytes.length < isakmpHeader || bytes.readUInt32BE(24) > bytes.length) return null;
   const major = (bytes[17] as number) >> 4;
@@ -33,7 +33,7 @@ export function readIke(datagram: Buffer): BinaryService | null {
     next = bytes[at] as number;
     at += length;
   }
-  const evidence: BinaryService['evidence'] = [['ike.version', String(major)]];
+  const evidence: RecognizedService['evidence'] = [['ike.version', String(major)]];
   if (ids.length > 0) evidence.push(['ike.vendor-ids', ids.join('\n')]);
   const proof = `IKE version ${major}${ids.length > 0 ? `, vendor ids ${ids.join(' ')}` : ''}`;
   return { service: 'isakmp', evidence, proof };
@@ -52,7 +52,7 @@ const attributeMessage = 0;
 const startReply = 2;
 
 /** Start-Control-Connection-Reply of L2TP, RFC 2661 section 6.2, or the bare acknowledgement. Null = not L2TP. */
-export function readL2tp(bytes: Buffer): BinaryService | null {
+export function readL2tp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 12 || ((bytes[0] as number) & 0xc8) !== 0xc8 || ((bytes[1] as number) & 0x0f) !== 2)
     return null;
   const end = Math.min(bytes.length, bytes.readUInt16BE(2));
@@ -76,13 +76,13 @@ export function readL2tp(bytes: Buffer): BinaryService | null {
 }
 
 /** Start-Control-Connection-Reply of PPTP, RFC 2637 section 2.2. Null = not PPTP. */
-export function readPptp(bytes: Buffer): BinaryService | null {
+export function readPptp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 16 || bytes.readUInt32BE(4) !== 0x1a2b3c4d || bytes.readUInt16BE(2) !== 1) return null;
   if (bytes.readUInt16BE(8) !== 2) return null;
   return tunnelServer('pptp', bytes.subarray(28, 92), bytes.subarray(92, 156), bytes.subarray(26, 28));
 }
 
-function tunnelServer(service: string, host?: Buffer, vendor?: Buffer, firmware?: Buffer): BinaryService {
+function tunnelServer(service: string, host?: Buffer, vendor?: Buffer, firmware?: Buffer): RecognizedService {
   const said: [string, string][] = [];
   const put = (key: string, bytes: Buffer | undefined) => {
     const text = /^[\x20-\x7e]+/.exec(bytes?.toString('latin1', 0, textLimit) ?? '')?.[0];
@@ -93,7 +93,7 @@ function tunnelServer(service: string, host?: Buffer, vendor?: Buffer, firmware?
   const number = firmware?.length === 2 ? firmware.readUInt16BE(0) : 0;
   if (number > 0) said.push(['firmware', number.toString(16).padStart(4, '0')]);
   const lines = said.map(([key, text]) => `${key}: ${text}`);
-  const evidence: BinaryService['evidence'] =
+  const evidence: RecognizedService['evidence'] =
     lines.length > 0 ? [[`${service}.names`, lines.join('\n')]] : [];
   return { service, evidence, proof: lines.join(', ') || `an answer of ${service.toUpperCase()}` };
 }
@@ -104,7 +104,7 @@ const hardResetServer2 = 8;
  * The answer to a reset of OpenVPN: P_CONTROL_HARD_RESET_SERVER_V2, which acknowledges our packet 0. Over TCP two bytes
  * of length stand before it. Null = anything else.
  */
-export function readOpenVpn(message: Buffer, protocol: 'tcp' | 'udp'): BinaryService | null {
+export function readOpenVpn(message: Buffer, protocol: 'tcp' | 'udp'): RecognizedService | null {
   const bytes = protocol === 'tcp' ? message.subarray(2) : message;
   if (protocol === 'tcp' && (message.length < 2 || message.readUInt16BE(0) !== bytes.length)) return null;
   if (bytes.length < 14 || bytes.length > 64 || (bytes[0] as number) >> 3 !== hardResetServer2) return null;

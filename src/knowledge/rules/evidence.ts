@@ -1,5 +1,5 @@
 import { type Banner, tlsRejection } from '../../domain/banner.ts';
-import { type BinaryService, parseBinaryService, parseDatagramService } from '../protocols/binary-service.ts';
+import { parseBinaryService, parseDatagramService } from '../protocols/binary-service.ts';
 import { parseClassicService } from '../protocols/classic-service.ts';
 import { parseClusterService } from '../protocols/cluster-service.ts';
 import { parseDatabase } from '../protocols/database.ts';
@@ -15,6 +15,7 @@ import { parseMediaService } from '../protocols/media-service.ts';
 import { parseMumble } from '../protocols/mumble.ts';
 import { parseNetworkService } from '../protocols/network-service.ts';
 import { isSecure, sentRequests, serverBytes } from '../protocols/probe-session.ts';
+import type { RecognizedService } from '../protocols/recognized-service.ts';
 import { parseSmtp, type SmtpRecord } from '../protocols/smtp.ts';
 import { parseSsh, type SshRecord } from '../protocols/ssh.ts';
 import { parseTls, type TlsRecord } from '../protocols/tls.ts';
@@ -144,7 +145,7 @@ function readDns(banner: Banner, bytes: Buffer, evidence: Map<string, string>): 
   return { service: 'dns', certainty: 0.8, proof: (dns.version ?? '').slice(0, evidenceLimit) };
 }
 
-function addBinaryEvidence(evidence: Map<string, string>, record: BinaryService): Recognition {
+function addBinaryEvidence(evidence: Map<string, string>, record: RecognizedService): Recognition {
   for (const [key, text] of record.evidence) evidence.set(key, text);
   const { service, certainty = 0.8, proof } = record;
   return { service, certainty, proof: proof.slice(0, evidenceLimit) };

@@ -1,9 +1,7 @@
 import type { AddressSet } from '../../domain/address-set.ts';
 import type { Exchange, TlsObservation } from '../../domain/banner.ts';
 import type { PingType } from '../packets/echo.ts';
-import type { ConnectJob } from '../tcp/connect-sweep.ts';
-import type { SweepOutcome } from '../tcp/sweep-job.ts';
-import type { SynJob } from '../tcp/syn-sweep.ts';
+import type { ConnectJob, SweepOutcome, SynJob } from '../tcp/sweep-job.ts';
 
 /**
  * The one door to the network. Everything that a module sends to a target goes through a gate, which applies the

@@ -9,7 +9,7 @@ import type { ScanGate } from '../gate/gate.ts';
 import { PauseGate } from '../gate/pause-gate.ts';
 import { PacketRateLimiter } from '../gate/rate.ts';
 import { createGate, type GateOptions } from '../gate/scoped-gate.ts';
-import type { ConnectJob } from './connect-sweep.ts';
+import type { ConnectJob } from './sweep-job.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {

@@ -10,17 +10,12 @@ import type { ConnectPlan } from '../packets/connect-chunk.ts';
 import { ConnectEngine } from '../packets/connect-engine.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/permutation.ts';
 import { synTimeoutMs } from './attempt.ts';
-import { dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
+import { type ConnectJob, dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
 
 /** Places for connections that sweeps leave to those who talk to the ports they find; a quarter where there are few. */
 const placesLeft = 16;
 /** Places that others have given back are taken after this time. */
 const placesMs = 100;
-
-export interface ConnectJob extends SweepJob {
-  /** Most sockets open at the same time. */
-  concurrency: number;
-}
 
 interface SweeperInput {
   rate: PacketRateLimiter;

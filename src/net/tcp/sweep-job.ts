@@ -28,6 +28,29 @@ export interface SweepJob {
   restored: SweepProgress | null;
 }
 
+/** A sweep by full connections. */
+export interface ConnectJob extends SweepJob {
+  /** Most sockets open at the same time. */
+  concurrency: number;
+}
+
+/** A sweep by raw packets. */
+export interface SynJob extends SweepJob {
+  /** Leave by this interface; empty = as the system routes. */
+  interface: string;
+  /** Send from this address; empty = as the system chooses. */
+  sourceIp: string;
+  /** Most packets per second to one host; 0 = only the rate counts. */
+  hostRate: number;
+  /**
+   * Only which hosts live is asked. Told once for each host with its first answer, also for one that had answered
+   * before an interruption; a host that has answered gets no further probe.
+   */
+  onAlive?(host: string, reason: SignOfLife): void;
+}
+
+export type SignOfLife = 'syn-ack' | 'rst';
+
 /** How far a job is: what belongs together goes the same way. */
 export interface SweepProgress {
   parts: { hosts: string[]; key: PermutationKey; state: ChunkState }[];

@@ -10,7 +10,7 @@ import { type PermutationKey, randomPermutationKey } from '../packets/permutatio
 import { rawObstacle } from '../packets/rights.ts';
 import { type Route, type RouteForce, RouteTable } from '../packets/route.ts';
 import { stackAt } from '../packets/stack-traits.ts';
-import { dropsProbes, type SweepHost, type SweepJob, type SweepOutcome } from './sweep-job.ts';
+import { dropsProbes, type SignOfLife, type SweepHost, type SweepOutcome, type SynJob } from './sweep-job.ts';
 
 /** Routes are read anew after this time: links come and go. */
 const routesAgeMs = 5000;
@@ -22,23 +22,6 @@ const silentMs = 1000;
 /** A host on the link has this long after the last of its tries to say its MAC, and as long before. */
 const neighbourMs = 250;
 const neighbourRetries = 2;
-
-/** A sweep by raw packets. */
-export interface SynJob extends SweepJob {
-  /** Leave by this interface; empty = as the system routes. */
-  interface: string;
-  /** Send from this address; empty = as the system chooses. */
-  sourceIp: string;
-  /** Most packets per second to one host; 0 = only the rate counts. */
-  hostRate: number;
-  /**
-   * Only which hosts live is asked. Told once for each host with its first answer, also for one that had answered
-   * before an interruption; a host that has answered gets no further probe.
-   */
-  onAlive?(host: string, reason: SignOfLife): void;
-}
-
-export type SignOfLife = 'syn-ack' | 'rst';
 
 interface SweeperInput {
   rate: PacketRateLimiter;

@@ -7,8 +7,9 @@ import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { GraphLibrary } from '../../engine/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
-import { decideRequest, type Submission } from './decide-request.ts';
+import { decideRequest } from './decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from './plan-scan.ts';
+import type { Submission } from './submission.ts';
 
 let dir: string;
 let config: Config;

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import type { ScanOptions } from '../../domain/scan.ts';
 import type { ProfileEntry } from '../../engine/graph-library.ts';
 import type { ProfileSettings } from '../../engine/profile-file.ts';
-import type { Submission } from './decide-request.ts';
+import type { Submission } from './submission.ts';
 
 /** Options that no submission can set. */
 type Probing = Pick<ScanOptions, 'discovery_probes' | 'probe_timeout'>;

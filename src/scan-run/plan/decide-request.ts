@@ -15,22 +15,7 @@ import { portCatalog } from '../../knowledge/ports.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import { applyProfile } from './apply-profile.ts';
 import { serverTargetHint, serverTargets } from './server-targets.ts';
-
-/** Body of a submission with its types checked; what is absent is decided here. */
-export interface Submission {
-  targets: string[];
-  profile?: string | undefined;
-  vuln?: boolean | undefined;
-  notifications?: string[] | undefined;
-  name?: string | null | undefined;
-  tags?: string[] | undefined;
-  ports?: string | number[] | undefined;
-  exclude?: string[] | undefined;
-  rate?: number | undefined;
-  dag?: string | undefined;
-  pool?: string | undefined;
-  options?: ScanOptions | undefined;
-}
+import { maxNameLength, maxTagLength, maxTags, maxTargets, type Submission } from './submission.ts';
 
 /** Names that a submission may use. */
 export interface ScanChoices {
@@ -53,10 +38,6 @@ export interface SubmissionOrigin {
   graphFiles?: boolean;
 }
 
-export const maxTargets = 10_000;
-export const maxNameLength = 200;
-export const maxTags = 32;
-export const maxTagLength = 64;
 /** Problems that an answer lists; further ones are only counted. */
 const maxListed = 100;
 

@@ -1,13 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import type { ErrorCode, PortolanError } from '../../domain/errors.ts';
 import type { LicenseFeature } from '../../domain/license.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
 import type { AuditEventName } from '../../workspace/audit/audit-record.ts';
 import type { RouteAccess } from '../access/auth.ts';
 import type { TenantContext } from '../access/tenants.ts';
-import type { Open } from './response-deadline.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,7 +23,7 @@ declare module 'fastify' {
     /** Address of the client, behind trusted proxies too; canonical. */
     clientAddress: string;
     /** What the deadline of its answer knows of it; null where the route has none. */
-    openAnswer: Open | null;
+    openAnswer: OpenRequest | null;
     /** The error that the request is answered with. */
     refusal: PortolanError | null;
     /** `unknown field: x` for each member of the body, `unknown parameter: x` of the query, that no schema knows. */
@@ -56,6 +55,13 @@ declare module 'fastify' {
     /** Errors that follow from what the route does, beside those that follow from its form. */
     refusals?: ErrorCode[];
   }
+}
+
+/** A request under way; `at` is its position among them, -1 once it has left them. */
+export interface OpenRequest {
+  reply: FastifyReply;
+  since: number;
+  at: number;
 }
 
 export type App = FastifyInstance<

@@ -1,18 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PortolanError } from '../../domain/errors.ts';
-import type { App } from './app-type.ts';
+import type { App, OpenRequest } from './app-type.ts';
 import { sendError } from './errors.ts';
 import { routeOf } from './routes.ts';
 
 /** Late answers are looked for this often. */
 const lookMs = 1000;
-
-/** A request under way; `at` is its place among them, -1 once it has left them. */
-export interface Open {
-  reply: FastifyReply;
-  since: number;
-  at: number;
-}
 
 /**
  * Answers 504 when a handler takes too long. Fastify's own handlerTimeout sets a timer and an abort signal for each
@@ -24,7 +17,7 @@ export class ResponseDeadline {
   readonly #limitMs: number;
   readonly #clock: () => number;
   /** In no order: a Map of them would be built anew for every second request. */
-  readonly #open: Open[] = [];
+  readonly #open: OpenRequest[] = [];
   readonly #timer: NodeJS.Timeout;
 
   constructor(limitMs: number, clock: () => number = () => performance.now()) {
@@ -56,16 +49,16 @@ export class ResponseDeadline {
     }
   }
 
-  #add(reply: FastifyReply): Open {
+  #add(reply: FastifyReply): OpenRequest {
     const open = { reply, since: this.#clock(), at: this.#open.length };
     this.#open.push(open);
     return open;
   }
 
   /** The last one takes its place. */
-  #remove(open: Open): void {
+  #remove(open: OpenRequest): void {
     if (open.at === -1) return;
-    const last = this.#open.pop() as Open;
+    const last = this.#open.pop() as OpenRequest;
     if (last !== open) {
       this.#open[open.at] = last;
       last.at = open.at;

@@ -8,7 +8,7 @@ import { publicAddress } from '../../../config/public-url.ts';
 import { maxScheduleLength } from '../../../domain/cron.ts';
 import { type Job, jobStatuses, jobTypes } from '../../../domain/job.ts';
 import { scanStatuses } from '../../../domain/scan.ts';
-import { maxNameLength } from '../../../scan-run/plan/decide-request.ts';
+import { maxNameLength } from '../../../scan-run/plan/submission.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { discoveryProfiles, failureCodes, scanStatuses } from '../../../domain/scan.ts';
-import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/decide-request.ts';
+import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/submission.ts';
 import type { ListedScan } from '../../../store/scans/scans.ts';
 
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
