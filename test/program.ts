@@ -149,7 +149,7 @@ export interface ScanDetail {
   status: string;
   error: { code: string; message: string } | null;
   results: { live_hosts: number; open_ports: number; vulnerabilities: number };
-  progress: { percent: number; phase: string; resumes: number; rate: number };
+  progress: { percent: number; phase: string; paused: boolean; resumes: number; rate: number };
   warnings: { code: string; message: string }[];
   stages: { instance_id: string; status: string; error: string | null }[];
 }

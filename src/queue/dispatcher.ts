@@ -1,4 +1,4 @@
-import { type Db, PgBoss } from 'pg-boss';
+import { type Clock, type Db, PgBoss, systemClock } from 'pg-boss';
 import type { Store } from '../store/open.ts';
 
 /** Where pg-boss keeps its tables. */
@@ -23,6 +23,12 @@ const strange = /[^A-Za-z0-9_.-]/g;
 
 /** Slips have lower ones. */
 const highestPriority = 2 ** 31 - 1;
+
+/**
+ * Starts from the wall clock and never leaps. After a leap back by weeks, pg-boss would wait for longer than a timer of
+ * Node.js can, which fires at once then: it would turn in circles until the wall clock has caught up.
+ */
+const steadyClock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() };
 
 /** A slip that was taken from a line. */
 export interface ShardMessage<T> {
@@ -63,6 +69,7 @@ export class Dispatcher {
         : place;
     const boss = new PgBoss({
       ...where,
+      clock: steadyClock,
       schema,
       schedule: false,
       superviseIntervalSeconds: superviseSeconds,

@@ -145,7 +145,8 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   beforeEach(async () => {
     bench = await make();
     ({ store, queue } = bench);
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1) });
+    // From the time of day on: PGlite turns in circles when its clock is set back by weeks.
+    vi.useFakeTimers({ toFake: ['Date'] });
   });
 
   afterEach(async () => {

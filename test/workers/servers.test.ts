@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, fromProto, GrpcClient } from '../../src/server/fixtures/grpc-client.ts';
 import { freePort, postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
-import { Lab, sweep } from './cluster.ts';
+import { Lab, sweep, until } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-const address = '127.86.1.1';
-/** Connections that were under way when something was asked for, in time, milliseconds. */
-const slackMs = 700;
+/** Tests that run at the same time have addresses of their own. */
+const [address, paused, deleted] = ['127.86.1.1', '127.86.1.2', '127.86.1.3'] as const;
+const portCount = 300;
 
 describe.skipIf(postgresObstacle() !== null)('two servers on one database', () => {
   let lab: Lab;
@@ -18,9 +18,11 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   let grpcAddress: string;
   let home: ServerProcess;
   let other: ServerProcess;
+  /** Scans that are over. */
+  let [first, second] = ['', ''];
 
   beforeAll(async () => {
-    lab = await Lab.open([address], 300);
+    lab = await Lab.open([address, paused, deleted], portCount);
     url = await lab.postgres.database();
     const env = { SERVICE_QUEUE__URL: url };
     grpcAddress = `127.0.0.1:${await freePort()}`;
@@ -30,22 +32,27 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       SERVICE_SERVER__GRPC__ENABLED: 'true',
       SERVICE_SERVER__GRPC__BIND: grpcAddress,
     });
-  }, 60_000);
+    [first, second] = (await Promise.all([sweepOf(address, 100_000), sweepOf(address, 100_000)])) as [
+      string,
+      string,
+    ];
+    for (const id of [first, second]) await home.waitForEnd(id, 60_000);
+  }, 120_000);
 
   afterAll(() => lab?.dispose(), 60_000);
 
-  const sweepOf = (rate: number) => sweep(home, lab.field, [address], rate, { pool: 'default' });
+  const sweepOf = (target: string, rate: number) =>
+    sweep(home, lab.field, [target], rate, { pool: 'default' });
   const tell = (scanId: string, what: string) =>
     other.request(`/api/v1/scans/${scanId}/${what}`, { method: 'POST' });
-  /** Connections that come although the scan is silent. */
-  const afterSilence = async (from: number) => {
-    await new Promise((resolve) => setTimeout(resolve, 2 * slackMs));
-    return lab.count(from + slackMs);
+  const begun = (from: number, target: string) => until('20 connections', () => lab.count(from, target) > 20);
+  /** The scan has become silent, and not because it has come to its end. */
+  const silent = async (from: number, target: string) => {
+    await lab.silence([target]);
+    expect(lab.count(from, target)).toBeLessThan(portCount);
   };
 
   it('what one found is read from the other: results, records, events, exports and changes', async () => {
-    const [first, second] = [await sweepOf(100_000), await sweepOf(100_000)];
-    for (const id of [first, second]) await home.waitForEnd(id, 30_000);
     const paths = [
       `scans/${first}/results?format=jsonl`,
       `scans/${first}/results?format=csv`,
@@ -72,8 +79,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
   }, 60_000);
 
   it('the same over gRPC: files, events and deletion', async () => {
-    const scanId = await sweepOf(100_000);
-    await home.waitForEnd(scanId, 30_000);
+    const scanId = second;
     const scans = new GrpcClient(fromProto('service.proto'), 'service.api.v1.ScanService', grpcAddress);
     try {
       const there = await home.request(`/api/v1/scans/${scanId}/results?format=csv`);
@@ -98,107 +104,104 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     }
   }, 60_000);
 
-  it('a pause, its end and a cancel reach a scan through either', async () => {
+  it.concurrent('a pause, its end and a cancel reach a scan through either', async () => {
     const from = performance.now();
-    const scanId = await sweepOf(40);
-    await lab.begun(from, 20);
+    const scanId = await sweepOf(paused, 40);
+    await begun(from, paused);
     expect((await tell(scanId, 'pause')).status).toBe(200);
-    expect(await afterSilence(performance.now())).toBe(0);
-    await expect
-      .poll(() => other.detail(scanId), { timeout: 5000 })
-      .toMatchObject({ progress: { paused: true } });
+    await silent(from, paused);
+    await until('the other one says so', async () => (await other.detail(scanId)).progress.paused);
     const resumed = performance.now();
     expect((await tell(scanId, 'resume')).status).toBe(200);
-    await lab.begun(resumed, 20);
-    const canceled = await tell(scanId, 'cancel');
-    const silent = performance.now();
-    expect(canceled).toMatchObject({
+    await begun(resumed, paused);
+    expect(await tell(scanId, 'cancel')).toMatchObject({
       status: 200,
       body: { data: { status: 'failed', error: { code: 'canceled' } } },
     });
-    expect(await afterSilence(silent)).toBe(0);
-  }, 60_000);
+    await silent(from, paused);
+  }, 120_000);
 
-  it('a scan that is deleted at one is gone from the disk of the other', async () => {
+  it.concurrent('a scan that is deleted at one is gone from the disk of the other', async () => {
     const from = performance.now();
-    const scanId = await sweepOf(40);
-    await lab.begun(from, 20);
+    const scanId = await sweepOf(deleted, 40);
+    await begun(from, deleted);
     const folder = join(home.workspace, 'scans', scanId);
     expect(existsSync(folder)).toBe(true);
     const gone = await other.request(`/api/v1/scans/${scanId}`, { method: 'DELETE' });
     expect(gone).toMatchObject({ status: 200, body: { data: { scan_id: scanId, deleted: true } } });
     expect(existsSync(folder)).toBe(false);
-    expect(await afterSilence(performance.now())).toBe(0);
+    await silent(from, deleted);
     expect((await home.request(`/api/v1/scans/${scanId}`)).status).toBe(404);
-  }, 60_000);
+  }, 120_000);
 
-  it('a cancel stops the workers of a scan whose server is away; that one ends it when it is back', async () => {
-    const worker = new WorkerProcess(['--pool', 'lab', '--queue', url]);
-    await worker.start();
-    try {
-      const from = performance.now();
-      const scanId = await sweep(home, lab.field, [address], 40);
-      await lab.begun(from, 20);
+  describe('while one of them is away', () => {
+    let worker: WorkerProcess;
+    let from: number;
+    /** Run by a worker of its own, and by the server itself. */
+    let [distant, own] = ['', ''];
+    const [ofWorker, ofServer] = [paused, deleted];
+
+    beforeAll(async () => {
+      worker = await new WorkerProcess(['--pool', 'lab', '--queue', url]).start();
+      from = performance.now();
+      distant = await sweep(home, lab.field, [ofWorker], 40);
+      own = await sweepOf(ofServer, 100);
+      await Promise.all([begun(from, ofWorker), begun(from, ofServer)]);
+      expect(await codes()).not.toContain('owner_away');
       await home.stop('SIGKILL');
-      const canceled = tell(scanId, 'cancel');
-      expect(await afterSilence(performance.now())).toBe(0);
-      expect(await canceled).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } });
-      await home.start();
-      const detail = await other.waitForEnd(scanId, 20_000);
-      expect(detail).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
-    } finally {
-      await worker.dispose();
-    }
-  }, 60_000);
+    }, 120_000);
+    afterAll(() => worker?.dispose());
 
-  it('a scan whose server was killed carries owner_away, as does the health, until that server is back', async () => {
-    const from = performance.now();
-    const scanId = await sweepOf(40);
-    await lab.begun(from, 20);
-    const codes = async () => (await other.detail(scanId)).warnings.map(({ code }) => code);
+    const codes = async () => (await other.detail(own)).warnings.map(({ code }) => code);
     const ownersCheck = async () => {
       const { body } = await other.request('/api/v1/health');
       const { checks } = (body as { data: { checks: { name: string; status: string }[] } }).data;
       return checks.find(({ name }) => name === 'owners')?.status;
     };
-    expect(await codes()).not.toContain('owner_away');
-    await home.stop('SIGKILL');
-    // Its last heartbeat ages at once, so that the test need not wait until it has.
-    await runStatements(url, [
-      `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
-    ]);
-    await expect.poll(codes, { timeout: 40_000, interval: 250 }).toContain('owner_away');
-    expect(await ownersCheck()).toBe('degraded');
-    await home.start();
-    await expect.poll(codes, { timeout: 20_000, interval: 250 }).not.toContain('owner_away');
-    await expect.poll(ownersCheck, { timeout: 20_000, interval: 250 }).toBeUndefined();
-    expect(await other.waitForEnd(scanId, 40_000)).toMatchObject({ status: 'completed' });
-    expect(await codes()).not.toContain('owner_away');
-  }, 120_000);
 
-  it('while the server with the files is away, the other says so', async () => {
-    const done = await sweepOf(100_000);
-    await home.waitForEnd(done, 30_000);
-    await home.stop('SIGKILL');
-    for (const [method, path] of [
-      ['GET', 'results'],
-      ['GET', 'records'],
-      ['DELETE', ''],
-    ] as const) {
-      const answer = await other.request(`/api/v1/scans/${done}/${path}`.replace(/\/$/, ''), { method });
-      expect(answer, path).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } });
-      expect(answer.headers.get('retry-after'), path).toBe('5');
-    }
-    await home.start();
-    expect((await other.request(`/api/v1/scans/${done}/results`)).status).toBe(200);
-  }, 60_000);
+    it('a cancel stops the workers of its scan', async () => {
+      const canceled = tell(distant, 'cancel');
+      await silent(from, ofWorker);
+      expect(await canceled).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } });
+    }, 90_000);
+
+    it('its scan carries owner_away, as does the health', async () => {
+      // Its last heartbeat ages at once, so that the test need not wait until it has.
+      await runStatements(url, [
+        `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
+      ]);
+      await expect.poll(codes, { timeout: 40_000, interval: 250 }).toContain('owner_away');
+      expect(await ownersCheck()).toBe('degraded');
+    }, 60_000);
+
+    it('the other one says that the files cannot be had', async () => {
+      for (const [method, path] of [
+        ['GET', 'results'],
+        ['GET', 'records'],
+        ['DELETE', ''],
+      ] as const) {
+        const answer = await other.request(`/api/v1/scans/${first}/${path}`.replace(/\/$/, ''), { method });
+        expect(answer, path).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } });
+        expect(answer.headers.get('retry-after'), path).toBe('5');
+      }
+    });
+
+    it('nothing is lost: when it is back it ends what was canceled, goes on with the rest, and has the files', async () => {
+      await home.start();
+      expect((await other.request(`/api/v1/scans/${first}/results`)).status).toBe(200);
+      const detail = await other.waitForEnd(distant, 60_000);
+      expect(detail).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+      await expect.poll(codes, { timeout: 40_000, interval: 250 }).not.toContain('owner_away');
+      await expect.poll(ownersCheck, { timeout: 40_000, interval: 250 }).toBeUndefined();
+      expect(await other.waitForEnd(own, 60_000)).toMatchObject({ status: 'completed' });
+      expect(await codes()).not.toContain('owner_away');
+    }, 180_000);
+  });
 
   it('what lay with a server that is forgotten can be deleted', async () => {
-    const scanId = await sweepOf(100_000);
-    await home.waitForEnd(scanId, 30_000);
     await home.stop('SIGKILL');
     await runStatements(url, [`delete from portolan.servers where url = '${home.url}'`]);
-    const path = `/api/v1/scans/${scanId}`;
+    const path = `/api/v1/scans/${first}`;
     expect((await other.request(`${path}/results`)).status).toBe(503);
     expect((await other.request(path, { method: 'DELETE' })).status).toBe(200);
     expect((await other.request(path)).status).toBe(404);

@@ -1,0 +1,37 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { postgresObstacle, startPostgres } from '../../test/postgres.ts';
+import { Dispatcher } from './dispatcher.ts';
+
+/** Node.js fires a timer for a longer time at once, milliseconds. */
+const longestTimer = 2 ** 31 - 1;
+const day = 24 * 3_600_000;
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+it.skipIf(postgresObstacle() !== null)(
+  'a dispatcher does not turn in circles when the clock of its host is set back by weeks',
+  async () => {
+    const postgres = await startPostgres({ fsync: 'off' });
+    try {
+      const url = await postgres.database();
+      vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+      // A connection that is being made times out by the clock of the test.
+      const dispatcher = await Dispatcher.start(url, () => undefined);
+      const timers = vi.spyOn(globalThis, 'setTimeout');
+      vi.setSystemTime(Date.now() - 60 * day);
+      // Its supervision is due.
+      await vi.advanceTimersByTimeAsync(10_500);
+      const waits = timers.mock.calls.map(([, ms = 0]) => ms);
+      vi.useRealTimers();
+      await dispatcher.close();
+      expect(waits).not.toEqual([]);
+      expect(waits.filter((ms) => ms > longestTimer)).toEqual([]);
+    } finally {
+      await postgres.remove();
+    }
+  },
+  60_000,
+);
