@@ -9,6 +9,7 @@ import { S3Store } from '../../src/workspace/result-store/s3-store.ts';
 import { Home } from '../cli/command.ts';
 import { postgresObstacle, startPostgres } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
+import { rounds } from '../rounds.ts';
 import { startSwift, swiftObstacle } from '../swift.ts';
 
 const address = '127.86.7.1';
@@ -102,10 +103,11 @@ describe('a result store', () => {
   it('T-073: has every scan whole although its server is killed with -9 while it stores them', async () => {
     const server = serverWith({});
     const scans: string[] = [];
-    for (let kill = 0; kill < 4; kill++) {
+    const kills = rounds(4, 2);
+    for (let kill = 0; kill < kills; kill++) {
       await server.start();
       scans.push(await scan(server));
-      await sleep(kill * 15);
+      await sleep((kill * 45) / (kills - 1));
       await server.stop('SIGKILL');
     }
     await server.start();

@@ -11,6 +11,7 @@ import { openService, type Service } from '../fixtures/service.ts';
 const skip = postgresObstacle();
 /** Scans of one pool at a time whose shards are laid out. */
 const mostOfPool = 64;
+const hour = 3_600_000;
 
 describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})` : ''}`, () => {
   let dir: string;
@@ -137,18 +138,20 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     expect(Date.parse(running.started_at ?? '')).toBeGreaterThanOrEqual(before - 100);
     expect(await service.queue.counts()).toMatchObject({ pending: 0, running: 1 });
     // The next worker, and the server after a restart, have the same moment.
+    const earlier = new Date(Date.parse(running.started_at ?? '') - 2 * hour);
+    await service.store.execute('update portolan.divisions set started_at = $1', [earlier.toISOString()]);
     const again = Date.parse((await line.begin(scanId)) ?? '');
-    expect(Math.abs(again - Date.parse(running.started_at ?? ''))).toBeLessThan(100);
+    expect(Math.abs(again - earlier.getTime())).toBeLessThan(hour);
   });
 
   it('was paused for nothing before it began', async () => {
     await see('lab');
     const scanId = await service.submit('rows 1', { pool: 'lab' });
     await laidOut(scanId);
-    await service.store.jobs.pause(scanId, Date.now() - 60_000);
+    await service.store.jobs.pause(scanId, Date.now() - 2 * hour);
     await begin(await claim('lab'));
     const { pausedMs } = await service.store.jobs.pauseOf(scanId, Date.now());
-    expect(pausedMs).toBeLessThan(30_000);
+    expect(pausedMs).toBeLessThan(hour);
   });
 
   it('shares no rate before it begins', async () => {
