@@ -24,8 +24,8 @@ const ranks: Record<string, number> = {
   'main.ts': 8,
 };
 const vagueNames = /^(utils?|common|helpers?|misc|manager|base|index|shared|lib)(\.|$)/;
-const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(worker|test|fixture))*\.ts$/;
-const moduleName = /^[a-z0-9]+(_[a-z0-9]+)*(\.test)?\.ts$/;
+const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(worker|test|integration|root|fixture))*\.ts$/;
+const moduleName = /^[a-z0-9]+(_[a-z0-9]+)*((\.(integration|root))?\.test)?\.ts$/;
 
 function sourceFiles(dir = src): string[] {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
@@ -120,7 +120,10 @@ describe('the layout', () => {
     const modules = files.filter(
       (file) => folderOf(file) === 'modules' && /^[a-z0-9]+(_[a-z0-9]+)+\.ts$/.test(basename(file)),
     );
-    const untested = modules.filter((file) => !files.includes(file.replace(/\.ts$/, '.test.ts')));
+    const tests = ['.test.ts', '.integration.test.ts', '.root.test.ts'];
+    const untested = modules.filter(
+      (file) => !tests.some((end) => files.includes(file.replace(/\.ts$/, end))),
+    );
     expect(untested.map((file) => relative(src, file))).toEqual([]);
   });
 });

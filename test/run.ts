@@ -1,12 +1,13 @@
 /**
- * The project's one test command.
+ * Runs the tests of one tier.
  *
- *     npm test                 every check; the lab test too when root and its packages are there
- *     npm run test:lab         only the lab test, which must then be able to run
- *     npm run test:long        every check, with all rounds of what goes wrong only now and then
+ *     npm run check            linters, types and unit tests
+ *     npm test                 everything that needs neither root nor a browser
+ *     npm run test:lab         what needs root: packets in network namespaces, real servers
+ *     npm run test:browser     pages in Chromium
+ *     npm run test:long        npm test with all rounds of what goes wrong only now and then
  *
- * With CI=true a lab test that cannot run is a failure and not a skip. The last line is
- * `N passed, N failed, N skipped`: tests, and one for each check that is not a test run.
+ * The last line is `N passed, N failed, N skipped`: tests, and one for each check that is not a test run.
  * Exit code 0 only when nothing failed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -51,8 +52,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = join(root, 'node_modules/.bin');
 const setupScript = join(root, 'test/setup.sh');
 const fleetScript = join(root, 'test/lab/fleet.sh');
-const labOnly = process.argv.includes('--lab');
-const inCi = process.env.CI === 'true';
 const labPrefix = `pltlab-${process.pid}`;
 /** Between an interrupt and the forced end of the running command. */
 const interruptGraceMs = 5000;
@@ -67,9 +66,22 @@ const checks: Step[] = [
   { name: 'oxlint', run: () => check('oxlint', [], 60) },
   { name: 'biome', run: () => check('biome', ['check', '.'], 60) },
   { name: 'knip', run: () => check('knip', [], 120) },
-  { name: 'tests', run: () => vitest(['run'], isLongRun ? 3600 : 1000) },
 ];
-const lab: Step = { name: 'lab', run: runLab };
+const unit: Step = { name: 'unit', run: () => vitest(['run', '--project', 'unit'], 300) };
+/** In one run, so that no processor waits for the last unit test. */
+const rootless: Step = {
+  name: 'tests',
+  run: () => vitest(['run', '--project', 'unit', '--project', 'integration'], isLongRun ? 3600 : 900),
+};
+const tiers: Record<string, Step[]> = {
+  check: [...checks, unit],
+  test: [...checks, rootless],
+  lab: [
+    { name: 'root', run: () => inNamespaces(() => vitest(['run', '--project', 'root'], 400)) },
+    { name: 'lab', run: () => inNamespaces(runLab) },
+  ],
+  browser: [{ name: 'browser', run: () => vitest(['run', '--project', 'browser'], 200) }],
+};
 
 /** The command that runs now; it leads a process group of its own, so that it ends with all that it started. */
 let running: ChildProcess | null = null;
@@ -83,7 +95,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 process.chdir(root);
-const total = await runAll(labOnly ? [lab] : [...checks, lab]);
+const tier = tiers[process.argv[2] ?? 'test'];
+if (!tier) throw new Error(`unknown tier "${process.argv[2]}" (${Object.keys(tiers).join(', ')})`);
+const total = await runAll(tier);
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = interrupted !== null ? 130 : total.failed > 0 || total.passed === 0 ? 1 : 0;
 
@@ -256,16 +270,14 @@ function skipReasons(output: string): string[] {
   return [...new Set(output.split('\n').filter((line) => line.startsWith('skipped: ')))];
 }
 
-async function runLab(): Promise<Outcome> {
+async function inNamespaces(run: () => Promise<Outcome>): Promise<Outcome> {
   const obstacle = labObstacle();
-  if (obstacle !== null) {
-    if (labOnly) return failure(`the lab test cannot run: ${obstacle}`);
-    if (inCi) return failure(`skipped, which counts as a failure with CI=true: ${obstacle}`);
-    return { passed: 0, failed: 0, skipped: 1, notes: [`skipped: the lab test (real servers): ${obstacle}`] };
-  }
-  const config = ['--config', 'test/lab/vitest.config.ts'];
+  return obstacle === null ? await run() : failure(`cannot run: ${obstacle}`);
+}
+
+async function runLab(): Promise<Outcome> {
   try {
-    return await vitest(['run', ...config], 300, true);
+    return await vitest(['run', '--config', 'test/lab/vitest.config.ts'], 300, true);
   } finally {
     // does nothing when the tests have ended their fleet themselves
     spawnSync('bash', [fleetScript, 'down'], { env: environment(), stdio: 'inherit', timeout: 30_000 });
