@@ -6,7 +6,7 @@ import { PortolanError } from '../domain/errors.ts';
 import type { ServerLog } from './logging/log.ts';
 
 /** A listener whose certificate can be exchanged. */
-interface SecureListener {
+export interface SecureListener {
   setSecureContext(context: SecureContextOptions): void;
 }
 
@@ -47,13 +47,13 @@ export async function readTls({ enabled, cert_file, key_file }: TlsConfig): Prom
 }
 
 /**
- * The step of a reload that renews the certificate: connections that are open keep the one they began with.
+ * The step of a reload that renews the certificate of all listeners: open connections keep the one they began with.
  * Nothing is put in force before the returned function is called.
  *
- * @throws PortolanError `configuration`; the listener keeps what it has
+ * @throws PortolanError `configuration`; the listeners keep what they have
  */
 export async function prepareTlsReload(
-  server: SecureListener,
+  listeners: readonly SecureListener[],
   config: TlsConfig,
   log: ServerLog,
 ): Promise<(() => void) | undefined> {
@@ -62,7 +62,7 @@ export async function prepareTlsReload(
   const { warnings, ...context } = material;
   return () => {
     for (const warning of warnings) log.warn(warning);
-    server.setSecureContext(context);
+    for (const listener of listeners) listener.setSecureContext(context);
     log.info({ valid_to: new X509Certificate(context.cert).validTo }, 'the certificate was read again');
   };
 }

@@ -128,7 +128,7 @@ describe('the gRPC listener of a server', () => {
     expect((await scans(port).call('ListScans')).error).toBeNull();
   });
 
-  it('T-061 has the certificate of REST, TLS 1.2 at least, and takes a new one at a reload', async () => {
+  it('T-061 has the certificate of REST, TLS 1.2 at least, and both take a new one at a reload', async () => {
     const make = (name: string) =>
       makeCertificate(join(dir, name), { subject: name, alternative: 'DNS:localhost,IP:127.0.0.1' });
     const [first, second] = [make('first'), make('second')];
@@ -154,6 +154,8 @@ describe('the gRPC listener of a server', () => {
     use(second);
     await server.reload();
     expect((await handshake(port)).subject).toBe('second');
+    const rest = Number(new URL(server.url).port);
+    expect((await handshake(rest, { ALPNProtocols: ['http/1.1'] })).subject).toBe('second');
     expect((await trusting(second).call('ListScans')).error).toBeNull();
     // The connection that was open goes on.
     expect((await old.call('ListScans')).error).toBeNull();

@@ -8,10 +8,11 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import { parseEndpoint } from '../../config/endpoint.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import type { ServerContext } from '../context.ts';
-import { prepareTlsReload, type TlsMaterial } from '../tls.ts';
+import type { SecureListener, TlsMaterial } from '../tls.ts';
 import { Calls, isProtectedMethod, maxHeaderFields, maxMetadataBytes } from './calls.ts';
 
 /** How connections are looked after; milliseconds. */
@@ -65,7 +66,7 @@ interface Session {
 }
 
 /** The listener of the gRPC API: HTTP/2 with the certificate of the REST API, or in the clear where that has none. */
-export class GrpcListener {
+export class GrpcListener implements SecureListener {
   readonly #context: ServerContext;
   readonly #server: Http2Server | Http2SecureServer;
   readonly #sessions = new Map<ServerHttp2Session, Session>();
@@ -116,10 +117,9 @@ export class GrpcListener {
     this.#announce();
   }
 
-  /** The step of a reload that renews the certificate; undefined without TLS. @throws PortolanError `configuration` */
-  async prepareTlsReload(tls: ServerContext['config']['server']['tls']): Promise<(() => void) | undefined> {
-    if (!this.#secure) return undefined;
-    return await prepareTlsReload(this.#server as Http2SecureServer, tls, this.#context.log);
+  /** Exchanges the certificate for new connections. Only with TLS. */
+  setSecureContext(context: SecureContextOptions): void {
+    (this.#server as Http2SecureServer).setSecureContext(context);
   }
 
   /** Takes no more connections and lets the calls that are under way end, for so long at most. */

@@ -1,0 +1,28 @@
+import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { isProtected, requiresTokens } from './access/auth.ts';
+import { alertWarning, ignoredAlertFiles } from './background/alert-files.ts';
+import type { ServerLog } from './logging/log.ts';
+
+type Announced = Pick<LoadedConfig, 'config' | 'warnings' | 'alertFiles'> & { version: string };
+
+/** Logs that the server serves, and what an operator should know about its configuration. */
+export function announce(
+  log: ServerLog,
+  { config, warnings, alertFiles, version }: Announced,
+  url: string,
+): void {
+  for (const warning of warnings) log.warn(warning);
+  for (const path of ignoredAlertFiles({ config, alertFiles })) log.warn(alertWarning(path));
+  if (isProtected(config)) {
+    log.warn(
+      'PROTECTED MODE: bound to an outside address without tokens, so only clients on this machine are served. ' +
+        'Set server.api.auth: true, or server.allow_insecure: true to serve everybody.',
+    );
+  }
+  const outside = !isLoopbackHost(parseEndpoint(config.server.bind)?.host ?? '');
+  if (outside && !requiresTokens(config) && config.server.allow_insecure) {
+    log.warn('server.allow_insecure is set: everybody who reaches this address may scan with it');
+  }
+  log.info({ url, version, auth: requiresTokens(config) }, 'portolan serves');
+}

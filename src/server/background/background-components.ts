@@ -1,0 +1,61 @@
+import type { Component } from '../components.ts';
+import type { ServerContext } from '../context.ts';
+import type { ScanFolders } from '../results/scan-folders.ts';
+import { FingerprintSync } from './fingerprint-sync.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { JobClock } from './job-scheduler.ts';
+import { watchLicense } from './license-watch.ts';
+import { VulndbSync } from './vulndb-sync.ts';
+
+/** What a server does beside scans and requests. */
+export function backgroundComponents(context: ServerContext, folders: ScanFolders): Component[] {
+  const { config, log, results, comparison } = context;
+  return [
+    folders,
+    ...(results ? [results] : []),
+    garbageComponent(context),
+    new Housekeeping(context, log),
+    comparison,
+    new FingerprintSync(config, log),
+    new VulndbSync(config, log),
+    notifierComponent(context),
+    new JobClock(context),
+    licenseComponent(context),
+  ];
+}
+
+function garbageComponent({ garbage }: ServerContext): Component {
+  return {
+    start: () => garbage.start(),
+    close: () => garbage.close(),
+    reload: {
+      'workspace.retention': (_next, changed) => {
+        const concerns = [...changed].some((path) => path.startsWith('workspace.retention.'));
+        return concerns ? () => garbage.sweep() : undefined;
+      },
+    },
+  };
+}
+
+function notifierComponent({ notifier }: ServerContext): Component {
+  return {
+    start: () => notifier.start(),
+    close: () => notifier.close(),
+    reload: {
+      notifications: (_next, changed) => {
+        const concerns = [...changed].some((path) => path.startsWith('notifications.'));
+        return concerns ? () => notifier.forgetFailures() : undefined;
+      },
+    },
+  };
+}
+
+function licenseComponent({ licence, log }: ServerContext): Component {
+  let stop = () => {};
+  return {
+    start: () => {
+      stop = watchLicense(licence, log);
+    },
+    close: () => stop(),
+  };
+}

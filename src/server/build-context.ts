@@ -1,0 +1,81 @@
+import type { Config } from '../config/schema.ts';
+import { EmbeddedQueue } from '../queue/embedded.ts';
+import type { License } from '../workspace/license/read-license.ts';
+import { FetchedScans } from '../workspace/result-store/fetched-scans.ts';
+import { Admission } from './access/admission.ts';
+import { Tenants } from './access/tenants.ts';
+import { GarbageCollector } from './background/garbage.ts';
+import { Notifier } from './background/notifier.ts';
+import { StoreComparison } from './background/store-comparison.ts';
+import type { ServerContext, VersionInfo } from './context.ts';
+import type { Installed } from './installed.ts';
+import { Metrics } from './logging/metrics.ts';
+import type { Resources } from './open-resources.ts';
+import { DamagedRecords } from './results/damaged-records.ts';
+import { ResultMover } from './results/result-mover.ts';
+import { ScanFolders } from './results/scan-folders.ts';
+import { ScanFeeds } from './scans/scan-feeds.ts';
+import { WorkerPool } from './scans/worker-pool.ts';
+import type { Settings } from './settings.ts';
+
+export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager'> {
+  config: Config;
+  settings: Settings;
+  licence: License;
+  installed: Installed;
+  version: VersionInfo;
+  /** The program that scan processes run. */
+  entryFile: string;
+  closing: AbortSignal;
+}
+
+/** Everything that a server works with; nothing of it has started. */
+export function buildContext(input: ContextInput): { context: ServerContext; folders: ScanFolders } {
+  const { config, settings, store, workspace, shards, licence, installed, log, logOutput, audit } = input;
+  const fetched = input.results && new FetchedScans(input.results, workspace);
+  const folders = new ScanFolders({ store, workspace, fetched, log });
+  const results = input.results && fetched && new ResultMover({ ...input, results: input.results, fetched });
+  const { retention } = config.workspace;
+  const garbage = new GarbageCollector({ store, workspace, retention, results }, log);
+  const metrics = new Metrics({ store, workspace, version: input.version.version });
+  const onEnd: Metrics['notificationEnded'] = (type, status) => metrics.notificationEnded(type, status);
+  const notifier = new Notifier({ store, workspace, config, log, onEnd });
+  const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs: config.workers.lease });
+  const onScanEnd = () => {
+    notifier.wake();
+    garbage.sweep();
+    results?.wake();
+  };
+  const workers = new WorkerPool({ ...input, queue, metrics, onScanEnd });
+  metrics.followWorkers(workers);
+  const damaged = new DamagedRecords(log);
+  const tenants = new Tenants({ config, store, workspace, folders, damaged, installed });
+  const context: ServerContext = {
+    config,
+    settings,
+    store,
+    workspace,
+    tenants,
+    admission: new Admission({ config, store, tenants, licence, log }),
+    licence,
+    queue,
+    workers,
+    shards,
+    results,
+    damaged,
+    comparison: new StoreComparison({ store, workspace }, log),
+    garbage,
+    notifier,
+    installed,
+    feeds: new ScanFeeds(workers),
+    version: input.version,
+    log,
+    logOutput,
+    audit,
+    metrics,
+    startedAt: performance.now(),
+    phase: 'starting',
+    closing: input.closing,
+  };
+  return { context, folders };
+}

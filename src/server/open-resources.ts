@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { finishDeletions } from '../actions/workspace/finish-deletions.ts';
+import type { Config } from '../config/schema.ts';
+import { openStore, type Store } from '../store/open.ts';
+import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
+import { openResultStore } from '../workspace/result-store/open-result-store.ts';
+import type { ResultStore } from '../workspace/result-store/result-store.ts';
+import { serverId } from '../workspace/server-id.ts';
+import { openWorkspace, type Workspace } from '../workspace/workspace.ts';
+import { openServiceNotifier, type ServiceNotifier } from './background/service-notify.ts';
+import { openWhenReachable } from './background/store-wait.ts';
+import type { Components } from './components.ts';
+import { openAuditLogs } from './logging/audit.ts';
+import { createServerLog, openLogOutput, type ServerLog } from './logging/log.ts';
+import type { LogOutput } from './logging/log-output.ts';
+import type { Distribution } from './shards/distribution.ts';
+import type { TlsMaterial } from './tls.ts';
+
+/** What a server holds open from its start to its end, and what is opened on the way. */
+export interface Resources {
+  workspace: Workspace;
+  /** Writes the URL of the server into the lock of the workspace. */
+  setUrl: (url: string) => Promise<void>;
+  logOutput: LogOutput;
+  log: ServerLog;
+  audit: AuditLogs;
+  serviceManager: ServiceNotifier;
+  /** Null = results stay in the workspace. */
+  results: ResultStore | null;
+  store: Store;
+  /** Null where there is one server only. */
+  shards: Distribution | null;
+}
+
+export interface OpenInput {
+  config: Config;
+  tls: TlsMaterial | null;
+  /** Aborted when a start that waits for its store is to end. */
+  stopping?: AbortSignal | undefined;
+}
+
+/**
+ * Opens workspace, log and store, and takes the lock. Each is added to the components as soon as it is open.
+ * @throws PortolanError `configuration`, `conflict` when another server has the workspace
+ */
+export async function openResources(input: OpenInput, components: Components): Promise<Resources> {
+  const { config } = input;
+  const { workspace, setUrl } = await lockWorkspace(config, components);
+  const { logOutput, log } = openLog(config, workspace, components);
+  const audit = openAuditLogs(config, workspace.dir, log);
+  components.add({ close: () => audit.close() });
+  const serviceManager = openServiceNotifier(process.env, (message) => log.warn(message));
+  await workspace.makeTenants(config.multi_tenant.enabled ? config.multi_tenant.tenants : []);
+  await audit.check();
+  const results = await openResultStore(config);
+  const { store, shards } = await openStores(input, workspace, log);
+  components.add({
+    close: async () => {
+      await shards?.close();
+      await store.close();
+    },
+  });
+  await finishCutOffDeletions(store, workspace, log);
+  return { workspace, setUrl, logOutput, log, audit, serviceManager, results, store, shards };
+}
+
+async function lockWorkspace(config: Config, components: Components) {
+  const workspace = await openWorkspace(await workspaceDir(config, components));
+  const lock = await workspace.lock({ url: '' });
+  components.add({ close: () => lock.release() });
+  return { workspace, setUrl: (url: string) => lock.setUrl(url) };
+}
+
+/** With the workspace disabled, scans live in a temporary folder until the process ends. */
+async function workspaceDir(config: Config, components: Components): Promise<string> {
+  if (config.workspace.enabled) return config.workspace.dir;
+  const folder = await mkdtemp(join(tmpdir(), 'portolan-'));
+  components.add({ close: () => rm(folder, { recursive: true, force: true }) });
+  return join(folder, 'workspace');
+}
+
+function openLog(config: Config, workspace: Workspace, components: Components) {
+  const logOutput = openLogOutput(config.logging, workspace.dir);
+  const log = createServerLog(config.logging, logOutput);
+  components.add({
+    close: async () => {
+      log.info('stopped');
+      await logOutput.close();
+    },
+    reload: {
+      logging:
+        ({ logging }) =>
+        () => {
+          log.level = logging.level;
+          // Also when nothing has changed: somebody may have moved the file away.
+          logOutput.use(logging);
+        },
+    },
+  });
+  return { logOutput, log };
+}
+
+/** Waits for a database on another host; clients learn meanwhile that it is away. */
+async function openStores({ config, tls, stopping }: OpenInput, workspace: Workspace, log: ServerLog) {
+  const { bind, grpc } = config.server;
+  const grpcBind = grpc.enabled ? grpc.bind : null;
+  return await openWhenReachable(() => tryOpenStores(config, workspace, log), {
+    bind,
+    tls,
+    grpcBind,
+    log,
+    stopping,
+  });
+}
+
+/** @throws PortolanError `unavailable` as long as a database on another host cannot be reached; `configuration` */
+async function tryOpenStores(
+  { queue: { url }, workers, workspace: { result_store } }: Config,
+  workspace: Workspace,
+  log: ServerLog,
+): Promise<Pick<Resources, 'store' | 'shards'>> {
+  if (url === null) return { store: await openStore(workspace.storeFile, null, true), shards: null };
+  const store = await openStore(url, await serverId(workspace.dir), true);
+  try {
+    const { openDistribution } = await import('./shards/distribution.ts');
+    const shards = await openDistribution({
+      store,
+      url,
+      workspaceDir: workspace.dir,
+      leaseMs: workers.lease,
+      storesResults: result_store.url !== null,
+      log,
+    });
+    return { store, shards };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Before anybody can list a scan whose folder is gone. */
+async function finishCutOffDeletions(store: Store, workspace: Workspace, log: ServerLog): Promise<void> {
+  const { scan_ids, failed } = await finishDeletions({ store, workspace });
+  if (scan_ids.length > 0) log.info({ scan_ids }, 'interrupted deletions finished');
+  if (failed > 0) log.warn({ folders: failed }, 'interrupted deletions could not be finished');
+}

@@ -1,0 +1,27 @@
+import type { Component } from '../components.ts';
+import type { ServerContext } from '../context.ts';
+import { ScanWindows } from './scan-windows.ts';
+
+/** Runs scans within the windows of the settings. */
+export function scanComponent({ config, workers, log }: ServerContext): Component {
+  const windows = new ScanWindows(config, workers, log);
+  return {
+    start: async () => {
+      windows.start();
+      await workers.start();
+    },
+    drain: ({ scansMs }) => workers.close(scansMs),
+    close: () => windows.close(),
+    // The scope is narrowed before a window opens.
+    reload: {
+      'scanner.scope': ({ scanner }, changed) => {
+        const concerns = [...changed].some((path) => path.startsWith('scanner.'));
+        return concerns ? () => workers.narrowScope(scanner) : undefined;
+      },
+      'scanner.windows': (_next, changed) => {
+        const concerns = changed.has('scanner.windows') || changed.has('scanner.freeze');
+        return concerns ? () => windows.renew() : undefined;
+      },
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { ShardWorker, type ShardWorkerInput } from '../../worker/shard-worker.ts';
+import type { Component } from '../components.ts';
+import type { ServerContext } from '../context.ts';
+import { logEnvironment } from '../logging/log.ts';
+import { WorkerScale } from '../scans/worker-scale.ts';
+import type { ShutdownDeadline } from '../shutdown-deadline.ts';
+import type { Distribution } from './distribution.ts';
+import { ownPools } from './presence.ts';
+
+/** The worker inside a server that divides its scans into shards. */
+export class LocalWorker implements Component {
+  readonly #context: ServerContext;
+  readonly #shards: Distribution;
+  readonly #entryFile: string;
+  #worker: ShardWorker | null = null;
+
+  constructor(context: ServerContext, shards: Distribution, entryFile: string) {
+    this.#context = context;
+    this.#shards = shards;
+    this.#entryFile = entryFile;
+  }
+
+  async start(): Promise<void> {
+    const idPrefix = `${this.#shards.home}:`;
+    this.#worker = new ShardWorker(this.#settings(idPrefix));
+    // The server before is gone, and its local worker with it.
+    await this.#shards.line.releaseOf(idPrefix);
+    await this.#worker.start();
+  }
+
+  async drain({ scansMs }: ShutdownDeadline): Promise<void> {
+    await this.#worker?.stop(scansMs);
+  }
+
+  #settings(idPrefix: string): ShardWorkerInput {
+    const { config, store, workspace, workers, version, logOutput, log } = this.#context;
+    return {
+      store,
+      line: this.#shards.line,
+      config,
+      workspaceDir: workspace.dir,
+      idPrefix,
+      pools: [...ownPools],
+      tags: [],
+      concurrency: config.workers.auto_scale ? config.workers.max : config.server.workers,
+      // A process exists only while it runs a shard; the places, as the health endpoint counts them, follow the work too.
+      scale: config.workers.auto_scale ? new WorkerScale(config) : null,
+      version: version.version,
+      entryFile: this.#entryFile,
+      env: { ...process.env, ...logEnvironment(config.logging) },
+      listeners: workers.listeners,
+      homeUrl: null,
+      ownHome: this.#shards.ownHome,
+      onLogLine: logOutput.lineTaker(),
+      log,
+    };
+  }
+}
