@@ -1,6 +1,6 @@
 import { knownExploited } from '../../knowledge/vulndb/builtin/known-exploited.ts';
 import { builtinCves, builtinEntries } from '../../knowledge/vulndb/builtin.ts';
-import { readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
 import type { GenerationManifest } from '../../knowledge/vulndb/manifest.ts';
 
 /** What is known about flaws here: counts of the imported data, or of the builtin catalogue where there is none. */

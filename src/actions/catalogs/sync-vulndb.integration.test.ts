@@ -7,7 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answerUnder, ownPath } from '../../../test/own-path.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
-import { openVulndb, readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
+import { openVulndb } from '../../knowledge/vulndb/generation.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
 import { importVulndb } from './import-vulndb.ts';
 import { type SyncRequest, syncVulndb } from './sync-vulndb.ts';
 

@@ -7,7 +7,7 @@ import {
   syncVulndb,
 } from '../../actions/catalogs/sync-vulndb.ts';
 import type { Config } from '../../config/schema.ts';
-import { readCurrentManifest } from '../../knowledge/vulndb/generation.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
 import type { GenerationManifest } from '../../knowledge/vulndb/manifest.ts';
 import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';

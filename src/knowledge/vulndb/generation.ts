@@ -1,66 +1,32 @@
-import { createHash, hash } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { damagedBlock, type RecordBlock, readBlockBytes, readRecordBlock } from './block-file.ts';
 import { cveKey } from './cve-key.ts';
 import type { CveRank, CveRecord, CveSource, DistroFix } from './cve-record.ts';
 import {
-  type GenerationFile,
-  type GenerationManifest,
-  generationFiles,
-  generationPattern,
-  maxGenerationManifestBytes,
-  maxPointerBytes,
-  newerFiles,
-  readGenerationManifest,
-} from './manifest.ts';
+  epssEntryBytes,
+  epssUnit,
+  fixesKey,
+  indexEntryBytes,
+  type PackedCore,
+  type PackedFix,
+  replacedKey,
+  shaped,
+  shardHash,
+} from './generation-format.ts';
+import { manifestOf, openCurrent } from './generation-pointer.ts';
+import { type GenerationFile, type GenerationManifest, generationFiles, newerFiles } from './manifest.ts';
 import { mergeCveRecords } from './merge-records.ts';
 import { vulndbProductKey } from './product-key.ts';
-import {
-  decodeRecord,
-  type PackedConfiguration,
-  type PackedScore,
-  unpackConfigurations,
-  unpackScores,
-} from './record-code.ts';
-
-/** Name of the file that says which generation holds. */
-export const pointerName = 'current';
+import { decodeRecord, unpackScores } from './record-code.ts';
+import { StoredRecord } from './stored-record.ts';
 
 /** Bytes of unpacked shards that are kept; the one that was asked for last stays in any case. */
 const maxKeptShardBytes = 8 * 1024 * 1024;
+
 /** Blocks of whole records that are kept. */
 const maxKeptBlocks = 8;
-/** Tries to open what an import replaces at the same moment. */
-const openTries = 5;
-
-/** Bytes of an entry of `shards.idx`: two halves of the key's hash, offset (double). */
-export const indexEntryBytes = 16;
-/** Bytes of an entry of `epss.bin`: CVE (double), score and percentile in billionths. */
-export const epssEntryBytes = 16;
-export const epssUnit = 1e-9;
-
-/** The part of a record that is read with its product, and where the rest of it is. */
-export type PackedCore = [
-  id: string,
-  published: string,
-  modified: string,
-  cvss: PackedScore[],
-  cwe: string[],
-  source: string,
-  /** The block of `records.bin`, the first line in it, and how many lines speak of this CVE. */
-  block: number,
-  line: number,
-  lines: number,
-  /** JSON of its packed configurations, which takes a third of the memory; 0 = too long to be here. */
-  configurations: string | 0,
-];
-
-/** Key of the shard of the newer files with the ids of all CVEs that these speak of. */
-export const replacedKey = '\u0001replaced';
-
-/** What a shard of a distribution's statements holds. */
-export type PackedFix = [cve: string, packageName: string, fixed: string | null];
 
 /** Imported vulnerability data as it was when it was opened; a newer import does not change it. */
 export interface Vulndb extends CveSource {
@@ -69,86 +35,12 @@ export interface Vulndb extends CveSource {
 }
 
 /**
- * Opens the data that holds now.
+ * Opens the current data.
  * @returns null when nothing was imported into this folder
  * @throws PortolanError `conflict` when the data is damaged
  */
 export async function openVulndb(dir: string): Promise<Vulndb | null> {
-  for (let attempt = 1; ; attempt++) {
-    const generation = readPointer(dir);
-    if (generation === null) return null;
-    try {
-      return new Generation(join(dir, generation), generation);
-    } catch (error) {
-      // A newer generation may have taken its place since.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      if (attempt >= openTries || readPointer(dir) === generation)
-        throw damagedBlock('a file is missing', error);
-    }
-  }
-}
-
-/** The manifest of what holds now, without opening it. @throws PortolanError `conflict` */
-export function readCurrentManifest(dir: string): GenerationManifest | null {
-  for (let attempt = 1; ; attempt++) {
-    const generation = readPointer(dir);
-    if (generation === null) return null;
-    try {
-      return manifestOf(join(dir, generation), generation);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      if (attempt >= openTries || readPointer(dir) === generation)
-        throw damagedBlock('a file is missing', error);
-    }
-  }
-}
-
-/** Name of the generation that holds. @throws PortolanError `conflict` */
-export function readPointer(dir: string): string | null {
-  let text: string;
-  try {
-    text = readSmall(join(dir, pointerName), maxPointerBytes);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  const generation = text.trim();
-  if (!generationPattern.test(generation)) throw damagedBlock('its pointer names no generation');
-  return generation;
-}
-
-function manifestOf(folder: string, generation: string): GenerationManifest {
-  const text = readSmall(join(folder, 'manifest.json'), maxGenerationManifestBytes);
-  let manifest: GenerationManifest;
-  try {
-    manifest = readGenerationManifest(text);
-  } catch (error) {
-    throw damagedBlock(`its manifest cannot be read (${(error as Error).message})`, error);
-  }
-  if (manifest.generation !== generation) throw damagedBlock('its manifest belongs to another generation');
-  return manifest;
-}
-
-function readSmall(path: string, most: number): string {
-  const fd = openSync(path, 'r');
-  try {
-    const { size } = fstatSync(fd);
-    if (size > most) throw damagedBlock('its manifest or pointer is too large');
-    return readFileSync(fd, 'utf8');
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Hash of a key of `shards.idx`, as two halves. */
-export function shardHash(key: string): [high: number, low: number] {
-  const digest = hash('sha256', key, 'buffer');
-  return [digest.readUInt32LE(0), digest.readUInt32LE(4)];
-}
-
-/** Key of the shard with the statements of a distribution about the CVEs of one year. */
-export function fixesKey(distribution: string, release: string, cve: string): string {
-  return `\u0001fixes\u0000${distribution}\u0000${release}\u0000${cve.slice(4, 8)}`;
+  return openCurrent(dir, (folder, generation) => new Generation(folder, generation));
 }
 
 /** Something that was unpacked, and how large it was. */
@@ -169,76 +61,6 @@ interface Layer {
   records: GenerationFile;
   shards: GenerationFile;
   index: ShardIndex;
-}
-
-/** A record whose long parts are read when somebody asks for them. */
-class StoredRecord implements CveRecord {
-  readonly id: string;
-  readonly published: string;
-  readonly modified: string;
-  readonly cvss: CveRecord['cvss'];
-  readonly cwe: string[];
-  readonly rejected = false;
-  readonly source: string;
-  readonly #packed: string | 0;
-  readonly #whole: () => CveRecord;
-
-  constructor(
-    id: string,
-    published: string,
-    modified: string,
-    cvss: CveRecord['cvss'],
-    cwe: string[],
-    source: string,
-    packed: string | 0,
-    whole: () => CveRecord,
-  ) {
-    this.id = id;
-    this.published = published;
-    this.modified = modified;
-    this.cvss = cvss;
-    this.cwe = cwe;
-    this.source = source;
-    this.#packed = packed;
-    this.#whole = whole;
-  }
-
-  get title(): string | null {
-    return this.#whole().title;
-  }
-
-  get description(): string {
-    return this.#whole().description;
-  }
-
-  get references(): string[] {
-    return this.#whole().references;
-  }
-
-  get configurations(): CveRecord['configurations'] {
-    const packed = this.#packed;
-    if (packed === 0) return this.#whole().configurations;
-    return shaped(() => unpackConfigurations(JSON.parse(packed) as PackedConfiguration[]));
-  }
-
-  /** Everything, with what is read when it is asked for. */
-  toJSON(): CveRecord {
-    const { id, title, description, published, modified, cvss, cwe, references, configurations } = this;
-    const { rejected, source } = this;
-    return {
-      id,
-      title,
-      description,
-      published,
-      modified,
-      cvss,
-      cwe,
-      references,
-      configurations,
-      rejected,
-      source,
-    };
-  }
 }
 
 class Generation implements Vulndb {
@@ -299,7 +121,7 @@ class Generation implements Vulndb {
     const newer = this.#recordsOf(layer, key);
     const records = [...base.value.filter(({ id }) => !replaced.has(id)), ...newer.value];
     return {
-      value: records.sort((a, b) => scanRequestOf(a) - scanRequestOf(b)),
+      value: records.sort((a, b) => cveOrder(a) - cveOrder(b)),
       size: base.size + newer.size,
     };
   }
@@ -464,15 +286,6 @@ class Generation implements Vulndb {
   }
 }
 
-/** Lines of each block of `records.bin` in their order. @throws PortolanError `conflict` */
-export function* recordLines(fd: number, size: number): Generator<string> {
-  for (let offset = 0; offset < size; ) {
-    const block = readRecordBlock(fd, offset, size);
-    yield* block.text.split('\n');
-    offset = block.end;
-  }
-}
-
 /** First entry of an index that is not below a hash. */
 function firstWith({ high: highs, low: lows }: ShardIndex, high: number, low: number): number {
   return firstAtLeast(highs.length, (at) => {
@@ -481,7 +294,7 @@ function firstWith({ high: highs, low: lows }: ShardIndex, high: number, low: nu
   });
 }
 
-function scanRequestOf({ id }: CveRecord): number {
+function cveOrder({ id }: CveRecord): number {
   return cveKey(id) ?? 0;
 }
 
@@ -506,16 +319,4 @@ function parsed({ text }: RecordBlock): unknown {
     if (!Array.isArray(value)) throw new TypeError('a list is expected');
     return value;
   });
-}
-
-/** What a file holds must have the shape it was written in. */
-function shaped<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof TypeError || error instanceof SyntaxError) {
-      throw damagedBlock('an entry is not as it was written', error);
-    }
-    throw error;
-  }
 }
