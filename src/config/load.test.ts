@@ -182,7 +182,7 @@ describe('precedence', () => {
   it('rejects a bare m as ambiguous where scans or log files are retained, and takes months and years for job records', () => {
     for (const name of ['SERVICE_WORKSPACE__RETENTION__MAX_AGE', 'SERVICE_LOGGING__FILE__MAX_AGE'])
       expect(() => loadConfig({ env: { ...env, [name]: '5m' }, systemFile: join(dir, 'none.yaml') })).toThrow(
-        /is ambiguous: its m could be minutes or months/,
+        /is ambiguous: "m" may mean minutes or months/,
       );
     env['SERVICE_QUEUE__RETENTION'] = '1y';
     expect(load().config.queue.retention).toBe(365 * 86_400_000);

@@ -82,7 +82,7 @@ export class AddressSet implements Iterable<string> {
   /** The address at a position of the order. @throws RangeError when there is none */
   at(index: bigint): string {
     if (index < 0n || index >= this.size)
-      throw new RangeError(`no address at ${index}: the set holds ${this.size}`);
+      throw new RangeError(`no address at index ${index}: the set has ${this.size}`);
     this.#offsets ??= runningTotals(this.intervals);
     const offsets = this.#offsets;
     const position = lastAtOrBelow(offsets.length, (at) => (offsets[at] as bigint) <= index);
@@ -98,13 +98,13 @@ export class AddressSet implements Iterable<string> {
   /** @throws RangeError where the other is not one of neighbours */
   minus(other: AddressSet): AddressSet {
     if (other.intervals.some(({ step }) => step !== 1n))
-      throw new RangeError('every n-th addresses cannot be taken away');
+      throw new RangeError('cannot subtract a stepped range');
     const rest: Run[] = [];
     for (const [key, run] of this.#runs) rest.push(...other.#covering(key).reduce(subtract, run));
     return new AddressSet(rest);
   }
 
-  /** @throws RangeError for every n-th addresses of different kinds */
+  /** @throws RangeError for stepped ranges with different steps or offsets */
   intersect(other: AddressSet): AddressSet {
     const shared: Run[] = [];
     for (const [key, run] of this.#runs)
@@ -175,7 +175,8 @@ function merge(runs: readonly Run[]): Run[] {
     const previous = merged.at(-1);
     if (previous === undefined || next.first > previous.last + previous.step) merged.push({ ...next });
     else if (!isAlike(previous, next)) {
-      if (next.first <= previous.last) throw new RangeError('every n-th addresses among others');
+      if (next.first <= previous.last)
+        throw new RangeError('cannot union a stepped range with overlapping addresses');
       merged.push({ ...next });
     } else if (next.last > previous.last) previous.last = next.last;
   }
@@ -232,7 +233,8 @@ function* overlap(runs: readonly Run[], other: readonly Run[]): Generator<Run> {
 function* shared(a: Run, b: Run): Generator<Run> {
   if (b.step === 1n || isAlike(a, b)) yield* within(a, b.first, b.last);
   else if (a.step === 1n) for (const part of within(b, a.first, a.last)) yield { ...part, zone: a.zone };
-  else if (a.step !== b.step) throw new RangeError('every n-th addresses of different kinds');
+  else if (a.step !== b.step)
+    throw new RangeError('cannot intersect stepped ranges with different steps or offsets');
 }
 
 function covers(runs: readonly Run[] | undefined, value: bigint): boolean {

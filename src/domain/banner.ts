@@ -72,7 +72,7 @@ export interface TlsTraits {
 }
 
 /** How the reason begins when the server spoke TLS, and refused us: by a missing or unknown name, for instance. */
-export const tlsRejection = 'the server refused the handshake with the alert';
+export const tlsRejection = 'the server rejected the handshake with the alert';
 
 /** One request of a probe and what came back, bytes in base64. */
 export interface Exchange {

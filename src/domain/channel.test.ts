@@ -12,11 +12,11 @@ describe('a channel', () => {
   });
 
   it.each([
-    ['nope', 'is not <channel_type>'],
-    ['slack://', 'is not <channel_type>'],
-    ['Slack://x', 'is not <channel_type>'],
-    ['slack://a\r\nBcc: b', 'is not <channel_type>'],
-    ['email://a\u0000', 'is not <channel_type>'],
+    ['nope', 'is not of the form <channel_type>'],
+    ['slack://', 'is not of the form <channel_type>'],
+    ['Slack://x', 'is not of the form <channel_type>'],
+    ['slack://a\r\nBcc: b', 'is not of the form <channel_type>'],
+    ['email://a\u0000', 'is not of the form <channel_type>'],
     ['teams://x', 'has an unknown channel type; known: slack, email, webhook'],
     [`slack://${'x'.repeat(maxChannelLength)}`, 'has more than 320 characters'],
   ])('%j is refused', (text, reason) => {

@@ -17,7 +17,7 @@ const form = /^([a-z][a-z0-9+.-]*):\/\/(\P{Cc}+)$/u;
 export function channelProblem(text: string): string | null {
   if (text.length > maxChannelLength) return `has more than ${maxChannelLength} characters`;
   const type = form.exec(text)?.[1];
-  if (type === undefined) return 'is not <channel_type>://<channel_name>';
+  if (type === undefined) return 'is not of the form <channel_type>://<channel_name>';
   return isChannelType(type) ? null : `has an unknown channel type; known: ${channelTypes.join(', ')}`;
 }
 

@@ -69,18 +69,18 @@ export function scheduleProblem(text: string): string | null {
   return evaluationProblem(trimmed);
 }
 
-const example = 'five fields are needed: minute hour day-of-month month day-of-week, e.g. 0 2 * * *';
+const example = 'use five fields: minute hour day-of-month month day-of-week, e.g. 0 2 * * *';
 
 function nicknameProblem(text: string): string | null {
   if ((nicknames as readonly string[]).includes(text.toLowerCase())) return null;
   if (text.toLowerCase() === '@reboot') {
-    return '@reboot is not supported: a schedule is about times, not about starts of a machine';
+    return '@reboot is not supported: schedules run at times, not when a machine starts';
   }
   return `${quote(text)} is not one of ${nicknames.join(', ')}`;
 }
 
 function countProblem(count: number): string {
-  const seconds = count > fields.length ? '; there is no field for seconds or years' : '';
+  const seconds = count > fields.length ? '; seconds and years are not supported' : '';
   return `has ${count} ${count === 1 ? 'field' : 'fields'}${seconds}; ${example}`;
 }
 
@@ -94,10 +94,10 @@ function fieldProblem(field: Field, text: string): string | null {
 
 /** One item of a list: a star, a value or a range, the first and the last perhaps with a step. */
 function itemProblem(field: Field, item: string): string | null {
-  if (item === '') return 'has an empty item; items of a list are separated by one comma';
+  if (item === '') return 'has an empty item; separate the items of a list with one comma';
   const foreign = /[L#?W]/i.exec(withoutNames(field, item))?.[0];
   if (foreign !== undefined) {
-    return `${quote(item)} holds ${foreign}, which belongs to other dialects; use numbers, names, lists, ranges and steps`;
+    return `${quote(item)} contains ${foreign}, which is not standard cron; use numbers, names, lists, ranges and steps`;
   }
   const [range = '', step, ...more] = item.split('/');
   if (more.length > 0) return `${quote(item)} has more than one step`;
@@ -108,17 +108,18 @@ function itemProblem(field: Field, item: string): string | null {
 
 /** The two ends, or one value, or why it is neither. */
 function rangeOf(field: Field, text: string): number[] | string {
-  if (/^(?:sun|0)-sun$/i.test(text)) return `${quote(text)} could be one day or all seven; write SUN or *`;
+  if (/^(?:sun|0)-sun$/i.test(text))
+    return `${quote(text)} is ambiguous: one day or all seven; write SUN or *`;
   const ends = text.split('-').map((value) => valueOf(field, value));
   const [from, to] = ends;
   if (ends.length > 2 || ends.includes(null)) {
     return `${quote(text)} is not ${kindsOf(field)}, nor a range of two`;
   }
   if (ends.some((value) => value !== null && (value < field.least || value > field.most))) {
-    return `${quote(text)} is outside of ${field.least} to ${field.most}`;
+    return `${quote(text)} is out of range: ${field.least} to ${field.most}`;
   }
   if (typeof from === 'number' && typeof to === 'number' && from > lastOf(field, text, to)) {
-    return `${quote(text)} runs backwards; write two ranges`;
+    return `${quote(text)} is reversed; write two ranges`;
   }
   return ends.filter((value) => value !== null);
 }
@@ -154,11 +155,11 @@ function withoutNames({ names = [] }: Field, item: string): string {
 
 /** What only the calendar knows: 31 February never comes. */
 function evaluationProblem(text: string): string | null {
-  const never = 'never comes: no month has such a day';
+  const never = 'never occurs: no month has such a day';
   try {
     return new CronSchedule(text, 'UTC').after(new Date(0)) === null ? never : null;
   } catch {
-    return `is not a schedule; ${example}`;
+    return `is not a valid schedule; ${example}`;
   }
 }
 

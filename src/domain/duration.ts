@@ -49,7 +49,7 @@ export function parseDuration(text: string, options: { retention?: boolean } = {
 /** Why a retention text with minutes is rejected, or null when that is not its fault. */
 export function ambiguousMinutes(text: string): string | null {
   if (!/\dm(?![os])/.test(text) || parseDuration(text) === null) return null;
-  return 'is ambiguous: its m could be minutes or months; use s, h, d, w, mo (30 days) or y';
+  return 'is ambiguous: "m" may mean minutes or months; use s, h, d, w, mo (30 days) or y';
 }
 
 /** A duration that rounds to nothing is refused: many settings read 0 as "no limit". */

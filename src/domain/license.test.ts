@@ -31,7 +31,7 @@ describe('a licence', () => {
     expect(notice(end - 7 * day)?.stage).toBe('due-7');
     expect(notice(end - day)).toEqual({
       stage: 'due-1',
-      text: 'the licence ends on 2026-06-30T00:00:00.000Z, in 1 day',
+      text: 'the license expires on 2026-06-30T00:00:00.000Z, in 1 day',
     });
     expect([0, 1, 6].map((days) => notice(end + days * day)?.stage)).toEqual([
       'grace-0',

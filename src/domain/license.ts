@@ -84,13 +84,16 @@ export function licenseNotice(claims: LicenseClaims, now: number): LicenseNotice
   const end = new Date(claims.exp * 1000).toISOString();
   switch (licenseState(claims, now)) {
     case 'future':
-      return { stage: 'future', text: 'the licence is not valid yet; is the clock of this machine right?' };
+      return { stage: 'future', text: 'the license is not valid yet; is the clock of this machine right?' };
     case 'expired':
-      return { stage: 'expired', text: `the licence ended on ${end} and its grace time is over` };
+      return { stage: 'expired', text: `the license expired on ${end} and its grace period is over` };
     case 'grace': {
       const last = new Date(graceEnd(claims)).toISOString();
       const day = Math.floor((now - claims.exp * 1000) / dayMs);
-      return { stage: `grace-${day}`, text: `the licence ended on ${end}; its features work until ${last}` };
+      return {
+        stage: `grace-${day}`,
+        text: `the license expired on ${end}; its features work until ${last}`,
+      };
     }
     case 'valid': {
       const left = claims.exp * 1000 - now;
@@ -100,7 +103,7 @@ export function licenseNotice(claims: LicenseClaims, now: number): LicenseNotice
         ? null
         : {
             stage: `due-${due}`,
-            text: `the licence ends on ${end}, in ${days} ${days === 1 ? 'day' : 'days'}`,
+            text: `the license expires on ${end}, in ${days} ${days === 1 ? 'day' : 'days'}`,
           };
     }
   }

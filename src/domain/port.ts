@@ -144,9 +144,10 @@ function addWord(word: string, protocol: Protocol, ports: PortSet, catalogue: Po
 
 function addTop(count: string, protocol: Protocol, ports: PortSet, ranked: readonly number[]): string | null {
   if (!isNumber(count) || Number(count) < 1 || Number(count) > ranked.length) {
-    return `is not possible: the ranking has 1 to ${ranked.length} ports`;
+    return `is out of range: the ranking has 1 to ${ranked.length} ports`;
   }
-  if (protocol === 'udp') return 'is not possible: the ranking is of TCP ports; name the UDP ports';
+  if (protocol === 'udp')
+    return 'is not supported for UDP: the ranking has TCP ports only; name the UDP ports';
   ports.ranked = Math.max(ports.ranked, Number(count));
   return null;
 }
@@ -172,7 +173,7 @@ function show(item: string): string {
 
 /** @param wrong how many items are, of which the first are named */
 function badPorts(named: readonly string[], wrong: number): PortolanError {
-  const message = wrong === 1 ? `ports: ${named[0]}` : `${wrong} items of the port list are not valid`;
+  const message = wrong === 1 ? `ports: ${named[0]}` : `${wrong} items of the port list are invalid`;
   return new PortolanError('invalid_request', message, {
     fields: named.map((reason) => ({ field: 'ports', reason })),
   });

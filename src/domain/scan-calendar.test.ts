@@ -44,7 +44,7 @@ describe('windows', () => {
     expect(standing(office, '2026-10-09T17:29:59.999Z')).toBe('open 2026-10-09T17:30:00');
     expect(standing(office, '2026-10-09T17:30Z')).toBe('closed 2026-10-12T09:00:00');
     expect(office.at(Date.parse('2026-10-10T12:00Z')).closure?.reason).toBe(
-      'it is outside of the hours for scans (office: mon-fri 09:00-17:30 UTC)',
+      'it is outside the scan window (office: mon-fri 09:00-17:30 UTC)',
     );
   });
 
@@ -162,7 +162,7 @@ describe('a freeze', () => {
     // It ends at midnight within a window, which goes on then.
     expect(standing(calendar, '2026-12-25T01:00Z')).toBe('closed 2026-12-26T23:00:00');
     expect(standing(calendar, '2026-12-26T23:00Z')).toBe('open 2026-12-27T05:00:00');
-    expect(calendar.at(Date.parse('2026-12-25T01:00Z')).closure?.reason).toBe('a freeze is on: holidays');
+    expect(calendar.at(Date.parse('2026-12-25T01:00Z')).closure?.reason).toBe('a freeze is active: holidays');
     const office = new ScanCalendar([window('mon-fri', '09:00-17:00')], [freeze('2026-12-24', '2026-12-26')]);
     expect(standing(office, '2026-12-24T12:00Z')).toBe('closed 2026-12-28T09:00:00');
   });
@@ -180,7 +180,7 @@ describe('a freeze', () => {
       [freeze('2026-12-24', '2026-12-26', 'UTC', 'a'), freeze('2026-12-25', '2026-12-31', 'UTC', 'b')],
     );
     expect(standing(calendar, '2026-12-24T12:00Z')).toBe('closed 2027-01-01T00:00:00');
-    expect(calendar.at(Date.parse('2026-12-25T12:00Z')).closure?.reason).toBe('a freeze is on: b');
+    expect(calendar.at(Date.parse('2026-12-25T12:00Z')).closure?.reason).toBe('a freeze is active: b');
   });
 
   it('has both of the times that come twice, and loses nothing to a gap', () => {
@@ -223,12 +223,12 @@ describe('what is no window and no freeze', () => {
 
   it.each(['2026-02-30', '2026-13-01', '2026-12-24 25:00', '2026-12-24T18:61', '2026-02-30T10:00+01:00'])(
     'the time %j is none',
-    (time) => expect(freezeTimeProblem(time)).toContain('calendar'),
+    (time) => expect(freezeTimeProblem(time)).toContain('not a valid date or time'),
   );
 
   it('is told in words', () => {
     expect(hoursProblem('09:00-09:00')).toContain('same time');
-    expect(daysProblem('mon-wed-fri')).toContain('more than a range');
+    expect(daysProblem('mon-wed-fri')).toContain('not a range of two days');
     expect([hoursProblem('22:00-06:00'), daysProblem('mon-wed,fri')]).toEqual([null, null]);
     expect(freezeProblem(freeze('2026-12-26', '2026-12-24'))).toContain('after from');
     expect(freezeProblem(freeze('2026-12-24', '2026-12-24'))).toBeNull();

@@ -51,13 +51,13 @@ const horizonMs = 8 * dayMs;
 /** Why hours are none, in words; null when they are good. */
 export function hoursProblem(hours: string): string | null {
   const { start, end } = readHours(hours);
-  return start === end ? 'must not begin and end at the same time; a whole day is 00:00-24:00' : null;
+  return start === end ? 'must not start and end at the same time; a whole day is 00:00-24:00' : null;
 }
 
 /** Why days are none, in words; null when they are good. */
 export function daysProblem(days: string): string | null {
   const bad = days.split(',').find((item) => item.split('-').length > 2);
-  return bad === undefined ? null : `holds ${bad}, which is more than a range of two days`;
+  return bad === undefined ? null : `contains ${bad}, which is not a range of two days`;
 }
 
 /** Why a time of a freeze is none, in words; null when it is good. */
@@ -65,7 +65,7 @@ export function freezeTimeProblem(text: string): string | null {
   const day = text.slice(0, 10);
   // 30 February would be read as 2 March.
   const isDay = readWall(day) !== null && new Date(day).toISOString().startsWith(day);
-  return isDay && readWall(text) !== null ? null : 'is no day or time of the calendar';
+  return isDay && readWall(text) !== null ? null : 'is not a valid date or time';
 }
 
 /** Why the two ends do not make a freeze, in words; null when they do. Both ends must be good. */
@@ -95,13 +95,15 @@ export class ScanCalendar {
     if (freeze === undefined && this.#isWithinHours(time))
       return { closure: null, next: this.#closingAfter(time) };
     const until = this.#openingAfter(time);
-    const reason = freeze ? `a freeze is on${freeze.reason ? `: ${freeze.reason}` : ''}` : this.#hoursText();
+    const reason = freeze
+      ? `a freeze is active${freeze.reason ? `: ${freeze.reason}` : ''}`
+      : this.#hoursText();
     return { closure: { reason, until }, next: until };
   }
 
   #hoursText(): string {
     const windows = this.#windows.map(({ text }) => text).join('; ');
-    return `it is outside of the hours for scans (${windows})`;
+    return `it is outside the scan window (${windows})`;
   }
 
   /** The one that ends last of those that are on. */

@@ -11,14 +11,14 @@ export function isFinal(status: ScanStatus): boolean {
 
 /** Why a scan ended as `failed`. */
 export const failureCodes = {
-  canceled: 'It was canceled.',
-  timeout: 'It ran longer than options.max_duration or engine.global_timeout.',
+  canceled: 'Canceled.',
+  timeout: 'Ran longer than options.max_duration or engine.global_timeout.',
   interrupted:
-    'Its process died more than scanner.max_resumes times in a row without new progress, or the command line that ran it died.',
-  no_targets: 'Nothing was left after exclusions, scope and name resolution.',
-  insufficient_storage: 'The disk filled while storing results.',
-  permission: 'A needed right is missing and no fallback is allowed.',
-  pipeline_failed: 'No stage gave results, or fail_fast was set.',
+    'The process died more than scanner.max_resumes times in a row without progress, or the command line that ran the scan died.',
+  no_targets: 'No targets left after exclusions, scope and name resolution.',
+  insufficient_storage: 'The disk filled up while results were stored.',
+  permission: 'A required privilege is missing and fallback is not allowed.',
+  pipeline_failed: 'No stage produced results, or fail_fast was set.',
   worker_lost: 'A shard used up workers.max_attempts.',
 } as const;
 export type FailureCode = keyof typeof failureCodes;

@@ -199,7 +199,7 @@ describe('parseTargets: hostile texts', () => {
     ['10.0.0.0/08', 'from 0 to 32'],
     ['2001:db8::/129', 'from 0 to 128'],
     ['::ffff:10.0.0.0/24', '96 to 128'],
-    ['example.net/24', 'no IP address before'],
+    ['example.net/24', 'not an IP address before'],
     ['http://10.0.0.1/', 'URL'],
     ['https://example.net', 'URL'],
     ['10.0.0.1:80', 'port'],

@@ -40,7 +40,7 @@ interface Meaning {
 type Reading = Meaning | { reason: string };
 
 const ambiguousRange =
-  'ambiguous: a range begins with an address (10.0.0.10-20), and the last label of a host name has a letter';
+  'ambiguous: a range starts with an address (10.0.0.10-20), and the last label of a host name contains a letter';
 
 const notATarget = 'not an IP address, CIDR, range or host name';
 
@@ -148,9 +148,9 @@ function readCidr(item: string): Reading | null {
 function cidrReason(item: string): string {
   const [base, prefix] = item.split('/') as [string, string];
   const address = parseAddress(base);
-  if (address === null) return `${notATarget}: ${base === '' ? 'nothing' : 'no IP address'} before "/"`;
+  if (address === null) return `${notATarget}: ${base === '' ? 'nothing' : 'not an IP address'} before "/"`;
   if (base.includes(':') && address.family === 4)
-    return `${notATarget}: an IPv4-mapped block has a prefix of 96 to 128`;
+    return `${notATarget}: the prefix of an IPv4-mapped block is a number from 96 to 128`;
   const most = addressBits[address.family];
   return `${notATarget}: the prefix of an IPv${address.family} block is a number from 0 to ${most}, not "${prefix}"`;
 }
@@ -215,9 +215,9 @@ function refuseName(name: string): string | null {
   if (name.includes('%')) return 'only a link-local address (fe80::/10) has a zone, the name of an interface';
   if (isHostAndPort(name)) return 'a host with a port; give the host alone, and the port as a port to scan';
   if (!/^[a-z0-9._-]+$/.test(name)) return '';
-  if (labels.some((label) => label.length === 0)) return 'an empty label between dots';
+  if (labels.some((label) => label.length === 0)) return 'empty label between dots';
   // Resolvers take 127.1, 2130706433 and 0x7f000001 for addresses, so a name has to end in a label that cannot be one.
-  if (/^0x[0-9a-f]*$/.test(last)) return 'hexadecimal addresses are not accepted';
+  if (/^0x[0-9a-f]*$/.test(last)) return 'hexadecimal addresses are not supported';
   if (!/[a-z]/.test(last)) return numericReason(labels);
   if (name.length > maxNameLength) return `a host name has at most ${maxNameLength} characters`;
   if (labels.some((label) => label.length > maxLabelLength))
@@ -231,15 +231,16 @@ function isHostAndPort(text: string): boolean {
 
 function numericReason(labels: readonly string[]): string {
   if (!labels.every((label) => /^(?:\d+|0x[0-9a-f]+)$/.test(label)))
-    return 'the last label of a host name has a letter';
-  if (labels.some((label) => /^0./.test(label))) return 'IPv4 numbers are decimal, without leading zeros';
+    return 'the last label of a host name must contain a letter';
+  if (labels.some((label) => /^0./.test(label)))
+    return 'write IPv4 numbers in decimal, without leading zeros';
   return labels.length === 4 ? '' : 'an IPv4 address has four decimal numbers';
 }
 
 function refuseInterval({ interval }: Meaning, interfaces: () => Interfaces): string | null {
   if (interval === undefined) return null;
   const { zone = null } = interval;
-  if (zone !== null && !interfaces().has(zone)) return `no network interface is named "${zone}"`;
+  if (zone !== null && !interfaces().has(zone)) return `no network interface "${zone}"`;
   const kind = notUnicastKind(interval);
   return kind === null ? null : `${kind} cannot be scanned`;
 }

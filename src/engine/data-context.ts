@@ -20,7 +20,7 @@ export class MissingKeyError extends Error {
 export class TypeMismatchError extends Error {
   readonly key: string;
   constructor(key: string, expected: string, found: string) {
-    super(`"${key}" does not hold ${expected}: ${found}`);
+    super(`"${key}" is not ${expected}: ${found}`);
     this.name = 'TypeMismatchError';
     this.key = key;
   }
@@ -51,7 +51,7 @@ export class ContextStream {
   }
 
   append(item: unknown): Promise<unknown> | undefined {
-    if (this.#ended) throw new Error(`"${this.instanceKey}" has ended and takes no further items`);
+    if (this.#ended) throw new Error(`"${this.instanceKey}" has ended and accepts no further items`);
     this.count++;
     let waits: Promise<void>[] | undefined;
     for (const subscription of this.#subscriptions) {
@@ -149,7 +149,7 @@ export class NodeData implements DataContext {
 
   async *stream<T>(key: string): AsyncGenerator<T, void, undefined> {
     const subscription = this.#subscription(key);
-    if (subscription.taken) throw new Error(`"${key}" was already read; a node reads a stream once`);
+    if (subscription.taken) throw new Error(`"${key}" was already read; a node can read a stream only once`);
     subscription.taken = true;
     for (;;) {
       this.#options.onWait(1);
@@ -222,13 +222,13 @@ export class NodeData implements DataContext {
 
   #subscription(key: string): Subscription {
     const subscription = this.#options.subscriptions.get(key);
-    if (!subscription) throw new MissingKeyError(key, 'no node before this one provides it');
+    if (!subscription) throw new MissingKeyError(key, 'no upstream node provides it');
     return subscription;
   }
 
   #channel(key: string): ContextStream {
     const channel = this.#options.channels.get(key);
-    if (!channel) throw new Error(`this module does not declare "${key}" among the keys it provides`);
+    if (!channel) throw new Error(`this module does not declare "${key}" in the keys it provides`);
     return channel;
   }
 }

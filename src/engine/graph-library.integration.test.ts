@@ -57,7 +57,7 @@ describe('the graphs and profiles of a tenant', () => {
     expect(library.problems.map(({ source, message }) => [source, message.replaceAll(dir, '')])).toEqual([
       [
         'tenant',
-        '/tenants/acme/config/dags/standard.yaml:1:1: name: "standard" is builtin; take another name',
+        '/tenants/acme/config/dags/standard.yaml:1:1: name: "standard" is builtin; choose another name',
       ],
     ]);
   });
@@ -126,11 +126,11 @@ describe('installed graphs and profiles', () => {
     expect(names(library)).toEqual([['user:same'], []]);
     expect(library.get('standard')?.source).toBe('builtin');
     expect(library.problems.map(({ message }) => message.replaceAll(dir, ''))).toEqual([
-      '/user/dags/a.yaml:1:1: name: "standard" is builtin; take another name',
-      '/user/dags/b.yaml:1:1: name: "full_scan" is builtin; take another name',
+      '/user/dags/a.yaml:1:1: name: "standard" is builtin; choose another name',
+      '/user/dags/b.yaml:1:1: name: "full_scan" is builtin; choose another name',
       '/user/dags/d.yaml:1:1: name: c.yaml is "same" too',
       expect.stringMatching(/^\/user\/dags\/e.yaml:1:1: name: "No Name" must be/),
-      '/user/profiles/quick_discovery.yaml:1:1: name: "quick_discovery" is builtin; take another name',
+      '/user/profiles/quick_discovery.yaml:1:1: name: "quick_discovery" is builtin; choose another name',
     ]);
   });
 
@@ -148,10 +148,10 @@ describe('installed graphs and profiles', () => {
     expect(library.problems.map(({ message }) => message.replaceAll(`${dir}/user/dags/`, ''))).toEqual([
       'bad.yaml:4:36: node "a", module_type: "no_module" is not a registered module',
       expect.stringMatching(/^cycle.yaml:2:\d+: node "a", depends_on: the dependencies form a cycle: a -> a/),
-      'folder.yaml: it is not a file',
+      'folder.yaml: not a regular file',
       'huge.yaml:1:1: the file is larger than 1 MiB',
-      'latin.yaml: it cannot be read: it is not UTF-8 text',
-      'pipe.yaml: it is not a file',
+      'latin.yaml: cannot be read: not UTF-8 text',
+      'pipe.yaml: not a regular file',
     ]);
   });
 
@@ -175,7 +175,7 @@ describe('installed graphs and profiles', () => {
     for (let n = 100; n < 303; n++) await put(`user/dags/g${n}.yaml`, graph(`g${n}`));
     const library = await builtin.withInstalled(folders, registry);
     expect(names(library)[0]).toHaveLength(200);
-    expect(library.problems[0]?.message).toMatch(/more than 200 files; 3 are left out$/);
+    expect(library.problems[0]?.message).toMatch(/more than 200 files; 3 were skipped$/);
   });
 
   it('takes a profile of any file, but not under a builtin name', async () => {

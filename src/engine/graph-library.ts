@@ -172,7 +172,7 @@ export class GraphLibrary {
         const old = to.before.find((entry) => entry.file === file);
         const keeps = old !== undefined && !here.has(old.name);
         if (keeps) here.set(old.name, old);
-        tell(`${error.message}${keeps ? '\n(what it was before stays in force)' : ''}`);
+        tell(`${error.message}${keeps ? '\n(the previous version stays in force)' : ''}`);
       }
     }
     for (const [name, entry] of here) to.entries.set(name, entry);
@@ -229,7 +229,7 @@ function checkName<E extends { name: string; file: string }>(
   here: ReadonlyMap<string, E>,
 ): void {
   if (!installedName.test(name)) {
-    const rule = 'must be 1 to 64 of a-z, 0-9, _ and -, and begin with a letter or digit';
+    const rule = 'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit';
     throw new PortolanError(
       'invalid_request',
       `${file}:1:1: name: ${JSON.stringify(name.slice(0, 80))} ${rule}`,
@@ -246,7 +246,7 @@ function isBuiltin(entry: { source: string } | undefined): boolean {
 }
 
 function takenName(file: string, name: string): PortolanError {
-  return new PortolanError('invalid_request', `${file}:1:1: name: "${name}" is builtin; take another name`);
+  return new PortolanError('invalid_request', `${file}:1:1: name: "${name}" is builtin; choose another name`);
 }
 
 function readEntry(text: string, file: string, source: string, registry: Registry): LibraryEntry {

@@ -87,7 +87,7 @@ describe('graph files', () => {
     ],
     [
       'nodes:\n  - {instance_id: a, module_type: finder, config: {speed: 1}}\n',
-      '2:59: node "a", config.speed: option speed of finder is not known; known options: retry',
+      '2:59: node "a", config.speed: option speed of finder is unknown; known options: retry',
     ],
     [
       'nodes:\n  - {instance_id: a, module_type: sweeper, config: {timeout: 3}}\n',
@@ -99,11 +99,11 @@ describe('graph files', () => {
     ],
     [
       'nodes:\n  - {instance_id: t, module_type: talker}\n',
-      '2:5: node "t", depends_on: talker needs "open_ports", which no node before it provides',
+      '2:5: node "t", depends_on: talker requires "open_ports", which no upstream node provides',
     ],
     [
       'nodes:\n  - {instance_id: a, module_type: finder}\n  - {instance_id: a, module_type: finder}\n',
-      '3:19: node "a", instance_id: the instance_id "a" is used twice (give each node a name of its own)',
+      '3:19: node "a", instance_id: the instance_id "a" is used twice (give each node a unique instance_id)',
     ],
     [
       'nodes:\n  - {instance_id: a, module_type: finder, condition: "${vul}"}\n',
@@ -141,7 +141,7 @@ describe('graph files', () => {
   - {instance_id: b, module_type: sweeper}
 `;
     expect(problems(text)).toEqual([
-      '3:35: node "b", module_type: writes "private_notes", which "a" writes too, and there is no rule to merge it',
+      '3:35: node "b", module_type: writes "private_notes", which "a" writes too, and no merge rule exists for it',
     ]);
   });
 

@@ -132,7 +132,7 @@ class GraphReader {
     if (id === null)
       this.#issue('missing_field', 'instance_id is required', null, 'instance_id', this.#of(item));
     else if (!idPattern.test(id)) {
-      const message = `instance_id "${id}" must start with a letter and hold letters, digits, _ and - only`;
+      const message = `instance_id "${id}" must start with a letter and contain only letters, digits, _ and -`;
       this.#issue('value', message, id, 'instance_id', this.#field(item, 'instance_id'));
     }
     if (moduleType === null)

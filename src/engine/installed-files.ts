@@ -56,12 +56,12 @@ export async function listInstalled(dir: string): Promise<FolderListing> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { files: [], problems: [] };
-    return { files: [], problems: [`${dir}: the folder cannot be read: ${reasonOf(error)}`] };
+    return { files: [], problems: [`${dir}: cannot read the folder: ${reasonOf(error)}`] };
   }
   const fitting = names.filter((name) => /^[^.].*\.(?:ya?ml|json)$/.test(name)).sort();
   const files = fitting.slice(0, maxInstalledFiles).map((name) => join(dir, name));
   const left = fitting.length - files.length;
-  const problems = left > 0 ? [`${dir}: more than ${maxInstalledFiles} files; ${left} are left out`] : [];
+  const problems = left > 0 ? [`${dir}: more than ${maxInstalledFiles} files; ${left} were skipped`] : [];
   return { files, problems };
 }
 
@@ -80,22 +80,22 @@ export async function readInstalled(file: string, maxBytes: number): Promise<str
   try {
     // A pipe that nobody writes to must not hold up whoever lists the folder.
     await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!(await handle.stat()).isFile()) throw new PortolanError('usage', `${file}: it is not a file`);
+    if (!(await handle.stat()).isFile()) throw new PortolanError('usage', `${file}: not a regular file`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0);
     return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
   } catch (error) {
     if (error instanceof PortolanError) throw error;
-    throw new PortolanError('usage', `${file}: it cannot be read: ${reasonOf(error)}`, {}, error);
+    throw new PortolanError('usage', `${file}: cannot be read: ${reasonOf(error)}`, {}, error);
   }
 }
 
 const reasons: Record<string, string> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'no such file',
   EACCES: 'not permitted',
-  ENOTDIR: 'it is not a folder',
-  EISDIR: 'it is a folder',
-  ELOOP: 'its links form a loop',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
+  ENOTDIR: 'not a folder',
+  EISDIR: 'is a folder',
+  ELOOP: 'too many symbolic links',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'not UTF-8 text',
 };
 
 function reasonOf(error: unknown): string {

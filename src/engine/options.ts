@@ -65,8 +65,8 @@ export function requireOptions<O extends OptionDefs>(
 function unknownOption(name: string, defs: OptionDefs): string {
   const known = Object.keys(defs);
   return known.length > 0
-    ? `is not known; known options: ${known.join(', ')}`
-    : 'is not known: the module has no options';
+    ? `is unknown; known options: ${known.join(', ')}`
+    : 'is unknown: the module has no options';
 }
 
 function checkValue(
@@ -127,7 +127,7 @@ export function listItems(text: string): string[] {
 }
 
 function checkItems(known: readonly string[], words: readonly string[]): { reason: string } | null {
-  if (words.length === 0) return { reason: 'must name at least one' };
+  if (words.length === 0) return { reason: 'must have at least one item' };
   const unknown = words.find((word) => !known.includes(word));
   if (unknown === undefined) return null;
   const near = nearest(unknown, known);

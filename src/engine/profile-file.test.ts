@@ -107,7 +107,7 @@ describe('profile files', () => {
     ['discovery: { profile: slow }', '1:23: discovery.profile: must be one of fast, standard, deep, tcp'],
     [
       'discovery:\n  icmp:\n    rety: 3',
-      '3:11: discovery.icmp.rety: option rety of icmp_discovery is not known; known options: timeout, retry, ports; did you mean retry?',
+      '3:11: discovery.icmp.rety: option rety of icmp_discovery is unknown; known options: timeout, retry, ports; did you mean retry?',
     ],
     ['discovery: { icmp: { enabled: 1 } }', '1:31: discovery.icmp.enabled: must be true or false'],
     ['discovery: { arp: {} }', '1:19: discovery.arp: this build has no module arp_discovery'],
@@ -125,7 +125,7 @@ describe('profile files', () => {
       '1:28: notifications.channels: must be a list of channels such as slack://security-alerts',
     ],
     ['dag: port-scn', '1:6: dag: no graph "port-scn" is installed; did you mean port-scan?'],
-    ['name: Big Name', '1:7: name: must be 1 to 64 of a-z, 0-9, _ and -, and begin with a letter or digit'],
+    ['name: Big Name', '1:7: name: must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit'],
     ['__proto__: { rate: 3 }', expect.stringMatching(/^1:1: __proto__: unknown key/)],
     ['scanner: { constructor: 1 }', expect.stringMatching(/^1:12: scanner.constructor: unknown key/)],
   ])('say what is wrong and where: %j', (text, expected) => {
@@ -140,7 +140,7 @@ describe('profile files', () => {
     const traps: [string, RegExp][] = [
       ['name: !!js/function "function () { globalThis.x = 1 }"', /^1:/],
       ['a: &a [x]\nscanner: { rate: 5, ports: { custom: *a } }', /^1:1: a: unknown key/],
-      ['scanner: &s { rate: 5 }\ndiscovery: *s', /^2:12: discovery: aliases are not read here/],
+      ['scanner: &s { rate: 5 }\ndiscovery: *s', /^2:12: discovery: aliases are not supported/],
       ['scanner: { ports: { custom: [&p 80, *p] } }', /^1:29: scanner.ports.custom: aliases are not read/],
       ['scanner:\n  <<: { rate: 5 }', /^2:3: scanner.<<: unknown key/],
       ['scanner:\n\trate: 5', /^2:/],

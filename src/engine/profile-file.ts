@@ -166,7 +166,7 @@ class ProfileReader {
         const guess = nearest(name, Object.keys(form));
         const hint = guess ? `did you mean ${guess}?` : `known: ${Object.keys(form).join(', ')}`;
         this.#issue(field, `unknown key ${quote(name)}; ${hint}`, key);
-      } else if (isAlias(value)) this.#issue(field, 'aliases are not read here; write the value', value);
+      } else if (isAlias(value)) this.#issue(field, 'aliases are not supported; write out the value', value);
       else if (isNode(value) && value.toJSON() !== null) {
         found[name] = this.#readValue(value, known, field);
       }
@@ -184,7 +184,7 @@ class ProfileReader {
 
   #readLeaf(node: unknown, read: Reader, field: string): unknown {
     if (isSeq(node) && node.items.some(isAlias)) {
-      return this.#issue(field, 'aliases are not read here; write the value', node);
+      return this.#issue(field, 'aliases are not supported; write out the value', node);
     }
     const reading = read(isNode(node) ? node.toJSON() : node);
     return 'reason' in reading ? this.#issue(field, reading.reason, node) : reading.value;
@@ -217,7 +217,7 @@ class ProfileReader {
   #checkFileName(root: YAMLMap, name: string): void {
     const reading = readName(name);
     if ('reason' in reading)
-      this.#issue('name', `the file names no profile, and its own name ${reading.reason}`, root);
+      this.#issue('name', `the file has no profile name, and its file name ${reading.reason}`, root);
   }
 
   #issue(field: string, message: string, node: unknown): void {
@@ -262,7 +262,7 @@ function joined(first: string | undefined, second: string | undefined): string |
 
 function readName(value: unknown): Reading {
   if (typeof value === 'string' && installedName.test(value)) return { value };
-  return { reason: 'must be 1 to 64 of a-z, 0-9, _ and -, and begin with a letter or digit' };
+  return { reason: 'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit' };
 }
 
 function readSwitch(value: unknown): Reading {

@@ -257,7 +257,7 @@ describe('runGraph', () => {
     );
     const { states, stages } = await trial({ modules: [broken, sweeper, reporter([])], graph: chain });
     expect(states).toEqual({ find: 'failed', sweep: 'skipped', report: 'completed' });
-    expect(stages[1]?.error).toBe('no data will come under "discovered_hosts"');
+    expect(stages[1]?.error).toBe('no data will arrive under "discovered_hosts"');
   });
 
   it('T-086: a module that throws at once, late or beside its promise fails only its node', async () => {

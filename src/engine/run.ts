@@ -166,7 +166,7 @@ class Run {
     if (node.planned.skipped) return node.planned.skipped;
     if (node.isReporter || this.#wasCompleted(node)) return null;
     if (this.#stopped) return 'the scan was stopped';
-    return node.barrenInput && `no data will come under "${node.barrenInput}"`;
+    return node.barrenInput && `no data will arrive under "${node.barrenInput}"`;
   }
 
   async #attempt(node: Node): Promise<void> {
@@ -238,7 +238,7 @@ class Run {
 
   /** A module threw where nobody could await it. After its end there is no work to stop, but it did not go well. */
   #takeStray(node: Node, watch: NodeWatch, error: unknown): void {
-    const reason = new Error(`an error outside of its promise: ${describe(error)}`);
+    const reason = new Error(`uncaught error: ${describe(error)}`);
     const { status } = node.stage;
     if (status === 'running' && !watch.signal.aborted) watch.fail(reason);
     else if (status === 'completed') this.#fail(node, reason);

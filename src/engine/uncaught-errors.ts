@@ -22,7 +22,7 @@ export function catchUncaughtErrors(log: Logger): () => void {
   const take = (error: unknown) => {
     const blame = blamed.getStore();
     if (blame) blame(error);
-    else log.error('an error outside of any task', { error: String(error) });
+    else log.error('uncaught error outside of any task', { error: String(error) });
   };
   if (!nested) process.on('uncaughtException', take).on('unhandledRejection', take);
   return () => {

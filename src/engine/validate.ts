@@ -42,7 +42,7 @@ function checkIds(graph: Graph, check: GraphCheck): void {
     if (seen.has(node.instanceId)) {
       const message = `the instance_id "${node.instanceId}" is used twice`;
       check.errors.push(
-        issue('duplicate_id', message, node, 'instance_id', 'give each node a name of its own'),
+        issue('duplicate_id', message, node, 'instance_id', 'give each node a unique instance_id'),
       );
     }
     seen.add(node.instanceId);
@@ -153,7 +153,7 @@ function checkDataFlow(graph: Graph, modules: Modules, check: GraphCheck): void 
       );
       const fix =
         producers.length > 0 ? `depend on ${producers.map(([n]) => n.instanceId).join(' or ')}` : null;
-      const message = `${definition.name} needs "${requirement.replaceAll('|', '" or "')}", which no node before it provides`;
+      const message = `${definition.name} requires "${requirement.replaceAll('|', '" or "')}", which no upstream node provides`;
       check.errors.push(issue('data_flow', message, node, 'depends_on', fix));
     }
   }
@@ -170,7 +170,7 @@ function checkWriters(graph: Graph, modules: Modules, check: GraphCheck): void {
     for (const key of modules.get(node)?.provides ?? []) {
       const first = writers.get(key);
       if (first && !isStandardKey(key)) {
-        const message = `writes "${key}", which "${first.instanceId}" writes too, and there is no rule to merge it`;
+        const message = `writes "${key}", which "${first.instanceId}" writes too, and no merge rule exists for it`;
         check.errors.push(issue('two_writers', message, node, 'module_type'));
       }
       writers.set(key, node);
@@ -180,7 +180,7 @@ function checkWriters(graph: Graph, modules: Modules, check: GraphCheck): void {
 
 function warnOfMetadata({ metadata: { vuln } }: Graph, check: GraphCheck): void {
   if (vuln === undefined || vuln === null || typeof vuln === 'boolean') return;
-  const message = 'metadata.vuln is neither true nor false: it turns nothing on';
+  const message = 'metadata.vuln is neither true nor false: it has no effect';
   check.warnings.push(issue('metadata', message, null, 'metadata.vuln', 'write vuln: true'));
 }
 
@@ -188,7 +188,7 @@ function warnWithoutReporter(modules: Modules, check: GraphCheck): void {
   const types = [...modules.values()].map((definition) => definition.type);
   if (types.length > 0 && !types.includes('reporter')) {
     check.warnings.push(
-      issue('no_reporter', 'the graph has no reporter: no report file is written', null, 'nodes'),
+      issue('no_reporter', 'the graph has no reporter: no report file will be written', null, 'nodes'),
     );
   }
 }

@@ -147,6 +147,6 @@ class ConnectionPipe extends Duplex {
 
   async #send(chunk: Buffer, done: (error?: Error | null) => void): Promise<void> {
     const taken = await this.#connection.write(chunk);
-    done(taken ? null : new Error('the peer does not take the bytes'));
+    done(taken ? null : new Error('the peer stopped reading'));
   }
 }

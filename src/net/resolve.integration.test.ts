@@ -62,7 +62,7 @@ describe('NameResolver', () => {
     const resolver = new NameResolver({ servers: [silent.address], timeoutMs: 150 });
     // Its own deadline ended it, not the tries of the resolver below, which take longer.
     expect(await resolver.resolve('slow.example', signal)).toEqual({
-      error: 'no answer from the name server within 150 ms',
+      error: 'no response from the name server within 150 ms',
     });
   });
 

@@ -47,7 +47,7 @@ export class NameResolver {
         resolve(resolution);
       };
       const timer = setTimeout(() => {
-        settle({ error: `no answer from the name server within ${this.#timeoutMs} ms` });
+        settle({ error: `no response from the name server within ${this.#timeoutMs} ms` });
       }, this.#timeoutMs);
       const forget = onAbort(signal, () => settle({ error: 'canceled' }));
       const query = this.#servers.length > 0 ? ask(resolver, this.#servers, name) : askSystem(name);
@@ -89,13 +89,13 @@ function choose(addresses: readonly string[]): Resolution {
 const explanations: Record<string, string> = {
   ENOTFOUND: 'the name does not exist',
   ENODATA: 'the name has no address',
-  EAI_AGAIN: 'the name server does not answer',
-  ETIMEOUT: 'the name server does not answer',
+  EAI_AGAIN: 'the name server does not respond',
+  ETIMEOUT: 'the name server does not respond',
   ECONNREFUSED: 'the name server refuses queries',
   ESERVFAIL: 'the name server failed',
 };
 
 function explain(error: unknown): string {
   const code = errorCode(error);
-  return explanations[code] ?? `the name could not be resolved (${code})`;
+  return explanations[code] ?? `cannot resolve the name (${code})`;
 }

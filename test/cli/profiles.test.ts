@@ -66,7 +66,7 @@ describe('profiles and graphs of the command line', () => {
     const unknown = await home.run(['scan', '127.0.0.1', '--profile', 'nigthly']);
     expect([unknown.code, unknown.stdout]).toEqual([2, '']);
     const missing = await home.run(['scan', '127.0.0.1', '--profile', './none.yaml']);
-    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('there is no such file')]);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('no such file')]);
     const there = ['--server', 'http://127.0.0.1:1', '--profile', file];
     expect((await home.run(['scan', '127.0.0.1', ...there])).stderr).toContain('installed profiles only');
   });

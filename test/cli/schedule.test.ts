@@ -167,14 +167,14 @@ Wed  2027-03-31T02:30:00+02:00  2027-03-31T00:30:00Z
   });
 
   it.each([
-    ['an expression', ['60 * * * *'], 'schedule: minute: "60" is outside of 0 to 59'],
-    ['a day that never comes', ['0 0 31 2 *'], 'never comes'],
+    ['an expression', ['60 * * * *'], 'schedule: minute: "60" is out of range: 0 to 59'],
+    ['a day that never occurs', ['0 0 31 2 *'], 'never occurs'],
     ['control bytes', ['0 2 \u001b[31m * *'], '"\\u001b[31m"'],
     ['an expression without quotes', ['0', '2', '*', '*', '*'], 'too many arguments'],
     ['a zone', ['@daily', '--zone', 'Europe/Bärlin'], '--zone must be an IANA time zone'],
     ['an offset as a zone', ['@daily', '--zone', '+01:00'], '--zone must be an IANA time zone'],
     ['a time', ['@daily', '--from', 'tomorrow'], '--from: "tomorrow" is no time such as'],
-    ['a day', ['@daily', '--from', '2027-02-30'], '"2027-02-30" is no day or time of the calendar'],
+    ['a day', ['@daily', '--from', '2027-02-30'], '"2027-02-30" is not a valid date or time'],
     ['a time of long ago', ['@daily', '--from', '1969-12-31'], 'is before 1970'],
     ['no times', ['@daily', '--count', '0'], 'from 1 to 100'],
     ['too many times', ['@daily', '--count', '101'], 'from 1 to 100'],

@@ -63,7 +63,9 @@ describe('a freeze', () => {
     const { status, body } = await server.request(`/api/v1/scans/${scanId}/resume`, { method: 'POST' });
     expect([status, (body as { error: { code: string } }).error.code]).toEqual([409, 'conflict']);
     const shown = await home.run(['scan', 'status', scanId, '--workspace-dir', server.workspace]);
-    expect(shown.stdout).toMatch(/warning +The scan waits: a freeze is on: stock taking; scans go on at /);
+    expect(shown.stdout).toMatch(
+      /warning +The scan waits: a freeze is active: stock taking; scans go on at /,
+    );
     await field.settled();
     expect(field.contacts.slice(length)).toEqual([]);
 

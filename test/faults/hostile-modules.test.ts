@@ -48,9 +48,9 @@ it('T-086 an error outside of any promise fails its node, once, and nothing else
   const stages = scan.stages.map(({ instance_id, status, error }) => [instance_id, status, error]);
   expect(stages).toEqual([
     ['at_once', 'failed', 'at once'],
-    ['in_timer', 'failed', 'an error outside of its promise: in a timer'],
-    ['after_end', 'failed', 'an error outside of its promise: after the end'],
-    ['emitter', 'failed', 'an error outside of its promise: emitted'],
+    ['in_timer', 'failed', 'uncaught error: in a timer'],
+    ['after_end', 'failed', 'uncaught error: after the end'],
+    ['emitter', 'failed', 'uncaught error: emitted'],
     ['decent', 'completed', null],
   ]);
   const records = readFileSync(logFile, 'utf8').trim().split('\n');

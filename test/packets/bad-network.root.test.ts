@@ -162,7 +162,7 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
     const { warnings, summary } = recordOf(run);
     expect(warnings.map(({ message }) => message).toSorted()).toEqual([
       'no route to 10.99.0.1',
-      'the gateway of interface eth0 does not answer; the same for 13 more',
+      'the gateway of interface eth0 does not respond; the same for 13 more',
     ]);
     expect(summary.coverage).toEqual({ planned: 160, open: 8, closed: 2, filtered: 0, not_tried: 150 });
   });

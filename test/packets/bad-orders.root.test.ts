@@ -57,7 +57,7 @@ describe.skipIf(!canRun)('orders and rights, on a link', () => {
   }
 
   it.each([
-    ['interface: nosuch0', 'interface: there is no interface nosuch0'],
+    ['interface: nosuch0', 'interface: no such interface: nosuch0'],
     ['source_ip: 10.99.0.9', 'source_ip: 10.99.0.9 is not an address of this machine'],
     ['source_ip: "fd99::9"', 'source_ip: fd99::9 is not an address of this machine'],
   ])('%s is an error that names the option, and nothing is sent', async (options, message) => {

@@ -177,7 +177,7 @@ function textOf(name: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new PortolanError('configuration', `${name}: it is not UTF-8 text`);
+    throw new PortolanError('configuration', `${name}: not UTF-8 text`);
   }
 }
 

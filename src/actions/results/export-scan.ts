@@ -22,7 +22,7 @@ export type ExportFormat = keyof typeof exportFormats;
 /** Other words for formats. */
 const aliases: Record<string, ExportFormat> = { artifacts: 'tar.gz' };
 
-/** Known, but absent from this build. */
+/** Known, but not included in this build. */
 const laterFormats = ['pdf'];
 
 /** @throws PortolanError `not_implemented` or `invalid_request`, listing the formats */

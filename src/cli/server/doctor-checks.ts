@@ -227,7 +227,7 @@ async function resolver({ scanner }: Config): Promise<Verdict> {
   const names = new NameResolver({ servers, timeoutMs: Math.min(scanner.dns.timeout, resolverMs) });
   const answer = await names.resolve(probeName, new AbortController().signal);
   // Whatever it says of a name that does not exist: it says something.
-  const silent = 'error' in answer && /does not answer|no answer|refuses|failed/.test(answer.error);
+  const silent = 'error' in answer && /does not respond|no response|refuses|failed/.test(answer.error);
   if (!silent) return ok(`${place} answers`);
   return warn(
     `${place}: ${answer.error}; host names cannot be scanned`,

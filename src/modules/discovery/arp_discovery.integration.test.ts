@@ -65,7 +65,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     // The MAC of the other link is a random one, given locally.
     expect(hosts.find(({ ip }) => ip === '10.8.0.2')).not.toHaveProperty('vendor');
     expect(warnings).toEqual([
-      'link_down: interface eth2 has no carrier: 254 addresses on it were not asked',
+      'link_down: interface eth2 has no carrier: 254 addresses on it were not probed',
     ]);
     // Two /24 without broadcast and own address, and a /120: the silent ones twice.
     const asked = 254 + 254 + 255;
@@ -78,7 +78,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     const { hosts } = await run({ targets, config: { ...quick, interface: 'eth1' } });
     expect(hosts.map(({ ip }) => ip)).toEqual(['10.8.0.2']);
     const missing = await run({ targets, config: { ...quick, interface: 'eth9' } });
-    expect(missing.error).toBe('there is no interface eth9');
+    expect(missing.error).toBe('no such interface: eth9');
     const dead = await run({ targets: ['10.7.0.0/24'], config: { ...quick, interface: 'eth2' } });
     expect(dead.error).toMatch(/^interface eth2 has no carrier: 253 addresses/);
   });
@@ -86,7 +86,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
   it('T-071 names the right that is missing', async () => {
     const { hosts, warnings, sent } = await run({ targets: ['10.9.0.0/24'], unprivileged: true });
     expect(warnings).toEqual([
-      'arp_unavailable: ARP discovery was skipped: no packet socket is allowed here (EPERM); grant CAP_NET_RAW',
+      'arp_unavailable: ARP discovery was skipped: cannot open a packet socket (EPERM); grant CAP_NET_RAW',
     ]);
     expect(hosts).toEqual([]);
     expect(sent).toBe(0);

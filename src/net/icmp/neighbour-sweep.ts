@@ -27,14 +27,14 @@ export function neighbourhood(addresses: AddressSet, only: string | null): Neigh
   try {
     table = RouteTable.read();
   } catch (error) {
-    return { ...found, obstacle: `the routes of this machine cannot be read: ${(error as Error).message}` };
+    return { ...found, obstacle: `cannot read the routing table: ${(error as Error).message}` };
   }
-  if (only !== null && !table.link(only)) return { ...found, dead: [`there is no interface ${only}`] };
+  if (only !== null && !table.link(only)) return { ...found, dead: [`no such interface: ${only}`] };
   for (const [link, attached] of table.attached()) {
     const near = only === null || only === link.name ? attached.intersect(addresses) : AddressSet.empty;
     if (near.size === 0n) continue;
     if (link.problem === null) found.addresses = found.addresses.union(near);
-    else found.dead.push(`${link.problem}: ${near.size} addresses on it were not asked`);
+    else found.dead.push(`${link.problem}: ${near.size} addresses on it were not probed`);
   }
   if (found.addresses.size > 0n) found.obstacle = packetSocketProblem();
   return found;

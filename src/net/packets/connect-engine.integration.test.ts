@@ -258,9 +258,9 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
 
   it('end with whoever ordered the work', async () => {
     const { engine } = await start(100);
-    const refused = expect(sweep(engine, plan()).outcome).rejects.toThrow('were ended');
+    const refused = expect(sweep(engine, plan()).outcome).rejects.toThrow('were closed');
     await engine.close();
     await refused;
-    await expect(sweep(engine, plan()).outcome).rejects.toThrow('were ended');
+    await expect(sweep(engine, plan()).outcome).rejects.toThrow('were closed');
   });
 });

@@ -157,7 +157,7 @@ export class ConnectEngine {
 
   /** Ends the threads; chunks that run end as failed. */
   async close(): Promise<void> {
-    this.#broken('the threads that connect were ended');
+    this.#broken('the connect threads were closed');
     Atomics.store(this.#words, control.stop, 1);
     this.#wake();
     const threads = this.#threads.splice(0);
@@ -177,8 +177,8 @@ export class ConnectEngine {
       throw error;
     }
     worker.on('message', (message: FromConnector) => this.#take(message));
-    worker.once('error', ({ message }) => this.#broken(`a thread that connects failed: ${message}`));
-    worker.once('exit', () => this.#broken('a thread that connects ended'));
+    worker.once('error', ({ message }) => this.#broken(`a connect thread failed: ${message}`));
+    worker.once('exit', () => this.#broken('a connect thread exited'));
     this.#threads.push({ worker, waker });
   }
 
@@ -277,10 +277,10 @@ function firstMessage(worker: Worker): Promise<void> {
     const late = setTimeout(() => fail(new Error(`no start within ${startMs / 1000} s`)), startMs);
     const fail = (error: Error) => {
       clearTimeout(late);
-      reject(new Error(`a thread that connects cannot run: ${error.message}`));
+      reject(new Error(`cannot start a connect thread: ${error.message}`));
     };
     worker.once('error', fail);
-    worker.once('exit', () => fail(new Error('it ended')));
+    worker.once('exit', () => fail(new Error('it exited')));
     worker.once('message', () => {
       clearTimeout(late);
       worker.off('error', fail);

@@ -243,7 +243,7 @@ function typeOf(family: Family, message: number): PingType | null {
 
 function rejection(raw: string, datagram: string): string {
   return (
-    `no ICMP socket is allowed here: raw ${raw}, datagram ${datagram}; ` +
+    `cannot open an ICMP socket: raw ${raw}, datagram ${datagram}; ` +
     'grant CAP_NET_RAW, or widen the sysctl net.ipv4.ping_group_range'
   );
 }

@@ -226,9 +226,9 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
   it('ends with whoever ordered the work', async () => {
     const engine = await start(1000);
     const running = sweep(engine, plan());
-    const refused = expect(running).rejects.toThrow('the packet engine ended');
+    const refused = expect(running).rejects.toThrow('the packet engine exited');
     await engine.close();
     await refused;
-    await expect(sweep(engine, plan())).rejects.toThrow('the packet engine ended');
+    await expect(sweep(engine, plan())).rejects.toThrow('the packet engine exited');
   });
 });

@@ -63,8 +63,8 @@ function launch(senders: number): Launched {
   });
   const first = new Promise<FromEngine>((resolve) => {
     child.once('message', resolve);
-    child.once('exit', (code, signal) => resolve(broken(`the packet engine ended with ${signal ?? code}`)));
-    child.once('error', ({ message }) => resolve(broken(`the packet engine cannot run: ${message}`)));
+    child.once('exit', (code, signal) => resolve(broken(`the packet engine exited with ${signal ?? code}`)));
+    child.once('error', ({ message }) => resolve(broken(`cannot start the packet engine: ${message}`)));
   });
   return { child, first };
 }
@@ -112,8 +112,8 @@ export class PacketEngine {
     this.#rate = new PacketRateLimiter({ rate: rate.ceiling, upstream: rate });
     this.#credits = new CreditFeed(this.#rate, this.#ended.signal);
     child.on('message', (message: FromEngine) => this.#take(message));
-    child.once('exit', (code, signal) => this.#broken(`the packet engine ended with ${signal ?? code}`));
-    child.once('error', ({ message }) => this.#broken(`the packet engine cannot run: ${message}`));
+    child.once('exit', (code, signal) => this.#broken(`the packet engine exited with ${signal ?? code}`));
+    child.once('error', ({ message }) => this.#broken(`cannot start the packet engine: ${message}`));
   }
 
   /**
@@ -171,7 +171,7 @@ export class PacketEngine {
   async #ready(first: Promise<FromEngine>): Promise<void> {
     let late: NodeJS.Timeout | undefined;
     const tooLate = new Promise<FromEngine>((resolve) => {
-      const reason = `the packet engine did not start in ${startMs / 1000} s`;
+      const reason = `the packet engine did not start within ${startMs / 1000} s`;
       late = setTimeout(() => resolve(broken(reason)), startMs);
     });
     const message = await Promise.race([first, tooLate]);

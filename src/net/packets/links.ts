@@ -42,7 +42,7 @@ export function readLink(index: number): Link {
   const header = Buffer.alloc(headerBytes);
   header.writeInt32LE(index, 4);
   const link = linkOf(requestKernel(getLink, header));
-  if (!link) throw new Error(`there is no interface number ${index}`);
+  if (!link) throw new Error(`no interface with index ${index}`);
   return link;
 }
 

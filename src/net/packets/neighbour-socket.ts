@@ -59,7 +59,7 @@ export class NeighbourSocket {
     }
     if (!link.mac) return { reason: `interface ${link.interface} has no MAC address` };
     const source = link.source.length === bytes ? link.source : linkLocalOf(link.index);
-    if (!source) return { reason: `interface ${link.interface} has no address to ask from` };
+    if (!source) return { reason: `interface ${link.interface} has no source address` };
     // Protocol 0: nothing is heard before the filter is in place.
     const fd = sys.socket(afPacket, sockRaw | sockNonblockCloexec, 0);
     if (fd < 0) return { reason: packetRefusal(errnoName(sys.errno())) };
@@ -132,7 +132,7 @@ export class NeighbourSocket {
   }
 }
 
-/** Why no packet socket may be opened here, or null. */
+/** Why this process cannot open a packet socket, or null. */
 export function packetSocketProblem(): string | null {
   let sys: Sys;
   try {
@@ -147,7 +147,7 @@ export function packetSocketProblem(): string | null {
 }
 
 function packetRefusal(errno: string): string {
-  return `no packet socket is allowed here (${errno}); grant CAP_NET_RAW`;
+  return `cannot open a packet socket (${errno}); grant CAP_NET_RAW`;
 }
 
 /** An IPv4 route may lead over an IPv6 next hop: that one is asked from the link-local address. */

@@ -87,7 +87,7 @@ describe.skipIf(!canMakeNamespaces)('neighbours, as a namespace has them', () =>
 
   it('says within 5 s that a gateway is silent, after three tries', async () => {
     const { problem, milliseconds, taken } = await ask({ first: '10.21.0.1', gateway: true });
-    expect(problem).toBe('the gateway of interface eth0 does not answer');
+    expect(problem).toBe('the gateway of interface eth0 does not respond');
     expect(milliseconds).toBeLessThan(5000);
     expect(taken).toBe(3);
   });
@@ -96,7 +96,7 @@ describe.skipIf(!canMakeNamespaces)('neighbours, as a namespace has them', () =>
     const running = ask({ first: '10.8.0.2', last: '10.8.0.9', timeoutMs: 2000, retries: 1 });
     own.ip('link set eth1 down');
     const { problem, milliseconds, taken } = await running;
-    expect(problem).toMatch(/interface eth1 is down|eth1: no neighbour can be asked: ENETDOWN/);
+    expect(problem).toMatch(/interface eth1 is down|eth1: cannot resolve neighbors: ENETDOWN/);
     expect(milliseconds).toBeLessThan(5000);
     expect(taken).toBeLessThanOrEqual(16);
   });

@@ -74,7 +74,7 @@ export async function* resolveNeighbours(
     yield { address: question.address, mac, latencyMs };
   }
   const [reason] = refused;
-  if (found === 0 && reason) throw new Error(`${link.interface}: no neighbour can be asked: ${reason}`);
+  if (found === 0 && reason) throw new Error(`${link.interface}: cannot resolve neighbors: ${reason}`);
 }
 
 function* questionsOn(link: NeighbourLink, addresses: Iterable<Uint8Array>): Generator<NeighborRequest> {
@@ -97,7 +97,7 @@ export async function resolveNextHop(
   } catch (error) {
     return { problem: (error as Error).message };
   }
-  return { problem: `the gateway of interface ${route.interface} does not answer` };
+  return { problem: `the gateway of interface ${route.interface} does not respond` };
 }
 
 interface Answer<Q> {

@@ -39,7 +39,7 @@ export type Attributes = ReadonlyMap<number, Buffer>;
  */
 export function requestKernel(type: number, body: Buffer): Buffer {
   const [answer] = exchange(type, flag.request, body);
-  if (!answer) throw new Error('netlink: the kernel gave no answer');
+  if (!answer) throw new Error('netlink: no response from the kernel');
   return answer.body;
 }
 

@@ -22,7 +22,7 @@ export function* permutation(
   shard: PermutationShard = { index: 0, of: 1 },
 ): Generator<number, void, undefined> {
   if (!Number.isInteger(size) || size < 0 || size > maxPermutation)
-    throw new RangeError(`cannot walk ${size} items`);
+    throw new RangeError(`no permutation of ${size} items`);
   if (size === 0) return;
   const { mask, shift } = permutationShape(size);
   const first = start + ((((shard.index - start) % shard.of) + shard.of) % shard.of);

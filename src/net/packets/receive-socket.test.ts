@@ -57,7 +57,7 @@ describe.runIf(rawObstacle() === null)('the ring of a packet socket of the kerne
     // A true refusal: the second ring of a socket whose first one is mapped.
     const { fd, sys, asked } = socket();
     makeRing(sys, fd);
-    expect(() => makeRing(sys, fd)).toThrow('there is no memory for a packet ring: errno 16');
+    expect(() => makeRing(sys, fd)).toThrow('cannot allocate the packet ring: errno 16');
     expect(asked).toEqual([32, 32, 16, 8, 4]);
     sys.close(fd);
   });
@@ -79,7 +79,7 @@ it('ends with an error that says what is lacking when nothing is given', () => {
     throw new Error('nothing to map');
   };
   expect(() => makeRing({ setsockopt, mapped, errno: () => 12 }, 3)).toThrow(
-    'there is no memory for a packet ring: ENOMEM',
+    'cannot allocate the packet ring: ENOMEM',
   );
   expect(tried).toEqual([32, 16, 8, 4]);
 });

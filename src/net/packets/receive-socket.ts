@@ -41,7 +41,7 @@ export function makeRing(sys: Pick<Sys, 'setsockopt' | 'mapped' | 'errno'>, fd: 
       request({ blockBytes, blocks: 0 });
     }
   }
-  throw new Error(`there is no memory for a packet ring: ${reason}`);
+  throw new Error(`cannot allocate the packet ring: ${reason}`);
 }
 
 /** Hears the answers to probes on every interface of this machine, through a filter in the kernel. */
@@ -57,7 +57,7 @@ export class ReceiveSocket {
   constructor(ownPort: number) {
     this.#sys = loadSys();
     this.#fd = this.#sys.socket(afPacket, sockDgram, 0);
-    if (this.#fd < 0) throw this.#failure('no packet socket');
+    if (this.#fd < 0) throw this.#failure('cannot open a packet socket');
     this.#set(option.version, u32(tpacketV3));
     this.#set(option.ignoreOutgoing, u32(1));
     this.#attach(responseFilter(ownPort));
@@ -90,7 +90,7 @@ export class ReceiveSocket {
     memory.buffer.writeBigUInt64LE(BigInt(memory.address + 16), 8);
     const value = memory.buffer.subarray(0, 16);
     if (this.#sys.setsockopt(this.#fd, solSocket, option.attachFilter, value, value.length) !== 0)
-      throw this.#failure('the filter of a packet socket is refused');
+      throw this.#failure('cannot attach the filter of a packet socket');
   }
 
   #bind(): void {
@@ -98,12 +98,12 @@ export class ReceiveSocket {
     address.writeUInt16LE(afPacket, 0);
     address.writeUInt16BE(allProtocols, 2);
     if (this.#sys.bind(this.#fd, address, address.length) !== 0)
-      throw this.#failure('a packet socket cannot be bound');
+      throw this.#failure('cannot bind a packet socket');
   }
 
   #set(name: number, value: Buffer): void {
     if (this.#sys.setsockopt(this.#fd, solPacket, name, value, value.length) !== 0)
-      throw this.#failure('a packet socket lacks what is needed');
+      throw this.#failure('cannot configure a packet socket');
   }
 
   #failure(what: string): Error {

@@ -14,7 +14,7 @@ export function rawObstacle(): string | null {
   try {
     const sys = loadSys();
     const fd = sys.socket(afPacket, sockRaw, nothingHeard);
-    if (fd < 0) return `raw packets are not allowed here (${errnoName(sys.errno())}); ${howToGrant}`;
+    if (fd < 0) return `raw packets are not permitted (${errnoName(sys.errno())}); ${howToGrant}`;
     sys.close(fd);
     return null;
   } catch (error) {

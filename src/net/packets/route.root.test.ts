@@ -131,7 +131,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
       gateway: null,
     });
     expect(missing).toBe('fe80::77 needs an interface: fe80::77%NAME');
-    expect(elsewhere).toBe('fe80::77%eth0 is not on interface br0');
+    expect(elsewhere).toBe('fe80::77%eth0 is not on the link of interface br0');
   });
 
   it('says why there is no route', async () => {
@@ -177,9 +177,9 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
       forced,
       forced,
       'no route to 10.9.0.77 through br0',
-      'there is no interface eth9',
+      'no such interface: eth9',
       '10.9.0.200 is not an address of this machine',
-      '10.9.0.77 cannot be reached from fd09::1',
+      '10.9.0.77 is not reachable from fd09::1',
       'no route to fd09::77 through br0',
       { interface: 'eth0', source: 'fd09::1' },
     ]);

@@ -140,7 +140,7 @@ export class RouteTable {
   /** The interface that the zone of the address or the force names. */
   #forcedLink(address: Address, force: RouteForce): { link: Link | null } | Refusal {
     if (address.zone !== null && force.interface && force.interface !== address.zone) {
-      return { because: (target) => `${target} is not on interface ${force.interface}` };
+      return { because: (target) => `${target} is not on the link of interface ${force.interface}` };
     }
     const name = address.zone ?? (force.interface || null);
     if (name === null && isLinkLocal(address)) {
@@ -148,14 +148,14 @@ export class RouteTable {
     }
     if (name === null) return { link: null };
     const link = this.link(name);
-    if (!link) return { because: () => `there is no interface ${name}` };
+    if (!link) return { because: () => `no such interface: ${name}` };
     const { problem } = link;
     return problem === null ? { link } : { because: () => problem };
   }
 
   #sourceRefusal(source: Address, target: Address): Refusal | null {
     const from = formatAddress(source);
-    if (source.family !== target.family) return { because: (to) => `${to} cannot be reached from ${from}` };
+    if (source.family !== target.family) return { because: (to) => `${to} is not reachable from ${from}` };
     const zone = source.zone ?? (isLinkLocal(source) ? target.zone : null);
     const found = this.#query(source, { link: zone === null ? null : this.link(zone) });
     if ('type' in found && isOwn(found)) return null;
@@ -214,7 +214,7 @@ export class RouteTable {
     if (problem !== null) return { because: () => problem };
     const from = source ? addressBytes(source) : attributes.get(routeAttribute.preferredSource);
     if (!from || from.every((byte) => byte === 0)) {
-      return { because: (target) => `interface ${name} has no address to reach ${target} from` };
+      return { because: (target) => `interface ${name} has no source address for ${target}` };
     }
     // What a tunnel of the route adds, only the kernel knows.
     const ethernet = !own && link.ethernet && !attributes.has(routeAttribute.tunnel);

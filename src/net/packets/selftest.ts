@@ -16,12 +16,12 @@ export interface SelfTest {
 }
 
 export const selfTests: SelfTest[] = [
-  { name: 'system calls of the C library can be made', run: () => void loadSys().errno() },
-  { name: 'keyed hashes agree with the published vectors', run: checkCookies },
-  { name: 'checksums of probes are right', run: checkChecksums },
-  { name: 'a walk meets every endpoint exactly once', run: checkWalk },
+  { name: 'the C library can be called', run: () => void loadSys().errno() },
+  { name: 'keyed hashes match the published vectors', run: checkCookies },
+  { name: 'probe checksums are correct', run: checkChecksums },
+  { name: 'a permutation visits every endpoint exactly once', run: checkWalk },
   { name: 'recorded packets are read from a ring', run: checkRing },
-  { name: 'the rate is kept in every second', run: checkPace },
+  { name: 'the rate is never exceeded in any second', run: checkPace },
 ];
 
 /** HalfSipHash-2-4 with the key 00..07 over 00, 00 01, ... (github.com/veorq/SipHash, vectors.h). */
@@ -92,7 +92,7 @@ function checkWalk(): void {
       seen[index] = 1;
       count += 1;
     }
-    expectEqual(count, size, `places of a walk over ${size}`);
+    expectEqual(count, size, `positions of a permutation of ${size}`);
   }
 }
 
@@ -119,7 +119,7 @@ function checkRing(): void {
     const tcp = start + 20;
     read.push([length, bytes.readUInt16BE(tcp), bytes[tcp + 13] as number, bytes.readUInt32BE(tcp + 8)]);
   };
-  expectEqual(ring.readBlock(reader), true, 'a block that is ready');
+  expectEqual(ring.readBlock(reader), true, 'a ready block');
   expectEqual(
     read,
     [
@@ -128,7 +128,7 @@ function checkRing(): void {
     ],
     'packets of the block',
   );
-  expectEqual([ring.readBlock(reader), bytes.readUInt32LE(8)], [false, 0], 'the block given back');
+  expectEqual([ring.readBlock(reader), bytes.readUInt32LE(8)], [false, 0], 'the returned block');
 }
 
 function checkPace(): void {

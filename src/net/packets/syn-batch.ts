@@ -118,7 +118,7 @@ export class SynBatch {
       crowdedSince ||= performance.now();
       if (performance.now() - crowdedSince > longestCrowdMs) {
         throw new Error(
-          `the interface took no packet for ${longestCrowdMs / 1000} s (${errnoName(errno)}); is its link down?`,
+          `the interface accepted no packet for ${longestCrowdMs / 1000} s (${errnoName(errno)}); is its link down?`,
         );
       }
       Atomics.wait(sleeper, 0, 0, pause);
@@ -141,7 +141,7 @@ function openSender(sys: Sys, { rung, family, link }: ChunkPlan): number {
     rung === 'frame'
       ? sys.socket(afPacket, sockRaw | nonblocking, 0)
       : sys.socket(families[family], sockRaw | nonblocking, ipprotoRaw);
-  if (fd < 0) throw new Error(`no raw socket: ${errnoName(sys.errno())}`);
+  if (fd < 0) throw new Error(`cannot open a raw socket: ${errnoName(sys.errno())}`);
   if (rung === 'ip') return fd;
   const address = Buffer.alloc(20);
   address.writeUInt16LE(afPacket, 0);
@@ -149,7 +149,7 @@ function openSender(sys: Sys, { rung, family, link }: ChunkPlan): number {
   if (sys.bind(fd, address, address.length) === 0) return fd;
   const reason = errnoName(sys.errno());
   sys.close(fd);
-  throw new Error(`the interface cannot be used: ${reason}`);
+  throw new Error(`cannot use the interface: ${reason}`);
 }
 
 /** The structures of one sendmmsg, linked once: mmsghdr, iovec, sockaddr, packet. */

@@ -78,7 +78,7 @@ function load(): Sys | Error {
       cause ??= error;
     }
   }
-  return new Error(`no C library could be loaded (tried ${libraries.join(', ')})`, { cause });
+  return new Error(`cannot load a C library (tried ${libraries.join(', ')})`, { cause });
 }
 
 function declare(koffi: Koffi, library: string): Sys {

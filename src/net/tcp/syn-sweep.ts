@@ -338,7 +338,7 @@ export class SynSweeper {
     const source = sourceIp === '' ? null : parseAddress(sourceIp);
     const name = `${link} ${sourceIp}`;
     if (!this.#knownForces.has(name)) {
-      if (link !== '' && !table.link(link)) throw impossible('interface', `there is no interface ${link}`);
+      if (link !== '' && !table.link(link)) throw impossible('interface', `no such interface: ${link}`);
       if (sourceIp !== '' && !(source && isOwn(source)))
         throw impossible('source_ip', `${sourceIp} is not an address of this machine`);
       this.#knownForces.add(name);

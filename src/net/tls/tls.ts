@@ -16,7 +16,7 @@ import { loopClock } from '../loop-clock.ts';
 const maxCertificates = 16;
 
 /** The reason of a handshake that did not end in time. */
-export const handshakeTimeout = 'no complete handshake before the deadline';
+export const handshakeTimeout = 'the handshake did not complete before the deadline';
 
 interface HandshakeOptions {
   serverName: string | null;
@@ -150,10 +150,10 @@ function certificateChain(stream: TLSSocket): string[] {
 }
 
 const reasons: Record<string, string> = {
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the peer answered with something other than TLS',
-  ERR_SSL_HTTP_REQUEST: 'the peer answered with something other than TLS',
-  ERR_SSL_UNSUPPORTED_PROTOCOL: 'the server speaks no TLS version that this client knows',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the peer answered with something other than TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the peer responded with something other than TLS',
+  ERR_SSL_HTTP_REQUEST: 'the peer responded with something other than TLS',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'the server supports no TLS version that this client supports',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the peer responded with something other than TLS',
   ECONNRESET: 'the peer closed the connection during the handshake',
   EPIPE: 'the peer closed the connection during the handshake',
 };

@@ -84,7 +84,7 @@ describe('scanner.windows and scanner.freeze', () => {
   it.each([
     [{ 'scanner.windows': [{}] }, 'scanner.windows[0].hours: is missing'],
     [{ 'scanner.windows': [{ hours: '9-17' }] }, 'scanner.windows[0].hours: must be hours such as'],
-    [{ 'scanner.windows': [{ hours: '09:00-09:00' }] }, 'scanner.windows[0].hours: must not begin and end'],
+    [{ 'scanner.windows': [{ hours: '09:00-09:00' }] }, 'scanner.windows[0].hours: must not start and end'],
     [
       { 'scanner.windows': [{ hours: '09:00-10:00', days: 'monday' }] },
       'scanner.windows[0].days: must be days',
@@ -93,7 +93,7 @@ describe('scanner.windows and scanner.freeze', () => {
     [{ 'scanner.freeze': [{ from: '2026-12-24' }] }, 'scanner.freeze[0].to: is missing'],
     [
       { 'scanner.freeze': [...holidays, { from: '2026-02-30', to: '2026-03-01' }] },
-      'scanner.freeze[1].from: is no day',
+      'scanner.freeze[1].from: is not a valid date',
     ],
     [
       { 'scanner.freeze': [{ from: '2026-12-26', to: '2026-12-24' }] },

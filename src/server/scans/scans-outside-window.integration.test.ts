@@ -16,7 +16,7 @@ async function start(options: Parameters<typeof openService>[1] = {}) {
   return service;
 }
 
-const freeze = { reason: 'a freeze is on: holidays', until: Date.parse('2199-01-01T00:00:00Z') };
+const freeze = { reason: 'a freeze is active: holidays', until: Date.parse('2199-01-01T00:00:00Z') };
 
 async function ask<T>(service: Service, url: string, method: 'GET' | 'POST' = 'GET') {
   const answer = await service.app.inject({ method, url: `/api/v1/${url}` });
@@ -42,7 +42,7 @@ describe('while no scan may send', () => {
         warnings: [
           {
             code: 'outside_window',
-            message: 'The scan waits: a freeze is on: holidays; scans go on at 2199-01-01T00:00:00.000Z.',
+            message: 'The scan waits: a freeze is active: holidays; scans go on at 2199-01-01T00:00:00.000Z.',
           },
         ],
       });
@@ -70,7 +70,7 @@ describe('while no scan may send', () => {
     expect((await ask(service, `scans/${paused}/pause`, 'POST')).status).toBe(200);
     const refused = await ask(service, `scans/${paused}/resume`, 'POST');
     expect([refused.status, refused.error.code]).toEqual([409, 'conflict']);
-    expect(refused.error.message).toContain('a freeze is on: holidays; scans go on at 2199');
+    expect(refused.error.message).toContain('a freeze is active: holidays; scans go on at 2199');
     expect(refused.error.details).toMatchObject({ reason: freeze.reason, until: '2199-01-01T00:00:00.000Z' });
     expect((await ask<Scan>(service, `scans/${doomed}/cancel`, 'POST')).data.status).toBe('failed');
     const over = await ask(service, `scans/${doomed}/resume`, 'POST');
