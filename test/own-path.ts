@@ -8,7 +8,7 @@ export const ownPath = () => `/${randomUUID()}`;
  * Answers requests under a path, which their URL loses. Others get 404 and are not seen: a scan of another test that
  * meets the port, or a client that takes it for the one that had it before.
  */
-export function answerUnder(path: string, answer: RequestListener): RequestListener {
+export function respondUnder(path: string, answer: RequestListener): RequestListener {
   return (request, response) => {
     const { url = '' } = request;
     if (!url.startsWith(path)) return void response.writeHead(404).end();

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Behaviour, endedScan, HttpReceiver, MailReceiver } from '../../test/receivers.ts';
+import { type Behavior, endedScan, HttpReceiver, MailReceiver } from '../../test/receivers.ts';
 import type { Scan } from '../domain/scan.ts';
 import { deliver, type NotificationSettings } from './deliver.ts';
 import { maxMessageBytes, scanReport } from './message.ts';
@@ -32,7 +32,7 @@ function settingsOf({ slack, email, webhooks }: Partly<NotificationSettings>): N
   };
 }
 
-async function http(behaviour?: Behaviour) {
+async function http(behaviour?: Behavior) {
   const receiver = new HttpReceiver(behaviour);
   open.push(receiver);
   return { receiver, url: await receiver.listen() };
@@ -156,15 +156,12 @@ describe('webhook://', () => {
     ['204', () => ({ status: 204 }), null, patient],
     ['a cut connection', () => 'drop', 'the connection was cut', patient],
     ['silence', () => 'hang', 'no answer in time', 400],
-  ] as [string, Behaviour, string | null, number][])(
-    'T-082 %s',
-    async (_what, behaviour, reason, limitMs) => {
-      const { url } = await http(behaviour);
-      const webhooks = [{ ...entry, url: `${url}/hook-of-secret` }];
-      const tried = await attempt({ webhooks }, 'webhook://siem', {}, limitMs);
-      expect(tried).toEqual(reason === null ? delivered : { status: 'fault', reason });
-    },
-  );
+  ] as [string, Behavior, string | null, number][])('T-082 %s', async (_what, behaviour, reason, limitMs) => {
+    const { url } = await http(behaviour);
+    const webhooks = [{ ...entry, url: `${url}/hook-of-secret` }];
+    const tried = await attempt({ webhooks }, 'webhook://siem', {}, limitMs);
+    expect(tried).toEqual(reason === null ? delivered : { status: 'fault', reason });
+  });
 
   it('T-082 an answer whose body never ends is an answer', async () => {
     const port = await tcp((socket) => {

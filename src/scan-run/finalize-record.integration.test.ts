@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { storeScan } from '../actions/fixtures/kept-scan.ts';
+import { storeScan } from '../actions/fixtures/stored-scan.ts';
 import { openStore } from '../store/open.ts';
 import { mergedRows } from '../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';

@@ -24,7 +24,7 @@ import { ScanControl, type ScopeRules } from './control.ts';
 import { failureFrom, type ScanFailure, ScanStop } from './failure.ts';
 import { finalizeRecord } from './finalize-record.ts';
 import type { LiveScan, ScanOutcome } from './messages.ts';
-import { looksForVulnerabilities, type ModuleCatalog, planScan, unavailable } from './plan/plan-scan.ts';
+import { evaluatesVulnerabilities, type ModuleCatalog, planScan, unavailable } from './plan/plan-scan.ts';
 import { narrowing, type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import { ProgressMeter } from './progress.ts';
 import { ResultRecorder } from './record-results.ts';
@@ -455,7 +455,7 @@ class ScanRun {
       summary: async () => this.#summary(this.#verdict, await this.#countRecord()),
       failure: () => this.#verdict?.message ?? null,
       warnings: () => this.#warnings,
-      evaluated: looksForVulnerabilities(request.vuln, this.#warnings),
+      evaluated: evaluatesVulnerabilities(request.vuln, this.#warnings),
       reportsDir: folder.reportsDir,
     };
   }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { responding } from '../fixed-answers.ts';
+import { responding } from '../fixed-responses.ts';
 import { Home } from './command.ts';
 import { Listeners } from './listeners.ts';
 

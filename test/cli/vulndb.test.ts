@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
-import { answerUnder, ownPath } from '../own-path.ts';
+import { ownPath, respondUnder } from '../own-path.ts';
 import { Home } from './command.ts';
 
 const home = new Home();
@@ -24,7 +24,7 @@ beforeAll(async () => {
     } else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
     else response.end(gzipSync(epssFeed([['CVE-2026-1000', 0.5, 0.9]])));
   };
-  server = createServer(answerUnder(path, answer));
+  server = createServer(respondUnder(path, answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const vulndb = {

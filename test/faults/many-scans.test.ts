@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { storedScanId, storeScan } from '../../src/actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../src/actions/fixtures/stored-scan.ts';
 import type { ScanRequest } from '../../src/domain/scan.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { openWorkspace, type Workspace } from '../../src/workspace/workspace.ts';

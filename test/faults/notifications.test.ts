@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
 import { Home } from '../cli/command.ts';
 import { ServerProcess } from '../program.ts';
-import { type Behaviour, HttpReceiver, MailReceiver } from '../receivers.ts';
+import { type Behavior, HttpReceiver, MailReceiver } from '../receivers.ts';
 
 // The tests run side by side, for most of their time is the documented one between two tries.
 const open: (() => unknown)[] = [];
@@ -11,7 +11,7 @@ afterAll(async () => {
   for (const close of open.reverse()) await close();
 }, 60_000);
 
-async function http(behaviour?: Behaviour) {
+async function http(behaviour?: Behavior) {
   const receiver = new HttpReceiver(behaviour);
   open.push(() => receiver.close());
   return { receiver, url: await receiver.listen() };

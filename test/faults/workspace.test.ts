@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { storedScanId, storeScan } from '../../src/actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../src/actions/fixtures/stored-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { ScanFolder } from '../../src/workspace/scan-folder.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';

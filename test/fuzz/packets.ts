@@ -2,7 +2,7 @@ import { Chunk, type ChunkPlan } from '../../src/net/packets/chunk.ts';
 import { type CookieKey, cookie, halfSipHash } from '../../src/net/packets/cookie.ts';
 import { readEchoReply } from '../../src/net/packets/echo.ts';
 import { controlWords } from '../../src/net/packets/engine-control.ts';
-import { readReply } from '../../src/net/packets/neighbour-frame.ts';
+import { readReply } from '../../src/net/packets/neighbor-frame.ts';
 import { attributesOf } from '../../src/net/packets/netlink.ts';
 import { Responses } from '../../src/net/packets/response-reader.ts';
 import { Ring } from '../../src/net/packets/ring.ts';

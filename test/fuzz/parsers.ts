@@ -138,24 +138,24 @@ const datagramNames = [
 ].flatMap((port) => udpProbes(port).map(({ name }) => name));
 
 const everyAnswer: readonly Buffer[] = [
-  ...recorded.httpAnswers,
-  ...recorded.sshAnswers,
-  ...recorded.smtpAnswers,
-  ...recorded.ftpAnswers,
-  ...recorded.mailboxAnswers,
-  ...recorded.keyValueAnswers,
-  ...recorded.databaseAnswers,
-  ...recorded.framedDnsAnswers,
-  ...recorded.mongodbAnswers,
-  ...recorded.rfbAnswers,
-  ...recorded.rdpAnswers,
-  ...recorded.x11Answers,
-  ...recorded.rpcAnswers,
-  ...recorded.rsyncAnswers,
-  ...recorded.smbAnswers,
-  ...recorded.networkAnswers.map(([, answer]) => answer),
-  ...recorded.otherAnswers,
-  ...recorded.smallAnswers,
+  ...recorded.httpResponses,
+  ...recorded.sshResponses,
+  ...recorded.smtpResponses,
+  ...recorded.ftpResponses,
+  ...recorded.mailboxResponses,
+  ...recorded.keyValueResponses,
+  ...recorded.databaseResponses,
+  ...recorded.framedDnsResponses,
+  ...recorded.mongodbResponses,
+  ...recorded.rfbResponses,
+  ...recorded.rdpResponses,
+  ...recorded.x11Responses,
+  ...recorded.rpcResponses,
+  ...recorded.rsyncResponses,
+  ...recorded.smbResponses,
+  ...recorded.networkResponses.map(([, answer]) => answer),
+  ...recorded.otherResponses,
+  ...recorded.smallResponses,
   ...recorded.announcements,
 ];
 
@@ -453,7 +453,7 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'http',
     covers: [protocol('http'), protocol('technology')],
     share: 5,
-    seeds: recorded.httpAnswers,
+    seeds: recorded.httpResponses,
     read: (bytes, pick) => {
       const record = parseHttp(bytes, pick(4) === 0 ? 1 + pick(4096) : undefined);
       const headers = new Map(Object.entries(record?.facts.headers ?? {}));
@@ -474,7 +474,7 @@ export const parsers: readonly FuzzedParser[] = [
     covers: [protocol('http-text'), protocol('http-version-text'), protocol('http2-text')],
     share: 5,
     seeds: [
-      ...recorded.httpAnswers,
+      ...recorded.httpResponses,
       ...['Linux/4.9 UPnP/1.0 MiniDLNA/1.3.0', 'Apache/2.4.57 (Debian) mod_ssl/2.4.57 OpenSSL/3.0.11'].map(
         latin1,
       ),
@@ -500,7 +500,7 @@ export const parsers: readonly FuzzedParser[] = [
     share: 5,
     seeds: [
       latin1('5;ext=1\r\nhello\r\nA\r\n0123456789\r\n0\r\n\r\n'),
-      ...recorded.httpAnswers.map((answer) => gzipSync(answer)),
+      ...recorded.httpResponses.map((answer) => gzipSync(answer)),
     ],
     read: (bytes, pick) => [
       dechunk(bytes).body.length,
@@ -511,7 +511,7 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'ssh',
     covers: [protocol('ssh'), 'knowledge/ssh/ssh-weaknesses.ts'],
     share: 10,
-    seeds: recorded.sshAnswers,
+    seeds: recorded.sshResponses,
     read: (bytes) => {
       const record = parseSsh(bytes);
       return record && [record.facts, sshWeaknesses(record.facts)];
@@ -528,91 +528,91 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'smtp',
     covers: [protocol('smtp'), protocol('reply')],
     share: 20,
-    seeds: recorded.smtpAnswers,
+    seeds: recorded.smtpResponses,
     read: (bytes) => [parseSmtp(bytes), parseReplies(bytes)],
   },
   {
     name: 'ftp',
     covers: [protocol('ftp'), protocol('reply')],
     share: 20,
-    seeds: recorded.ftpAnswers,
+    seeds: recorded.ftpResponses,
     read: (bytes, pick) => parseFtp(bytes, pick(2) === 0 ? ['FEAT\r\n', 'SYST\r\n'] : ['USER anonymous\r\n']),
   },
   {
     name: 'mailbox',
     covers: [protocol('mailbox')],
     share: 20,
-    seeds: recorded.mailboxAnswers,
+    seeds: recorded.mailboxResponses,
     read: (bytes, pick) => [parseMailbox(bytes, oneOf(probeNames, pick)), firstLine(bytes)],
   },
   {
     name: 'key-value store',
     covers: [protocol('key-value-store')],
     share: 20,
-    seeds: recorded.keyValueAnswers,
+    seeds: recorded.keyValueResponses,
     read: (bytes) => parseKeyValueStore(bytes),
   },
   {
     name: 'database',
     covers: [protocol('database')],
     share: 20,
-    seeds: recorded.databaseAnswers,
+    seeds: recorded.databaseResponses,
     read: (bytes, pick) => parseDatabase(bytes, oneOf(probeNames, pick)),
   },
   {
     name: 'dns',
     covers: [protocol('dns')],
     share: 20,
-    seeds: [...recorded.dnsAnswers, ...recorded.framedDnsAnswers],
+    seeds: [...recorded.dnsResponses, ...recorded.framedDnsResponses],
     read: (bytes) => [parseDns(bytes, 'udp'), parseDns(bytes, 'tcp')],
   },
   {
     name: 'snmp and ntp',
     covers: [protocol('management')],
     share: 20,
-    seeds: [...recorded.snmpAnswers, ...recorded.ntpAnswers],
+    seeds: [...recorded.snmpResponses, ...recorded.ntpResponses],
     read: (bytes) => [parseSnmp(bytes), parseNtp(bytes)],
   },
   {
     name: 'mongodb',
     covers: [protocol('mongodb')],
     share: 20,
-    seeds: recorded.mongodbAnswers,
+    seeds: recorded.mongodbResponses,
     read: (bytes) => parseMongodb(bytes),
   },
   {
     name: 'remote screens',
     covers: [protocol('remote-screen')],
     share: 20,
-    seeds: [...recorded.rfbAnswers, ...recorded.rdpAnswers, ...recorded.x11Answers],
+    seeds: [...recorded.rfbResponses, ...recorded.rdpResponses, ...recorded.x11Responses],
     read: (bytes) => [parseRfb(bytes), parseRdp(bytes), parseX11(bytes)],
   },
   {
     name: 'rpc',
     covers: [protocol('rpc')],
     share: 20,
-    seeds: recorded.rpcAnswers,
+    seeds: recorded.rpcResponses,
     read: (bytes) => [parseRpc(bytes, 'tcp'), parseRpc(bytes, 'udp')],
   },
   {
     name: 'rsync',
     covers: [protocol('rsync')],
     share: 20,
-    seeds: recorded.rsyncAnswers,
+    seeds: recorded.rsyncResponses,
     read: (bytes) => parseRsync(bytes),
   },
   {
     name: 'smb',
     covers: [protocol('smb')],
     share: 20,
-    seeds: recorded.smbAnswers,
+    seeds: recorded.smbResponses,
     read: (bytes) => parseSmb(bytes),
   },
   {
     name: 'classic services, Mumble',
     covers: [protocol('classic-service'), protocol('mumble'), protocol('plain-text')],
     share: 10,
-    seeds: recorded.smallAnswers,
+    seeds: recorded.smallResponses,
     read: (bytes) => [
       parseClassicService(bytes),
       parseMumble(bytes),
@@ -624,9 +624,9 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'media and instruments',
     covers: [protocol('media-service'), protocol('instrument-service')],
     share: 10,
-    seeds: recorded.mediaAnswers.map(([, answer]) => answer),
+    seeds: recorded.mediaResponses.map(([, answer]) => answer),
     read: (bytes, pick) => {
-      const [probe] = oneOf(recorded.mediaAnswers, pick);
+      const [probe] = oneOf(recorded.mediaResponses, pick);
       return parseMediaService(bytes, probe) ?? parseInstrument(bytes, probe);
     },
   },
@@ -634,7 +634,7 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'games',
     covers: [protocol('game-announcement')],
     share: 5,
-    seeds: recorded.gameAnswers,
+    seeds: recorded.gameResponses,
     read: (bytes) => [
       games.readQuake(bytes),
       games.readSourceEngine(bytes),
@@ -647,30 +647,30 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'agents and clusters',
     covers: [protocol('cluster-service')],
     share: 20,
-    seeds: recorded.clusterAnswers.map(([, answer]) => answer),
-    read: (bytes, pick) => parseClusterService(bytes, oneOf(recorded.clusterAnswers, pick)[0]),
+    seeds: recorded.clusterResponses.map(([, answer]) => answer),
+    read: (bytes, pick) => parseClusterService(bytes, oneOf(recorded.clusterResponses, pick)[0]),
   },
   {
     name: 'directories and databases',
     covers: [protocol('network-service')],
     share: 20,
-    seeds: recorded.networkAnswers.map(([, answer]) => answer),
-    read: (bytes, pick) => parseNetworkService(bytes, oneOf(recorded.networkAnswers, pick)[0]),
+    seeds: recorded.networkResponses.map(([, answer]) => answer),
+    read: (bytes, pick) => parseNetworkService(bytes, oneOf(recorded.networkResponses, pick)[0]),
   },
   {
     name: 'binary services',
     covers: [protocol('binary-service')],
     share: 10,
     seeds: [
-      ...recorded.rfbAnswers,
-      ...recorded.rdpAnswers,
-      ...recorded.x11Answers,
-      ...recorded.smbAnswers,
-      ...recorded.rpcAnswers,
-      ...recorded.rsyncAnswers,
-      ...recorded.mongodbAnswers,
-      ...recorded.snmpAnswers,
-      ...recorded.ntpAnswers,
+      ...recorded.rfbResponses,
+      ...recorded.rdpResponses,
+      ...recorded.x11Responses,
+      ...recorded.smbResponses,
+      ...recorded.rpcResponses,
+      ...recorded.rsyncResponses,
+      ...recorded.mongodbResponses,
+      ...recorded.snmpResponses,
+      ...recorded.ntpResponses,
     ],
     read: (bytes, pick) => [
       parseBinaryService(bytes, oneOf(['x11', 'nfs', 'rpcbind', 'generic'], pick)),
@@ -689,9 +689,9 @@ export const parsers: readonly FuzzedParser[] = [
     covers: ['knowledge/requests/udp-payloads.ts', 'knowledge/requests/udp-probes.ts'],
     share: 5,
     seeds: [
-      ...recorded.dnsAnswers,
-      ...recorded.snmpAnswers,
-      ...recorded.ntpAnswers,
+      ...recorded.dnsResponses,
+      ...recorded.snmpResponses,
+      ...recorded.ntpResponses,
       ...payloads.map(({ bytes }) => Buffer.from(bytes)),
     ],
     read: (bytes) => {
@@ -826,7 +826,7 @@ export const parsers: readonly FuzzedParser[] = [
       'knowledge/requests/murmur3.ts',
     ],
     share: 5,
-    seeds: [...recorded.httpAnswers, ...pagesWithLinks],
+    seeds: [...recorded.httpResponses, ...pagesWithLinks],
     read: (bytes, pick) => {
       const place = { host: '192.0.2.1', port: 80, name: pick(2) === 0 ? 'a.example' : null, secure: false };
       const paths = [iconPath(bytes, place), redirectPath(bytes, place)];
@@ -841,7 +841,7 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'http/2 connections',
     covers: ['net/http2.ts'],
     share: 0.2,
-    seeds: recorded.http2Answers,
+    seeds: recorded.http2Responses,
     read: async (bytes, pick) => {
       const answer = await requestHttp2(connectionThatSays(bytes, pick), {
         authority: 'a.example',
@@ -884,7 +884,7 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'whole recognition',
     covers: ['knowledge/rules/evidence.ts', 'knowledge/rules/claims.ts'],
     share: 2,
-    seeds: [...everyAnswer, ...recorded.signatureAnswers],
+    seeds: [...everyAnswer, ...recorded.signatureResponses],
     read: (bytes, pick) => {
       const banner = bannerOf(bytes, pick);
       if (pick(8) === 0) {
@@ -908,7 +908,7 @@ export const parsers: readonly FuzzedParser[] = [
       'knowledge/hosts/trait-rules.ts',
     ],
     share: 2,
-    seeds: [...everyAnswer, ...recorded.signatureAnswers],
+    seeds: [...everyAnswer, ...recorded.signatureResponses],
     read: tellOfHost,
   },
   {
@@ -965,7 +965,7 @@ export const parsers: readonly FuzzedParser[] = [
   {
     name: 'messages of sockets',
     covers: [
-      'net/packets/neighbour-frame.ts',
+      'net/packets/neighbor-frame.ts',
       'net/packets/echo.ts',
       'net/packets/udp-socket.ts',
       'net/packets/netlink.ts',

@@ -3,13 +3,13 @@ import { certificateDer } from '../../src/knowledge/protocols/test-certificate.t
 import { builtinRules } from '../../src/knowledge/rules/rule-catalog.ts';
 import {
   bson,
-  mongodbAnswer,
-  rpcAnswer,
-  smb1Answer,
-  smb2Answer,
-  snmpAnswer,
+  mongodbResponse,
+  rpcResponse,
+  smb1Response,
+  smb2Response,
+  snmpResponse,
   x11Admission,
-} from '../fixed-answers.ts';
+} from '../fixed-responses.ts';
 
 /** Answers of real services, byte for byte or built by the rules of their protocol: what fuzzing begins with. */
 
@@ -71,7 +71,7 @@ const page =
   '<meta name="generator" content="WordPress 6.4.2"><link rel="icon" href="/favicon.ico">' +
   '</head><body><a href="/wp-content/a.css">x</a></body></html>';
 
-export const httpAnswers: readonly Buffer[] = [
+export const httpResponses: readonly Buffer[] = [
   latin1(
     'HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 10:00:00 GMT\r\nServer: nginx/1.22.1\r\nSet-Cookie: PHPSESSID=1; path=/\r\n' +
       `X-Powered-By: PHP/8.2.7-1+deb12u1\r\nStrict-Transport-Security: max-age=31536000\r\n\r\n${page}`,
@@ -142,14 +142,14 @@ export const groupReply: Buffer = Buffer.concat([
   counted(Buffer.from([2])),
 ]);
 
-export const sshAnswers: readonly Buffer[] = [
+export const sshResponses: readonly Buffer[] = [
   Buffer.concat([latin1('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n'), keyExchangeInit()]),
   Buffer.concat([latin1('SSH-2.0-OpenSSH_9.9\r\n'), keyExchangeInit(), sshPacket(keyExchangeReply, 8)]),
   latin1('Welcome\r\nto the host\r\nSSH-1.99-dropbear_2022.83\n'),
   latin1('SSH-2.0-Cisco-1.25\nProtocol mismatch.\n'),
 ];
 
-export const smtpAnswers: readonly Buffer[] = [
+export const smtpResponses: readonly Buffer[] = [
   latin1(
     '220 mail.example ESMTP Postfix (Debian/GNU)\r\n250-mail.example\r\n250-SIZE 10240000\r\n250-STARTTLS\r\n' +
       '250-AUTH PLAIN LOGIN\r\n250 8BITMIME\r\n220 2.0.0 Ready to start TLS\r\n',
@@ -158,7 +158,7 @@ export const smtpAnswers: readonly Buffer[] = [
   latin1('554 5.7.1 No SMTP service here\r\n'),
 ];
 
-export const ftpAnswers: readonly Buffer[] = [
+export const ftpResponses: readonly Buffer[] = [
   latin1('220 (vsFTPd 3.0.3)\r\n211-Features:\r\n AUTH TLS\r\n UTF8\r\n211 End\r\n215 UNIX Type: L8\r\n'),
   latin1('220-Welcome to Pure-FTPd\r\n220 ok\r\n530 You are not logged in\r\n'),
   latin1(
@@ -166,7 +166,7 @@ export const ftpAnswers: readonly Buffer[] = [
   ),
 ];
 
-export const mailboxAnswers: readonly Buffer[] = [
+export const mailboxResponses: readonly Buffer[] = [
   latin1(
     '* OK [CAPABILITY IMAP4rev1 SASL-IR LOGIN-REFERRALS ID ENABLE IDLE LITERAL+ STARTTLS AUTH=PLAIN] Dovecot (Debian) ready.\r\n',
   ),
@@ -175,7 +175,7 @@ export const mailboxAnswers: readonly Buffer[] = [
   latin1('-ERR [SYS/TEMP] try later\r\n'),
 ];
 
-export const keyValueAnswers: readonly Buffer[] = [
+export const keyValueResponses: readonly Buffer[] = [
   latin1(
     '$110\r\n# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nos:Linux 6.1.0-18-amd64 x86_64\r\ntcp_port:6379\r\n\r\n',
   ),
@@ -186,7 +186,7 @@ export const keyValueAnswers: readonly Buffer[] = [
   latin1('STAT pid 1\r\nSTAT version 1.6.18\r\nEND\r\n'),
 ];
 
-export const databaseAnswers: readonly Buffer[] = [
+export const databaseResponses: readonly Buffer[] = [
   hex(
     '5d000000 0a 352e352e352d31302e31312e362d4d617269614442 00 1e000000 5b3e2d4e5f212122 00 fef7 08 0200 ff8115' +
       '000000000000 1d000000 3a7c3a2b4e6b4f5f6a2d3f40 00 6d7973716c5f6e61746976655f70617373776f726400',
@@ -210,7 +210,7 @@ export const databaseAnswers: readonly Buffer[] = [
 
 const dnsQuestion = hex('504f 8580 0001 0001 0000 0000 07 76657273696f6e 04 62696e64 00 0010 0003');
 
-export const dnsAnswers: readonly Buffer[] = [
+export const dnsResponses: readonly Buffer[] = [
   Buffer.concat([dnsQuestion, hex('c00c 0010 0003 00000000 0010 0f'), latin1('9.18.24-1-Debian')]),
   hex('504f 8183 0001 0000 0000 0000 00 0002 0001'),
   hex(
@@ -219,28 +219,28 @@ export const dnsAnswers: readonly Buffer[] = [
   ),
 ];
 
-export const framedDnsAnswers: readonly Buffer[] = dnsAnswers.map((answer) =>
+export const framedDnsResponses: readonly Buffer[] = dnsResponses.map((answer) =>
   Buffer.concat([u16(answer.length), answer]),
 );
 
-export const snmpAnswers: readonly Buffer[] = [
-  snmpAnswer({ text: 'Linux gate 6.1.0-18-amd64 #1 SMP Debian 6.1.76-1 x86_64' }),
-  snmpAnswer({ version: 0, text: 'Cisco IOS Software, C2960 Software, Version 15.0(2)SE4' }),
-  snmpAnswer({ error: 2 }),
+export const snmpResponses: readonly Buffer[] = [
+  snmpResponse({ text: 'Linux gate 6.1.0-18-amd64 #1 SMP Debian 6.1.76-1 x86_64' }),
+  snmpResponse({ version: 0, text: 'Cisco IOS Software, C2960 Software, Version 15.0(2)SE4' }),
+  snmpResponse({ error: 2 }),
 ];
 
-export const ntpAnswers: readonly Buffer[] = [
+export const ntpResponses: readonly Buffer[] = [
   Buffer.concat([hex('1c 02 06 e9 00000200 00000300 c0000201'), Buffer.alloc(32, 0xe8)]),
   Buffer.concat([hex('d7 00 03 2a 0006 0048'), Buffer.alloc(6 * 72, 1)]),
   hex('97 00 03 2a 40 00 00 00'),
 ];
 
-export const mongodbAnswers: readonly Buffer[] = [
+export const mongodbResponses: readonly Buffer[] = [
   Buffer.concat([
-    mongodbAnswer({ version: '7.0.14', ok: 1 }),
-    mongodbAnswer({ databases: { 0: { name: 'admin' }, 1: { name: 'shop' } }, ok: 1 }),
+    mongodbResponse({ version: '7.0.14', ok: 1 }),
+    mongodbResponse({ databases: { 0: { name: 'admin' }, 1: { name: 'shop' } }, ok: 1 }),
   ]),
-  mongodbAnswer({
+  mongodbResponse({
     ok: 0,
     errmsg: 'command listDatabases requires authentication',
     code: 13,
@@ -252,36 +252,36 @@ export const mongodbAnswers: readonly Buffer[] = [
   ]),
 ];
 
-export const rfbAnswers: readonly Buffer[] = [
+export const rfbResponses: readonly Buffer[] = [
   latin1('RFB 003.008\n\x02\x01\x02'),
   latin1('RFB 003.003\n\0\0\0\x02'),
   latin1('RFB 003.008\n\0\0\0\0\x17Too many security failures'),
 ];
 
-export const rdpAnswers: readonly Buffer[] = [
+export const rdpResponses: readonly Buffer[] = [
   hex('03000013 0ed000001234 00 02 1f 0800 02000000'),
   hex('03000013 0ed000001234 00 03 00 0800 05000000'),
   hex('0300000b 06d000001234 00'),
 ];
 
 const x11Refusal = Buffer.concat([hex('00 16 0b00 0000 0600'), latin1('No protocol specified\n\0\0')]);
-export const x11Answers: readonly Buffer[] = [x11Admission('The X.Org Foundation'), x11Refusal];
+export const x11Responses: readonly Buffer[] = [x11Admission('The X.Org Foundation'), x11Refusal];
 
-export const rpcAnswers: readonly Buffer[] = [
-  rpcAnswer(1, 100_003, 3, 6, 2049, 1, 100_005, 3, 17, 20_048, 0),
-  rpcAnswer(),
+export const rpcResponses: readonly Buffer[] = [
+  rpcResponse(1, 100_003, 3, 6, 2049, 1, 100_005, 3, 17, 20_048, 0),
+  rpcResponse(),
 ];
 
-export const rsyncAnswers: readonly Buffer[] = [
+export const rsyncResponses: readonly Buffer[] = [
   latin1('@RSYNCD: 31.0 sha512 md5\nWelcome to us\nweb            \tpublic pages\nbackup\t\n@RSYNCD: EXIT\n'),
   latin1('@RSYNCD: 31.0\n@ERROR: access denied to  from unknown (192.0.2.1)\n'),
 ];
 
-export const smbAnswers: readonly Buffer[] = [
-  smb2Answer({ signing: 1, dialect: 0x0302 }),
-  smb2Answer({ signing: 3, dialect: 0x0210 }),
-  smb1Answer(0),
-  smb1Answer(0xffff),
+export const smbResponses: readonly Buffer[] = [
+  smb2Response({ signing: 1, dialect: 0x0302 }),
+  smb2Response({ signing: 3, dialect: 0x0210 }),
+  smb1Response(0),
+  smb1Response(0xffff),
   smbSession(),
   Buffer.concat([hex('82000000'), smbSession()]),
 ];
@@ -314,7 +314,7 @@ const attribute = (name: string, value: string) =>
 
 /** By the name of the probe that asked. */
 /** Answers of monitoring agents, clusters and Java services. */
-export const clusterAnswers: readonly (readonly [probe: string, answer: Buffer])[] = [
+export const clusterResponses: readonly (readonly [probe: string, answer: Buffer])[] = [
   [
     'rabbitmq-stream',
     Buffer.from(
@@ -378,7 +378,7 @@ export const clusterAnswers: readonly (readonly [probe: string, answer: Buffer])
   ['null', Buffer.concat([Buffer.alloc(128, 0xd6), hex('6b024f67')])],
 ];
 
-export const networkAnswers: readonly (readonly [probe: string, answer: Buffer])[] = [
+export const networkResponses: readonly (readonly [probe: string, answer: Buffer])[] = [
   [
     'mssql',
     hex(
@@ -428,7 +428,7 @@ export const networkAnswers: readonly (readonly [probe: string, answer: Buffer])
 ];
 
 /** Answers of other protocols that are named by their first bytes, or read by their length. */
-export const mediaAnswers: readonly (readonly [probe: string, answer: Buffer])[] = [
+export const mediaResponses: readonly (readonly [probe: string, answer: Buffer])[] = [
   [
     'snapcast',
     latin1(
@@ -460,7 +460,7 @@ export const mediaAnswers: readonly (readonly [probe: string, answer: Buffer])[]
   ['rpki-rtr', hex('00 0a 0000 00000018 00000000 00000008 4e6f2064617461 00')],
 ];
 
-export const gameAnswers: readonly Buffer[] = [
+export const gameResponses: readonly Buffer[] = [
   latin1(
     '\xff\xff\xff\xffstatusResponse\n\\version\\ioq3 1.36_GIT linux-x86_64\\gamename\\baseoa\n0 0 "x"\n',
   ),
@@ -475,7 +475,7 @@ export const gameAnswers: readonly Buffer[] = [
   hex('4f457403000100 03ffdc0001 0002'),
 ];
 
-export const smallAnswers: readonly Buffer[] = [
+export const smallResponses: readonly Buffer[] = [
   // Mumble: version, release and system.
   Buffer.concat([hex('0000 0000000d 08 848604 12 07'), latin1('1.3.4-4'), hex('1a 03'), latin1('X11')]),
   hex('00010304 504f5254414c4f4e 00000001 00000064 00011170'),
@@ -494,7 +494,7 @@ export const smallAnswers: readonly Buffer[] = [
   latin1('200 news.example ready\r\n101 Capability list:\r\nIMPLEMENTATION INN 2.7.1\r\n.\r\n'),
 ];
 
-export const otherAnswers: readonly Buffer[] = [
+export const otherResponses: readonly Buffer[] = [
   hex('20020000'),
   Buffer.concat([hex('30 1e 0014'), latin1('$SYS/broker/version'), latin1('mosquitto 2.0.11')]),
   Buffer.concat([
@@ -658,7 +658,7 @@ const frame = (type: number, flags: number, stream: number, body: Buffer) =>
   Buffer.concat([u24(body.length), Buffer.from([type, flags]), u32(stream), body]);
 
 /** Settings, their acknowledgement, the headers `:status: 200` and `server: x`, and a page. */
-export const http2Answers: readonly Buffer[] = [
+export const http2Responses: readonly Buffer[] = [
   Buffer.concat([
     frame(4, 0, 0, Buffer.alloc(0)),
     frame(4, 1, 0, Buffer.alloc(0)),
@@ -669,7 +669,7 @@ export const http2Answers: readonly Buffer[] = [
 ];
 
 /** Texts that signatures name, in the answer that holds them. */
-export const signatureAnswers: readonly Buffer[] = builtinRules.signatures.flatMap(({ source, examples }) =>
+export const signatureResponses: readonly Buffer[] = builtinRules.signatures.flatMap(({ source, examples }) =>
   examples.flatMap(({ text }) => answerHolding(source, text) ?? []),
 );
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Wire } from '../lab/wire.ts';
-import { isOpen } from './liar.ts';
+import { isOpen } from './tarpit.ts';
 import {
   canRun,
   openOf,

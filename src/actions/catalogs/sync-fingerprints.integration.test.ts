@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { answerUnder, ownPath } from '../../../test/own-path.ts';
+import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { loadFingerprints, syncedSets } from '../../scan-run/load-fingerprints.ts';
 import { isSyncDue, syncFingerprints } from './sync-fingerprints.ts';
 
@@ -49,7 +49,7 @@ beforeEach(async () => {
     requests.push({ url: request.url ?? '', etag: request.headers['if-none-match'] });
     serve(request, response);
   };
-  server = createServer(answerUnder(path, answer));
+  server = createServer(respondUnder(path, answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answerUnder, ownPath } from '../../../test/own-path.ts';
+import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
 import { openVulndb } from '../../knowledge/vulndb/generation.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
@@ -24,7 +24,7 @@ class Sources {
   readonly #server: Server;
 
   constructor() {
-    const answer = answerUnder(this.#path, (request, response) => this.#answer(request, response));
+    const answer = respondUnder(this.#path, (request, response) => this.#answer(request, response));
     this.#server = createServer(answer);
   }
 

@@ -1,7 +1,7 @@
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/open-results.ts';
-import { looksForVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
+import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
 import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/stream-results.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -101,7 +101,7 @@ async function contentOf(
 
 function reportHead({ scan, summary }: OpenResults) {
   const head = resultHead(summary, scan);
-  const evaluated = looksForVulnerabilities(scan.vuln, scan.warnings);
+  const evaluated = evaluatesVulnerabilities(scan.vuln, scan.warnings);
   return { ...head, title: scan.name, failure: scan.error?.message ?? null, evaluated };
 }
 

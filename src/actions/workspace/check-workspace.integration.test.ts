@@ -22,7 +22,7 @@ import { openStore } from '../../store/open.ts';
 import { mergedRows, recordSummary } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
-import { type ScanStorage, storedScanId, storeScan } from '../fixtures/kept-scan.ts';
+import { type ScanStorage, storedScanId, storeScan } from '../fixtures/stored-scan.ts';
 import { type CheckReport, checkWorkspace } from './check-workspace.ts';
 import { purgeLeftovers } from './purge-leftovers.ts';
 

@@ -6,7 +6,7 @@ import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
-import { storedScanId, storeScan } from '../fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../fixtures/stored-scan.ts';
 import { compareFolders, type FolderComparison } from './compare-folders.ts';
 
 let dir: string;

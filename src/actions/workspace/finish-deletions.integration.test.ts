@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openStore, type Store } from '../../store/open.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
-import { storedScanId, storeScan } from '../fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../fixtures/stored-scan.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { finishDeletions } from './finish-deletions.ts';
 

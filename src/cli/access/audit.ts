@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { AuditReport } from '../../workspace/audit/audit-check.ts';
 import type { AuditPosition } from '../../workspace/audit/audit-files.ts';
-import type { VerifiableLog } from '../../workspace/audit/audit-settled.ts';
+import type { VerifiableLog } from '../../workspace/audit/verifiable-log.ts';
 import { readConfig } from '../session/session.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
@@ -63,7 +63,7 @@ async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
 
 /** @returns null when there is no log at this place */
 async function checkPlace(place: AuditPosition): Promise<AuditReport | null> {
-  const { verifiableLog } = await import('../../workspace/audit/audit-settled.ts');
+  const { verifiableLog } = await import('../../workspace/audit/verifiable-log.ts');
   const log = verifiableLog(place);
   return log && (await check(log.files, log));
 }

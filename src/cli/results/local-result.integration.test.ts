@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import type { RecordObserver } from '../../scan-run/open-results.ts';
 import { openStore, type Store } from '../../store/open.ts';

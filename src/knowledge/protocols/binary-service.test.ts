@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  mongodbAnswer,
-  rpcAnswer,
-  smb1Answer,
-  smb2Answer,
-  snmpAnswer,
+  mongodbResponse,
+  rpcResponse,
+  smb1Response,
+  smb2Response,
+  snmpResponse,
   x11Admission,
-} from '../../../test/fixed-answers.ts';
+} from '../../../test/fixed-responses.ts';
 import { fuzzRounds, fuzzTimeout } from '../../../test/rounds.ts';
 import { parseBinaryService, parseDatagramService } from './binary-service.ts';
 import { parseNtp, parseSnmp } from './management.ts';
@@ -77,43 +77,43 @@ describe('X11', () => {
 
 describe('SMB', () => {
   test('reads dialect and signing', () => {
-    expect(parseSmb(smb2Answer({ signing: 1, dialect: 0x0302 }))).toEqual({
+    expect(parseSmb(smb2Response({ signing: 1, dialect: 0x0302 }))).toEqual({
       dialect: '3.0.2',
       signingRequired: false,
     });
-    expect(parseSmb(smb2Answer({ signing: 3, dialect: 0x0210 }))).toEqual({
+    expect(parseSmb(smb2Response({ signing: 3, dialect: 0x0210 }))).toEqual({
       dialect: '2.1',
       signingRequired: true,
     });
-    expect(parseSmb(smb1Answer(0))).toEqual({ dialect: '1', signingRequired: false });
+    expect(parseSmb(smb1Response(0))).toEqual({ dialect: '1', signingRequired: false });
   });
   test('a refusal of every dialect is no version 1', () => {
-    expect(parseSmb(smb1Answer(0xffff))).toBeNull();
+    expect(parseSmb(smb1Response(0xffff))).toBeNull();
   });
 });
 
 describe('RPC', () => {
   test('reads the list of a port mapper', () => {
-    const list = rpcAnswer(1, 100_003, 3, 6, 2049, 1, 100_005, 3, 17, 20_048, 0);
+    const list = rpcResponse(1, 100_003, 3, 6, 2049, 1, 100_005, 3, 17, 20_048, 0);
     expect(parseRpc(list, 'tcp')?.registrations).toEqual([
       { program: 100_003, version: 3, protocol: 'tcp', port: 2049 },
       { program: 100_005, version: 3, protocol: 'udp', port: 20_048 },
     ]);
   });
   test('a call that was refused is not accepted', () => {
-    const refused = rpcAnswer();
+    const refused = rpcResponse();
     refused.writeUInt32BE(1, 4 + 20);
     expect(parseRpc(refused, 'tcp')).toEqual({ accepted: false, registrations: [] });
-    const denied = rpcAnswer();
+    const denied = rpcResponse();
     denied.writeUInt32BE(1, 4 + 8);
     expect(parseRpc(denied, 'tcp')?.accepted).toBe(false);
   });
 });
 
 describe('MongoDB', () => {
-  const version = mongodbAnswer({ version: '7.0.14', ok: 1 });
+  const version = mongodbResponse({ version: '7.0.14', ok: 1 });
   test('reads the version and the databases', () => {
-    const list = mongodbAnswer({ databases: { 0: { name: 'admin' }, 1: { name: 'shop' } }, ok: 1 });
+    const list = mongodbResponse({ databases: { 0: { name: 'admin' }, 1: { name: 'shop' } }, ok: 1 });
     expect(parseMongodb(Buffer.concat([version, list]))).toEqual({
       version: '7.0.14',
       databases: ['admin', 'shop'],
@@ -121,7 +121,7 @@ describe('MongoDB', () => {
     });
   });
   test('a refusal lists nothing', () => {
-    const refusal = mongodbAnswer({ ok: 0, code: 13, codeName: 'Unauthorized' });
+    const refusal = mongodbResponse({ ok: 0, code: 13, codeName: 'Unauthorized' });
     expect(parseMongodb(Buffer.concat([version, refusal]))).toEqual({
       version: '7.0.14',
       databases: null,
@@ -141,14 +141,14 @@ describe('rsync', () => {
 
 describe('SNMP and NTP', () => {
   test('reads the text of an agent; an error is no answer', () => {
-    expect(parseSnmp(snmpAnswer({ text: 'Linux gw 6.1' }))).toEqual({
+    expect(parseSnmp(snmpResponse({ text: 'Linux gw 6.1' }))).toEqual({
       version: '2c',
       community: 'public',
       text: 'Linux gw 6.1',
       objectId: null,
       name: null,
     });
-    expect(parseSnmp(snmpAnswer({ error: 2 }))).toBeNull();
+    expect(parseSnmp(snmpResponse({ error: 2 }))).toBeNull();
   });
   test('tells the list of clients from the time and from a refusal', () => {
     expect(parseNtp(Buffer.concat([Buffer.from([0x1c, 2]), Buffer.alloc(46)]))?.kind).toBe('time');
@@ -165,10 +165,10 @@ describe('SNMP and NTP', () => {
 
 test('names services by their answers', () => {
   expect(parseBinaryService(latin1('RFB 003.008\n\x01\x02'), 'vnc')?.service).toBe('vnc');
-  expect(parseBinaryService(rpcAnswer(), 'nfs')?.service).toBe('nfs');
-  expect(parseBinaryService(rpcAnswer(), 'generic')).toBeNull();
+  expect(parseBinaryService(rpcResponse(), 'nfs')?.service).toBe('nfs');
+  expect(parseBinaryService(rpcResponse(), 'generic')).toBeNull();
   expect(parseBinaryService(x11Admission('x'), 'generic')).toBeNull();
-  expect(parseDatagramService(snmpAnswer({ text: 'gw' }), 'snmp-v2c-public')?.proof).toBe('gw');
+  expect(parseDatagramService(snmpResponse({ text: 'gw' }), 'snmp-v2c-public')?.proof).toBe('gw');
 });
 
 test(`T-015 ${rounds} mutated answers per reader are read without an exception`, { timeout }, () => {
@@ -176,15 +176,15 @@ test(`T-015 ${rounds} mutated answers per reader are read without an exception`,
     latin1('RFB 003.008\n\x02\x01\x02'),
     Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 0x12, 0x34, 0, 2, 0, 8, 0, 1, 0, 0, 0]),
     x11Admission('The X.Org Foundation'),
-    smb2Answer({ signing: 1, dialect: 0x0302 }),
-    smb1Answer(0),
-    rpcAnswer(1, 100_003, 3, 6, 2049, 0),
+    smb2Response({ signing: 1, dialect: 0x0302 }),
+    smb1Response(0),
+    rpcResponse(1, 100_003, 3, 6, 2049, 0),
     Buffer.concat([
-      mongodbAnswer({ version: '7', ok: 1 }),
-      mongodbAnswer({ databases: { 0: { name: 'a' } }, ok: 1 }),
+      mongodbResponse({ version: '7', ok: 1 }),
+      mongodbResponse({ databases: { 0: { name: 'a' } }, ok: 1 }),
     ]),
     latin1('@RSYNCD: 31.0\nweb\tpages\n@RSYNCD: EXIT\n'),
-    snmpAnswer({ text: 'Linux' }),
+    snmpResponse({ text: 'Linux' }),
     hex('d7 00 03 2a 00 06 00 48'),
   ];
   let state = 1;

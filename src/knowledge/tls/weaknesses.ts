@@ -4,7 +4,7 @@ import { type CheckText, listed, type Weakness } from '../weakness.ts';
 import { groupNamed } from './groups.ts';
 import { flawsOf, hasForwardSecrecy, type SuiteFlaw, suiteNamed } from './suites.ts';
 
-export interface TlsDemands {
+export interface TlsRequirements {
   /** The oldest version that is no weakness: `1.0` to `1.3`. */
   minTls: string;
   minRsaBits: number;
@@ -243,7 +243,7 @@ type CheckId = keyof typeof texts;
 type KnownFacts = Partial<TlsFacts>;
 
 /** Every weakness of a TLS server that its facts prove; a single handshake proves less than a survey. */
-export function tlsWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[] {
+export function tlsWeaknesses(facts: KnownFacts, demands: TlsRequirements): Weakness[] {
   const accepted = facts.accepted ?? [negotiated(facts)];
   return [
     ...versionWeaknesses(accepted, demands),
@@ -277,7 +277,7 @@ const versionChecks: readonly (readonly [version: string, number: string, id: Ch
   ['TLSv1.2', '1.2', 'tls-v1-2'],
 ];
 
-function versionWeaknesses(accepted: readonly TlsVersionSupport[], { minTls }: TlsDemands): Weakness[] {
+function versionWeaknesses(accepted: readonly TlsVersionSupport[], { minTls }: TlsRequirements): Weakness[] {
   return versionChecks.flatMap(([version, number, id]) => {
     const seen = accepted.find((each) => each.version === version);
     if (!seen || number >= minTls) return [];
@@ -378,7 +378,7 @@ function secrecyWeaknesses(accepted: readonly TlsVersionSupport[], surveyed: boo
   return [found(id, proofOf(accepted, lacking))];
 }
 
-function keyWeaknesses(facts: KnownFacts, demands: TlsDemands): Weakness[] {
+function keyWeaknesses(facts: KnownFacts, demands: TlsRequirements): Weakness[] {
   const certificates = [facts.certificate ?? null, ...(facts.other_certificates ?? [])].filter(isReadable);
   const weaknesses = [
     ...certificates.flatMap((certificate) => [
@@ -406,7 +406,7 @@ const shortestCurveBits = 224;
 
 function weakKey(
   { key, subject }: Pick<CertificateFacts, 'key' | 'subject'>,
-  { minRsaBits }: TlsDemands,
+  { minRsaBits }: TlsRequirements,
 ): Weakness[] {
   const [, type, size] = /^(RSA|DSA|EC) (\d+)$/.exec(key ?? '') ?? [];
   if (!type || !size) return [];
@@ -418,7 +418,7 @@ function weakKey(
   ];
 }
 
-function weakKeysAbove({ chain = [] }: KnownFacts, demands: TlsDemands): Weakness[] {
+function weakKeysAbove({ chain = [] }: KnownFacts, demands: TlsRequirements): Weakness[] {
   return chain.flatMap((each) => ('error' in each ? [] : weakKey(each, demands)));
 }
 

@@ -2,15 +2,15 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  httpAnswer,
-  mongodbAnswer,
+  httpResponse,
+  mongodbResponse,
   responding,
-  rpcAnswer,
-  smb1Answer,
-  smb2Answer,
-  snmpAnswer,
+  rpcResponse,
+  smb1Response,
+  smb2Response,
+  snmpResponse,
   x11Admission,
-} from '../../../test/fixed-answers.ts';
+} from '../../../test/fixed-responses.ts';
 import { bannerOf, closeServers, listen, tryModule } from '../../../test/module-trial.ts';
 import type { Banner } from '../../domain/banner.ts';
 import type { HostFinding } from '../../domain/finding.ts';
@@ -88,12 +88,12 @@ describe('from the wire to the finding', () => {
   it('a Docker API; a web server behind the same path is none', async () => {
     const docker = responding((request) =>
       String(request).startsWith('GET /version ')
-        ? httpAnswer(
+        ? httpResponse(
             '200 OK',
             { Server: 'Docker/24.0.5 (linux)' },
             '{"Version":"24.0.5","ApiVersion":"1.43"}',
           )
-        : httpAnswer(
+        : httpResponse(
             '404 Not Found',
             { Server: 'Docker/24.0.5 (linux)', 'Api-Version': '1.43' },
             '{"message":"page not found"}',
@@ -102,7 +102,7 @@ describe('from the wire to the finding', () => {
     const [found] = await scan(await listen(docker));
     expect(found).toMatchObject({ id: 'docker-api-no-auth', severity: 'critical' });
     expect(found?.evidence).toContain('"ApiVersion":"1.43"');
-    const page = responding(() => httpAnswer('404 Not Found', { Server: 'nginx' }, 'no'));
+    const page = responding(() => httpResponse('404 Not Found', { Server: 'nginx' }, 'no'));
     expect(await scan(await listen(page))).toEqual([]);
   });
 
@@ -111,9 +111,9 @@ describe('from the wire to the finding', () => {
       responding((request) => {
         const text = String(request);
         if (text.startsWith('GET /version '))
-          return httpAnswer('200 OK', {}, '{"etcdserver":"3.5.16","etcdcluster":"3.5.0"}');
-        if (text.startsWith('POST /v3/kv/range ')) return httpAnswer(status, {}, count);
-        return httpAnswer('404 Not Found', {}, '404 page not found\n');
+          return httpResponse('200 OK', {}, '{"etcdserver":"3.5.16","etcdcluster":"3.5.0"}');
+        if (text.startsWith('POST /v3/kv/range ')) return httpResponse(status, {}, count);
+        return httpResponse('404 Not Found', {}, '404 page not found\n');
       });
     const header = '{"header":{"cluster_id":"1","member_id":"2","revision":"5","raft_term":"3"},"count":"4"}';
     const host = '127.21.0.1';
@@ -133,8 +133,8 @@ describe('from the wire to the finding', () => {
     const kubelet = (status: string, body: string) =>
       responding((request) =>
         String(request).startsWith('GET /pods ')
-          ? httpAnswer(status, {}, body)
-          : httpAnswer('404 Not Found', {}, '404 page not found\n'),
+          ? httpResponse(status, {}, body)
+          : httpResponse('404 Not Found', {}, '404 page not found\n'),
       );
     const host = '127.21.0.3';
     await listen(kubelet('200 OK', '{"kind":"PodList","apiVersion":"v1","items":[]}'), host, 10_255);
@@ -153,8 +153,8 @@ describe('from the wire to the finding', () => {
       },
       responding((request) =>
         String(request).startsWith('GET /pods ')
-          ? httpAnswer('200 OK', {}, '{"kind":"PodList","items":[]}')
-          : httpAnswer('404 Not Found', {}, '404 page not found\n'),
+          ? httpResponse('200 OK', {}, '{"kind":"PodList","items":[]}')
+          : httpResponse('404 Not Found', {}, '404 page not found\n'),
       ),
     );
     kubelet.on('tlsClientError', () => undefined);
@@ -170,18 +170,18 @@ describe('from the wire to the finding', () => {
     const mongodb = (list: Buffer) =>
       responding((request) =>
         request.includes('buildInfo')
-          ? mongodbAnswer({ version: '7.0.14', ok: 1 })
+          ? mongodbResponse({ version: '7.0.14', ok: 1 })
           : request.includes('listDatabases')
             ? list
             : null,
       );
     const host = '127.21.0.5';
-    await listen(mongodb(mongodbAnswer({ databases: { 0: { name: 'shop' } }, ok: 1 })), host, 27_017);
+    await listen(mongodb(mongodbResponse({ databases: { 0: { name: 'shop' } }, ok: 1 })), host, 27_017);
     expect(await scan(27_017, { host })).toMatchObject([
       { id: 'mongodb-no-auth', evidence: 'listDatabases: shop' },
     ]);
     const guarded = '127.21.0.6';
-    await listen(mongodb(mongodbAnswer({ ok: 0, codeName: 'Unauthorized' })), guarded, 27_017);
+    await listen(mongodb(mongodbResponse({ ok: 0, codeName: 'Unauthorized' })), guarded, 27_017);
     expect(await scan(27_017, { host: guarded })).toEqual([]);
   });
 
@@ -198,7 +198,7 @@ describe('from the wire to the finding', () => {
       3389,
     );
     await listen(
-      responding(() => rpcAnswer()),
+      responding(() => rpcResponse()),
       host,
       2049,
     );
@@ -222,22 +222,22 @@ describe('from the wire to the finding', () => {
       const host = '127.21.0.9';
       const smb = (old: Buffer | null) =>
         responding((request) =>
-          request.includes('\xfeSMB', 0, 'latin1') ? smb2Answer({ signing: 1, dialect: 0x0302 }) : old,
+          request.includes('\xfeSMB', 0, 'latin1') ? smb2Response({ signing: 1, dialect: 0x0302 }) : old,
         );
-      await listen(smb(smb1Answer(0)), host, 445);
+      await listen(smb(smb1Response(0)), host, 445);
       expect((await scan(445, { host })).map(({ id }) => id)).toEqual(['smb-signing-optional', 'smb-v1']);
       const modern = '127.21.0.10';
       await listen(smb(null), modern, 445);
       expect((await scan(445, { host: modern })).map(({ id }) => id)).toEqual(['smb-signing-optional']);
       const ancient = '127.21.0.11';
       await listen(
-        responding((request) => (request.includes('NT LM 0.12') ? smb1Answer(0) : null)),
+        responding((request) => (request.includes('NT LM 0.12') ? smb1Response(0) : null)),
         ancient,
         445,
       );
       expect((await scan(445, { host: ancient })).map(({ id }) => id)).toEqual(['smb-v1']);
       await listen(
-        responding(() => rpcAnswer(1, 100_003, 3, 6, 2049, 0)),
+        responding(() => rpcResponse(1, 100_003, 3, 6, 2049, 0)),
         host,
         111,
       );
@@ -282,7 +282,7 @@ describe('from the wire to the finding', () => {
       await new Promise<void>((resolve) => socket.bind(port, host, resolve));
     };
     await agent(161, (question) =>
-      question.includes('public') && question[4] === 1 ? snmpAnswer({ text: 'Linux gw' }) : null,
+      question.includes('public') && question[4] === 1 ? snmpResponse({ text: 'Linux gw' }) : null,
     );
     await agent(123, (question) =>
       question[0] === 0x17

@@ -7,7 +7,7 @@ import { defineModule } from '../../engine/module.ts';
 import type { SshFacts } from '../../knowledge/protocols/ssh.ts';
 import type { TlsFacts } from '../../knowledge/protocols/tls.ts';
 import { sshWeaknesses } from '../../knowledge/ssh/ssh-weaknesses.ts';
-import { type TlsDemands, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
+import { type TlsRequirements, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
 import type { Weakness } from '../../knowledge/weakness.ts';
 
 /** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
@@ -70,7 +70,7 @@ export default defineModule({
   },
 });
 
-function weaknessesOf({ parser, attributes }: ParsedService, demands: TlsDemands): Weakness[] {
+function weaknessesOf({ parser, attributes }: ParsedService, demands: TlsRequirements): Weakness[] {
   const { tls, ssh } = attributes as { tls?: Partial<TlsFacts>; ssh?: Partial<SshFacts> };
   if (parser === 'tls_parser' && tls) return tlsWeaknesses(tls, demands);
   if (parser === 'ssh_parser' && ssh) return sshWeaknesses(ssh);

@@ -51,7 +51,7 @@ export interface NetworkGate {
    * ARP and IPv6 Neighbour Discovery (RFC 826, RFC 4861); yields the hosts that answered. Addresses that are not on a
    * link of this machine are passed over.
    */
-  sweepNeighbours(hosts: Iterable<string>, options: NeighbourSweepOptions): AsyncIterable<NeighborResponse>;
+  sweepNeighbours(hosts: Iterable<string>, options: NeighborSweepOptions): AsyncIterable<NeighborResponse>;
 
   /** How echo requests leave this machine: `raw`, `datagram`, or `none` with the reason. */
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string };
@@ -224,7 +224,7 @@ export interface Neighbourhood {
   dead: string[];
 }
 
-export interface NeighbourSweepOptions extends Omit<PingOptions, 'types'> {
+export interface NeighborSweepOptions extends Omit<PingOptions, 'types'> {
   /** Ask on this interface only; null: on every one. */
   interface: string | null;
 }

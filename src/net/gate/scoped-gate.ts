@@ -4,7 +4,7 @@ import type { AddressSet } from '../../domain/address-set.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { onAbort } from '../abort.ts';
 import { notTried } from '../failure.ts';
-import { neighbourhood, sweepNeighbours } from '../icmp/neighbour-sweep.ts';
+import { neighbourhood, sweepNeighbors } from '../icmp/neighbor-sweep.ts';
 import { choosePingMethod, ping } from '../icmp/ping.ts';
 import { loopClock } from '../loop-clock.ts';
 import { synTimeoutMs } from '../tcp/attempt.ts';
@@ -19,8 +19,8 @@ import type {
   DialOptions,
   DialResult,
   NeighborResponse,
+  NeighborSweepOptions,
   Neighbourhood,
-  NeighbourSweepOptions,
   NetworkGate,
   PingOptions,
   PingResponse,
@@ -352,9 +352,9 @@ class ScopedGate implements ScanGate {
 
   async *sweepNeighbours(
     hosts: Iterable<string>,
-    options: NeighbourSweepOptions,
+    options: NeighborSweepOptions,
   ): AsyncGenerator<NeighborResponse, void, undefined> {
-    const answers = sweepNeighbours(hosts, {
+    const answers = sweepNeighbors(hosts, {
       ...options,
       rate: this.#rate,
       admit: this.#admission.admit,

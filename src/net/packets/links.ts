@@ -101,7 +101,7 @@ export function readNetworks(): AttachedNetwork[] {
  * What the kernel is certain of about a neighbour: its MAC, confirmed lately or set by hand.
  * @param address 4 or 16 bytes
  */
-export function readNeighbour(index: number, address: Uint8Array): Uint8Array | null {
+export function readNeighbor(index: number, address: Uint8Array): Uint8Array | null {
   const header = Buffer.alloc(neighbourHeaderBytes);
   header[0] = address.length === 4 ? 2 : 10;
   header.writeInt32LE(index, 4);

@@ -4,7 +4,7 @@ import { type Address, parseAddress } from '../../domain/address.ts';
 import { canMakeNamespaces, Namespace } from './fixtures/namespace.ts';
 import { RouteTable } from './route.ts';
 
-const askRoutes = fileURLToPath(new URL('fixtures/ask-routes.ts', import.meta.url));
+const askRoutes = fileURLToPath(new URL('fixtures/resolve-routes.ts', import.meta.url));
 
 interface Shown {
   interface: string;

@@ -6,7 +6,7 @@ import type { StackTraits } from '../../domain/host.ts';
 import { canMakeNamespaces, Namespace } from './fixtures/namespace.ts';
 import { rawObstacle } from './rights.ts';
 
-const hearStack = fileURLToPath(new URL('fixtures/hear-stack.ts', import.meta.url));
+const hearStack = fileURLToPath(new URL('fixtures/receive-stack.ts', import.meta.url));
 const [ipv4, ipv6] = ['10.91.7.2', 'fd91:7::2'];
 const port = 8080;
 

@@ -5,7 +5,7 @@ import type { PacketRateLimiter } from '../gate/rate.ts';
 import { localAddresses } from '../local-addresses.ts';
 import { type ChunkPlan, type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/chunk.ts';
 import { PacketEngine } from '../packets/engine.ts';
-import { type NeighbourOptions, resolveNeighbours, resolveNextHop } from '../packets/neighbour.ts';
+import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/neighbor.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/permutation.ts';
 import { rawObstacle } from '../packets/rights.ts';
 import { type Route, type RouteForce, RouteTable } from '../packets/route.ts';
@@ -318,13 +318,13 @@ export class SynSweeper {
     const found = new Map<string, Uint8Array>();
     if (addresses.length === 0) return found;
     const asking = { ...this.#asking(signal), timeoutMs: neighbourMs, retries: neighbourRetries };
-    const answers = resolveNeighbours(route, addresses, asking);
+    const answers = resolveOnRoute(route, addresses, asking);
     for await (const { address, mac } of answers) found.set(address.join('.'), mac);
     return found;
   }
 
   /** Questions to neighbours take tokens as all packets do. */
-  #asking(signal: AbortSignal): Pick<NeighbourOptions, 'signal' | 'take'> {
+  #asking(signal: AbortSignal): Pick<NeighborOptions, 'signal' | 'take'> {
     const take = async (count: number) => {
       const granted = await this.#input.rate.takeUpTo(count, signal);
       this.#input.onSent(granted);

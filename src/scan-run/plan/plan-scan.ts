@@ -102,7 +102,7 @@ export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
 }
 
 /** Whether a scan with these warnings evaluates vulnerabilities. */
-export function looksForVulnerabilities(
+export function evaluatesVulnerabilities(
   asked: boolean,
   warnings: readonly Pick<ScanWarning, 'code'>[],
 ): boolean {

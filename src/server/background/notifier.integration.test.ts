@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, type TestContext, vi } from 'vitest';
-import { type Behaviour, HttpReceiver } from '../../../test/receivers.ts';
+import { type Behavior, HttpReceiver } from '../../../test/receivers.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import { Notifier } from './notifier.ts';
@@ -17,7 +17,7 @@ function opened(onTestFinished: Finish) {
   });
   return {
     open,
-    async http(behaviour?: Behaviour) {
+    async http(behaviour?: Behavior) {
       const receiver = new HttpReceiver(behaviour);
       const url = await receiver.listen();
       open.push(receiver);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';

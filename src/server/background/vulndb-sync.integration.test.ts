@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answerUnder, ownPath } from '../../../test/own-path.ts';
+import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { loadConfig } from '../../config/load.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
@@ -30,7 +30,7 @@ beforeEach(async () => {
     else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
     else response.end(epssFeed([['CVE-2026-1000', 0.5, 0.9]]));
   };
-  server = createServer(answerUnder(path, answer));
+  server = createServer(respondUnder(path, answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(async () => {

@@ -186,7 +186,7 @@ describe('a full disk', () => {
     const opened = `
       import { writeFileSync } from 'node:fs';
       import { AuditLog } from ${module('../../workspace/audit/audit-log.ts')};
-      import { settledLog } from ${module('../../workspace/audit/audit-settled.ts')};
+      import { settledLog } from ${module('../../workspace/audit/verifiable-log.ts')};
       import { checkAuditLog } from ${module('../../workspace/audit/audit-check.ts')};
       const folder = ${JSON.stringify(dir)};
       const event = { ...${JSON.stringify(event)}, details: { text: 'x'.repeat(5000) } };

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { DirectoryStore } from '../../workspace/result-store/directory-store.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { storedScanId, storeScan } from '../../actions/fixtures/kept-scan.ts';
+import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
 import { codeOf } from '../fixtures/grpc-client.ts';
 import { type GrpcService, openGrpcService } from '../fixtures/grpc-service.ts';
 import type { Service } from '../fixtures/service.ts';

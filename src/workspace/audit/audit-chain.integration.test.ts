@@ -20,7 +20,7 @@ import { AuditChain } from './audit-chain.ts';
 import { checkAuditLog } from './audit-check.ts';
 import { auditFiles } from './audit-files.ts';
 import type { AuditGap } from './audit-record.ts';
-import { verifiableLog } from './audit-settled.ts';
+import { verifiableLog } from './verifiable-log.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { textLinesOf } from '../text-lines.ts';
 import { firstHash, hashOfLine } from './audit-files.ts';
 import { gapOf, gapText, maxAuditLine } from './audit-record.ts';
-import type { VerifiableLog } from './audit-settled.ts';
+import type { VerifiableLog } from './verifiable-log.ts';
 
 export interface AuditProblem {
   file: string;

@@ -26,7 +26,7 @@ export function bson(members: Record<string, string | number | boolean | object>
 }
 
 /** An answer of the MongoDB wire protocol. */
-export function mongodbAnswer(members: Parameters<typeof bson>[0]): Buffer {
+export function mongodbResponse(members: Parameters<typeof bson>[0]): Buffer {
   const document = bson(members);
   const head = Buffer.alloc(21);
   head.writeUInt32LE(21 + document.length, 0);
@@ -36,7 +36,7 @@ export function mongodbAnswer(members: Parameters<typeof bson>[0]): Buffer {
 }
 
 /** The record mark, then an accepted call with these results. */
-export function rpcAnswer(...results: number[]): Buffer {
+export function rpcResponse(...results: number[]): Buffer {
   const words = [0x504f5254, 1, 0, 0, 0, 0, ...results];
   const bytes = Buffer.alloc(4 + 4 * words.length);
   bytes.writeUInt32BE(0x8000_0000 + 4 * words.length, 0);
@@ -45,7 +45,7 @@ export function rpcAnswer(...results: number[]): Buffer {
 }
 
 /** The answer to a negotiation of SMB 2. */
-export function smb2Answer({ signing, dialect }: { signing: number; dialect: number }): Buffer {
+export function smb2Response({ signing, dialect }: { signing: number; dialect: number }): Buffer {
   const message = Buffer.alloc(64 + 65);
   message.write('\xfeSMB', 'latin1');
   message.writeUInt16LE(64, 4);
@@ -56,7 +56,7 @@ export function smb2Answer({ signing, dialect }: { signing: number; dialect: num
 }
 
 /** The answer to a negotiation of SMB 1: the number of the chosen dialect. */
-export function smb1Answer(chosen: number): Buffer {
+export function smb1Response(chosen: number): Buffer {
   const message = Buffer.alloc(32 + 1 + 34 + 2);
   message.write('\xffSMB\x72', 'latin1');
   message[32] = 17;
@@ -90,7 +90,7 @@ function ber(tag: number, ...parts: (Buffer | number)[]): Buffer {
 }
 
 /** The answer of an SNMP agent with one text. */
-export function snmpAnswer({ version = 1, community = 'public', text = '', error = 0 }): Buffer {
+export function snmpResponse({ version = 1, community = 'public', text = '', error = 0 }): Buffer {
   const name = ber(6, Buffer.from([0x2b, 6, 1, 2, 1, 1, 1, 0]));
   const bindings = ber(0x30, ber(0x30, name, ber(4, Buffer.from(text, 'latin1'))));
   const response = ber(0xa2, ber(2, 0x50, 0x4f), ber(2, error), ber(2, 0), bindings);
@@ -110,7 +110,7 @@ export function responding(reply: (request: Buffer) => Buffer | string | null, g
 }
 
 /** One answer of HTTP/1.1, closed afterwards by whoever asked. */
-export function httpAnswer(status: string, headers: Record<string, string>, body: string): string {
+export function httpResponse(status: string, headers: Record<string, string>, body: string): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status}\r\n${lines.join('')}Content-Length: ${body.length}\r\n\r\n${body}`;
 }

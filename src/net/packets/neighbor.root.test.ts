@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NeighborLookup, NeighborQuery } from './fixtures/ask-neighbours.ts';
 import { canMakeNamespaces, Namespace } from './fixtures/namespace.ts';
+import type { NeighborLookup, NeighborQuery } from './fixtures/resolve-neighbors.ts';
 
-const resolveNeighbors = fileURLToPath(new URL('fixtures/ask-neighbours.ts', import.meta.url));
+const resolveNeighbors = fileURLToPath(new URL('fixtures/resolve-neighbors.ts', import.meta.url));
 const sendFrames = fileURLToPath(new URL('fixtures/send-frames.ts', import.meta.url));
 
 const ownMac = '000c29000001';

@@ -66,7 +66,7 @@ function aimSolicitation(frame: Buffer, address: Uint8Array): void {
 }
 
 /** Who answered; both are parts of the frame. */
-export interface NeighbourReply {
+export interface NeighborReply {
   /** 4 or 16 bytes. */
   address: Buffer;
   /** 6 bytes of one host. */
@@ -74,19 +74,19 @@ export interface NeighbourReply {
 }
 
 /** What a frame says in answer to questions from that address; null when it is no such answer. */
-export function readReply(frame: Buffer, source: Uint8Array): NeighbourReply | null {
+export function readReply(frame: Buffer, source: Uint8Array): NeighborReply | null {
   const reply = source.length === 4 ? readArp(frame, source) : readAdvertisement(frame, source);
   return reply && isHostMac(reply.mac) ? reply : null;
 }
 
-function readArp(frame: Buffer, source: Uint8Array): NeighbourReply | null {
+function readArp(frame: Buffer, source: Uint8Array): NeighborReply | null {
   if (frame.length < ethernetBytes + arp.bytes || frame.readUInt16BE(12) !== etherType.arp) return null;
   const plain = frame.readUInt32BE(14) === 0x0001_0800 && frame.readUInt32BE(18) === 0x0604_0000 + arp.reply;
   if (!plain || !frame.subarray(38, 42).equals(source)) return null;
   return { mac: frame.subarray(22, 28), address: frame.subarray(28, 32) };
 }
 
-function readAdvertisement(frame: Buffer, source: Uint8Array): NeighbourReply | null {
+function readAdvertisement(frame: Buffer, source: Uint8Array): NeighborReply | null {
   if (frame.length < ethernetBytes + ipv6Bytes + 24 || frame.readUInt16BE(12) !== etherType.ipv6) return null;
   const payload = frame.readUInt16BE(18);
   const end = ethernetBytes + ipv6Bytes + payload;

@@ -1,5 +1,5 @@
 import { readNetworks } from './links.ts';
-import { aimFrame, type NeighbourReply, readReply, requestFrame } from './neighbour-frame.ts';
+import { aimFrame, type NeighborReply, readReply, requestFrame } from './neighbor-frame.ts';
 import { errnoName, loadSys, type Sys } from './sys.ts';
 
 /** Frames per system call. */
@@ -20,7 +20,7 @@ const frameBytes = 128;
 const programBytes = 128;
 
 /** A link as far as its neighbours need to know it; an `ethernet` route has all of it. */
-export interface NeighbourLink {
+export interface NeighborLink {
   interface: string;
   index: number;
   /** Own MAC, 6 bytes. */
@@ -30,7 +30,7 @@ export interface NeighbourLink {
 }
 
 /** A non-blocking packet socket of one link that asks its neighbours of one family: ARP, or IPv6 Neighbour Discovery. */
-export class NeighbourSocket {
+export class NeighborSocket {
   #sys: Sys;
   #fd: number;
   #source: Uint8Array;
@@ -50,7 +50,7 @@ export class NeighbourSocket {
    * @param bytes 4 asks for IPv4 addresses, 16 for IPv6
    * @returns the socket, or why there is none
    */
-  static open(link: NeighbourLink, bytes: 4 | 16): NeighbourSocket | { reason: string } {
+  static open(link: NeighborLink, bytes: 4 | 16): NeighborSocket | { reason: string } {
     let sys: Sys;
     try {
       sys = loadSys();
@@ -63,7 +63,7 @@ export class NeighbourSocket {
     // Protocol 0: nothing is heard before the filter is in place.
     const fd = sys.socket(afPacket, sockRaw | sockNonblockCloexec, 0);
     if (fd < 0) return { reason: packetRefusal(errnoName(sys.errno())) };
-    const socket = new NeighbourSocket(sys, fd, link.mac, source);
+    const socket = new NeighborSocket(sys, fd, link.mac, source);
     if (socket.#listen(link.index, bytes)) return socket;
     const reason = `interface ${link.interface}: ${errnoName(sys.errno())}`;
     socket.close();
@@ -98,7 +98,7 @@ export class NeighbourSocket {
   }
 
   /** Every answer that waits; its bytes are good until the next one is taken. */
-  *receive(): Generator<NeighbourReply, void, undefined> {
+  *receive(): Generator<NeighborReply, void, undefined> {
     for (;;) {
       const count = this.#sys.recvmmsg(this.#fd, this.#arena.receiveHeaders, frameBatch, msgDontwait, 0);
       for (let at = 0; at < count; at++) {

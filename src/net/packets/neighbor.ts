@@ -1,6 +1,6 @@
 import { onAbort } from '../abort.ts';
-import { readNeighbour } from './links.ts';
-import { frameBatch, type NeighbourLink, NeighbourSocket } from './neighbour-socket.ts';
+import { readNeighbor } from './links.ts';
+import { frameBatch, type NeighborLink, NeighborSocket } from './neighbor-socket.ts';
 import type { Route } from './route.ts';
 
 /** Most addresses that are waited for at the same time; the memory of a sweep is bounded by it. */
@@ -20,12 +20,12 @@ const nextHopRetries = 2;
 
 /** One address, and the link that it is asked on. */
 export interface NeighborRequest {
-  link: NeighbourLink;
+  link: NeighborLink;
   /** 4 or 16 bytes. */
   address: Uint8Array;
 }
 
-export interface NeighbourOptions {
+export interface NeighborOptions {
   /** How long the answer to the last try is waited for; the tries before it share one such time. */
   timeoutMs: number;
   /** Further tries for an address that stays silent. */
@@ -35,7 +35,7 @@ export interface NeighbourOptions {
   take(count: number): Promise<number>;
 }
 
-interface SweepOptions<Q> extends NeighbourOptions {
+interface SweepOptions<Q> extends NeighborOptions {
   /** False when the address must not be asked any more; looked at when its turn has come. */
   wanted?(question: Q): boolean;
   /** Called with the number of frames that left. */
@@ -46,7 +46,7 @@ interface SweepOptions<Q> extends NeighbourOptions {
   onSilent?(question: Q): void;
 }
 
-export interface Neighbour {
+export interface Neighbor {
   /** 4 or 16 bytes. */
   address: Uint8Array;
   /** 6 bytes. */
@@ -58,11 +58,11 @@ export interface Neighbour {
  * The MACs of addresses on one link, by ARP (IPv4) or Neighbour Discovery (IPv6), as they answer. Each address is given
  * once; the first answer counts. @throws Error when the link cannot be asked
  */
-export async function* resolveNeighbours(
-  link: NeighbourLink,
+export async function* resolveOnRoute(
+  link: NeighborLink,
   addresses: Iterable<Uint8Array>,
-  options: NeighbourOptions,
-): AsyncGenerator<Neighbour, void, undefined> {
+  options: NeighborOptions,
+): AsyncGenerator<Neighbor, void, undefined> {
   const refused = new Set<string>();
   const answers = resolveNeighbors(questionsOn(link, addresses), {
     ...options,
@@ -77,7 +77,7 @@ export async function* resolveNeighbours(
   if (found === 0 && reason) throw new Error(`${link.interface}: cannot resolve neighbors: ${reason}`);
 }
 
-function* questionsOn(link: NeighbourLink, addresses: Iterable<Uint8Array>): Generator<NeighborRequest> {
+function* questionsOn(link: NeighborLink, addresses: Iterable<Uint8Array>): Generator<NeighborRequest> {
   for (const address of addresses) yield { link, address };
 }
 
@@ -87,13 +87,13 @@ function* questionsOn(link: NeighbourLink, addresses: Iterable<Uint8Array>): Gen
  */
 export async function resolveNextHop(
   route: Route & { gateway: Uint8Array },
-  { signal, take }: Pick<NeighbourOptions, 'signal' | 'take'>,
+  { signal, take }: Pick<NeighborOptions, 'signal' | 'take'>,
 ): Promise<Uint8Array | { problem: string }> {
-  const known = readNeighbour(route.index, route.gateway);
+  const known = readNeighbor(route.index, route.gateway);
   if (known) return known;
   const options = { timeoutMs: nextHopMs, retries: nextHopRetries, signal, take };
   try {
-    for await (const { mac } of resolveNeighbours(route, [route.gateway], options)) return mac;
+    for await (const { mac } of resolveOnRoute(route, [route.gateway], options)) return mac;
   } catch (error) {
     return { problem: (error as Error).message };
   }
@@ -141,7 +141,7 @@ interface Outstanding<Q> {
 
 /** The socket of one link and family, and who is waited for there. */
 interface Port<Q> {
-  socket: NeighbourSocket;
+  socket: NeighborSocket;
   waiting: Map<number | string, Outstanding<Q>>;
 }
 
@@ -271,7 +271,7 @@ class NeighbourSweep<Q extends NeighborRequest> {
     const name = `${link.index} ${keyOf(link.source)} ${bytes}`;
     const known = this.#ports.get(name);
     if (known) return known;
-    const socket = NeighbourSocket.open(link, bytes);
+    const socket = NeighborSocket.open(link, bytes);
     const port = 'reason' in socket ? socket : { socket, waiting: new Map() };
     this.#ports.set(name, port);
     return port;

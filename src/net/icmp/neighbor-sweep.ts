@@ -1,13 +1,13 @@
 import { addressBytes, parseAddress } from '../../domain/address.ts';
 import { AddressSet } from '../../domain/address-set.ts';
 import { localTrouble } from '../failure.ts';
-import type { NeighborResponse, Neighbourhood, NeighbourSweepOptions } from '../gate/gate.ts';
+import type { NeighborResponse, NeighborSweepOptions, Neighbourhood } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
-import { type NeighborRequest, resolveNeighbors } from '../packets/neighbour.ts';
-import { packetSocketProblem } from '../packets/neighbour-socket.ts';
+import { type NeighborRequest, resolveNeighbors } from '../packets/neighbor.ts';
+import { packetSocketProblem } from '../packets/neighbor-socket.ts';
 import { RouteTable } from '../packets/route.ts';
 
-interface NeighbourRun extends NeighbourSweepOptions {
+interface NeighbourRun extends NeighborSweepOptions {
   rate: PacketRateLimiter;
   /** The canonical address when it may be touched now, else null. */
   admit(host: string): string | null;
@@ -41,7 +41,7 @@ export function neighbourhood(addresses: AddressSet, only: string | null): Neigh
 }
 
 /** See NetworkGate.sweepNeighbours. */
-export async function* sweepNeighbours(
+export async function* sweepNeighbors(
   hosts: Iterable<string>,
   options: NeighbourRun,
 ): AsyncGenerator<NeighborResponse, void, undefined> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aimFrame, readReply, requestFrame } from './neighbour-frame.ts';
+import { aimFrame, readReply, requestFrame } from './neighbor-frame.ts';
 
 const mac = Buffer.from('000c29000001', 'hex');
 const ipv4 = Buffer.from('0a090001', 'hex');
