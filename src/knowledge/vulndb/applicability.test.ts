@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type Applicability,
-  describeRange,
-  evaluateApplicability,
-  type KnownProduct,
-} from './applicability.ts';
+import { type Applicability, evaluateApplicability } from './applicability.ts';
 import type { Configuration, ConfigurationNode, CpeMatch, CveRecord } from './cve-record.ts';
+import type { KnownProduct } from './known-product.ts';
+import { describeRange } from './version-criterion.ts';
 
 const linux = { family: 'linux', distribution: 'debian', version: '12' };
 const windows = { family: 'windows', distribution: null, version: null };

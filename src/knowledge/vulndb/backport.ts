@@ -1,8 +1,8 @@
 import { parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
 import { compareVersions, type VersionOrder } from '../products/versions.ts';
-import type { KnownSystem } from './applicability.ts';
 import type { CveSource, DistroFix } from './cve-record.ts';
+import type { KnownSystem } from './known-product.ts';
 import { isVendorBuilt, packagesOf, releaseByVersion } from './packages.ts';
 import { releasesWith } from './shipped-versions.ts';
 

@@ -1,12 +1,7 @@
 import type { FindingClass } from '../../domain/finding.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { aliasesOf } from '../products/cpe-aliases.ts';
-import {
-  type Applicability,
-  evaluateApplicability,
-  type KnownSystem,
-  type Outcome,
-} from './applicability.ts';
+import { type Applicability, evaluateApplicability, type Outcome } from './applicability.ts';
 import {
   type BackportVerdict,
   evaluateBackport,
@@ -15,6 +10,7 @@ import {
   readBuild,
 } from './backport.ts';
 import type { CpeMatch, CveRank, CveRecord, CveSource } from './cve-record.ts';
+import type { KnownSystem } from './known-product.ts';
 
 /** A product as it was recognised; a fingerprint with a CPE name fits. */
 export interface SeenProduct {

@@ -1,0 +1,203 @@
+import { type Cpe, parseCpe } from '../products/cpe.ts';
+import { compareVersions, type VersionOrder, type VersionScheme } from '../products/versions.ts';
+import type { CpeMatch } from './cve-record.ts';
+import { type Comparable, isLogical, joinUpdate, type Subject } from './known-product.ts';
+import { no, type ReasonedTruth, ruledOut, type Truth, versionUnknown, yes } from './truth.ts';
+
+/** The versions that a criterion names, as text. */
+export function describeRange(match: CpeMatch): string {
+  const cpe = parseCpe(match.cpe);
+  const { startIncluding, startExcluding, endIncluding, endExcluding } = boundsOf(match, cpe?.update ?? '*');
+  const bounds = [
+    startIncluding === null ? null : `>= ${startIncluding}`,
+    startExcluding === null ? null : `> ${startExcluding}`,
+    endIncluding === null ? null : `<= ${endIncluding}`,
+    endExcluding === null ? null : `< ${endExcluding}`,
+  ].filter((bound) => bound !== null);
+  if (bounds.length > 0) return bounds.join(', ');
+  if (!cpe || cpe.version === '*') return 'all versions';
+  if (cpe.version === '-') return 'no stated version';
+  return isLogical(cpe.update) ? cpe.version : `${cpe.version} ${cpe.update}`;
+}
+
+export function isUnbounded(match: CpeMatch): boolean {
+  return (
+    match.startIncluding === null &&
+    match.startExcluding === null &&
+    match.endIncluding === null &&
+    match.endExcluding === null
+  );
+}
+
+export function isAnyUpdate(criterion: Cpe): boolean {
+  return isLogical(criterion.update);
+}
+
+export function evaluateVersion(match: CpeMatch, criterion: Cpe, subject: Subject): ReasonedTruth {
+  if (!isUnbounded(match)) return evaluateBounds(match, criterion, subject);
+  if (criterion.version === '*') {
+    if (isAnyUpdate(criterion)) return { truth: yes, because: 'The record names all versions.' };
+    return evaluateUpdate(match, criterion.update, subject);
+  }
+  // "Not applicable" says that the thing has no version: one that shows a version is another.
+  if (criterion.version === '-') return subject.version === null ? unseen(match) : ruledOut;
+  return evaluateExact(match, criterion, subject);
+}
+
+function evaluateBounds(match: CpeMatch, criterion: Cpe, subject: Subject): ReasonedTruth {
+  if (subject.version === null) return unseen(match);
+  const truth = withinBounds(boundsOf(match, criterion.update), subject.version, subject);
+  if (truth === no) return ruledOut;
+  if (truth === versionUnknown) return incomparable(subject.version, match);
+  return { truth, because: `Version ${subject.version} is within ${describeRange(match)}.` };
+}
+
+/** The update of a name with a range belongs to its end: `<= 4.2.8` with `p8` is `<= 4.2.8p8`. */
+function boundsOf(match: CpeMatch, update: string): CpeMatch {
+  if (isLogical(update)) return match;
+  const { endIncluding, endExcluding } = match;
+  return {
+    ...match,
+    endIncluding: endIncluding === null ? null : joinUpdate(endIncluding, update),
+    endExcluding: endExcluding === null ? null : joinUpdate(endExcluding, update),
+  };
+}
+
+function unseen(match: CpeMatch): ReasonedTruth {
+  return { truth: versionUnknown, because: `The version was not seen; affected: ${describeRange(match)}.` };
+}
+
+function incomparable(version: string, match: CpeMatch): ReasonedTruth {
+  const because = `Version ${version} cannot be compared with ${describeRange(match)}.`;
+  return { truth: versionUnknown, because };
+}
+
+function named(version: string): ReasonedTruth {
+  return { truth: yes, because: `Version ${version} is named by the record.` };
+}
+
+function evaluateExact(match: CpeMatch, criterion: Cpe, subject: Subject): ReasonedTruth {
+  const { version, base } = subject;
+  if (version === null) return unseen(match);
+  if (beginsOtherwise(criterion.version, subject)) return ruledOut;
+  if (isCutShort(version, subject) && `${criterion.version}.`.startsWith(`${version}.`))
+    return incomparable(version, match);
+  const order = versionOrder(base, criterion.version, subject);
+  if (criterion.update === '*') {
+    // Every update of that version, and what the version itself calls an update.
+    if (order === 0 || versionOrder(version, criterion.version, subject) === 0) return named(version);
+    return order === null ? undecided(version, match, criterion, subject) : ruledOut;
+  }
+  if (order === null) return undecided(base, match, criterion, subject);
+  if (order === 0) return evaluateUpdate(match, criterion.update, subject);
+  const whole = joinUpdate(criterion.version, criterion.update);
+  return versionOrder(version, whole, subject) === 0 ? named(version) : ruledOut;
+}
+
+/** Long lists of versions are gone through quickly: versions that begin with other numbers differ. */
+function beginsOtherwise(version: string, subject: Subject): boolean {
+  const first = Number.parseInt(version, 10);
+  return subject.first !== null && !Number.isNaN(first) && first !== subject.first;
+}
+
+/**
+ * Versions without an order. Texts that are equal are equal, whatever they mean; versions that can be read stand in
+ * different lines of the product, so they differ; anything else may be the same.
+ */
+function undecided(version: string, match: CpeMatch, criterion: Cpe, subject: Subject): ReasonedTruth {
+  if (version === criterion.version) return named(version);
+  const readable = [version, criterion.version].every((text) => versionOrder(text, text, subject) !== null);
+  return readable ? ruledOut : incomparable(version, match);
+}
+
+/** The update alone, where the version before it is equal. */
+function evaluateUpdate(match: CpeMatch, update: string, subject: Subject): ReasonedTruth {
+  if (subject.version === null) return unseen(match);
+  const own = plainUpdate(subject.update, subject.scheme);
+  const wanted = update === '-' ? '' : plainUpdate(update, subject.scheme);
+  if (own === wanted) return named(subject.version);
+  if (own !== '' && wanted !== '') {
+    const order = versionOrder(joinUpdate('0', own), joinUpdate('0', wanted), subject);
+    return order === 0 ? named(subject.version) : ruledOut;
+  }
+  // A candidate says so in its version; a patch level or service pack often stays untold.
+  if (own !== '' || /^(?:alpha|beta|gamma|milestone|rc|cr|pre|dev|a|b|m)/.test(wanted)) return ruledOut;
+  const because = `Version ${subject.version} fits; whether it is ${update} was not seen.`;
+  return { truth: versionUnknown, because };
+}
+
+/** One spelling for an update; the first portable release of an OpenSSH version is that version. */
+function plainUpdate(update: string, scheme: VersionScheme): string {
+  const plain = update
+    .replace(/[-_. ]/g, '')
+    .replace(/^(?:patchlevel|patch|pl)(?=\d)/, 'p')
+    .replace(/^m(?=\d)/, 'milestone');
+  return scheme === 'openssh' && plain === 'p1' ? '' : plain;
+}
+
+/** Whether a version lies within the four bounds of a criterion; a bound that cannot be compared leaves it open. */
+function withinBounds(match: CpeMatch, version: string, subject: Comparable): Truth {
+  const checks: [string | null, (order: -1 | 0 | 1) => boolean][] = [
+    [match.startIncluding, (order) => order >= 0],
+    [match.startExcluding, (order) => order > 0],
+    [match.endIncluding, (order) => order <= 0],
+    [match.endExcluding, (order) => order < 0],
+  ];
+  let truth: Truth = yes;
+  for (const [bound, holds] of checks) {
+    if (bound === null) continue;
+    const order = compareToBound(version, bound, subject);
+    if (order === null) truth = versionUnknown;
+    else if (!holds(order)) return no;
+  }
+  return truth;
+}
+
+function compareToBound(version: string, bound: string, subject: Comparable): VersionOrder {
+  // What is left out of 2.4 makes it 2.4 at least.
+  if (isCutShort(version, subject)) {
+    if (version === bound) return 1;
+    if (bound.startsWith(`${version}.`)) return null;
+  }
+  // A bound of OpenSSH without a p-level means every p-level of that version.
+  if (subject.scheme === 'openssh' && !/p\d/i.test(bound))
+    return versionOrder(version.replace(/p\d[^]*/i, ''), bound, subject);
+  return versionOrder(version, bound, subject);
+}
+
+function versionOrder(a: string, b: string, subject: Comparable): VersionOrder {
+  return compareVersions(a, b, subject.scheme);
+}
+
+/** Products whose releases always have three numbers: fewer mean that the server shows only a part. */
+const threeNumbers = new Set([
+  'apache:http_server',
+  'apache:tomcat',
+  'f5:nginx',
+  'php:php',
+  'openssl:openssl',
+  'oracle:mysql',
+  'mariadb:mariadb',
+  'samba:samba',
+  'lighttpd:lighttpd',
+  'redis:redis',
+  'isc:bind',
+]);
+
+function isCutShort(version: string, subject: Comparable): boolean {
+  return /^\d+(?:\.\d+)?$/.test(version) && threeNumbers.has(subject.key);
+}
+
+export function evaluateNumber(
+  match: CpeMatch,
+  criterion: Cpe,
+  version: string,
+  scheme: VersionScheme,
+): Truth {
+  if (!isUnbounded(match)) {
+    return withinBounds(boundsOf(match, criterion.update), version, { key: '', scheme });
+  }
+  const order = compareVersions(version, joinUpdate(criterion.version, criterion.update), scheme);
+  if (order === null) return versionUnknown;
+  return order === 0 ? yes : no;
+}
