@@ -1,5 +1,7 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isStandardKey } from '../src/engine/data-keys.ts';
 import { GraphLibrary } from '../src/engine/graph-library.ts';
 import type { ModuleDefinition } from '../src/engine/module.ts';
@@ -12,12 +14,31 @@ import { root } from './program.ts';
 const registry = new Registry();
 let library: GraphLibrary;
 let modules: ModuleDefinition[] = [];
+/** The module that CONTRIBUTING.md shows. */
+let example: ModuleDefinition[] = [];
+let exampleFolder = '';
 
 beforeAll(async () => {
+  exampleFolder = await mkdtemp(join(tmpdir(), 'portolan-example-'));
+  example = await buildExample(exampleFolder);
   await registerModules(registry, join(root, 'src/modules'));
   library = await GraphLibrary.load(join(root, 'profiles'), 'builtin', registry);
   modules = registry.list();
 });
+afterAll(() => rm(exampleFolder, { recursive: true, force: true }));
+
+/** Writes the first module of the page into a folder of its own and loads it as the program loads its own. */
+async function buildExample(folder: string): Promise<ModuleDefinition[]> {
+  const page = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
+  const code = /```ts\n([\s\S]*?defineModule[\s\S]*?)```/.exec(page)?.[1] ?? '';
+  const [, name = ''] = /name: '(\w+)'/.exec(code) ?? [];
+  await mkdir(join(folder, 'parser'));
+  const source = code.replaceAll("'../../", `'${root}/src/`);
+  await writeFile(join(folder, 'parser', `${name}.ts`), source);
+  const found = new Registry();
+  await registerModules(found, folder);
+  return found.list();
+}
 
 const endlessRecord = {
   port: 9,
@@ -65,13 +86,20 @@ const expected = [
   'weak_cipher_checker',
 ];
 
-describe('every module', () => {
-  it('is registered under its name', () => {
-    expect(registry.names()).toEqual(expected);
+it('every module of the contract is registered under its name', () => {
+  expect(registry.names()).toEqual(expected);
+});
+
+describe.each([
+  ['every module', () => modules],
+  ['the example of CONTRIBUTING.md', () => example],
+])('%s', (_, definitions) => {
+  it('exists', () => {
+    expect(definitions().length).toBeGreaterThan(0);
   });
 
   it('describes itself and its options', () => {
-    for (const definition of modules) {
+    for (const definition of definitions()) {
       expect(definition.version).toMatch(/^\d+\.\d+\.\d+$/);
       expect(definition.description).toMatch(/^[A-Z].{15,}\.$/);
       for (const [name, option] of Object.entries(definition.options)) {
@@ -88,7 +116,7 @@ describe('every module', () => {
   });
 
   it('accepts its own defaults and refuses unknown options', () => {
-    for (const definition of modules) {
+    for (const definition of definitions()) {
       expect(validateOptions(definition.options, {}).problems, definition.name).toEqual([]);
       const { problems } = validateOptions(definition.options, { no_such_option: 1 });
       expect(problems[0]?.field).toBe('no_such_option');
@@ -96,14 +124,14 @@ describe('every module', () => {
   });
 
   it('speaks of keys that exist', () => {
-    for (const definition of modules) {
+    for (const definition of definitions()) {
       const keys = [...definition.requires.flatMap((key) => key.split('|')), ...definition.provides];
       for (const key of keys) expect(isStandardKey(key), `${definition.name}: ${key}`).toBe(true);
     }
   });
 
   it('makes instances that are configured one by one', async () => {
-    for (const definition of modules) {
+    for (const definition of definitions()) {
       const instance = definition.create();
       expect(instance.name()).toBe(definition.name);
       expect(() => instance.configure({ no_such_option: 1 })).toThrow('no_such_option');
@@ -131,7 +159,7 @@ describe('every module that talks to the network or reads a stream', () => {
   })();
 
   it('ends at a cancel', async () => {
-    for (const definition of modules.filter((module) => module.type !== 'reporter')) {
+    for (const definition of [...modules, ...example].filter((module) => module.type !== 'reporter')) {
       const abort = new AbortController();
       const inputs = Object.fromEntries(definition.requires.map((key) => [key.split('|')[0], endless]));
       const running = tryModule(definition, {
@@ -147,6 +175,14 @@ describe('every module that talks to the network or reads a stream', () => {
       expect(await Promise.race([ended, late(10_000)])).toBe(definition.name);
     }
   }, 60_000);
+});
+
+it('the example of CONTRIBUTING.md publishes the first line of a banner', async () => {
+  const banner = { ...endlessRecord, host: '127.0.0.1', banner: '220 mx.example ESMTP\r\n250 ok' };
+  const { published } = await tryModule(example[0] as ModuleDefinition, { inputs: { banners: [banner] } });
+  expect(published.get('parsed_services')).toMatchObject([
+    { host: '127.0.0.1', port: 9, service: 'smtp', attributes: { greeting: '220 mx.example ESMTP' } },
+  ]);
 });
 
 describe('every builtin graph', () => {
