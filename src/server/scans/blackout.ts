@@ -1,0 +1,80 @@
+import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import type { PoolContext } from './pool-context.ts';
+
+type BlackoutContext = Pick<PoolContext, 'slots' | 'store' | 'shards' | 'news' | 'log'>;
+
+/**
+ * Keeps all scans from sending during a blackout window. It leaves no trace on pauses: what a client paused or resumed
+ * before and during the window is in force after it.
+ */
+export class Blackout {
+  readonly #context: BlackoutContext;
+  #window: BlackoutWindow | null = null;
+  /** Scans that the store marks as kept back. */
+  #marked: ReadonlySet<string> = new Set();
+  /** The store may mark scans, also those of the server before, although they may send. */
+  #mayBeMarked = true;
+
+  constructor(context: BlackoutContext) {
+    this.#context = context;
+  }
+
+  /** Null while scans may send. */
+  get window(): BlackoutWindow | null {
+    return this.#window;
+  }
+
+  /** Whether the window keeps this scan from sending. */
+  concerns(scanId: string): boolean {
+    return this.#window !== null && (this.#context.slots.has(scanId) || this.#marked.has(scanId));
+  }
+
+  /** Pauses or resumes the scans that run. @returns whether a window began or ended */
+  set(window: BlackoutWindow | null): boolean {
+    const turns = (window === null) !== (this.#window === null);
+    this.#window = window;
+    if (turns) this.#apply();
+    return turns;
+  }
+
+  #apply(): void {
+    const { slots, news, log } = this.#context;
+    for (const { scanId, process, paused } of slots.values()) {
+      if (this.#window) {
+        process?.pause().catch((err: unknown) => log.error({ err, scan_id: scanId }, 'cannot pause a scan'));
+      } else if (!paused) process?.resume();
+      news.emit(scanId);
+    }
+  }
+
+  /** Marks all scans in the store during a window, also those that came since the last call; else removes the marks. */
+  async storeMarks(): Promise<void> {
+    if (this.#window !== null) await this.#mark();
+    else if (this.#mayBeMarked) await this.#unmark();
+  }
+
+  async #mark(): Promise<void> {
+    const { store, shards, news } = this.#context;
+    this.#mayBeMarked = true;
+    const marked = await store.jobs.hold(Date.now(), shards?.home);
+    const added = marked.filter((scanId) => !this.#marked.has(scanId));
+    for (const scanId of added) await this.#pauseShards(scanId);
+    this.#marked = new Set(marked);
+    for (const scanId of added) news.emit(scanId);
+  }
+
+  async #unmark(): Promise<void> {
+    const { store, shards, news } = this.#context;
+    await store.jobs.unhold(Date.now(), shards?.home);
+    this.#mayBeMarked = false;
+    const before = this.#marked;
+    this.#marked = new Set();
+    for (const scanId of before) news.emit(scanId);
+  }
+
+  /** Remote workers may run shards of a scan without a slot here: it is not claimed while it is marked. */
+  async #pauseShards(scanId: string): Promise<void> {
+    const { slots, shards } = this.#context;
+    if (!slots.has(scanId)) await shards?.line.command(scanId, 'pause');
+  }
+}

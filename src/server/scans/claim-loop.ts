@@ -1,0 +1,99 @@
+import type { QueueClaim } from '../../store/scan-queue.ts';
+import type { Blackout } from './blackout.ts';
+import type { PoolCapacity } from './pool-capacity.ts';
+import type { PoolContext } from './pool-context.ts';
+
+/** Poll interval in case nobody reports that a scan waits, milliseconds. */
+const pollMs = 2000;
+
+/** Claims waiting scans as long as there is room for them. */
+export class ClaimLoop {
+  readonly #context: Pick<PoolContext, 'queue' | 'log' | 'stopping'>;
+  readonly #blackout: Blackout;
+  readonly #capacity: PoolCapacity;
+  readonly #begin: (claim: QueueClaim) => void;
+  #timer: NodeJS.Timeout | null = null;
+  #filling: Promise<void> | null = null;
+  #fillAgain = false;
+  /** The log has the failure of the queue. */
+  #failing = false;
+  #lastClaim: Promise<unknown> = Promise.resolve();
+
+  /** @param begin gives a claimed scan its slot, at once */
+  constructor(
+    context: Pick<PoolContext, 'queue' | 'log' | 'stopping'>,
+    blackout: Blackout,
+    capacity: PoolCapacity,
+    begin: (claim: QueueClaim) => void,
+  ) {
+    this.#context = context;
+    this.#blackout = blackout;
+    this.#capacity = capacity;
+    this.#begin = begin;
+  }
+
+  /** False when it claims nothing. */
+  get alive(): boolean {
+    return this.#timer !== null && !this.#context.stopping.aborted;
+  }
+
+  /** Resolves when the last claim has ended: a scan that it brings has no slot before. */
+  get lastClaim(): Promise<unknown> {
+    return this.#lastClaim;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.wake(), pollMs);
+    this.wake();
+  }
+
+  /** Something may wait in the queue. */
+  wake(): void {
+    this.#fillAgain = true;
+    this.#filling ??= this.#fill().finally(() => {
+      this.#filling = null;
+      if (this.#fillAgain && this.alive) this.wake();
+    });
+  }
+
+  /** Called after `stopping` is aborted. Resolves when nothing more is claimed. */
+  async close(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#filling;
+  }
+
+  async #fill(): Promise<void> {
+    const { log } = this.#context;
+    try {
+      while (this.#fillAgain && this.alive) {
+        this.#fillAgain = false;
+        await this.#blackout.storeMarks();
+        await this.#claimAll();
+        this.#failing = false;
+      }
+    } catch (err) {
+      // The poll tries again; until then the health response shows that the store cannot be reached.
+      if (!this.#failing) log.error({ err }, 'cannot read the queue, retrying');
+      this.#failing = true;
+    }
+  }
+
+  async #claimAll(): Promise<void> {
+    while (this.alive && this.#blackout.window === null && this.#capacity.hasRoom) {
+      const claim = await this.#claim();
+      if (claim === null) break;
+      this.#begin(claim);
+      this.#capacity.follow();
+    }
+    this.#capacity.follow();
+  }
+
+  #claim(): Promise<QueueClaim | null> {
+    const running = this.#capacity.runningByTenant();
+    const pools = this.#capacity.poolsWithRoom();
+    const full = this.#capacity.fullPools();
+    const claim = this.#context.queue.claim(`server:${process.pid}`, pools, running, full);
+    this.#lastClaim = claim.catch(() => null);
+    return claim;
+  }
+}

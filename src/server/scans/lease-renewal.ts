@@ -1,0 +1,35 @@
+import type { ClaimLoop } from './claim-loop.ts';
+import type { PoolContext } from './pool-context.ts';
+import type { ScanSlot } from './scan-slot.ts';
+
+type LeaseContext = Pick<PoolContext, 'slots' | 'queue' | 'log'>;
+
+/** Gives a heartbeat for each scan here, and ends the process of one whose lease another worker has. */
+export async function renewLeases(
+  context: LeaseContext,
+  claims: Pick<ClaimLoop, 'lastClaim'>,
+): Promise<void> {
+  for (const slot of context.slots.values()) {
+    try {
+      await renewLease(context, claims, slot);
+    } catch (err) {
+      context.log.error({ err, scan_id: slot.scanId }, 'heartbeat of a scan failed, retrying');
+    }
+  }
+}
+
+async function renewLease(
+  { slots, queue, log }: LeaseContext,
+  claims: Pick<ClaimLoop, 'lastClaim'>,
+  slot: ScanSlot,
+): Promise<void> {
+  const { scanId, attempt } = slot;
+  if (await queue.heartbeat(scanId, attempt)) return;
+  // After the lease expired, a claim of this server may have taken the scan up while this was under way.
+  await claims.lastClaim;
+  if (slot.attempt !== attempt) return;
+  if (!slots.has(scanId) || slot.process?.outcome) return;
+  slot.leaseLost = true;
+  slot.process?.kill();
+  log.error({ scan_id: scanId }, 'lease of a scan lost, its process ended');
+}

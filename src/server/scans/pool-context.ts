@@ -1,0 +1,52 @@
+import type { EventEmitter } from 'node:events';
+import type { Config } from '../../config/schema.ts';
+import type { Listener } from '../../net/local-listeners.ts';
+import type { JobQueue } from '../../queue/queue.ts';
+import type { Store } from '../../store/open.ts';
+import type { QueueClaim } from '../../store/scan-queue.ts';
+import type { AuditLogs } from '../../workspace/audit/audit-logs.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import type { Installed } from '../installed.ts';
+import type { ServerLog } from '../logging/log.ts';
+import type { LogOutput } from '../logging/log-output.ts';
+import type { Metrics } from '../logging/metrics.ts';
+import type { Distribution } from '../shards/distribution.ts';
+import type { ScanSlots } from './scan-slot.ts';
+
+export interface WorkerPoolInput {
+  store: Store;
+  queue: JobQueue;
+  workspace: Workspace;
+  config: Config;
+  entryFile: string;
+  log: ServerLog;
+  /** Called whenever a scan has left its worker. */
+  onScanEnd: () => void;
+  audit: AuditLogs;
+  metrics: Pick<Metrics, 'scanEnded' | 'packetsSent'>;
+  /** Where the log lines of scan processes go. */
+  logOutput: LogOutput;
+  /** Scans are divided among workers; null = each runs in a process here. */
+  shards: Distribution | null;
+  installed: Installed;
+}
+
+/** What the parts of a worker pool share. */
+export interface PoolContext extends WorkerPoolInput {
+  readonly slots: ScanSlots;
+  /** Emits the ID of a scan when there is news of it. */
+  readonly news: EventEmitter;
+  /** Aborted when the server stops: no scan begins, and those that run are left to the next start. */
+  readonly stopping: AbortSignal;
+  /** Where this server takes connections; `scanner.scope.protect_self` keeps every scan away from them. */
+  listeners: readonly Listener[];
+}
+
+/** The folder of a scan, in the workspace of its tenant. */
+export function folderOf(
+  { workspace }: Pick<PoolContext, 'workspace'>,
+  { scanId, tenant }: Pick<QueueClaim, 'scanId' | 'tenant'>,
+): ScanFolder {
+  return workspace.forTenant(tenant).scan(scanId);
+}

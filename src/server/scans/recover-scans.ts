@@ -1,0 +1,48 @@
+import { isFinal } from '../../domain/scan.ts';
+import { isDeadCommandLine } from '../../scan-run/interrupt-scan.ts';
+import type { PoolContext } from './pool-context.ts';
+import { canceledError, type ScanEnds, type ScanFailure } from './scan-end.ts';
+import { pauseProgress } from './scan-slot.ts';
+
+const deadCommandLine: ScanFailure = {
+  code: 'interrupted',
+  message: 'The command line that ran the scan ended before the scan did.',
+};
+
+/**
+ * Puts the scans of the server before back into the queue and ends those that nobody goes on with. Called before any
+ * scan runs: what is stored as running belongs to a process that is gone, or to a command line.
+ */
+export async function recoverScans(context: PoolContext, ends: ScanEnds): Promise<void> {
+  const { store, queue, shards, log } = context;
+  const reclaimed = await queue.reclaimAll();
+  if (reclaimed > 0) log.info({ scans: reclaimed }, 'scans of the server before are resumed');
+  for (const scanId of await store.jobs.pausedScans()) await showPaused(context, scanId);
+  for (const scanId of await store.scans.unfinished()) await endAbandoned(context, ends, scanId);
+  if (!shards) return;
+  for (const scanId of await store.shards.endedScans())
+    await ends.removeShards({ scanId, tenant: await store.scans.tenantOf(scanId) });
+}
+
+async function endAbandoned(context: PoolContext, ends: ScanEnds, scanId: string): Promise<void> {
+  const tenant = await context.store.scans.tenantOf(scanId);
+  const error = await whyAbandoned(context, scanId);
+  if (error === null) return;
+  await ends.finalize({ scanId, tenant }, error);
+  await ends.report({ scanId, tenant });
+}
+
+/** @returns null for a scan that goes on */
+async function whyAbandoned({ store, queue }: PoolContext, scanId: string): Promise<ScanFailure | null> {
+  if (await queue.isCanceled(scanId)) return canceledError;
+  const executor = await store.scans.executor(scanId);
+  return isDeadCommandLine(executor, store.executor) ? deadCommandLine : null;
+}
+
+/** The progress that was stored last may be older than the pause. */
+async function showPaused({ store }: PoolContext, scanId: string): Promise<void> {
+  const scan = await store.scans.get(scanId);
+  if (!scan || isFinal(scan.status)) return;
+  const progress = { ...scan.progress, ...pauseProgress({ paused: true }) };
+  await store.scans.update(scanId, { progress });
+}

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PortolanError } from '../../domain/errors.ts';
+import { type FailureCode, isFinal } from '../../domain/scan.ts';
+import { concludeScan } from '../../scan-run/finalize-scan.ts';
+import { interruptScan } from '../../scan-run/interrupt-scan.ts';
+import type { ScanOutcome } from '../../scan-run/messages.ts';
+import type { QueueClaim } from '../../store/scan-queue.ts';
+import { recordSummary } from '../../workspace/record/record-reader.ts';
+import { scanCompleted } from '../logging/audit.ts';
+import { removeShards } from '../shards/shard-ingest.ts';
+import { folderOf, type PoolContext } from './pool-context.ts';
+import { removeResumeMark } from './resume-mark.ts';
+
+export interface ScanFailure {
+  code: FailureCode;
+  message: string;
+}
+
+/** A scan without a lease, such as one that nobody runs. */
+type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
+
+/** Pause before the end of a scan that could not be stored is stored again, milliseconds. */
+const storeAgainMs = 1000;
+
+export const canceledError: ScanFailure = { code: 'canceled', message: 'The scan was canceled.' };
+
+/** Stores how scans end. A claim may get a new attempt meanwhile, so it is read when it is used. */
+export class ScanEnds {
+  readonly #context: PoolContext;
+
+  constructor(context: PoolContext) {
+    this.#context = context;
+  }
+
+  /** The process reported the end. The end of a scan and of its job are one fact: both are stored or none. */
+  async store(claim: QueueClaim, outcome: ScanOutcome): Promise<void> {
+    const { store, log } = this.#context;
+    const { scanId } = claim;
+    const folder = folderOf(this.#context, claim);
+    // A cancel that came when the scan was just done changes nothing.
+    const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
+    const write = () =>
+      store.transaction(async (tx) => {
+        if (!(await tx.jobs.finish(claim, jobState, Date.now()))) return;
+        await tx.scans.update(scanId, outcome);
+      });
+    await this.#untilStored(scanId, write);
+    await removeResumeMark(folder);
+    await this.#untilStored(scanId, async () => {
+      await store.scans.setSize(scanId, await folder.sizeBytes());
+    });
+    log.info({ scan_id: scanId, status: outcome.status, error: outcome.error?.code }, 'scan ended');
+    await this.report(claim);
+  }
+
+  /** The scan ends here: it was canceled, or its process cannot go on. */
+  async interrupt(claim: QueueClaim, error: ScanFailure): Promise<void> {
+    const { store, log } = this.#context;
+    const { scanId } = claim;
+    await this.#untilStored(scanId, () => this.finalize(claim, error));
+    const state = error.code === 'canceled' ? 'done' : 'failed';
+    await store.jobs.finish(claim, state, Date.now());
+    await removeResumeMark(folderOf(this.#context, claim));
+    log.info({ scan_id: scanId, error: error.code }, 'scan ended');
+    await this.report(claim);
+  }
+
+  /** Finalizes the record of a scan that nobody runs and stores the scan as failed. */
+  async finalize({ scanId, tenant }: ScanKey, error: ScanFailure): Promise<void> {
+    const { store, workspace, config } = this.#context;
+    await interruptScan({ store, workspace: workspace.forTenant(tenant), config }, scanId, error);
+  }
+
+  /** The record is final, but the process died before it reported the end. */
+  async conclude(claim: QueueClaim): Promise<void> {
+    const { store, queue, workspace, config } = this.#context;
+    const { scanId, tenant } = claim;
+    await concludeScan({ store, workspace: workspace.forTenant(tenant), config }, scanId);
+    await queue.complete(scanId, claim.attempt);
+    await removeResumeMark(folderOf(this.#context, claim));
+    await this.report(claim);
+  }
+
+  /** Counts an ended scan and writes it into the audit log. */
+  async report(key: ScanKey): Promise<void> {
+    const { store, metrics, audit } = this.#context;
+    const scan = await store.scans.get(key.scanId);
+    if (!scan) return;
+    const summary = await recordSummary(folderOf(this.#context, key)).catch(() => null);
+    metrics.scanEnded(scan, summary?.duration_seconds);
+    await audit.record(scanCompleted(scan, key.tenant));
+  }
+
+  /** The record of an ended scan has all that was found; workers that still have a shard of it let go. */
+  async removeShards(key: ScanKey): Promise<void> {
+    const { store, shards } = this.#context;
+    if (!shards) return;
+    const { scanId } = key;
+    const scan = await store.scans.get(scanId);
+    if (scan && !isFinal(scan.status)) return;
+    await store.shards.deleteOf(scanId);
+    const folder = folderOf(this.#context, key);
+    if (!scan || !(await removeShards(folder))) return;
+    await store.scans.setSize(scanId, await folder.sizeBytes());
+  }
+
+  /** A full disk may get room again; until then an ended scan keeps its slot and does not run a second time. */
+  async #untilStored(scanId: string, write: () => Promise<void>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await write();
+      } catch (err) {
+        if (this.#context.stopping.aborted) throw err;
+        if (tries === 1) {
+          this.#context.log.error({ err, scan_id: scanId }, 'cannot store the end of a scan, retrying');
+          if (await this.#madeRoom(err)) continue;
+        }
+        await sleep(storeAgainMs);
+      }
+    }
+  }
+
+  /** Gives up the reserve for the end of a scan: its client does not wait for somebody to clear the disk. */
+  async #madeRoom(error: unknown): Promise<boolean> {
+    if (!(error instanceof PortolanError && error.code === 'insufficient_storage')) return false;
+    const { workspace, store } = this.#context;
+    await workspace.giveUpReserve();
+    try {
+      await store.emptyLog();
+    } catch {
+      // The room of the reserve has to do.
+    }
+    return true;
+  }
+}

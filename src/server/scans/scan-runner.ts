@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
+import { Slots } from '../../net/gate/slots.ts';
+import { logReason } from '../../worker/log-reason.ts';
+import type { RunningScan } from '../../worker/running-scan.ts';
+import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';
+import { checkpointProgress } from '../../workspace/record/checkpoint.ts';
+import { openRecord } from '../../workspace/record/record-writer.ts';
+import { scanStarted } from '../logging/audit.ts';
+import { logEnvironment } from '../logging/log.ts';
+import { ShardedScan, type ShardedScanInput } from '../shards/sharded-scan.ts';
+import type { Blackout } from './blackout.ts';
+import { storeProgress } from './live-progress.ts';
+import { folderOf, type PoolContext } from './pool-context.ts';
+import type { RateDivision } from './rate-division.ts';
+import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
+import { canceledError, type ScanEnds } from './scan-end.ts';
+import { pauseProgress, type ScanSlot } from './scan-slot.ts';
+
+/** Grace period between cancel and SIGKILL, milliseconds. */
+const cancelGraceMs = 5000;
+/** Pause before a scan whose process died starts again, milliseconds; doubled with every further death. */
+const backoffMs = 250;
+const maxDoublings = 6;
+
+/** A run of a claimed scan. */
+interface Run {
+  slot: ScanSlot;
+  scan: Scan;
+  request: ScanRequest;
+  /** Of the first run, ISO 8601 UTC. */
+  startedAt: string;
+  /** Earlier runs of the scan. */
+  resumes: number;
+}
+
+/** Runs a claimed scan: from where it was to its end, or until it goes back into the queue. */
+export class ScanRunner {
+  readonly #context: PoolContext;
+  readonly #ends: ScanEnds;
+  readonly #blackout: Blackout;
+  readonly #rates: RateDivision;
+  /** A scan in shards ends in a process of this server. */
+  readonly #lastSteps: Slots;
+
+  constructor(context: PoolContext, ends: ScanEnds, blackout: Blackout, rates: RateDivision) {
+    this.#context = context;
+    this.#ends = ends;
+    this.#blackout = blackout;
+    this.#rates = rates;
+    this.#lastSteps = new Slots(context.config.server.workers);
+  }
+
+  async run(slot: ScanSlot): Promise<void> {
+    const { store, queue } = this.#context;
+    const [scan, request] = await Promise.all([
+      store.scans.get(slot.scanId),
+      store.scans.request(slot.scanId),
+    ]);
+    if (!scan || !request || isFinal(scan.status)) {
+      await queue.complete(slot.scanId, slot.attempt);
+      return;
+    }
+    const stalled = scan.started_at === null ? 0 : await this.#prepareResume(slot, scan);
+    if (stalled === null) return;
+    const resumes = scan.started_at === null ? 0 : scan.progress.resumes + 1;
+    const startedAt = scan.started_at ?? new Date().toISOString();
+    await this.#runProcess({ slot, scan, request, startedAt, resumes });
+    await this.#end(slot, stalled);
+  }
+
+  /** @returns resumes in a row without progress, this one included; null when the scan is over */
+  async #prepareResume(slot: ScanSlot, scan: Scan): Promise<number | null> {
+    const folder = folderOf(this.#context, slot);
+    const record = await openRecord(folder);
+    const { rows, finished } = record;
+    await record.close();
+    if (finished) {
+      await this.#ends.conclude(slot);
+      return null;
+    }
+    const reached = rows + (await checkpointProgress(folder));
+    const mark = nextResumeMark(await readResumeMark(folder), reached);
+    if (mark.stalled > this.#context.config.scanner.max_resumes) {
+      const tries = `${scan.progress.resumes + 1} times`;
+      const message = `The process of the scan ended ${tries}, the last ${mark.stalled} without new progress.`;
+      await this.#ends.interrupt(slot, { code: 'interrupted', message });
+      return null;
+    }
+    await writeResumeMark(folder, mark);
+    return mark.stalled;
+  }
+
+  async #runProcess(run: Run): Promise<void> {
+    const { store, queue, shards, stopping } = this.#context;
+    const { slot, scan, request, startedAt } = run;
+    // A scan in shards begins when a worker has a shard of it.
+    const waits = shards !== null && scan.started_at === null;
+    const known = await (waits
+      ? store.scans.update(scan.scan_id, { status: 'pending' })
+      : this.#storeBegin(run, startedAt));
+    if (!known) {
+      // It ended or was deleted a moment ago, and whoever did that has reported it.
+      slot.leaseLost = true;
+      await queue.complete(scan.scan_id, slot.attempt);
+      return;
+    }
+    // Read after the scan has its slot: an earlier pause is seen here, a later one finds the slot.
+    const { paused, pausedMs } = await store.jobs.pauseOf(scan.scan_id, Date.now());
+    slot.paused = paused;
+    slot.requestedRate = request.rate;
+    if (stopping.aborted || slot.canceled) return;
+    slot.process = this.#launch(run, this.#processInput(run, pausedMs));
+    if (!waits) this.#reportBegin(run);
+    await slot.process.gone;
+  }
+
+  /** @returns false when the scan is over or deleted */
+  async #storeBegin({ slot, scan, resumes }: Run, startedAt: string): Promise<boolean> {
+    const { store, news } = this.#context;
+    const begun = await store.scans.update(scan.scan_id, {
+      status: 'running',
+      started_at: startedAt,
+      progress: { ...scan.progress, ...pauseProgress(slot), phase: 'starting', resumes },
+    });
+    if (begun) news.emit(scan.scan_id);
+    return begun;
+  }
+
+  #reportBegin({ slot, request, resumes }: Run): void {
+    const { log, audit } = this.#context;
+    const { scanId, process, tenant } = slot;
+    log.info({ scan_id: scanId, pid: process?.pid, resumes }, 'scan started');
+    void audit.record(scanStarted(request, tenant, resumes));
+    this.#rates.renew();
+  }
+
+  #processInput({ slot, scan, request, startedAt, resumes }: Run, pausedMs: number): ScanProcessInput {
+    const { config, workspace, entryFile, listeners, logOutput, log, metrics, news } = this.#context;
+    return {
+      entryFile,
+      start: {
+        type: 'start',
+        request,
+        config,
+        workspaceDir: workspace.dir,
+        tenant: slot.tenant,
+        startedAt,
+        resumes,
+        paused: slot.paused || this.#blackout.window !== null,
+        pausedMs,
+        rate: 0,
+        listeners: [...listeners],
+        part: null,
+        names: {},
+        evaluated: null,
+        leaseUntil: null,
+      },
+      env: { ...process.env, ...logEnvironment(config.logging) },
+      graceMs: cancelGraceMs,
+      onLogLine: logOutput.lineTaker(),
+      onNews: () => news.emit(scan.scan_id),
+      onPackets: (count) => metrics.packetsSent(count),
+      onFault: (message) =>
+        log.error({ scan_id: scan.scan_id, fault: message }, 'the process of a scan reports a fault'),
+    };
+  }
+
+  #launch(run: Run, process: ScanProcessInput): RunningScan {
+    const { shards, installed, store, log } = this.#context;
+    if (shards === null) return new ScanProcess(process);
+    const { slot, scan } = run;
+    const begin: Pick<ShardedScanInput, 'startedAt' | 'storeBegin' | 'onBegin'> = {
+      startedAt: scan.started_at,
+      storeBegin: async (at) => void (await this.#storeBegin(run, at)),
+      onBegin: () => this.#reportBegin(run),
+    };
+    return new ShardedScan({
+      store,
+      line: shards.line,
+      intakes: shards.intakes,
+      folder: folderOf(this.#context, slot),
+      lastSteps: this.#lastSteps,
+      process,
+      ...begin,
+      catalogue: installed.of(slot.tenant),
+      onWarning: (err, message) => log.warn({ ...logReason(err), scan_id: slot.scanId }, message),
+    });
+  }
+
+  /** After the process is gone. @param stalled resumes in a row without progress */
+  async #end(slot: ScanSlot, stalled: number): Promise<void> {
+    const outcome = slot.process?.outcome;
+    if (slot.leaseLost) return;
+    if (outcome) return await this.#ends.store(slot, outcome);
+    if (slot.canceled) return await this.#ends.interrupt(slot, canceledError);
+    if (slot.process?.failure) return await this.#ends.interrupt(slot, slot.process.failure);
+    await this.#requeue(slot, stalled);
+  }
+
+  /** The server stops, or the process died: the scan resumes later from its checkpoint. */
+  async #requeue(slot: ScanSlot, stalled: number): Promise<void> {
+    const { queue, log, stopping } = this.#context;
+    const folder = folderOf(this.#context, slot);
+    await storeProgress(this.#context, slot);
+    if (stopping.aborted) {
+      await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
+    } else {
+      log.warn({ scan_id: slot.scanId, stalled }, 'the process of a scan died; the scan is resumed');
+      await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, maxDoublings));
+      if (slot.canceled) return await this.#ends.interrupt(slot, canceledError);
+    }
+    await queue.release(slot.scanId, slot.attempt);
+  }
+
+  /** Waits, unless the server stops or the scan is canceled meanwhile. */
+  async #backOff(slot: ScanSlot, ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    while (performance.now() < until && !this.#context.stopping.aborted && !slot.canceled) await sleep(50);
+  }
+}
