@@ -62,11 +62,8 @@ import * as tunnel from '../../src/knowledge/protocols/tunnel.ts';
 import { parseRecog } from '../../src/knowledge/recog/recog-file.ts';
 import { iconPath, iconPrints } from '../../src/knowledge/requests/favicon.ts';
 import { redirectPath } from '../../src/knowledge/requests/redirect.ts';
-import {
-  type ResponseForm,
-  readGreeting,
-  readResponse,
-} from '../../src/knowledge/requests/response-reader.ts';
+import type { ResponseForm } from '../../src/knowledge/requests/response-form.ts';
+import { readGreeting, readResponse } from '../../src/knowledge/requests/response-reader.ts';
 import { commonUdpPorts, udpPayloads } from '../../src/knowledge/requests/udp-payloads.ts';
 import { udpProbes } from '../../src/knowledge/requests/udp-probes.ts';
 import { claimsOf, resolveClaims } from '../../src/knowledge/rules/claims.ts';

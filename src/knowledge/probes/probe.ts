@@ -1,4 +1,4 @@
-import type { ResponseForm } from '../requests/response-reader.ts';
+import type { ResponseForm } from '../requests/response-form.ts';
 
 /** A dialogue that asks a service what it is: harmless read commands only. */
 export interface Probe {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { maxLines, type ResponseForm, readGreeting, readGuess, readResponse } from './response-reader.ts';
+import { maxLines } from './line-reader.ts';
+import type { ResponseForm } from './response-form.ts';
+import { readGreeting, readGuess, readResponse } from './response-reader.ts';
 
 /** Gives the bytes one by one and returns the length at which the answer was complete, 0 = never. */
 function drip(form: ResponseForm, text: string, maxBody?: number): number {

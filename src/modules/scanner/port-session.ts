@@ -15,8 +15,8 @@ import {
 } from '../../knowledge/probes/probes.ts';
 import { startsHttp2, wantsHttp2 } from '../../knowledge/protocols/http2-text.ts';
 import { iconPath, iconProbe } from '../../knowledge/requests/favicon.ts';
+import { maxHeaderBytes } from '../../knowledge/requests/http-reader.ts';
 import { pageProbe, redirectNames, redirectPath } from '../../knowledge/requests/redirect.ts';
-import { maxHeaderBytes } from '../../knowledge/requests/response-reader.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import { loopClock } from '../../net/loop-clock.ts';
 import { ProbeSession } from './probe-session.ts';

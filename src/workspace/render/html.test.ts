@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyText, finding, head, host, hostileRows, port, stream, text } from '../../../test/result-rows.ts';
 import type { ResultRow } from '../../domain/result.ts';
-import { type ReportHead, renderHtml } from './html.ts';
+import { renderHtml } from './html.ts';
+import type { ReportHead } from './report-head.ts';
 
 const render = (rows: ResultRow[], more: Partial<ReportHead> = {}) =>
   text(renderHtml({ ...head, ...more }, () => stream(rows)));
