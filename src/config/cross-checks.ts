@@ -1,30 +1,30 @@
 import { daysProblem, freezeProblem, freezeTimeProblem, hoursProblem } from '../domain/scan-calendar.ts';
 import { isMap, type Setting, type SettingMap } from './value.ts';
 
-/** Paths below which the server itself answers. */
-const ownPaths = ['/api', '/health', '/healthz', '/livez', '/readyz', '/metrics'];
+/** Paths that the server itself serves. */
+const reservedPaths = ['/api', '/health', '/healthz', '/livez', '/readyz', '/metrics'];
 
-/** What must fit together across keys. A default gives way to what was set; all else is a problem. */
+/** Constraints across keys. A default adapts to a value that was set; any other conflict is a problem. */
 export function checkTogether(settings: SettingMap, problems: string[]): void {
   const check = new CrossCheck(settings, problems);
   check.keepBelow('scanner.rate', 'scanner.max_rate', (limit) => limit);
   check.keepBelow('workers.heartbeat', 'workers.lease', (limit) => Math.max(100, Math.floor(limit / 3)));
   check.raise('workers.max', 'server.workers');
   check.keepBelow('workers.min', 'workers.max', (limit) => limit);
-  check.demand('server.tls.enabled', ['server.tls.cert_file', 'server.tls.key_file']);
-  check.demand('license.enforce', ['license.public_key']);
-  check.demandFor('workspace.result_store.url', 's3://', [
+  check.require('server.tls.enabled', ['server.tls.cert_file', 'server.tls.key_file']);
+  check.require('license.enforce', ['license.public_key']);
+  check.requireFor('workspace.result_store.url', 's3://', [
     'workspace.result_store.s3.endpoint',
     'workspace.result_store.s3.access_key',
     'workspace.result_store.s3.secret_key',
   ]);
-  check.demandListed('multi_tenant.default_tenant', 'multi_tenant.tenants');
-  check.keepApart('server.ui.path', ownPaths);
+  check.requireListed('multi_tenant.default_tenant', 'multi_tenant.tenants');
+  check.keepApart('server.ui.path', reservedPaths);
   check.checkEntries('scanner.windows', windowProblems);
   check.checkEntries('scanner.freeze', freezeProblems);
 }
 
-/** The number of workers stays within its bounds. */
+/** Clamps the number of workers to its bounds. */
 export function clampWorkers(settings: SettingMap, warnings: string[]): void {
   const workers = settings.get('server.workers') as Setting;
   const [least, most] = ['workers.min', 'workers.max'].map((path) => Number(settings.get(path)?.value));
@@ -32,35 +32,35 @@ export function clampWorkers(settings: SettingMap, warnings: string[]): void {
   if (fitting === workers.value) return;
   if (workers.origin !== 'default') {
     warnings.push(
-      `${workers.origin} server.workers: ${workers.value} is outside of workers.min and workers.max; ${fitting} is used`,
+      `${workers.origin} server.workers: ${workers.value} is outside of workers.min and workers.max; using ${fitting}`,
     );
   }
   settings.set('server.workers', { ...workers, value: fitting });
 }
 
-/** Whoever reads along could send in the name of this server. The URL itself is a secret. */
+/** The URL is a secret: whoever reads it can post as this server. */
 export function warnOfPlainSlack(settings: SettingMap, warnings: string[]): void {
   const path = 'notifications.slack.webhook_url';
   const { value, origin } = settings.get(path) as Setting;
   if (String(value ?? '').startsWith('http:')) {
-    warnings.push(`${origin} ${path}: messages and the URL itself go over the network in the clear`);
+    warnings.push(`${origin} ${path}: plain http sends messages and the URL itself in the clear`);
   }
 }
 
-/** A problem of one member of an entry; null members were told before. */
+/** A problem of one member of an entry; null members were reported before. */
 type MemberProblem = [member: string, reason: string];
 
 function windowProblems({ days, hours }: Readonly<Record<string, string | null>>): MemberProblem[] {
-  return tellEach({ days: days && daysProblem(days), hours: hours && hoursProblem(hours) });
+  return problemsOf({ days: days && daysProblem(days), hours: hours && hoursProblem(hours) });
 }
 
 function freezeProblems({ from, to, zone }: Readonly<Record<string, string | null>>): MemberProblem[] {
-  const found = tellEach({ from: from && freezeTimeProblem(from), to: to && freezeTimeProblem(to) });
+  const found = problemsOf({ from: from && freezeTimeProblem(from), to: to && freezeTimeProblem(to) });
   if (found.length > 0 || !from || !to || !zone) return found;
-  return tellEach({ to: freezeProblem({ from, to, zone, reason: null }) });
+  return problemsOf({ to: freezeProblem({ from, to, zone, reason: null }) });
 }
 
-function tellEach(reasons: Record<string, string | null | undefined>): MemberProblem[] {
+function problemsOf(reasons: Record<string, string | null | undefined>): MemberProblem[] {
   return Object.entries(reasons).flatMap(([member, reason]) => (reason ? [[member, reason]] : []));
 }
 
@@ -73,7 +73,7 @@ class CrossCheck {
     this.#problems = problems;
   }
 
-  /** @param fitting what a default becomes that is above the limit */
+  /** @param fitting the value of a default that exceeds the limit */
   keepBelow(path: string, limitPath: string, fitting: (limit: number) => number): void {
     const { value, origin } = this.#get(path);
     const limit = this.#get(limitPath);
@@ -82,28 +82,28 @@ class CrossCheck {
     else this.#problem(path, `must not be above ${limitPath} (${limit.value}, ${limit.origin})`);
   }
 
-  /** A default limit follows the value that was set. */
+  /** Raises a default limit to the value that was set. */
   raise(limitPath: string, path: string): void {
     const limit = this.#get(limitPath);
     const value = Math.max(Number(limit.value), Number(this.#get(path).value));
     if (limit.origin === 'default') this.#settings.set(limitPath, { ...limit, value });
   }
 
-  demand(path: string, needed: string[]): void {
-    if (this.#get(path).value === true) this.#demand(path, needed);
+  require(path: string, needed: string[]): void {
+    if (this.#get(path).value === true) this.#requireAll(path, needed);
   }
 
-  /** What a value needs that begins in this way. */
-  demandFor(path: string, beginning: string, needed: string[]): void {
-    if (String(this.#get(path).value ?? '').startsWith(beginning)) this.#demand(path, needed);
+  /** Keys that a value with this prefix requires. */
+  requireFor(path: string, beginning: string, needed: string[]): void {
+    if (String(this.#get(path).value ?? '').startsWith(beginning)) this.#requireAll(path, needed);
   }
 
-  #demand(path: string, needed: string[]): void {
+  #requireAll(path: string, needed: string[]): void {
     const missing = needed.filter((name) => (this.#get(name).value ?? '') === '');
     if (missing.length > 0) this.#problem(path, `needs ${missing.join(' and ')}`);
   }
 
-  demandListed(path: string, listPath: string): void {
+  requireListed(path: string, listPath: string): void {
     const { value } = this.#get(path);
     const listed = this.#get(listPath).value as readonly string[];
     if (value === null || listed.includes(String(value))) return;
@@ -117,10 +117,10 @@ class CrossCheck {
     const own = String(this.#get(path).value).toLowerCase();
     const hit = taken.find((name) => own.includes(name));
     if (hit !== undefined)
-      this.#problem(path, `must not equal or hold ${hit}, where the server itself answers`);
+      this.#problem(path, `must not equal or contain ${hit}, which the server itself serves`);
   }
 
-  /** What the form of each member cannot tell. */
+  /** Checks that involve several members of an entry. */
   checkEntries(
     path: string,
     problemsOf: (entry: Readonly<Record<string, string | null>>) => MemberProblem[],

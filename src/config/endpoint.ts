@@ -1,12 +1,12 @@
 import { canonicalAddress } from '../domain/address.ts';
 
-/** Where a server listens. `host` has no brackets. */
+/** Listen address. `host` has no brackets. */
 export interface ListenEndpoint {
   host: string;
   port: number;
 }
 
-/** Reads `host:port`, `[v6]:port` or `:port` (every address); null when it is none of them. */
+/** Reads `host:port`, `[v6]:port` or `:port` (every address); null otherwise. */
 export function parseEndpoint(text: string): ListenEndpoint | null {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text.trim());
   if (!match) return null;

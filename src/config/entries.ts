@@ -2,17 +2,17 @@ import { nearest } from '../domain/nearest.ts';
 import type { ConfigKey, ConfigMember, Members } from './schema.ts';
 import { type ConfigValue, isMap, readTyped, showValue, VariableText } from './value.ts';
 
-/** Something about a part of a value: `at` leads from the key to it, by member names and places in lists. */
+/** A remark on a part of a value: `at` is the path from the key to it, member names and list indexes. */
 export interface ConfigWarning {
   at: (string | number)[];
   reason: string;
 }
 
 export interface ReadEntries {
-  /** Good only without problems. */
+  /** Valid only without problems. */
   value: ConfigValue;
   problems: ConfigWarning[];
-  /** Members that nobody knows. */
+  /** Unknown members. */
   unknown: ConfigWarning[];
 }
 
@@ -26,7 +26,7 @@ export function warningPath({ path }: ConfigKey, { at }: ConfigWarning): string 
   return path + at.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
 }
 
-/** Whether a value that is written out, and not taken from the environment, holds a secret. */
+/** Whether a value contains a literal secret, as opposed to one taken from the environment. */
 export function holdsSecret(
   form: { secret?: true; members?: Members; type: string },
   given: unknown,
@@ -79,7 +79,7 @@ class EntryReader {
     for (const [index, entry] of entries.entries()) {
       const value = isMap(entry) ? (entry[member] ?? null) : null;
       if (value !== null && seen.has(value)) {
-        this.#problems.push({ at: [index, member], reason: `is ${showValue(value)} a second time` });
+        this.#problems.push({ at: [index, member], reason: `duplicate value ${showValue(value)}` });
       }
       seen.add(value);
     }
@@ -101,7 +101,7 @@ class EntryReader {
       if (Object.hasOwn(members, name)) continue;
       const guess = nearest(name, Object.keys(members));
       const hint = guess ? `did you mean ${guess}?` : `known: ${Object.keys(members).join(', ')}`;
-      this.#unknown.push({ at: [...at, name], reason: `is not a known key; ${hint}` });
+      this.#unknown.push({ at: [...at, name], reason: `unknown key; ${hint}` });
     }
     return Object.fromEntries(
       Object.entries(members).map(([name, member]) => [
@@ -115,9 +115,9 @@ class EntryReader {
     const { type, members, ...form } = member;
     if (type === 'group') return this.#entry(members ?? {}, given ?? {}, at);
     const absent = given === null || given === undefined || given === '';
-    if (absent && member.required) this.#problems.push({ at, reason: 'is missing' });
+    if (absent && member.required) this.#problems.push({ at, reason: 'required' });
     const taken = absent ? (member.default ?? null) : given;
-    // A path that is not set is the empty text, as with keys.
+    // An unset path is the empty string, as with keys.
     if (taken === null || taken === '') return taken;
     const read = readTyped({ ...form, type }, taken);
     if (!('reason' in read)) return read.value;
@@ -125,7 +125,7 @@ class EntryReader {
     return null;
   }
 
-  /** The values are checked where the modules are known. */
+  /** Values are validated where the modules are known. */
   #options(given: unknown): ConfigValue {
     if (!isMap(given)) return this.#wrong([], 'a map of module types', given);
     const result: Record<string, Record<string, ConfigValue>> = {};
@@ -148,10 +148,10 @@ class EntryReader {
     return result;
   }
 
-  /** A text that stands where a map must be is not shown: it may be a secret. */
+  /** A string in place of a map is not shown: it may be a secret. */
   #wrong(at: ConfigWarning['at'], expected: string, given: unknown): ConfigValue {
     const isName = at.at(-1) === given;
-    const shown = typeof given === 'string' && !isName ? 'a text' : showValue(given);
+    const shown = typeof given === 'string' && !isName ? 'a string' : showValue(given);
     this.#problems.push({ at, reason: `must be ${expected}, not ${shown}` });
     return null;
   }

@@ -23,7 +23,7 @@ describe('the example file', () => {
   const keys: readonly ConfigKey[] = configKeys;
   const shipped = keys.filter((key) => key.shipped !== undefined);
   const slackWarning = expect.stringContaining(
-    'notifications.slack.webhook_url: environment variable SLACK_WEBHOOK_URL is not set; read as empty',
+    'notifications.slack.webhook_url: environment variable SLACK_WEBHOOK_URL is not set, using an empty value',
   );
 
   it('is read without a remark and sets exactly the keys that are shipped otherwise', () => {

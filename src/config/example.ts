@@ -5,7 +5,7 @@ const commentWidth = 96;
 
 const opening = [
   'Example configuration of Portolan: every key, with its meaning and environment names. Lines that are commented',
-  'out show the default; the others are a sound start for a server that other machines reach.',
+  'out show the default; the others are a sensible start for a server that other machines can reach.',
 ];
 
 /** One level of the file: name -> key, or the keys below it. */
@@ -69,7 +69,7 @@ function memberText({ type, members = {} }: ConfigKey): string {
   return type === 'map' ? ` A map of name to {${names}}.` : '';
 }
 
-/** As YAML 1.2 core reads it back; what could be taken for another type is quoted. */
+/** As YAML 1.2 core reads it back; ambiguous values are quoted. */
 function yamlValue(value: ConfigKey['default']): string {
   if (value === null || value === '') return '';
   if (Array.isArray(value)) return `[${value.map(quoted).join(', ')}]`;

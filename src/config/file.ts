@@ -21,59 +21,59 @@ import { type ConfigValue, readTyped, type SettingMap, VariableText } from './va
 
 /** Largest configuration file, bytes. */
 const maxFileBytes = 1_048_576;
-/** Most alias nodes (`*name`) in one file. */
+/** Maximum number of alias nodes (`*name`) in one file. */
 const maxAliases = 100;
-/** Most single values within lists and entries of one file; aliases can repeat what they stand for. */
+/** Maximum number of values in lists and entries of one file, with aliases expanded. */
 const maxListed = 10_000;
-/** Levels of lists and maps within a value: entries, their groups, the lists in these. */
+/** Maximum nesting of lists and maps within a value: entries, their groups, the lists in these. */
 const valueLevels = 5;
 
 export interface FileLayer {
-  /** Key path -> value and the place that set it. */
+  /** Key path -> value and its origin. */
   entries: SettingMap;
-  /** Texts of the form `file:line:col key: message`. */
+  /** `file:line:col key: message` */
   problems: string[];
   warnings: string[];
-  /** The same about keys that nobody knows. */
+  /** The same for unknown keys. */
   unknown: string[];
 }
 
 const keysByPath = new Map<string, ConfigKey>(configKeys.map((key) => [key.path, key]));
 const sections = new Set(configKeys.flatMap((key) => parentsOf(key.path)));
-/** Places where the contract accepts a section that belongs to the top level. */
+/** Top-level sections that the contract also accepts elsewhere. */
 const movedSections: Record<string, string> = { 'server.queue': 'queue', 'server.workers': 'workers' };
-/** Sections that may be a list, which is the value of this key then. */
+/** Sections that may be a list; the list is then the value of this key. */
 const listSections: Record<string, string> = { plugins: 'plugins.list' };
 
-/** Reads one configuration file; null when it does not exist and need not. */
+/** Reads one configuration file; null when it does not exist and is not required. */
 export function readConfigFile(file: string, required: boolean, env: NodeJS.ProcessEnv): FileLayer | null {
   const layer: FileLayer = { entries: new Map(), problems: [], warnings: [], unknown: [] };
   const text = readLimited(file, required, layer);
   if (text === null) return layer.problems.length > 0 ? layer : null;
   const reader = new FileReader(file, layer, env);
   reader.read(text);
-  if (reader.secrets.length > 0) warnOfReaders(file, reader.secrets, layer);
+  if (reader.secrets.length > 0) warnOfWorldReadable(file, reader.secrets, layer);
   return layer;
 }
 
-/** Loud, and no refusal: the service may be all that stands between a network and its guard. */
-function warnOfReaders(file: string, secrets: string[], layer: FileLayer): void {
+/** A loud warning and not an error: a monitoring service must not stop working over file permissions. */
+function warnOfWorldReadable(file: string, secrets: string[], layer: FileLayer): void {
   const othersMayRead = 0o004;
   if ((statSync(file).mode & othersMayRead) === 0) return;
   layer.warnings.push(
-    `${file}: EVERY USER OF THIS MACHINE CAN READ THIS FILE, which holds secrets (${secrets.join(', ')}): chmod 600 it`,
+    `${file}: EVERY USER OF THIS MACHINE CAN READ THIS FILE, which contains secrets (${secrets.join(', ')}): chmod 600 it`,
   );
 }
 
 function readLimited(file: string, required: boolean, layer: FileLayer): string | null {
   try {
     const stat = statSync(file);
-    if (!stat.isFile()) throw new Error('is not a file');
-    if (stat.size > maxFileBytes) throw new Error(`is larger than ${maxFileBytes} bytes`);
+    if (!stat.isFile()) throw new Error('not a regular file');
+    if (stat.size > maxFileBytes) throw new Error(`larger than ${maxFileBytes} bytes`);
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // ENOTDIR: the workspace is a file, which is refused in better words where it is opened.
+    // ENOTDIR: the workspace is a file; opening the workspace reports that better.
     if ((code === 'ENOENT' || code === 'ENOTDIR') && !required) return null;
     layer.problems.push(`${file}: ${readProblem(code, error as Error)}`);
     return null;
@@ -82,8 +82,8 @@ function readLimited(file: string, required: boolean, layer: FileLayer): string 
 
 function readProblem(code: string | undefined, error: Error): string {
   if (code === 'ENOENT') return 'no such file';
-  if (code === 'EACCES') return 'may not be read by this user';
-  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8 text';
+  if (code === 'EACCES') return 'permission denied';
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'not UTF-8 text';
   return error.message;
 }
 
@@ -94,7 +94,7 @@ class FileReader {
   readonly #lines = new LineCounter();
   #document: Document | null = null;
   #listed = 0;
-  /** Keys whose secrets stand in the file itself. */
+  /** Keys with a literal secret in this file. */
   readonly secrets: string[] = [];
 
   constructor(file: string, layer: FileLayer, env: NodeJS.ProcessEnv) {
@@ -116,7 +116,7 @@ class FileReader {
       this.#checkSyntax(document);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.#layer.problems.push(`${this.#file}: is nested too deeply`);
+      this.#layer.problems.push(`${this.#file}: nested too deeply`);
       return;
     }
     if (this.#layer.problems.length > 0 || document.contents === null) return;
@@ -159,17 +159,17 @@ class FileReader {
       const name = keyText(pair);
       const earlier = seen.get(name);
       if (earlier && !this.#mergeableWorkers(name, earlier, pair)) {
-        this.#problem(pair.key as Node, name, 'is given twice');
+        this.#problem(pair.key as Node, name, 'duplicate key');
       }
       seen.set(name, pair);
     }
   }
 
-  /** `workers` stands for a number and for a map; the contract lets both stand side by side. */
+  /** `workers` is a number or a map; the contract allows both side by side. */
   #mergeableWorkers(name: string, earlier: Pair, later: Pair): boolean {
     if (name !== 'workers') return false;
     if (isMap(earlier.value) === isMap(later.value)) return false;
-    this.#warning(later.key as Node, 'server.workers', 'is given as a number and as a map; both are used');
+    this.#warning(later.key as Node, 'server.workers', 'given as a number and as a map; using both');
     return true;
   }
 
@@ -195,17 +195,17 @@ class FileReader {
 
   #readKey(key: ConfigKey, node: Node | null, place: Node): void {
     if (node === null || (isScalar(node) && node.value === null)) {
-      // A path that is not set is written as nothing in the example file.
-      if (key.default !== null && key.default !== '') this.#problem(place, key.path, 'has no value');
+      // The example file writes an unset path as an empty value.
+      if (key.default !== null && key.default !== '') this.#problem(place, key.path, 'missing value');
       return;
     }
     const given = this.#plain(node, key.path, 0);
-    // A variable that is not set leaves the key as if it were not there; the warning has been given.
+    // An unset variable leaves the key unset; it was warned about.
     if (given === undefined) return;
     if (holdsSecret(key, given)) this.secrets.push(key.path);
     const earlier = this.#layer.entries.get(key.path);
     // At the top level and below `server`, or as a list and in a map.
-    if (earlier) return this.#problem(place, key.path, `is given twice: also at ${earlier.origin}`);
+    if (earlier) return this.#problem(place, key.path, `duplicate key, already set at ${earlier.origin}`);
     const { type } = key;
     if (type === 'options') return this.#readOptions(key, node, given);
     if (type === 'entries' || type === 'map') return this.#readEntries(key, node, given);
@@ -219,7 +219,7 @@ class FileReader {
     this.#layer.entries.set(key.path, { value, origin: this.#place(node) });
   }
 
-  /** Each option is a setting of its own, so that a stronger source replaces one and not all. */
+  /** Each option is a setting of its own, so that a source of higher precedence replaces one and not all. */
   #readOptions(key: ConfigKey, node: Node, given: unknown): void {
     for (const [type, options] of Object.entries(this.#checkEntries(key, node, given) ?? {})) {
       for (const [name, value] of Object.entries(options as Record<string, ConfigValue>)) {
@@ -238,7 +238,7 @@ class FileReader {
     return value;
   }
 
-  /** The part of a value that a remark is about, or the nearest that holds it. */
+  /** The node that a remark is about, or its nearest existing ancestor. */
   #nodeAt(node: Node, at: ConfigWarning['at'], last: 'name' | 'value' = 'value'): Node {
     let found = node;
     for (const [index, part] of at.entries()) {
@@ -253,8 +253,8 @@ class FileReader {
   }
 
   /**
-   * The value of a key without the YAML around it; undefined when it is nothing but variables that are not set. What
-   * lies deeper than any key goes is an empty map, which no key takes.
+   * The plain value of a YAML node; undefined when it consists only of unset variables. Whatever is nested deeper than
+   * any key allows becomes an empty map, which every key rejects.
    */
   #plain(node: Node | null, path: string, level: number): unknown {
     if (isScalar(node)) return typeof node.value === 'string' ? this.#text(node, path) : node.value;
@@ -276,7 +276,7 @@ class FileReader {
     return text === '' ? undefined : new VariableText(text);
   }
 
-  /** `${NAME}` and `${NAME:-default}`; what comes out is not looked at again. */
+  /** Replaces `${NAME}` and `${NAME:-default}`, not recursively. */
   #interpolate(node: Node, text: string, path: string): string {
     return text.replace(
       /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
@@ -285,7 +285,7 @@ class FileReader {
         if (value !== undefined && value !== '') return value;
         if (fallback !== undefined) return fallback;
         if (value === undefined)
-          this.#warning(node, path, `environment variable ${name} is not set; read as empty`);
+          this.#warning(node, path, `environment variable ${name} is not set, using an empty value`);
         return '';
       },
     );
@@ -295,7 +295,7 @@ class FileReader {
     const known = [...keysByPath.keys(), ...sections];
     const guess = nearest(path, known);
     const hint = guess ? `; did you mean ${guess}?` : '';
-    this.#layer.unknown.push(`${this.#place(pair.key as Node)} ${path}: is not a known key${hint}`);
+    this.#layer.unknown.push(`${this.#place(pair.key as Node)} ${path}: unknown key${hint}`);
   }
 
   #resolve(node: Node | null): Node | null {

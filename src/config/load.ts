@@ -17,7 +17,7 @@ import {
 } from './value.ts';
 
 export interface LoadInput {
-  /** The file of `--config`; stronger than SERVICE_CONFIG. */
+  /** The file of `--config`; takes precedence over SERVICE_CONFIG. */
   file?: string | undefined;
   env: NodeJS.ProcessEnv;
   /** Values of command line flags by key path, e.g. `server.bind`. */
@@ -35,20 +35,20 @@ export interface LoadedConfig {
   origins: Map<string, string>;
   /** The file of `--config` or SERVICE_CONFIG; null when neither is given. */
   file: string | null;
-  /** Where alert rules are looked for: `alerts.file`, and beside each place of a configuration file. */
+  /** Possible files of alert rules: `alerts.file`, and one beside each configuration file. */
   alertFiles: string[];
 }
 
-/** What is found on the way; each text names a place and a key. */
+/** Problems and warnings found while loading; each names a location and a key. */
 interface Report {
   problems: string[];
   warnings: string[];
-  /** Keys that nobody knows: warnings, or problems when the check is strict. */
+  /** Unknown keys: warnings, or problems when strict. */
   unknown: string[];
 }
 
 /**
- * The settings that hold, from weakest to strongest: defaults, /etc/portolan/config.yaml, the user's file, the
+ * The effective settings. Precedence, lowest first: defaults, /etc/portolan/config.yaml, the user's file, the
  * workspace's file, `--config` (else SERVICE_CONFIG), environment, flags.
  * @throws PortolanError `configuration` that lists every problem
  */
@@ -73,7 +73,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   const workspace = read(workspaceFile);
   if (workspace.delete('workspace.dir')) {
     report.warnings.push(
-      `${workspaceDir}/config/portolan.yaml: workspace.dir has no effect in the workspace itself`,
+      `${workspaceDir}/config/portolan.yaml: workspace.dir has no effect in the configuration of the workspace itself`,
     );
   }
 
@@ -108,7 +108,7 @@ function defaults(): SettingMap {
   );
 }
 
-/** A value of the table of keys as it is read. */
+/** Default value of a key, parsed. */
 function asWritten(key: ConfigKey, written: ConfigValue): ConfigValue {
   if (written === null || written === '') return written;
   const { type } = key;
@@ -128,7 +128,7 @@ function readEnvironment(env: NodeJS.ProcessEnv, report: Report): SettingMap {
   return settings;
 }
 
-/** What may stand below `server` in a file may do so here too. */
+/** A section that a file may put below `server` may have that prefix here too. */
 function variablesOf(key: ConfigKey): string[] {
   const names = environmentNames(key);
   if (!/^(?:queue|workers)\./.test(key.path)) return names;
@@ -142,7 +142,7 @@ function readModuleVariables(settings: SettingMap, env: NodeJS.ProcessEnv, repor
     if (type === undefined || option === undefined || text === '') continue;
     const path = `modules.${type.toLowerCase()}.${option.toLowerCase()}`;
     if (/\p{Cc}/u.test(text)) {
-      report.problems.push(`environment ${name} ${path}: must not hold control characters`);
+      report.problems.push(`environment ${name} ${path}: must not contain control characters`);
     } else settings.set(path, { value: text.trim(), origin: `environment ${name}` });
   }
 }
@@ -161,7 +161,7 @@ function readFlags(flags: Record<string, unknown>, report: Report): SettingMap {
   return settings;
 }
 
-/** Lists of entries are JSON there: they have no other text. */
+/** Lists of entries are JSON in environment variables and flags. */
 function keepText(settings: SettingMap, key: ConfigKey, text: string, origin: string, report: Report): void {
   if (!isListed(key.type)) return keepValue(settings, key, new VariableText(text), origin, report);
   try {
@@ -226,7 +226,7 @@ function absoluteWorkspace(given: string, env: NodeJS.ProcessEnv): string {
   return given === '~' || given.startsWith('~/') ? join(home(env), given.slice(1)) : resolve(given);
 }
 
-/** By the XDG Base Directory Specification a relative path is invalid and ignored. */
+/** The XDG Base Directory Specification says that a relative path is invalid and ignored. */
 function baseFolder(env: NodeJS.ProcessEnv, name: string, usual: string): string {
   const given = env[name] ?? '';
   return isAbsolute(given) ? given : join(home(env), usual);
@@ -236,12 +236,12 @@ function home(env: NodeJS.ProcessEnv): string {
   return env['HOME'] || homedir();
 }
 
-/** A key that is set and does nothing is told, unless it is set as the example file sets it. */
+/** Warns about a key that is set without effect, unless it has the value of the example file. */
 function warnOfInert(settings: SettingMap, warnings: string[]): void {
   for (const key of configKeys as readonly ConfigKey[]) {
     const { value, origin } = settings.get(key.path) as Setting;
     if (!key.inert || origin === 'default') continue;
-    // What the example takes from a variable has no value to compare with.
+    // A value that the example takes from a variable cannot be compared.
     const shipped = String(key.shipped).startsWith('${') ? key.default : (key.shipped ?? key.default);
     const usual = [key.default, shipped].map((written) => asWritten(key, written));
     if (usual.some((known) => isDeepStrictEqual(known, value))) continue;
@@ -252,8 +252,8 @@ function warnOfInert(settings: SettingMap, warnings: string[]): void {
 function rejection(problems: string[]): PortolanError {
   const count =
     problems.length === 1
-      ? 'The configuration has a problem'
-      : `The configuration has ${problems.length} problems`;
+      ? 'Invalid configuration, 1 problem'
+      : `Invalid configuration, ${problems.length} problems`;
   return new PortolanError('configuration', `${count}:\n${problems.map((text) => `  ${text}`).join('\n')}`, {
     problems,
   });
@@ -266,7 +266,7 @@ function nest(settings: SettingMap): Config {
     const leaf = parts.pop() as string;
     let level = root;
     for (const part of parts) {
-      // Names of modules come from outside: what every object inherits is not theirs.
+      // Module names come from outside: guard against inherited properties.
       if (!Object.hasOwn(level, part)) level[part] = {};
       level = level[part] as Record<string, unknown>;
     }

@@ -6,12 +6,12 @@ import { tenantPattern } from '../domain/tenant.ts';
  * `config show` all come from it. Durations are written as text (`30s`) and read as milliseconds, sizes (`20GB`) as
  * bytes.
  */
-/** What a value must be: that of a key, or of a member of an entry. */
+/** Constraints on a value: of a key, or of a member of an entry. */
 export interface ValueForm {
   type: ValueType;
   /** Accepted texts of an `enum`, or of the items of a `string[]`. */
   values?: readonly string[];
-  /** What a `string`, or every item of a `string[]`, must look like; `form` says it in words. */
+  /** Pattern of a `string`, or of every item of a `string[]`; `form` describes it in words. */
   pattern?: RegExp;
   form?: string;
   /** Inclusive bounds of an `int`, or of a `duration` in milliseconds. */
@@ -23,16 +23,16 @@ export interface ValueForm {
   months?: true;
   /** Line breaks are part of the text. */
   lines?: true;
-  /** Never shown, not even when it is wrong. */
+  /** Never shown, not even in the error about an invalid value. */
   secret?: true;
 }
 
 export interface ConfigMember extends Omit<ValueForm, 'type'> {
   type: ValueType | 'group';
   description: string;
-  /** The entry is refused without it. */
+  /** The entry is rejected without it. */
   required?: true;
-  /** As written in a file; without one the member is null when it is not given. */
+  /** As written in a file; without a default an absent member is null. */
   default?: Written;
   /** Of a `group`: its own members. */
   members?: Members;
@@ -49,15 +49,15 @@ export interface ConfigKey extends Omit<ValueForm, 'type'> {
   /** As written in a file; `null` = not set. */
   default: Written | null;
   description: string;
-  /** The value in the example file where it is another one than the default. */
+  /** The value in the example file where it differs from the default. */
   shipped?: string | number | boolean | readonly string[];
-  /** Environment names beside the one that follows from the path, the strongest first. */
+  /** Environment names beside the one derived from the path, highest precedence first. */
   env?: readonly string[];
-  /** Accepted and checked, but nothing in this build acts on it yet; a value other than the default is warned about. */
+  /** Accepted and validated, but without effect in this build; a value other than the default causes a warning. */
   inert?: true;
-  /** Of `entries` and of a `map`: what each entry holds. */
+  /** Of `entries` and of a `map`: the members of each entry. */
   members?: Members;
-  /** Of `entries`: the member in which no two may be equal. */
+  /** Of `entries`: the member that must be unique. */
   unique?: string;
 }
 
@@ -92,12 +92,11 @@ export type ConfigKeyType = ValueType | 'entries' | 'map' | 'options';
 
 /** Highest packet rate that `scanner.max_rate` accepts, packets per second. */
 export const highestRate = 10_000_000;
-/** Names of events that a webhook can ask for. */
+/** Events that a webhook can subscribe to. */
 const notificationEvents = ['scan.completed', 'scan.failed', 'alert'] as const;
-/** Names of audit events (`logging.audit.events`). */
 /**
- * Addresses at which clouds hand their machines credentials, IPv4 and IPv6. A scan from a machine in a cloud would
- * collect them.
+ * Metadata services of clouds, IPv4 and IPv6: they hand out credentials, which a scan from a cloud machine would
+ * collect.
  */
 const metadataServices = ['169.254.169.254/32', 'fd00:ec2::254/128'] as const;
 
@@ -108,18 +107,18 @@ export const auditEvents = [
   'config_change',
   'user_login',
 ] as const;
-/** What a pool of workers may be called. */
+/** Name of a worker pool. */
 export const poolPattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
-/** The same in words. */
+/** `poolPattern` in words. */
 export const poolForm = 'lower-case letters, digits, dashes and underscores, 63 at most';
-/** What a plugin may be called. */
+/** Name of a plugin. */
 const pluginPattern = /^[a-z][a-z0-9_-]{2,62}$/;
 const fingerprintPattern = /^[0-9a-f]{64}$/;
 const fingerprintForm = 'a fingerprint of 64 hex digits in lower case';
 const freezeTimeForm = 'a day such as 2026-12-24, or a time such as 2026-12-24 18:00';
 const tenantForm = 'lower-case letters, digits and dashes, 63 at most, with no dash at the start';
 const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
-/** A host name or an address in brackets or not, in lower case, without a port. */
+/** Lower-case host name or address without a port; IPv6 with or without brackets. */
 const hostPattern = /^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/;
 /** Scheme, host, port and path prefix: nothing that would have to be escaped in a header or a message. */
 const publicUrlPattern =
@@ -134,20 +133,21 @@ export const configKeys = [
     default: '',
     shipped: '/var/lib/portolan',
     env: ['SERVICE_WORKSPACE_DIR', 'SERVICE_WORKSPACE'],
-    description: 'Root of the workspace; $XDG_DATA_HOME/portolan when not set.',
+    description: 'Root directory of the workspace; $XDG_DATA_HOME/portolan when not set.',
   },
   {
     path: 'workspace.enabled',
     type: 'bool',
     default: true,
-    description: 'Keep scans on disk; false keeps them in a temporary directory until the process ends.',
+    description: 'Store scans on disk; false uses a temporary directory, removed when the process exits.',
   },
   {
     path: 'workspace.retention.enabled',
     type: 'bool',
     default: false,
     shipped: true,
-    description: 'The server deletes finished scans beyond the caps below, every hour and after each scan.',
+    description:
+      'Delete finished scans beyond the limits below, every hour and after each scan (server only).',
   },
   {
     path: 'workspace.retention.max_age',
@@ -157,7 +157,7 @@ export const configKeys = [
     shipped: '90d',
     min: 1000,
     max: century,
-    description: 'Oldest kept scan; mo is 30 days, y is 365, m is refused.',
+    description: 'Delete scans older than this; mo is 30 days, y is 365 days, m is rejected.',
   },
   {
     path: 'workspace.retention.max_scans',
@@ -166,7 +166,7 @@ export const configKeys = [
     shipped: 5000,
     min: 1,
     max: 10_000_000,
-    description: 'Most kept scans, of each tenant.',
+    description: 'Maximum number of stored scans per tenant.',
   },
   {
     path: 'workspace.retention.min_free_space',
@@ -174,7 +174,7 @@ export const configKeys = [
     default: null,
     shipped: '20GB',
     description:
-      'Free disk to keep; the oldest scans give way as long as that can reach it, and below it health is degraded.',
+      'Minimum free disk space: the oldest scans are deleted as long as that can restore it; below it, health is degraded.',
   },
   {
     path: 'workspace.retention.protect',
@@ -183,20 +183,20 @@ export const configKeys = [
     min: 0,
     max: 10_000_000,
     description:
-      'Newest scans of each tenant that workspace.retention.min_free_space never takes; nor does it take one that ended less than an hour ago.',
+      'Newest scans of each tenant that workspace.retention.min_free_space never deletes; scans that ended less than an hour ago are protected too.',
   },
   {
     path: 'workspace.scans.compress',
     type: 'bool',
     default: false,
     shipped: true,
-    description: 'Compress results.jsonl with gzip when a scan has ended.',
+    description: 'Compress results.jsonl with gzip when a scan ends.',
   },
   {
     path: 'workspace.scans.keep_artifacts',
     type: 'bool',
     default: true,
-    description: 'Keep banners and files of a scan under its artifacts folder.',
+    description: 'Store banners and files of a scan in its artifacts directory.',
   },
   {
     path: 'workspace.result_store.url',
@@ -206,7 +206,7 @@ export const configKeys = [
     form: 'file:///directory or s3://bucket/prefix',
     default: null,
     description:
-      'Where finished scans are kept beside the workspace, for all servers of a database: a shared directory (file:///mnt/results) or a bucket of an S3-compatible service.',
+      'Result store for finished scans, shared by all servers of a database: a shared directory (file:///mnt/results) or a bucket of an S3-compatible service.',
   },
   {
     path: 'workspace.result_store.s3.endpoint',
@@ -220,27 +220,27 @@ export const configKeys = [
     pattern: /^[A-Za-z0-9-]{1,64}$/,
     form: 'letters, digits and dashes',
     default: 'us-east-1',
-    description: 'Region that requests are signed for.',
+    description: 'Region used in request signatures.',
   },
   {
     path: 'workspace.result_store.s3.access_key',
     type: 'string',
     default: null,
-    description: 'Id of the key that requests are signed with.',
+    description: 'Access key ID that signs requests.',
   },
   {
     path: 'workspace.result_store.s3.secret_key',
     type: 'string',
     default: null,
     secret: true,
-    description: 'The key itself.',
+    description: 'Secret access key that signs requests.',
   },
   {
     path: 'server.bind',
     type: 'endpoint',
     default: '127.0.0.1:8080',
     shipped: '0.0.0.0:8080',
-    description: 'Listen address; port 0 takes any free port.',
+    description: 'Listen address; port 0 picks a free port.',
   },
   {
     path: 'server.workers',
@@ -249,7 +249,7 @@ export const configKeys = [
     min: 1,
     max: 1024,
     description:
-      'Scans that run at the same time, within workers.min and workers.max; a map here is read as workers.*.',
+      'Number of concurrent scans, within workers.min and workers.max; a map here is read as workers.*.',
   },
   { path: 'server.api.enabled', type: 'bool', default: true, description: 'Serve the REST API.' },
   {
@@ -257,7 +257,7 @@ export const configKeys = [
     type: 'bool',
     default: null,
     shipped: true,
-    description: 'Demand tokens; when not set: false while bound to loopback, true otherwise.',
+    description: 'Require tokens; when not set: false if bound to loopback, otherwise true.',
   },
   {
     path: 'server.api.rate_limit',
@@ -267,13 +267,13 @@ export const configKeys = [
     min: 0,
     max: 1_000_000_000,
     description:
-      'API requests per minute of one token, or of one client address without; unlimited when 0 or not set.',
+      'API requests per minute and token (per client address without a token); unlimited when 0 or not set.',
   },
   {
     path: 'server.ui.enabled',
     type: 'bool',
     default: true,
-    description: 'Serve the Web UI; this build has none of its own, only the files of server.ui.static_dir.',
+    description: 'Serve the Web UI; this build serves only the files of server.ui.static_dir.',
   },
   {
     path: 'server.ui.path',
@@ -281,14 +281,14 @@ export const configKeys = [
     pattern: /^\/[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/,
     form: 'a URL path such as /ui',
     default: '/ui',
-    description: 'Where the Web UI lies; must not equal or hold /api, /health, /metrics.',
+    description: 'URL path of the Web UI; must not equal or contain /api, /health, /metrics.',
   },
   {
     path: 'server.ui.static_dir',
     type: 'path',
     default: '',
     description:
-      'Folder whose files are served as the UI, to everybody; links that lead out of it are not followed, and without it there is no UI.',
+      'Directory with the files of the UI, served without authentication; symbolic links that lead out of it are not followed. Not set = no UI.',
   },
   {
     path: 'server.tls.enabled',
@@ -300,19 +300,19 @@ export const configKeys = [
     path: 'server.tls.cert_file',
     type: 'path',
     default: '',
-    description: 'PEM file with the certificate and its chain; read again at a reload.',
+    description: 'PEM file with the certificate and its chain; reread on reload.',
   },
   {
     path: 'server.tls.key_file',
     type: 'path',
     default: '',
-    description: 'PEM file with the private key, readable by the service only.',
+    description: 'PEM file with the private key, readable only by the service.',
   },
   {
     path: 'server.cors.enabled',
     type: 'bool',
     default: false,
-    description: 'Let web pages of the origins below call the API.',
+    description: 'Allow web pages of the origins below to call the API (CORS).',
   },
   {
     path: 'server.cors.origins',
@@ -320,7 +320,7 @@ export const configKeys = [
     pattern: originPattern,
     form: 'an exact origin such as https://console.example.net, in lower case and without a path',
     default: [],
-    description: 'Exact origins; there is no wildcard.',
+    description: 'Exact origins; no wildcards.',
   },
   {
     path: 'server.allowed_hosts',
@@ -329,7 +329,7 @@ export const configKeys = [
     form: 'a host name or address in lower case, without a port',
     default: [],
     description:
-      'Host names under which pages for browsers are served (the bound address and localhost when empty), and the API too where no tokens are demanded.',
+      'Host names under which pages for browsers are served (the bound address and localhost when empty), and the API too when it requires no tokens.',
   },
   {
     path: 'server.public_url',
@@ -338,7 +338,7 @@ export const configKeys = [
     form: 'a URL such as https://scanner.example.net/portolan, without a slash at its end, a query or a user name',
     default: null,
     description:
-      'Where clients reach this server, for example behind a reverse proxy: used in links of messages, Location, Link and the OpenAPI description. Its host counts as allowed, and its origin as the own one.',
+      'Public URL of this server, for example behind a reverse proxy: used in links in notifications, Location, Link and the OpenAPI description. Its host counts as allowed, and its origin as same-origin.',
   },
   {
     path: 'server.streams.per_token',
@@ -347,7 +347,7 @@ export const configKeys = [
     min: 1,
     max: 100_000,
     description:
-      'Open event streams of one token (of one client address where no tokens are demanded), REST and gRPC together; more are answered with 429.',
+      'Open event streams per token (per client address when no tokens are required), REST and gRPC together; more are rejected with 429.',
   },
   {
     path: 'server.streams.total',
@@ -355,19 +355,19 @@ export const configKeys = [
     default: 100,
     min: 1,
     max: 100_000,
-    description: 'Open event streams of all clients together; more are answered with 429.',
+    description: 'Open event streams of all clients; more are rejected with 429.',
   },
   {
     path: 'server.trusted_proxies',
     type: 'cidr[]',
     default: [],
-    description: 'Reverse proxies whose X-Forwarded-For tells the address of the client.',
+    description: 'Reverse proxies whose X-Forwarded-For header is trusted for the client address.',
   },
   {
     path: 'server.metrics.auth',
     type: 'bool',
     default: false,
-    description: '/metrics needs a token with metrics:read, also where the API needs none.',
+    description: 'Require a token with metrics:read for /metrics, even when the API requires none.',
   },
   {
     path: 'server.grpc.enabled',
@@ -385,7 +385,7 @@ export const configKeys = [
     path: 'server.allow_insecure',
     type: 'bool',
     default: false,
-    description: 'Serve every client on a non-loopback bind although tokens are not demanded.',
+    description: 'Allow a non-loopback bind without tokens: every client is served.',
   },
   {
     path: 'server.shutdown_timeout',
@@ -393,7 +393,7 @@ export const configKeys = [
     default: '30s',
     min: 100,
     max: 3_600_000,
-    description: 'Longest drain time on SIGTERM.',
+    description: 'Maximum drain time on SIGTERM.',
   },
   {
     path: 'queue.max_jobs',
@@ -401,7 +401,8 @@ export const configKeys = [
     default: 1000,
     min: 1,
     max: 10_000_000,
-    description: 'Waiting scans and due jobs, of each tenant, before a submission is answered with 503.',
+    description:
+      'Maximum number of queued scans and due jobs per tenant; further submissions are rejected with 503.',
   },
   {
     path: 'queue.retention',
@@ -411,7 +412,7 @@ export const configKeys = [
     min: 1000,
     max: century,
     description:
-      'How long the record of a job that is over is kept; its scans stay. A failed scan counts as long in the figures of the health endpoint.',
+      'How long the record of a finished job is kept; its scans stay. The health endpoint counts failed scans for the same time.',
   },
   {
     path: 'queue.url',
@@ -421,7 +422,7 @@ export const configKeys = [
     pattern: /^postgres(?:ql)?:\/\/\S+$/,
     form: 'a URL such as postgres://user@host/database',
     description:
-      'PostgreSQL database for the store and the queue, so that workers on other hosts take part; a file of the workspace when not set.',
+      'PostgreSQL database for the store and the queue, required for workers on other hosts; a file in the workspace when not set.',
   },
   {
     path: 'queue.timezone',
@@ -436,7 +437,7 @@ export const configKeys = [
     shipped: 2,
     min: 0,
     max: 1024,
-    description: 'Least number of workers.',
+    description: 'Minimum number of workers.',
   },
   {
     path: 'workers.max',
@@ -444,14 +445,14 @@ export const configKeys = [
     default: 10,
     min: 1,
     max: 1024,
-    description: 'Most workers; server.workers when that is more and this is not set.',
+    description: 'Maximum number of workers; when not set, at least server.workers.',
   },
   {
     path: 'workers.auto_scale',
     type: 'bool',
     default: false,
     shipped: true,
-    description: 'Move the number of workers between the bounds with the queue.',
+    description: 'Scale the number of workers with the queue, between workers.min and workers.max.',
   },
   {
     path: 'workers.lease',
@@ -459,7 +460,7 @@ export const configKeys = [
     default: '30s',
     min: 1000,
     max: 3_600_000,
-    description: 'How long a worker owns a scan without a heartbeat.',
+    description: 'Lease duration: a worker loses its scan when it sends no heartbeat for this long.',
   },
   {
     path: 'workers.heartbeat',
@@ -467,7 +468,7 @@ export const configKeys = [
     default: '10s',
     min: 100,
     max: 3_600_000,
-    description: 'Time between two renewals of a lease.',
+    description: 'Interval between lease renewals.',
   },
   {
     path: 'workers.pools',
@@ -475,11 +476,11 @@ export const configKeys = [
     pattern: poolPattern,
     form: poolForm,
     members: {
-      max: { type: 'int', min: 1, max: 1024, description: 'most scans of the pool at a time' },
-      tags: { type: 'string[]', default: [], description: 'labels of the pool; nothing acts on them' },
+      max: { type: 'int', min: 1, max: 1024, description: 'maximum number of concurrent scans of the pool' },
+      tags: { type: 'string[]', default: [], description: 'labels of the pool, without effect' },
     },
     default: null,
-    description: 'Pools of workers beside default; when not set, a pool is made when it is first named.',
+    description: 'Worker pools beside default; when not set, a pool exists as soon as it is named.',
   },
   {
     path: 'workers.shard_size',
@@ -487,7 +488,7 @@ export const configKeys = [
     default: 4096,
     min: 1,
     max: 1_000_000_000,
-    description: 'Addresses of one shard of a distributed scan; fewer where many ports are asked.',
+    description: 'Addresses per shard of a distributed scan; fewer when many ports are probed.',
   },
   {
     path: 'workers.max_attempts',
@@ -495,7 +496,7 @@ export const configKeys = [
     default: 3,
     min: 1,
     max: 1000,
-    description: 'Tries of one shard before it counts as failed.',
+    description: 'Attempts per shard before it counts as failed.',
   },
   {
     path: 'logging.level',
@@ -503,7 +504,7 @@ export const configKeys = [
     values: ['trace', 'debug', 'info', 'warn', 'error'],
     default: 'info',
     env: ['SERVICE_LOG_LEVEL'],
-    description: 'Least severity that is logged.',
+    description: 'Minimum severity that is logged.',
   },
   {
     path: 'logging.format',
@@ -512,7 +513,7 @@ export const configKeys = [
     default: 'text',
     shipped: 'json',
     env: ['SERVICE_LOG_FORMAT'],
-    description: 'Form of a log line.',
+    description: 'Format of log lines.',
   },
   {
     path: 'logging.output',
@@ -520,14 +521,14 @@ export const configKeys = [
     values: ['stderr', 'stdout', 'file'],
     default: 'stderr',
     shipped: 'file',
-    description: 'Where the log goes; stdout and file only in the server.',
+    description: 'Log destination; stdout and file only in the server.',
   },
   {
     path: 'logging.file.enabled',
     type: 'bool',
     default: false,
     shipped: true,
-    description: 'Write the log of the server to a file too.',
+    description: 'Also write the server log to a file.',
   },
   {
     path: 'logging.file.path',
@@ -541,7 +542,7 @@ export const configKeys = [
     type: 'size',
     default: '100MB',
     min: 1000,
-    description: 'Size at which the log file is rotated.',
+    description: 'Maximum size of the log file before it is rotated.',
   },
   {
     path: 'logging.file.max_backups',
@@ -549,7 +550,7 @@ export const configKeys = [
     default: 10,
     min: 1,
     max: 10_000,
-    description: 'Rotated files that are kept.',
+    description: 'Number of rotated files to keep.',
   },
   {
     path: 'logging.file.max_age',
@@ -579,14 +580,14 @@ export const configKeys = [
     type: 'string[]',
     values: auditEvents,
     default: auditEvents,
-    description: 'Events that are recorded.',
+    description: 'Events to record.',
   },
   {
     path: 'scanner.default_profile',
     type: 'string',
     default: 'standard',
     env: ['SERVICE_PROFILE'],
-    description: 'Profile of a scan that names none.',
+    description: 'Profile of scans that name none.',
   },
   {
     path: 'scanner.rate',
@@ -595,7 +596,7 @@ export const configKeys = [
     min: 1,
     max: highestRate,
     env: ['SERVICE_RATE'],
-    description: 'Packets per second of one scan.',
+    description: 'Packets per second per scan.',
   },
   {
     path: 'scanner.concurrency',
@@ -604,7 +605,7 @@ export const configKeys = [
     min: 1,
     max: 65_535,
     env: ['SERVICE_CONCURRENCY'],
-    description: 'Open connections of one scan.',
+    description: 'Concurrent connections per scan.',
   },
   {
     path: 'scanner.timeout',
@@ -613,7 +614,7 @@ export const configKeys = [
     min: 1,
     max: 600_000,
     env: ['SERVICE_TIMEOUT'],
-    description: 'How long one probe waits for an answer.',
+    description: 'How long a probe waits for a response.',
   },
   {
     path: 'scanner.retries',
@@ -621,7 +622,7 @@ export const configKeys = [
     default: 1,
     min: 0,
     max: 10,
-    description: 'Further tries of a probe that got no answer.',
+    description: 'Retries of a probe without a response.',
   },
   {
     path: 'scanner.max_addresses',
@@ -629,7 +630,7 @@ export const configKeys = [
     default: 65_536,
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
-    description: 'Most addresses of one scan; 0 = no cap.',
+    description: 'Maximum number of addresses per scan; 0 = unlimited.',
   },
   {
     path: 'scanner.max_rate',
@@ -637,7 +638,8 @@ export const configKeys = [
     default: 100_000,
     min: 1,
     max: highestRate,
-    description: 'Packets per second of all scans of a server together, and the most that one may ask for.',
+    description:
+      'Packets per second of all scans of a server together, and the highest rate that a scan may request.',
   },
   {
     path: 'scanner.max_resumes',
@@ -645,7 +647,7 @@ export const configKeys = [
     default: 3,
     min: 0,
     max: 1000,
-    description: 'Resumes in a row without new progress before a scan counts as interrupted.',
+    description: 'Consecutive resumes without progress before a scan counts as interrupted.',
   },
   {
     path: 'scanner.interface',
@@ -654,20 +656,20 @@ export const configKeys = [
     pattern: /^[^\s/]{1,15}$/,
     form: 'the name of a network interface',
     inert: true,
-    description: 'Interface that raw packets leave by; as the routes say when not set.',
+    description: 'Interface for raw packets; chosen by the routing table when not set.',
   },
   {
     path: 'scanner.source_ip',
     type: 'address',
     default: null,
     inert: true,
-    description: 'Source address of raw packets; as the routes say when not set.',
+    description: 'Source address of raw packets; chosen by the routing table when not set.',
   },
   {
     path: 'scanner.blocklist',
     type: 'target[]',
     default: [],
-    description: 'Targets that are never scanned.',
+    description: 'Targets to exclude from every scan.',
   },
   {
     path: 'scanner.windows',
@@ -679,20 +681,20 @@ export const configKeys = [
         pattern: windowDaysPattern,
         form: 'days such as mon-fri or sat,sun',
         default: 'mon-sun',
-        description: 'days on which the hours begin',
+        description: 'days on which the hours start',
       },
       hours: {
         type: 'string',
         pattern: windowHoursPattern,
         form: 'hours such as 22:00-06:00',
         required: true,
-        description: 'from and to by the clock of the zone, over midnight too; 24:00 ends a day',
+        description: 'start and end in local time of the zone, may cross midnight; 24:00 is the end of a day',
       },
       zone: { type: 'zone', description: 'IANA time zone; queue.timezone when not set' },
     },
     default: [],
     description:
-      'Hours in which the scans of a server may send; always when empty. Outside, running ones are paused and go on by themselves.',
+      'Hours in which the scans of a server may send packets; always when empty. Outside of them, running scans are paused and resume by themselves.',
   },
   {
     path: 'scanner.freeze',
@@ -713,10 +715,11 @@ export const configKeys = [
         description: 'last day, or time',
       },
       zone: { type: 'zone', description: 'IANA time zone; queue.timezone when not set' },
-      reason: { type: 'string', description: 'told to whoever asks why a scan waits' },
+      reason: { type: 'string', description: 'shown when a scan waits for the end of the freeze' },
     },
     default: [],
-    description: 'Days or times in which the scans of a server send nothing, stronger than scanner.windows.',
+    description:
+      'Days or times in which the scans of a server send nothing; takes precedence over scanner.windows.',
   },
   {
     path: 'scanner.scope.allow',
@@ -739,20 +742,20 @@ export const configKeys = [
     default: metadataServices,
     shipped: metadataServices,
     description:
-      'Networks that are never scanned; stronger than allow. A list of your own replaces the default, the metadata services of clouds.',
+      'Networks that are never scanned; takes precedence over allow. Setting it replaces the default, the metadata services of clouds.',
   },
   {
     path: 'scanner.scope.protect_self',
     type: 'bool',
     default: false,
     shipped: true,
-    description: "Keep every scan away from the server's own listeners.",
+    description: "Never probe the server's own listeners.",
   },
   {
     path: 'scanner.dns.servers',
     type: 'resolver[]',
     default: [],
-    description: "Name servers; the system's own when empty.",
+    description: 'DNS servers; the system resolver when empty.',
   },
   {
     path: 'scanner.dns.timeout',
@@ -760,13 +763,13 @@ export const configKeys = [
     default: '5s',
     min: 1,
     max: 600_000,
-    description: 'Longest resolution of one name.',
+    description: 'Timeout for resolving one name.',
   },
   {
     path: 'engine.fail_fast',
     type: 'bool',
     default: false,
-    description: 'The first error of a node stops the scan.',
+    description: 'Stop the scan at the first error of a node.',
   },
   {
     path: 'engine.stall_timeout',
@@ -774,7 +777,7 @@ export const configKeys = [
     default: '10m',
     min: 0,
     max: century,
-    description: 'A node without any progress for this long fails; 0 = never.',
+    description: 'Fail a node that makes no progress for this long; 0 = never.',
   },
   {
     path: 'engine.global_timeout',
@@ -782,7 +785,7 @@ export const configKeys = [
     default: '0',
     min: 0,
     max: century,
-    description: 'Longest scan; 0 = no limit.',
+    description: 'Maximum duration of a scan; 0 = unlimited.',
   },
   {
     path: 'engine.max_parallel_nodes',
@@ -790,7 +793,7 @@ export const configKeys = [
     default: 32,
     min: 1,
     max: 1024,
-    description: 'Nodes of one scan that run at the same time.',
+    description: 'Concurrent nodes per scan.',
   },
   {
     path: 'engine.stream_buffer',
@@ -798,14 +801,15 @@ export const configKeys = [
     default: 1024,
     min: 1,
     max: 1_048_576,
-    description: 'Items of a stream before its producer waits.',
+    description: 'Items buffered in a stream before its producer waits.',
   },
   {
     path: 'fingerprint.cache.auto_sync',
     type: 'bool',
     default: false,
     shipped: true,
-    description: 'A server refreshes the fingerprints from fingerprint.cache.url; does nothing without it.',
+    description:
+      'Refresh the fingerprints from fingerprint.cache.url (server only); no effect without the URL.',
   },
   {
     path: 'fingerprint.cache.ttl',
@@ -814,33 +818,32 @@ export const configKeys = [
     default: '7d',
     min: 60_000,
     max: century,
-    description: 'Age of the fingerprints before they are refreshed.',
+    description: 'Maximum age of the fingerprints before they are refreshed.',
   },
   {
     path: 'fingerprint.cache.url',
     type: 'url',
     default: null,
-    description:
-      'Where further fingerprint rules come from; `#sha256=<64 hex digits>` behind it pins the file.',
+    description: 'URL of additional fingerprint rules; append `#sha256=<64 hex digits>` to pin the file.',
   },
   {
     path: 'fingerprint.rules',
     type: 'string[]',
     default: [],
-    description: 'Files with further fingerprint rules, used in every scan.',
+    description: 'Files with additional fingerprint rules, used in every scan.',
   },
   {
     path: 'vulndb.dir',
     type: 'path',
     default: '',
-    description: 'Vulnerability data; cache/vulndb in the workspace when not set.',
+    description: 'Directory of the vulnerability data; cache/vulndb in the workspace when not set.',
   },
   {
     path: 'vulndb.auto_sync',
     type: 'bool',
     default: false,
     description:
-      'A server refreshes the vulnerability data by itself; without it only `vulndb sync` contacts anybody.',
+      'Refresh the vulnerability data automatically (server only); otherwise only `vulndb sync` fetches it.',
   },
   {
     path: 'vulndb.ttl',
@@ -849,32 +852,32 @@ export const configKeys = [
     default: '24h',
     min: 1000,
     max: century,
-    description: 'Age of the vulnerability data before it is refreshed, and health is degraded.',
+    description: 'Maximum age of the vulnerability data: then it is refreshed, and health is degraded.',
   },
   {
     path: 'vulndb.nvd_url',
     type: 'url',
     default: 'https://services.nvd.nist.gov/rest/json/cves/2.0',
-    description: 'NVD API 2.0; contacted only by sync.',
+    description: 'URL of the NVD API 2.0; contacted only by sync.',
   },
   {
     path: 'vulndb.kev_url',
     type: 'url',
     default: 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json',
-    description: 'Known exploited vulnerabilities; contacted only by sync.',
+    description: 'URL of the known exploited vulnerabilities (KEV); contacted only by sync.',
   },
   {
     path: 'vulndb.epss_url',
     type: 'url',
     default: 'https://epss.cyentia.com/epss_scores-current.csv.gz',
-    description: 'Exploit prediction scores; contacted only by sync.',
+    description: 'URL of the exploit prediction scores (EPSS); contacted only by sync.',
   },
   {
     path: 'vulndb.nvd_api_key',
     type: 'string',
     default: null,
     secret: true,
-    description: 'Key for a higher request rate at NVD.',
+    description: 'NVD API key, for a higher request rate.',
   },
   {
     path: 'notifications.default_channels',
@@ -882,7 +885,7 @@ export const configKeys = [
     pattern: /^(?:slack|email|webhook):\/\/\P{Cc}{1,254}$/u,
     form: 'slack://name, email://address or webhook://name',
     default: [],
-    description: 'Used when a scan names no channel.',
+    description: 'Notification channels of scans that name none.',
   },
   {
     path: 'notifications.slack.webhook_url',
@@ -890,7 +893,7 @@ export const configKeys = [
     default: null,
     shipped: '${SLACK_WEBHOOK_URL}',
     secret: true,
-    description: 'Incoming webhook of Slack.',
+    description: 'Incoming webhook URL of Slack.',
   },
   {
     path: 'notifications.slack.channel',
@@ -912,14 +915,14 @@ export const configKeys = [
     default: 587,
     min: 1,
     max: 65_535,
-    description: 'Its port: 465 is TLS, others use STARTTLS when it is offered.',
+    description: 'Port of the mail server: TLS on 465, STARTTLS if offered on others.',
   },
   {
     path: 'notifications.email.from',
     type: 'string',
     default: null,
     shipped: 'scanner@example.com',
-    description: 'Sender; without it no mail is sent.',
+    description: 'Sender address; without it no mail is sent.',
   },
   {
     path: 'notifications.email.to',
@@ -932,7 +935,7 @@ export const configKeys = [
     path: 'notifications.email.username',
     type: 'string',
     default: null,
-    description: 'Name for the mail server.',
+    description: 'User name for the mail server.',
   },
   {
     path: 'notifications.email.password',
@@ -947,7 +950,7 @@ export const configKeys = [
     values: ['auto', 'required', 'none'],
     default: 'auto',
     description:
-      'Encryption towards the mail server: auto uses what it offers, required insists, none sends in the clear.',
+      'TLS to the mail server: auto uses it if offered, required fails without it, none sends in the clear.',
   },
   {
     path: 'notifications.webhooks',
@@ -959,20 +962,20 @@ export const configKeys = [
         required: true,
         pattern: /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/,
         form: 'letters, digits, dots, dashes and underscores, 63 at most',
-        description: 'the name behind webhook://',
+        description: 'name used in webhook://name',
       },
-      url: { type: 'url', required: true, secret: true, description: 'where the message is sent' },
-      secret: { type: 'string', secret: true, description: 'key of the signature' },
+      url: { type: 'url', required: true, secret: true, description: 'URL that receives the message' },
+      secret: { type: 'string', secret: true, description: 'key of the HMAC signature' },
       events: {
         type: 'string[]',
         values: notificationEvents,
         default: [],
-        description: 'all when empty',
+        description: 'events to send; all when empty',
       },
-      headers: { type: 'text{}', secret: true, default: {}, description: 'further headers' },
+      headers: { type: 'text{}', secret: true, default: {}, description: 'additional request headers' },
     },
     default: [],
-    description: 'Receivers of JSON messages.',
+    description: 'Webhooks that receive JSON messages.',
   },
   {
     path: 'alerts.file',
@@ -981,7 +984,7 @@ export const configKeys = [
     env: ['SERVICE_ALERTS'],
     inert: true,
     description:
-      'Alert rules; alerts.yaml beside the configuration file when not set. Where a file is found, health is degraded.',
+      'Alert rules; alerts.yaml beside the configuration file when not set. If the file exists, health is degraded.',
   },
   {
     path: 'alerts.interval',
@@ -990,13 +993,13 @@ export const configKeys = [
     min: 1000,
     max: 86_400_000,
     inert: true,
-    description: 'Time between two looks at the alert rules.',
+    description: 'Interval between evaluations of the alert rules.',
   },
   {
     path: 'multi_tenant.enabled',
     type: 'bool',
     default: false,
-    description: 'Keep tenants apart: every request names one in X-Tenant-ID.',
+    description: 'Isolate tenants: every request names one in X-Tenant-ID.',
   },
   {
     path: 'multi_tenant.default_tenant',
@@ -1004,7 +1007,7 @@ export const configKeys = [
     pattern: tenantPattern,
     form: tenantForm,
     default: null,
-    description: 'Tenant of requests that name none; without it they are refused.',
+    description: 'Tenant of requests that name none; without it they are rejected.',
   },
   {
     path: 'multi_tenant.tenants',
@@ -1012,27 +1015,27 @@ export const configKeys = [
     pattern: tenantPattern,
     form: tenantForm,
     default: [],
-    description: 'The tenants that exist.',
+    description: 'Names of all tenants.',
   },
   {
     path: 'license.enforce',
     type: 'bool',
     default: false,
-    description: 'Demand a licence for enterprise features; without, every feature works.',
+    description: 'Require a license for enterprise features; if false, every feature works.',
   },
   {
     path: 'license.file',
     type: 'path',
     default: '',
     env: ['SERVICE_LICENSE_FILE'],
-    description: 'The licence; config/license.key in the workspace when not set.',
+    description: 'License file; config/license.key in the workspace when not set.',
   },
   {
     path: 'license.public_key',
     type: 'string',
     lines: true,
     default: null,
-    description: 'Ed25519 public key that licences are checked with: PEM text or a file.',
+    description: 'Ed25519 public key that verifies licenses: PEM text or a file.',
   },
   {
     path: 'plugins.list',
@@ -1044,38 +1047,38 @@ export const configKeys = [
         required: true,
         pattern: pluginPattern,
         form: 'a lower-case letter, then letters, digits, dashes and underscores, 3 to 63 in all',
-        description: 'what the plugin is called',
+        description: 'name of the plugin',
       },
       type: { type: 'enum', values: ['grpc'], default: 'grpc', description: 'kind' },
-      endpoint: { type: 'endpoint', required: true, description: 'where it listens' },
+      endpoint: { type: 'endpoint', required: true, description: 'address of the plugin' },
       timeout: {
         type: 'duration',
         default: '30s',
         min: 1,
         max: 86_400_000,
-        description: 'longest call',
+        description: 'timeout of one call',
       },
       batch_size: {
         type: 'int',
         default: 0,
         min: 0,
         max: 1_000_000,
-        description: 'hosts in one call; 0 = all',
+        description: 'hosts per call; 0 = all',
       },
       tls: {
         type: 'group',
-        description: 'certificates (PEM files)',
+        description: 'TLS certificates (PEM files)',
         members: {
-          ca_file: { type: 'path', default: '', description: 'authorities of its certificate' },
-          cert_file: { type: 'path', default: '', description: 'own certificate' },
-          key_file: { type: 'path', default: '', description: 'its key' },
+          ca_file: { type: 'path', default: '', description: 'certificate authorities of the plugin' },
+          cert_file: { type: 'path', default: '', description: 'client certificate' },
+          key_file: { type: 'path', default: '', description: 'key of the client certificate' },
         },
       },
     },
     default: [],
     env: ['SERVICE_PLUGINS'],
     inert: true,
-    description: 'Plugins that are reached over gRPC; plugins itself may be this list.',
+    description: 'Plugins reached over gRPC; plugins itself may be this list.',
   },
   {
     path: 'plugins.require_signature',
@@ -1096,11 +1099,11 @@ export const configKeys = [
         form: fingerprintForm,
         description: 'SHA-256 of the public key',
       },
-      name: { type: 'string', description: 'whose it is' },
+      name: { type: 'string', description: 'name of the publisher' },
     },
     default: [],
     inert: true,
-    description: 'Publishers whose signatures count.',
+    description: 'Publishers whose signatures are trusted.',
   },
   {
     path: 'plugins.revoked_publishers',
@@ -1109,28 +1112,28 @@ export const configKeys = [
     form: fingerprintForm,
     default: [],
     inert: true,
-    description: 'Fingerprints of publishers that are trusted no more.',
+    description: 'Fingerprints of publishers that are no longer trusted.',
   },
   {
     path: 'plugins.dir',
     type: 'path',
     default: '',
     inert: true,
-    description: 'Installed plugins; $XDG_DATA_HOME/portolan/plugins when not set.',
+    description: 'Directory of installed plugins; $XDG_DATA_HOME/portolan/plugins when not set.',
   },
   {
     path: 'plugins.manifest_url',
     type: 'url',
     default: null,
     inert: true,
-    description: 'Catalogue of plugins.',
+    description: 'URL of the plugin catalog.',
   },
   {
     path: 'plugins.limits.memory',
     type: 'size',
     default: '512MB',
     inert: true,
-    description: 'Memory of one plugin host; of WebAssembly 64 MB.',
+    description: 'Maximum memory of a plugin host process; 64 MB for WebAssembly.',
   },
   {
     path: 'plugins.limits.timeout',
@@ -1139,27 +1142,27 @@ export const configKeys = [
     min: 100,
     max: 86_400_000,
     inert: true,
-    description: 'Longest run of a plugin.',
+    description: 'Maximum run time of a plugin.',
   },
   {
     path: 'plugins.limits.output',
     type: 'size',
     default: '64MB',
     inert: true,
-    description: 'Most output of a plugin.',
+    description: 'Maximum output of a plugin.',
   },
   {
     path: 'modules',
     type: 'options',
     default: {},
     description:
-      'modules.<module_type>.<option>: what an option of a module is where neither the graph nor the scan says it.',
+      'modules.<module_type>.<option>: default of a module option that neither the graph nor the scan sets.',
   },
 ] as const satisfies readonly ConfigKey[];
 
 type Key = (typeof configKeys)[number];
 
-/** What a module option can be given. */
+/** Value of a module option. */
 export type OptionValue = string | number | boolean | (string | number | boolean)[];
 
 type Typed<F> = F extends { type: 'enum'; values: readonly (infer V)[] }
@@ -1176,7 +1179,7 @@ type Typed<F> = F extends { type: 'enum'; values: readonly (infer V)[] }
             ? ConfigEntry<M>
             : string;
 
-/** One entry: every member has a value, null when it has neither one nor a default. */
+/** One entry: every member has a value, null when it is absent and has no default. */
 export type ConfigEntry<M> = {
   -readonly [N in keyof M]: M[N] extends { required: true } | { default: Written } | { type: 'group' }
     ? Typed<M[N]>
@@ -1210,14 +1213,14 @@ type Below<P extends { path: string; value: unknown }, Head extends string> = P 
 /** All settings, nested by the names of the contract; durations in milliseconds, sizes in bytes. */
 export type Config = Level<{ [K in Key as K['path']]: { path: K['path']; value: Value<K> } }[Key['path']]>;
 
-/** Environment names of a key, the strongest first. */
+/** Environment names of a key, highest precedence first. */
 export function environmentNames(key: ConfigKey): string[] {
   const byRule = `SERVICE_${key.path.toUpperCase().replaceAll('.', '__')}`;
   if (key.type === 'options') return [`${byRule}__<MODULE_TYPE>__<OPTION>`];
   return [...new Set([...(key.env ?? []), byRule])];
 }
 
-/** Keys, and sections that end with a dot, that a running server takes over at a reload. */
+/** Keys, and sections that end with a dot, that a reload applies to a running server. */
 const reloadable = [
   'logging.',
   'notifications.',
@@ -1232,7 +1235,7 @@ const reloadable = [
   'scanner.freeze',
 ];
 
-/** Whether a running server takes a new value over at a reload. */
+/** Whether a reload applies a new value to a running server. */
 export function isReloadable(path: string): boolean {
   return reloadable.some((known) => (known.endsWith('.') ? path.startsWith(known) : path === known));
 }

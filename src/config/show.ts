@@ -7,7 +7,7 @@ import { type ConfigValue, isMap } from './value.ts';
 
 export interface ShownSetting {
   key: string;
-  /** As it would stand in a file; null = not set. */
+  /** As written in a file; null = not set. */
   value: ConfigValue;
   origin: string;
 }
@@ -15,7 +15,7 @@ export interface ShownSetting {
 const hidden = '(hidden)';
 const keysByPath = new Map<string, ConfigKey>(configKeys.map((key) => [key.path, key]));
 
-/** Every setting that holds, in the order of the table of keys; secrets are hidden. */
+/** Every effective setting, in the order of `configKeys`; secrets are hidden. */
 export function showSettings({ config, origins }: LoadedConfig): ShownSetting[] {
   return configPaths(config).map((path) => {
     const value = valueAt(config, path);
@@ -28,14 +28,14 @@ export function showSettings({ config, origins }: LoadedConfig): ShownSetting[] 
   });
 }
 
-/** What of a key, or of a member of an entry, decides how it is shown. */
+/** Properties of a key or member that decide how it is shown. */
 interface Shown {
   type: string;
   secret?: true;
   members?: Members;
 }
 
-/** The value as a file would have it. */
+/** The value as written in a file. */
 export function writtenValue(form: Shown, value: ConfigValue): ConfigValue {
   if (value === null) return null;
   const { members } = form;

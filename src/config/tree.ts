@@ -1,7 +1,7 @@
 import { type Config, configKeys } from './schema.ts';
 import type { ConfigValue } from './value.ts';
 
-/** Every key path that has a value in one of the configurations; `modules` gives one for each module and option. */
+/** Every key path with a value in one of the configurations; `modules` yields one per module and option. */
 export function configPaths(...configs: Config[]): string[] {
   const options = configs.flatMap(({ modules }) =>
     Object.entries(modules).flatMap(([type, values]) =>

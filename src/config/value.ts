@@ -16,7 +16,7 @@ export type ConfigValue =
   | { readonly [name: string]: ConfigValue };
 export type ReadValue = { value: ConfigValue } | { reason: string };
 
-/** A value and the place that set it. */
+/** A value and its origin. */
 export interface Setting {
   value: ConfigValue;
   /** `default`, `file:line:col`, `environment NAME` or `flag`. */
@@ -26,7 +26,7 @@ export interface Setting {
 /** By key path, `modules.<module_type>.<option>` among them. */
 export type SettingMap = Map<string, Setting>;
 
-/** A text that came out of an environment variable: what it stands for is for the key to say. */
+/** Text from an environment variable: the type of the key decides how to parse it. */
 export class VariableText {
   readonly text: string;
 
@@ -35,11 +35,11 @@ export class VariableText {
   }
 }
 
-/** Reads a value that was typed by YAML: numbers are numbers, lists are lists, durations are text. */
+/** Reads a value with a YAML type: numbers are numbers, lists are lists, durations are text. */
 export function readTyped(form: ValueForm, given: unknown): ReadValue {
   if (given instanceof VariableText) return readFromText(form, given.text);
   const read = readByType(form, given);
-  // A value that is wrong may still be the secret, or most of it.
+  // An invalid value may still be the secret, or most of it.
   return form.secret && 'reason' in read ? { reason: read.reason.replace(/, not .*$/su, '') } : read;
 }
 
@@ -65,7 +65,7 @@ function readByType(form: ValueForm, given: unknown): ReadValue {
   }
 }
 
-/** Reads a value that is text by nature: an environment variable, a flag, an interpolated string. */
+/** Reads a value given as text: an environment variable, a flag, an interpolated string. */
 function readFromText(form: ValueForm, text: string): ReadValue {
   const trimmed = text.trim();
   switch (form.type) {
@@ -133,7 +133,7 @@ function readSize(form: ValueForm, given: unknown): ReadValue {
 
 function readText(form: ValueForm, given: string): ReadValue {
   const unwanted = form.lines ? /[^\P{Cc}\r\n]/u : /\p{Cc}/u;
-  if (unwanted.test(given)) return { reason: 'must not hold control characters' };
+  if (unwanted.test(given)) return { reason: 'must not contain control characters' };
   if (form.type === 'enum' && !form.values?.includes(given))
     return wrong(`one of ${form.values?.join(', ')}`, given);
   if (form.type === 'endpoint' && !parseEndpoint(given)) return wrong('host:port', given);
@@ -142,7 +142,7 @@ function readText(form: ValueForm, given: string): ReadValue {
   if (form.type === 'zone' && !isTimeZone(given))
     return wrong('an IANA time zone such as Europe/Berlin', given);
   if (form.type === 'string' && given === '') return { reason: 'must not be empty' };
-  if (form.pattern && !form.pattern.test(given)) return wrong(form.form ?? 'of another form', given);
+  if (form.pattern && !form.pattern.test(given)) return wrong(form.form ?? 'in another form', given);
   return { value: given };
 }
 
@@ -151,11 +151,11 @@ function isWebUrl(text: string): boolean {
 }
 
 function isTimeZone(text: string): boolean {
-  // Asking for any zone loads the data of all, which takes longer than everything else here.
+  // Checking any zone loads the data of all, which takes longer than everything else here.
   if (text === 'UTC') return true;
   try {
     Intl.DateTimeFormat('en', { timeZone: text });
-    // Offsets such as +01:00 are accepted there too, but they are no zones.
+    // Offsets such as +01:00 are accepted there too, but are not zones.
     return !/^[+-]/.test(text);
   } catch {
     return false;
@@ -175,11 +175,11 @@ function readList(form: ValueForm, given: unknown): ReadValue {
 
 /** Names are tokens of RFC 9110. */
 function readTexts(given: unknown): ReadValue {
-  if (!isMap(given)) return wrong('a map of texts', given);
+  if (!isMap(given)) return wrong('a map of strings', given);
   const texts: Record<string, string> = {};
   for (const [name, item] of Object.entries(given)) {
     if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) || name === '__proto__')
-      return { reason: `holds the name ${showValue(name)}, which must be a token` };
+      return { reason: `has the invalid name ${showValue(name)}, names must be RFC 9110 tokens` };
     const read = readTyped({ type: 'string', secret: true }, item);
     if ('reason' in read) return { reason: `${name} ${read.reason}` };
     texts[name] = String(read.value);
@@ -240,7 +240,7 @@ export function showValue(value: unknown): string {
   if (value instanceof VariableText) return showValue(value.text);
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
-  // A URL may hold a password.
+  // A URL may contain a password.
   const text = JSON.stringify(value).replace(/:\/\/[^/@\s]*@/g, '://(hidden)@');
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

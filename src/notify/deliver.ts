@@ -7,26 +7,26 @@ import { sendWebhook, webhookNamed } from './webhook.ts';
 
 export type NotificationSettings = Config['notifications'];
 
-/** How a try ended. `remark` and `reason` are words for a person and hold no secret. */
+/** How an attempt ended. `remark` and `reason` are text for people and contain no secret. */
 export type Tried =
   | { status: 'delivered'; remark: string | null }
   | { status: 'skipped'; reason: string }
   | { status: 'fault'; reason: string };
 
 export interface Delivery {
-  /** Alike in every try, so that a receiver knows a repetition. */
+  /** The same in every attempt, so that receivers can deduplicate. */
   id: string;
   /** `<channel_type>://<channel_name>` */
   channel: string;
   news: ScanReport;
 }
 
-/** A try ends after this time, whatever the other side does. */
+/** Timeout of an attempt, whatever the receiver does. */
 export const tryTimeoutMs = 10_000;
 
 /**
- * Tries once to send a message. Never throws.
- * @param signal gives the try up; the caller has to see that nothing is known then
+ * Attempts to send a message once. Never throws.
+ * @param signal aborts the attempt; the outcome is then unknown, which the caller must handle
  */
 export async function deliver(
   settings: NotificationSettings,
@@ -35,7 +35,7 @@ export async function deliver(
   timeoutMs = tryTimeoutMs,
 ): Promise<Tried> {
   const receiver = parseChannel(channel);
-  if (receiver === null) return { status: 'skipped', reason: 'this is not a channel' };
+  if (receiver === null) return { status: 'skipped', reason: 'not a valid channel' };
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     return await send(settings, receiver, news, id, limited);
@@ -65,14 +65,14 @@ async function send(
       return delivered;
     }
     case 'email': {
-      // Loaded when the first mail is sent: it is large.
+      // Large, so loaded with the first mail.
       const { mailRecipients, sendEmail } = await import('./email.ts');
       const found = mailRecipients(settings.email, name);
       if ('missing' in found) return { status: 'skipped', reason: found.missing };
       const refused = await sendEmail(settings.email, found.recipients, news, id, signal);
       return refused === 0
         ? delivered
-        : { status: 'delivered', remark: `${refused} recipients were refused` };
+        : { status: 'delivered', remark: `${refused} recipients were rejected` };
     }
   }
 }

@@ -1,53 +1,51 @@
-/** Why a try to send something failed, in words for the detail of a scan: nothing that the other side said, no URL. */
+/** Reasons of failed deliveries, shown in the scan detail: never text from the receiver, never a URL. */
 export class DeliveryFault extends Error {}
 
 const reasons: Record<string, string> = {
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was cut',
-  EPIPE: 'the connection was cut',
-  UND_ERR_SOCKET: 'the connection was cut',
-  ENOTFOUND: 'the name of the host is not known',
-  EAI_AGAIN: 'the name of the host could not be looked up',
-  EDNS: 'the name of the host could not be looked up',
-  EHOSTUNREACH: 'the host is not reachable',
-  ENETUNREACH: 'the host is not reachable',
-  ETIMEDOUT: 'no answer in time',
-  UND_ERR_CONNECT_TIMEOUT: 'no answer in time',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  ETLS: 'no encrypted connection came about',
-  EAUTH: 'the mail server refused the name or the password',
-  EENVELOPE: 'the mail server refused the sender or the recipients',
-  EMESSAGE: 'the mail server refused the message',
-  EPROTOCOL: 'the mail server broke off',
-  ECONNECTION: 'the connection was cut',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection closed',
+  EPIPE: 'connection closed',
+  UND_ERR_SOCKET: 'connection closed',
+  ENOTFOUND: 'unknown host name',
+  EAI_AGAIN: 'cannot resolve the host name',
+  EDNS: 'cannot resolve the host name',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'host unreachable',
+  ETIMEDOUT: 'timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'timed out',
+  UND_ERR_HEADERS_TIMEOUT: 'timed out',
+  ETLS: 'TLS handshake failed',
+  EAUTH: 'the mail server rejected the user name or password',
+  EENVELOPE: 'the mail server rejected the sender or the recipients',
+  EMESSAGE: 'the mail server rejected the message',
+  EPROTOCOL: 'the mail server ended the session',
+  ECONNECTION: 'connection closed',
 };
 
-/** The same of what a library threw. */
+/** Maps an error of a library to a `DeliveryFault`. */
 export function faultOf(error: unknown): DeliveryFault {
   if (error instanceof DeliveryFault) return error;
   const chain = causes(error);
-  if (chain.some(({ name }) => name === 'TimeoutError')) return new DeliveryFault('no answer in time');
+  if (chain.some(({ name }) => name === 'TimeoutError')) return new DeliveryFault('timed out');
   const codes = chain
     .flatMap(({ originalCode, code }) => [originalCode, code])
     .filter((code) => typeof code === 'string');
   const known = codes.find(isKnown);
   if (known !== undefined) return new DeliveryFault(`${reasons[known]}${replyOf(chain)}`);
   const certificate = codes.some((code) => /CERT|SIGNATURE|^ERR_TLS|^ERR_SSL/.test(code));
-  return new DeliveryFault(
-    certificate ? 'the certificate of the other side is not accepted' : 'it could not be sent',
-  );
+  return new DeliveryFault(certificate ? 'untrusted certificate' : 'sending failed');
 }
 
-/** An error as far as it is looked at. */
+/** The used properties of an error. */
 interface Thrown {
   name?: unknown;
   code?: unknown;
-  /** What the system said, where a library has put a code of its own in its place. */
+  /** Code of the system, where a library replaced it by one of its own. */
   originalCode?: unknown;
   responseCode?: unknown;
 }
 
-/** The error and what caused it; of several causes the first. */
+/** The error and its chain of causes; of several causes the first. */
 function causes(error: unknown): Thrown[] {
   const chain: Thrown[] = [];
   let next: unknown = error;
@@ -63,7 +61,7 @@ function isKnown(code: string): boolean {
   return Object.hasOwn(reasons, code);
 }
 
-/** The number of a mail server's reply. */
+/** Reply code of the mail server. */
 function replyOf(chain: Thrown[]): string {
   const code = chain.map(({ responseCode }) => responseCode).find((value) => typeof value === 'number');
   return code === undefined ? '' : ` (${code})`;

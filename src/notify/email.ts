@@ -10,22 +10,22 @@ import { facts, fitting, headline, type ScanReport, shortened } from './message.
 
 export type EmailSettings = Config['notifications']['email'];
 
-/** A mail as it goes over the wire. */
+/** A mail in wire format. */
 interface Mail {
   envelope: SMTPEnvelope;
   text: Buffer;
 }
 
-/** The port on which TLS comes first (RFC 8314). */
+/** Port for implicit TLS (RFC 8314). */
 const tlsPort = 465;
-/** Characters of a subject before it is encoded. */
+/** Maximum length of a subject before encoding, characters. */
 const subjectLength = 150;
-/** Largest answer of a mail server that is read, bytes. */
+/** Maximum response of a mail server, bytes. */
 const maxReplyBytes = 64 * 1024;
-/** One plain address: no list, no comment, no quoting, nothing that could be more than an address. */
+/** One plain address: no list, no comment, no quoting. */
 const plainAddress = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/;
 
-/** Whom a channel means: one address, or the configured ones; or why nothing is sent. */
+/** Recipients of a channel: one address, or the configured ones; or why nothing is sent. */
 export function mailRecipients(
   { smtp_server, from, to }: EmailSettings,
   name: string,
@@ -33,14 +33,14 @@ export function mailRecipients(
   if (!smtp_server) return { missing: 'notifications.email.smtp_server is not set' };
   if (!from) return { missing: 'notifications.email.from is not set' };
   if (name !== 'default') {
-    return plainAddress.test(name) ? { recipients: [name] } : { missing: 'this is not a mail address' };
+    return plainAddress.test(name) ? { recipients: [name] } : { missing: 'not a mail address' };
   }
   return to.length > 0 ? { recipients: [...to] } : { missing: 'notifications.email.to is empty' };
 }
 
 /**
- * @param deliveryId alike in every try
- * @returns how many recipients the mail server refused; it took the mail for the others
+ * @param deliveryId the same in every attempt
+ * @returns number of rejected recipients; the mail server accepted the mail for the others
  * @throws DeliveryFault
  */
 export async function sendEmail(
@@ -66,7 +66,7 @@ async function composeMail(
     to: recipients.map(oneLine),
     subject: shortened(headline(news), subjectLength),
     date: new Date(),
-    // Keeps holiday notices and other robots silent (RFC 3834).
+    // Suppresses automatic replies (RFC 3834).
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -103,12 +103,12 @@ function escapeHtml(text: string): string {
     .replaceAll("'", '&#39;');
 }
 
-/** A header can not be left: what would end it becomes a space. */
+/** Prevents header injection: line breaks become spaces. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim();
 }
 
-/** One conversation with the mail server. It ends with the signal, whatever the server does. */
+/** One SMTP session. It ends with the signal, whatever the server does. */
 async function transmit(
   settings: EmailSettings,
   mail: Mail,
@@ -116,9 +116,9 @@ async function transmit(
 ): Promise<SMTPConnectionSendInfo> {
   const connection = new SMTPConnection(connectionOptions(settings));
   const broken = Promise.withResolvers<never>();
-  // Also after the end: an error that nobody hears would end the process.
+  // Stays after the end: an unhandled error event would crash the process.
   connection.on('error', broken.reject);
-  connection.on('end', () => broken.reject(new DeliveryFault('the connection was cut')));
+  connection.on('end', () => broken.reject(new DeliveryFault('connection closed')));
   const giveUp = () => broken.reject(signal.reason);
   signal.addEventListener('abort', giveUp);
   broken.promise.catch(() => undefined);
@@ -143,7 +143,7 @@ async function converse(
   return await new Promise((resolve, reject) => {
     connection.send(envelope, text, (error, info) => {
       if (error) return reject(error);
-      // The server has the mail. That we leave needs no answer.
+      // The server has the mail: no need to wait for the response to QUIT.
       connection.quit();
       resolve(info);
     });
@@ -154,9 +154,7 @@ async function logIn(connection: SMTPConnection, settings: EmailSettings): Promi
   const { username, password, tls, smtp_server } = settings;
   if (!username || !connection.allowsAuth) return;
   if (!connection.secure && tls !== 'none' && !isLoopbackHost(smtp_server ?? '')) {
-    throw new DeliveryFault(
-      'the mail server offers no encryption, and the password is not sent in the clear',
-    );
+    throw new DeliveryFault('the mail server does not offer TLS; refusing to send the password in the clear');
   }
   await told((done) => connection.login({ user: username, pass: password ?? '' }, done));
 }
@@ -170,14 +168,14 @@ function connectionOptions({ smtp_server, smtp_port: port, tls }: EmailSettings)
     requireTLS: tls === 'required',
     ignoreTLS: tls === 'none',
     maxResponseSize: maxReplyBytes,
-    // Who gives up does not wait for the other side to agree.
+    // Aborting does not wait for the server.
     socketCloseTimeout: 0,
-    // Nobody stands between this process and its own machine, where certificates are made up as a rule.
+    // No attacker can intercept loopback, where certificates are usually self-signed.
     tls: { rejectUnauthorized: tls === 'required' || !isLoopbackHost(host) },
   };
 }
 
-/** The outcome of a call that tells it to a callback. */
+/** Promise of a call with a callback. */
 function told(call: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     call((error) => (error ? reject(error) : resolve()));

@@ -1,9 +1,9 @@
 import { DeliveryFault, faultOf } from './delivery-fault.ts';
 
 /**
- * Sends JSON to exactly this URL: an answer that leads elsewhere is a failure. What the answer says is not read.
+ * Sends JSON to exactly this URL: a redirect is a failure. The response body is not read.
  *
- * @throws DeliveryFault unless the answer is 2xx
+ * @throws DeliveryFault unless the response is 2xx
  */
 export async function postJson(
   url: string,
@@ -15,22 +15,20 @@ export async function postJson(
     const { target, authorization } = withoutCredentials(url);
     const sent = new Headers(authorization === null ? headers : { authorization, ...headers });
     sent.set('content-type', 'application/json');
-    const answer = await fetch(target, { method: 'POST', body, headers: sent, redirect: 'manual', signal });
-    // Waiting for its end would let the other side keep the connection open.
-    void answer.body?.cancel().catch(() => undefined);
-    if (answer.ok) return;
-    const redirect = answer.status >= 300 && answer.status < 400;
+    const response = await fetch(target, { method: 'POST', body, headers: sent, redirect: 'manual', signal });
+    // Waiting for its end would let the receiver keep the connection open.
+    void response.body?.cancel().catch(() => undefined);
+    if (response.ok) return;
+    const redirect = response.status >= 300 && response.status < 400;
     throw new DeliveryFault(
-      redirect
-        ? `the answer was a redirect (${answer.status}), which is not followed`
-        : `the answer was ${answer.status}`,
+      redirect ? `HTTP ${response.status}: redirects are not followed` : `HTTP ${response.status}`,
     );
   } catch (error) {
     throw faultOf(error);
   }
 }
 
-/** `fetch` refuses URLs with a name and a password in them. */
+/** `fetch` rejects URLs with credentials. */
 function withoutCredentials(url: string): { target: URL; authorization: string | null } {
   const target = new URL(url);
   const { username, password } = target;

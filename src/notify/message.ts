@@ -2,26 +2,26 @@ import { type Severity, severities } from '../domain/finding.ts';
 import { failureCodes, type Scan } from '../domain/scan.ts';
 import { visibleText } from '../domain/visible.ts';
 
-/** Largest message, bytes: the JSON of Slack and webhooks, the whole mail with its headers. */
+/** Maximum size of a message, bytes: the JSON of Slack and webhooks, the whole mail with its headers. */
 export const maxMessageBytes = 8 * 1024;
 
-/** What is told about an ended scan: figures and words of this program, and the names and targets that people chose. */
+/** Report of an ended scan: counters, and the names and targets that people chose. */
 export type ScanReport = Pick<
   Scan,
   'scan_id' | 'name' | 'targets' | 'started_at' | 'completed_at' | 'results' | 'severity_counts'
 > & {
   event: 'scan.completed' | 'scan.failed';
   status: 'completed' | 'failed';
-  /** Of the worst finding; null without findings. */
+  /** Highest severity of the findings; null without findings. */
   max_severity: Severity | null;
   error: { code: string; message: string } | null;
-  /** The page of the scan; null where nobody said under which address readers reach the server. */
+  /** Page of the scan; null without `server.public_url`. */
   url: string | null;
 };
 
-/** How many targets are named: the first number with which a message fits. */
+/** Numbers of targets to list; the first one with which a message fits is used. */
 const shownTargets = [20, 10, 5, 2, 1, 0] as const;
-/** Characters of a scan's name in a message. */
+/** Maximum length of a scan name in a message, characters. */
 const shownName = 100;
 
 export function scanReport(scan: Scan, url: string | null): ScanReport {
@@ -38,20 +38,20 @@ export function scanReport(scan: Scan, url: string | null): ScanReport {
     results,
     severity_counts,
     max_severity: severities.find((severity) => severity_counts[severity] > 0) ?? null,
-    // Texts of causes can name files and hosts of this machine; what the code means does not.
+    // Error texts can name files and hosts of this machine; the meaning of the code does not.
     error: scan.error && { code: scan.error.code, message: failureCodes[scan.error.code] },
     url,
   };
 }
 
-/** One line with everything that matters. */
+/** One-line summary. */
 export function headline({ scan_id, status, results, max_severity }: ScanReport): string {
   const { live_hosts, open_ports, vulnerabilities } = results;
   const found = `${amount(live_hosts, 'live host')}, ${amount(open_ports, 'open port')}, ${amount(vulnerabilities, 'finding')}`;
   return `Scan ${scan_id} ${status}: ${found}, highest severity ${max_severity ?? 'none'}`;
 }
 
-/** The same in pairs of a name and a value, for people. @param shown targets that are named */
+/** The same as pairs of a name and a value, for people. @param shown number of targets to list */
 export function facts(news: ScanReport, shown: number): [name: string, value: string][] {
   const { scan_id, status, name, error, results, severity_counts, max_severity } = news;
   const times: [string, string | null][] = [
@@ -72,7 +72,7 @@ export function facts(news: ScanReport, shown: number): [name: string, value: st
   ];
 }
 
-/** The first of the messages, with fewer and fewer targets, that is not too long. */
+/** Drops targets until the message fits. */
 export async function fitting<Message extends string | Buffer>(
   render: (shown: number) => Message | Promise<Message>,
 ): Promise<Message> {
@@ -87,7 +87,7 @@ export async function fitting<Message extends string | Buffer>(
 
 /** One line without control characters, at most so many characters long. */
 export function shortened(text: string, length: number): string {
-  // Cut before as well: nobody has to go through a megabyte for a line.
+  // Cut before as well, to not process a megabyte for one line.
   const line = visibleText(text.slice(0, length * 2));
   const characters = [...line];
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;

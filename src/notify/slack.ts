@@ -4,20 +4,20 @@ import { facts, fitting, headline, type ScanReport, shortened } from './message.
 
 type SlackSettings = Config['notifications']['slack'];
 
-/** Slack refuses a longer text of a header block, and more than ten fields in a section. */
+/** Slack rejects longer header blocks, and sections with more than ten fields. */
 const headerLength = 150;
 const fieldsPerSection = 10;
-/** Slack takes 2000 characters, escapes among them. */
+/** Slack accepts 2000 characters, escapes included. */
 const fieldLength = 1500;
-/** Slack's own limit of a channel name. */
+/** Slack's limit for channel names. */
 const channelLength = 80;
 
-/** Why nothing can be sent; null when it can. */
+/** The missing setting, or null. */
 export function slackMissing({ webhook_url }: SlackSettings): string | null {
   return webhook_url ? null : 'notifications.slack.webhook_url is not set';
 }
 
-/** @param name of the channel; `default` is `notifications.slack.channel`, else the webhook's own */
+/** @param name of the channel; `default` is `notifications.slack.channel`, else that of the webhook */
 export async function sendSlack(
   { webhook_url, channel }: SlackSettings,
   name: string,
@@ -28,7 +28,7 @@ export async function sendSlack(
   await postJson(webhook_url ?? '', await slackBody(receiver, news), {}, signal);
 }
 
-/** Plain text but for the link to the scan: nothing that people chose is formatting, a link or a mention. */
+/** Plain text except for the link to the scan: user-supplied text must not become formatting, a link or a mention. */
 export async function slackBody(receiver: string | null, news: ScanReport): Promise<string> {
   return await fitting((shown) => {
     const fields = facts(news, shown).map(([name, value]) =>
@@ -54,7 +54,7 @@ function channelName(receiver: string): string {
   return `#${harmless(shortened(receiver.replace(/^#/, ''), channelLength))}`;
 }
 
-/** @param url of the settings, which hold no character of Slack's markup */
+/** @param url from the settings, free of Slack markup */
 function linkText(url: string, scanId: string): object {
   return { type: 'mrkdwn', text: `<${url}|Scan ${scanId}>`, verbatim: true };
 }
@@ -64,8 +64,8 @@ function plainText(text: string): object {
 }
 
 /**
- * The three characters that Slack's markup is made of, escaped as it demands, and every @ followed by a character
- * without width, so that no client takes it for a mention.
+ * Escapes the three characters of Slack's markup as it requires, and puts a zero-width space after every @, so that no
+ * client takes it for a mention.
  */
 function harmless(text: string): string {
   return text

@@ -5,20 +5,20 @@ import { fitting, type ScanReport } from './message.ts';
 
 type Webhook = Config['notifications']['webhooks'][number];
 
-/** The entry that a channel means, or why nothing is sent to it. */
+/** The configured webhook of a channel, or why nothing is sent. */
 export function webhookNamed(
   webhooks: readonly Webhook[],
   name: string,
   event: ScanReport['event'],
 ): { webhook: Webhook } | { missing: string } {
   const webhook = webhooks.find((entry) => entry.name === name);
-  if (webhook === undefined) return { missing: 'notifications.webhooks has no entry of this name' };
+  if (webhook === undefined) return { missing: 'no webhook of this name in notifications.webhooks' };
   const events: readonly string[] = webhook.events;
   const wanted = events.length === 0 || events.includes(event);
-  return wanted ? { webhook } : { missing: `the webhook does not ask for ${event}` };
+  return wanted ? { webhook } : { missing: `the webhook is not subscribed to ${event}` };
 }
 
-/** @param deliveryId alike in every try */
+/** @param deliveryId the same in every attempt */
 export async function sendWebhook(
   { url, secret, headers }: Webhook,
   news: ScanReport,
@@ -34,12 +34,12 @@ export async function sendWebhook(
   await postJson(url, body, withOwn(headers, own), signal);
 }
 
-/** Hex HMAC-SHA256 of the body as it is sent. */
+/** Hex HMAC-SHA256 of the body as sent. */
 function signature(body: string, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 
-/** What is configured never replaces what the receiver relies on, however it is spelt. */
+/** Configured headers never replace those that receivers rely on, in any spelling. */
 function withOwn(configured: Record<string, string>, own: Record<string, string>): Record<string, string> {
   const others = Object.entries(configured).filter(([name]) => !Object.hasOwn(own, name.toLowerCase()));
   return { 'user-agent': 'portolan', ...Object.fromEntries(others), ...own };

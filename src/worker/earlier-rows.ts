@@ -7,22 +7,22 @@ import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ShardHome } from './shard-home.ts';
 
 /**
- * Lays what earlier attempts at a shard found into the folder of a new one, so that it goes on like a scan after an
- * interruption.
+ * Writes the rows of earlier attempts at a shard into the folder of a new one, which then resumes like an interrupted
+ * scan.
  *
- * @param folder holds no record yet
- * @returns rows that it begins with, as many as the home has
+ * @param folder without a record
+ * @returns number of rows written, which is what the owner has
  * @throws PortolanError
  */
 export async function writeEarlierRows(folder: ScanFolder, home: ShardHome): Promise<number> {
-  // The checkpoint first: rows that come after it was taken do no harm, missing ones would.
+  // The checkpoint first: rows newer than the checkpoint do no harm, missing ones would.
   const checkpoint = await home.checkpoint();
   const record = await openRecord(folder);
   try {
     for await (const line of wholeLines(await home.rows())) {
       const row = parseRow(line);
       if (row === null || row.type === 'summary')
-        throw new PortolanError('network', 'the home of the scan sent what is no row');
+        throw new PortolanError('network', 'the owner server of the scan sent an invalid row');
       await record.append(row);
     }
     if (record.rows > 0) await record.seal();
@@ -44,5 +44,6 @@ async function* wholeLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<st
     }
     rest = bytes.subarray(end);
   }
-  if (rest.length > 0) throw new PortolanError('network', 'the rows of the home end in the middle of one');
+  if (rest.length > 0)
+    throw new PortolanError('network', 'the rows of the owner server end in the middle of one');
 }

@@ -3,24 +3,24 @@ import { PortolanError } from '../domain/errors.ts';
 import type { QueuedShard } from '../queue/shard-queue.ts';
 import type { ShardHome } from './shard-home.ts';
 
-/** A home that does not answer within this time is not reachable, milliseconds. */
+/** Timeout of a request to the owner server, milliseconds. */
 const answerMs = 20_000;
-/** Characters of a refusal that are read. */
+/** Maximum length of an error response that is read, characters. */
 const maxRefusal = 2000;
 
-/** Sends requests, with the certificates that are trusted here. */
+/** `fetch` with the certificates that this process trusts. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The home of a scan on another machine, or in another process of this one, over HTTP. */
+/** The owner of a scan on another machine, or in another process of this one, over HTTP. */
 export class HomeClient implements ShardHome {
   readonly #locate: () => Promise<string>;
   readonly #path: string;
   readonly #headers: Record<string, string>;
   readonly #fetch: Fetch;
-  /** Where it was found; null when it has to be looked for. */
+  /** Last known URL; null when it has to be located. */
   #url: string | null = null;
 
-  /** @param locate says where the home is now, without a slash at its end: it may come back elsewhere */
+  /** @param locate returns the current URL of the owner, without a trailing slash: a restart may change it */
   constructor(
     locate: () => Promise<string>,
     { scanId, shard, attempt, key }: QueuedShard,
@@ -46,7 +46,7 @@ export class HomeClient implements ShardHome {
     const response = await this.#send('PUT', `/rows/${first}`, lines, 'application/x-ndjson');
     const { rows } = parsed(await this.#whole(response)) as { rows?: unknown };
     if (Number.isSafeInteger(rows)) return rows as number;
-    throw new PortolanError('network', `${this.#url} does not answer as a Portolan server does`);
+    throw new PortolanError('network', `unexpected response from ${this.#url}: not a Portolan server`);
   }
 
   async putCheckpoint(bytes: Buffer): Promise<void> {
@@ -67,7 +67,7 @@ export class HomeClient implements ShardHome {
       headers,
       body: body ? new Uint8Array(body) : null,
       signal: AbortSignal.timeout(answerMs),
-      // A redirect could carry the key to another place.
+      // A redirect could leak the key to another host.
       redirect: 'error',
     }).catch((error: unknown) => this.#broken(error));
     if (response.ok) return response;
@@ -90,20 +90,20 @@ export class HomeClient implements ShardHome {
   #broken(error: unknown): never {
     const place = this.#url;
     this.#url = null;
-    throw new PortolanError('network', `the home of the scan cannot be reached at ${place}`, {}, error);
+    throw new PortolanError('network', `cannot reach the owner server of the scan at ${place}`, {}, error);
   }
 
   async #refusalOf(response: Response): Promise<PortolanError> {
     const text = (await this.#whole(response)).toString('utf8').slice(0, maxRefusal);
     const { error } = parsed(Buffer.from(text)) as { error?: { message?: unknown; details?: unknown } };
-    const message = `the home of the scan answers ${response.status}: ${String(error?.message ?? text)}`;
+    const message = `the owner server of the scan responded with ${response.status}: ${String(error?.message ?? text)}`;
     const code = refusals.get(response.status) ?? 'network';
     const { rows } = (error?.details ?? {}) as { rows?: unknown };
     return new PortolanError(code, message, Number.isSafeInteger(rows) ? { rows } : {});
   }
 }
 
-/** What is final; whatever else a home says, it may say something else later. A wrong key is that of an earlier claim. */
+/** Statuses that are final; every other one is worth a retry. A wrong key is that of an earlier claim. */
 const refusals = new Map<number, 'invalid_request' | 'conflict'>([
   [400, 'invalid_request'],
   [401, 'conflict'],

@@ -1,6 +1,6 @@
 import { PortolanError } from '../domain/errors.ts';
 
-/** What a line of the log tells about a failure: where nothing is wrong with the program, the reason is enough. */
+/** Log fields of a failure: only the reason for an expected one, the stack for a bug. */
 export function logReason(error: unknown): { reason: string } | { err: unknown } {
   return error instanceof PortolanError ? { reason: error.message } : { err: error };
 }

@@ -1,9 +1,9 @@
 /**
- * Divides a rate among scans, in proportion to what each asked for and never more than that. Shares are whole packets
- * per second where there is at least one for each.
+ * Divides a rate among scans in proportion to their requested rates, which shares never exceed. Shares are whole
+ * packets per second if there is at least one for each.
  *
- * @param asked packets per second by scan
- * @param total packets per second of all together
+ * @param asked requested packets per second by scan
+ * @param total packets per second of all scans
  */
 export function rateShares(asked: ReadonlyMap<string, number>, total: number): Map<string, number> {
   let wanted = 0;

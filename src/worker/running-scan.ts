@@ -2,30 +2,30 @@ import type { FailureCode } from '../domain/scan.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
 import type { LiveScan, ScanOutcome } from '../scan-run/messages.ts';
 
-/** A scan under way, wherever its packets leave. */
+/** A running scan, on this machine or on workers. */
 export interface RunningScan {
-  /** When it began to run, ISO 8601 UTC; null while it waits for a worker. */
+  /** When it started to run, ISO 8601 UTC; null while it waits for a worker. */
   readonly startedAt: string | null;
   /** The newest report. */
   readonly live: LiveScan | null;
-  /** How the scan ended; null when whoever ran it died before it said so. */
+  /** How the scan ended; null when its process died without reporting it. */
   readonly outcome: ScanOutcome | null;
-  /** Why it cannot be carried on, with nothing to report; null as long as it can. */
+  /** Why it cannot continue, without an outcome; null as long as it can. */
   readonly failure: { code: FailureCode; message: string } | null;
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when the scan has stopped completely. */
   readonly gone: Promise<void>;
-  /** Of the process on this machine, where there is one. */
+  /** Pid of the process on this machine, if there is one. */
   readonly pid: number | undefined;
-  /** Asks the scan to end and to keep what it has. */
+  /** Ends the scan gracefully: results so far are saved. */
   cancel(): void;
-  /** Resolves when it sends no packet any more. */
+  /** Resolves when the scan has stopped sending packets. */
   pause(): Promise<void>;
   resume(): void;
-  /** Resolves when it keeps to a rate, packets per second. */
+  /** Resolves when the scan has applied the rate, packets per second. */
   setRate(rate: number): Promise<void>;
-  /** From now on only what these rules permit too may be touched. */
+  /** Narrows the scope: from now on targets must also be permitted by these rules. */
   narrow(rules: ScopeRules): void;
-  /** Lets go of it where it is; it is taken up again later. */
+  /** Stops at the last checkpoint; the scan is resumed later. */
   detach(): void;
   kill(): void;
 }

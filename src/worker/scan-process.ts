@@ -8,30 +8,30 @@ import type { FromChild, LiveScan, ScanOutcome, ToChild } from '../scan-run/mess
 import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {
-  /** The program; it is started with the argument `scan-process`. */
+  /** Entry file, started with the argument `scan-process`. */
   entryFile: string;
   start: Omit<Extract<ToChild, { type: 'start' }>, 'begunAt'>;
   env: NodeJS.ProcessEnv;
-  /** Time between a cancel and the end by force, milliseconds. */
+  /** Grace period between cancel and SIGKILL, milliseconds. */
   graceMs: number;
   onNews: () => void;
-  /** Called with the packets that were sent since the last call. */
+  /** Called with the number of packets sent since the last call. */
   onPackets: (count: number) => void;
   onFault: (message: string) => void;
-  /** Takes each line that the process writes to its log; null lets it write to this process's standard error. */
+  /** Receives each log line of the process; null lets it write to the standard error of this process. */
   onLogLine: ((line: string) => void) | null;
 }
 
 /**
- * A scan makes much short-lived garbage. With V8's defaults its heap grows to several times what is alive; with these
- * it stays flat (65,534 hosts: 115 MB instead of 225 MB resident) for about a fifth more time (bench/README.md).
+ * A scan produces much short-lived garbage. With V8's defaults its heap grows to several times the live data; with
+ * these it stays flat (65,534 hosts: 115 MB instead of 225 MB resident) for about a fifth more time (bench/README.md).
  */
 const smallHeapFlags = ['--max-semi-space-size=4', '--optimize-for-size'];
 
-/** An answer to a message is waited for this long. A process that is too busy to read it is too busy to send packets. */
+/** Timeout of a response to a message. A process too busy to read it is too busy to send packets. */
 const obeyMs = 900;
 
-/** A process that does not even answer a cancel is killed after this long. */
+/** A process that does not even respond to a cancel is killed after this long. */
 const deafMs = 1500;
 
 /** The process that runs one scan. */
@@ -39,12 +39,12 @@ export class ScanProcess implements RunningScan {
   readonly startedAt: string;
   /** The newest report. */
   live: LiveScan | null = null;
-  /** How the scan ended; null when the process died before it said so. */
+  /** How the scan ended; null when the process died without reporting it. */
   outcome: ScanOutcome | null = null;
-  /** What a shard was evaluated with; null before it is over. */
+  /** Rules and data versions that evaluated a shard; null until it ends. */
   evaluated: EvaluationData | null = null;
   readonly failure = null;
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   readonly gone: Promise<void>;
   readonly #child: ChildProcess;
   readonly #input: ScanProcessInput;
@@ -53,9 +53,9 @@ export class ScanProcess implements RunningScan {
   #packetsSent = 0;
   #canceled = false;
   #killer: NodeJS.Timeout | null = null;
-  /** Came before it was started, and hold beside its configuration: that of a worker is not that of the home. */
+  /** Rules received before the start, in addition to its configuration, which is the worker's and not the owner's. */
   readonly #earlyRules: ScopeRules[] = [];
-  /** Who waits for an answer, in the order of asking. */
+  /** Callers waiting for a response, in order of their messages. */
   readonly #asked: (() => void)[] = [];
 
   constructor(input: ScanProcessInput) {
@@ -65,7 +65,7 @@ export class ScanProcess implements RunningScan {
       serialization: 'json',
       execArgv: smallHeapFlags,
       env: input.env,
-      // What a scan prints is log; the standard output of a server is not its place.
+      // Output of a scan is log and must not go to the standard output of a server.
       stdio: input.onLogLine ? ['ignore', 2, 'pipe', 'ipc'] : ['ignore', 2, 2, 'ipc'],
     });
     yieldToServer(this.#child.pid);
@@ -85,7 +85,7 @@ export class ScanProcess implements RunningScan {
     return this.#child.pid;
   }
 
-  /** Asks the scan to end and to keep what it has; a process that does not is killed. */
+  /** Ends the scan gracefully, results so far are saved; a process that does not respond is killed. */
   cancel(): void {
     if (this.#canceled) return;
     this.#canceled = true;
@@ -93,7 +93,7 @@ export class ScanProcess implements RunningScan {
     this.#killer = setTimeout(() => this.kill(), this.#input.graceMs);
   }
 
-  /** Resolves when it sends no packet any more. */
+  /** Resolves when the scan has stopped sending packets. */
   async pause(): Promise<void> {
     this.#input.start.paused = true;
     if (this.#started) await this.#ask({ type: 'pause' });
@@ -104,25 +104,25 @@ export class ScanProcess implements RunningScan {
     if (this.#started) this.#send({ type: 'resume' });
   }
 
-  /** Resolves when it keeps to a rate, packets per second. */
+  /** Resolves when the scan has applied the rate, packets per second. */
   async setRate(rate: number): Promise<void> {
     this.#input.start.rate = rate;
     if (this.#started) await this.#ask({ type: 'rate', rate });
   }
 
-  /** The process may go on until then, see `start.leaseUntil`. */
+  /** The process may keep sending until then, see `start.leaseUntil`. */
   renewLease(until: number): void {
     this.#input.start.leaseUntil = until;
     if (this.#started) this.#send({ type: 'lease', until });
   }
 
-  /** From now on only what these rules permit too may be touched. */
+  /** Narrows the scope: from now on targets must also be permitted by these rules. */
   narrow(rules: ScopeRules): void {
     if (this.#started) this.#send({ type: 'scope', rules });
     else this.#earlyRules.push(rules);
   }
 
-  /** Lets the process end where it is; its scan is taken up again later. */
+  /** Stops the process at its last checkpoint; the scan is resumed later. */
   detach(): void {
     if (this.#child.connected) this.#child.disconnect();
     this.#child.kill('SIGTERM');
@@ -157,7 +157,7 @@ export class ScanProcess implements RunningScan {
     }
   }
 
-  /** A count that does not grow is none: modules run in the process, and the figures of the server are its own. */
+  /** Ignores counts that do not grow: modules in that process must not tamper with the counters of the server. */
   #countPackets(sent: number): void {
     if (!Number.isSafeInteger(sent) || sent <= this.#packetsSent) return;
     this.#input.onPackets(sent - this.#packetsSent);
@@ -171,7 +171,7 @@ export class ScanProcess implements RunningScan {
     if (this.#canceled) this.#sendCancel();
   }
 
-  /** It has nothing more to do; a handle that somebody left open must not keep its slot. */
+  /** The process is done; an open handle must not keep its slot occupied. */
   #endSoon(): void {
     if (this.#killer) clearTimeout(this.#killer);
     this.#killer = setTimeout(() => this.kill(), this.#input.graceMs);
@@ -181,7 +181,7 @@ export class ScanProcess implements RunningScan {
     void this.#ask({ type: 'cancel' }, deafMs).then((obeyed) => obeyed || this.kill());
   }
 
-  /** @returns false when no answer came in time; the end of the process is one */
+  /** @returns false without a response in time; the exit of the process counts as one */
   async #ask(message: ToChild, patienceMs = obeyMs): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const answered = new Promise<boolean>((resolve) => this.#asked.push(() => resolve(true)));
@@ -195,12 +195,12 @@ export class ScanProcess implements RunningScan {
   }
 
   #send(message: ToChild): void {
-    // A process that is gone cannot be told anything; its exit is handled where it is awaited.
+    // A process that has exited gets no messages; its exit is handled where it is awaited.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 }
 
-/** Longer lines of a log are cut into several. */
+/** Longer log lines are split. */
 const longestLogLine = 64 * 1024;
 
 /** Calls `take` for every line of a stream; a scan process may be killed in the middle of one. */
@@ -225,12 +225,12 @@ function* cut(line: string): Generator<string> {
     yield line.slice(at, at + longestLogLine);
 }
 
-/** A sweep takes all the processor time that it gets; people who look at it wait for the server only. */
+/** Lower priority: a scan takes all the processor time that it gets, and people wait for the server only. */
 function yieldToServer(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // The process is gone already, which is seen elsewhere, or the system does not let us; then all are alike.
+    // The process has exited, which is handled elsewhere, or the system denies it; then all keep the same priority.
   }
 }

@@ -17,19 +17,19 @@ import type { ShardHome } from './shard-home.ts';
 import type { ShardOutcome, ShardReport } from './shard-report.ts';
 import { ShardUpload } from './shard-upload.ts';
 
-/** A sign of life is given, and orders are taken, at least this often, milliseconds. */
-const beatMs = 500;
-/** Between two signs of life, however often there is news, milliseconds. */
-const quietMs = 50;
-/** A store that does not answer a sign of life by then is asked again on another connection, milliseconds. */
-const longestBeatMs = 5000;
-/** A home that begins just now takes rows a moment later; after so many tries it is told that it does not. */
-const toldTries = 4;
-/** A process that does not end after a cancel is killed. */
+/** Longest time between two heartbeats, which also fetch commands, milliseconds. */
+const heartbeatMs = 500;
+/** Shortest time between two heartbeats, however often the worker is notified, milliseconds. */
+const minHeartbeatMs = 50;
+/** Timeout of a heartbeat; the next one uses another connection, milliseconds. */
+const heartbeatTimeoutMs = 5000;
+/** An owner that is just starting takes rows a moment later: warn only after this many attempts. */
+const warnAfterAttempts = 4;
+/** Grace period between cancel and SIGKILL, milliseconds. */
 const cancelGraceMs = 5000;
-/** The process falls silent this share of a lease before the store lets others have the shard. */
-const marginShare = 0.1;
-const mostMarginMs = 1000;
+/** The process stops sending this fraction of a lease before the lease expires in the store. */
+const leaseMarginFraction = 0.1;
+const maxLeaseMarginMs = 1000;
 
 export interface ShardRunInput {
   shard: QueuedShard;
@@ -45,44 +45,44 @@ export interface ShardRunInput {
   dir: string;
   entryFile: string;
   env: NodeJS.ProcessEnv;
-  /** Where this server takes connections. */
+  /** Listeners of this server. */
   listeners: readonly Listener[];
   onLogLine: ((line: string) => void) | null;
-  /** Called when the home grants another rate. */
+  /** Called when the owner assigns another rate. */
   onGrant: () => void;
   onWarning: (error: unknown, message: string) => void;
 }
 
-/** How a run of a shard ended: done, given back, given up, or somebody else's. */
+/** How a run of a shard ended: done, returned to the queue, abandoned, or lease lost. */
 export type ShardEnd = 'done' | 'released' | 'abandoned' | 'lost';
 
-/** Runs one shard: a scan process like any other, whose record and checkpoint are mirrored to the home of the scan. */
+/** Runs one shard: a scan process like any other, whose record and checkpoint are uploaded to the owner of the scan. */
 export class ShardRun {
   readonly finished: Promise<ShardEnd>;
   readonly #input: ShardRunInput;
   #process: ScanProcess | null = null;
-  #mirror: ShardUpload | null = null;
-  #obeyed: ShardCommand;
-  /** Packets per second that the home grants, and that the process keeps to. */
-  #granted = 0;
-  #rateKept = 0;
+  #upload: ShardUpload | null = null;
+  #applied: ShardCommand;
+  /** Packets per second that the owner assigns. */
+  #assignedRate = 0;
+  #rate = 0;
   #rules: string | null = null;
   #packets = 0;
-  /** The newest report that the store has. */
-  #told: unknown = null;
-  /** When the process has to be silent unless another sign of life gets through, see machineNow. */
+  /** Last report written to the store. */
+  #storedReport: unknown = null;
+  /** When the process must stop sending unless another heartbeat succeeds, see machineNow. */
   #leaseUntil: number;
   #lost = false;
-  #giveBack = false;
-  /** Changes of what the process does, one after another. */
-  #orders: Promise<void> = Promise.resolve();
+  #releasing = false;
+  /** Commands to the process, applied one after another. */
+  #commands: Promise<void> = Promise.resolve();
   readonly #ended = new AbortController();
   #nap = new AbortController();
 
-  /** @param claimedAt when the shard was asked for, see machineNow */
+  /** @param claimedAt when the claim was sent, see machineNow */
   constructor(input: ShardRunInput, claimedAt: number) {
     this.#input = input;
-    this.#obeyed = input.shard.command === 'pause' ? 'pause' : 'run';
+    this.#applied = input.shard.command === 'pause' ? 'pause' : 'run';
     this.#leaseUntil = this.#leaseFrom(claimedAt);
     this.finished = this.#run();
   }
@@ -91,35 +91,35 @@ export class ShardRun {
     return this.#input.shard.scanId;
   }
 
-  /** Packets per second that the home grants. */
+  /** Packets per second that the owner assigns. */
   get granted(): number {
-    return this.#process?.outcome ? 0 : this.#granted;
+    return this.#process?.outcome ? 0 : this.#assignedRate;
   }
 
-  /** Packets per second that it may send. */
+  /** Current rate limit of the process, packets per second. */
   get rate(): number {
-    return this.#rateKept;
+    return this.#rate;
   }
 
-  /** Resolves when it keeps to a rate, packets per second. */
+  /** Resolves when the process has applied the rate, packets per second. */
   async keep(rate: number): Promise<void> {
     if (this.#process) await this.#process.setRate(rate);
-    this.#rateKept = rate;
+    this.#rate = rate;
     this.wake();
   }
 
-  /** There may be orders. */
+  /** Fetches commands now. */
   wake(): void {
     this.#nap.abort();
   }
 
-  /** Ends where it is; another worker goes on. */
+  /** Stops at the last checkpoint; another worker resumes the shard. */
   release(): void {
-    this.#giveBack = true;
+    this.#releasing = true;
     this.#process?.detach();
   }
 
-  /** Ends at once; nothing more is told to anybody. */
+  /** Stops at once, without reporting to the store. */
   kill(): void {
     this.#lost = true;
     this.#process?.kill();
@@ -127,16 +127,16 @@ export class ShardRun {
   }
 
   async #run(): Promise<ShardEnd> {
-    const beating = this.#beat();
+    const heartbeats = this.#heartbeatLoop();
     try {
       return await this.#work();
     } catch (error) {
-      this.#input.onWarning(error, 'a shard is given up');
+      this.#input.onWarning(error, 'shard abandoned');
       return await this.#abandon();
     } finally {
       this.#ended.abort();
       this.#process?.kill();
-      await beating;
+      await heartbeats;
       await rm(this.#input.dir, { recursive: true, force: true });
     }
   }
@@ -144,61 +144,61 @@ export class ShardRun {
   async #work(): Promise<ShardEnd> {
     const { home, onWarning } = this.#input;
     const prepared = await this.#prepare();
-    if (prepared === null) return await this.#handBack();
+    if (prepared === null) return await this.#release();
     const process = this.#launch(prepared.rows);
     this.#process = process;
-    const trouble = (error: unknown) => onWarning(error, 'the home of a scan does not take what was found');
-    this.#mirror = new ShardUpload(prepared.folder, home, prepared.rows, trouble);
-    if (this.#giveBack) process.detach();
+    const trouble = (error: unknown) => onWarning(error, 'uploading shard results failed');
+    this.#upload = new ShardUpload(prepared.folder, home, prepared.rows, trouble);
+    if (this.#releasing) process.detach();
     await process.gone;
-    this.#rateKept = 0;
+    this.#rate = 0;
     this.#input.onGrant();
-    const everything = await this.#mirror.finish(this.#ended.signal);
-    if (this.#lost || this.#mirror.ended === 'lost') return 'lost';
+    const everything = await this.#upload.finish(this.#ended.signal);
+    if (this.#lost || this.#upload.ended === 'lost') return 'lost';
     if (!everything) return await this.#abandon();
     return await this.#finish(process);
   }
 
   async #finish({ outcome, evaluated }: ScanProcess): Promise<ShardEnd> {
     const { line, shard } = this.#input;
-    if (outcome === null) return await (this.#giveBack ? this.#handBack() : this.#abandon());
-    // Another host may have room.
+    if (outcome === null) return await (this.#releasing ? this.#release() : this.#abandon());
+    // Another host may have free disk space.
     if (outcome.error?.code === 'insufficient_storage') return await this.#abandon();
     const told: ShardOutcome = { ...outcome, packets_sent: this.#packets, evaluated };
     const tell = () => line.finish(shard, JSON.stringify(told));
-    return (await this.#untilTold(tell)) ? 'done' : 'lost';
+    return (await this.#untilAcknowledged(tell)) ? 'done' : 'lost';
   }
 
-  /** Nobody waits until its lease lapses. */
-  async #handBack(): Promise<ShardEnd> {
+  /** Returns the shard to the queue, so that nobody waits until its lease expires. */
+  async #release(): Promise<ShardEnd> {
     const { line, shard } = this.#input;
-    return (await this.#untilTold(() => line.release(shard, shard.pool))) ? 'released' : 'lost';
+    return (await this.#untilAcknowledged(() => line.release(shard, shard.pool))) ? 'released' : 'lost';
   }
 
-  /** Costs a try: what ended it here may end it elsewhere too. */
+  /** Counts as an attempt: the same cause may end it on another worker too. */
   async #abandon(): Promise<ShardEnd> {
     const { line, shard } = this.#input;
-    return (await this.#untilTold(() => line.abandon(shard))) ? 'abandoned' : 'lost';
+    return (await this.#untilAcknowledged(() => line.abandon(shard))) ? 'abandoned' : 'lost';
   }
 
-  /** @returns false when the shard is somebody else's, or the store cannot be reached in time */
-  async #untilTold(tell: () => Promise<boolean>): Promise<boolean> {
+  /** @returns false when the lease is lost, or the store cannot be reached in time */
+  async #untilAcknowledged(tell: () => Promise<boolean>): Promise<boolean> {
     while (!this.#lost) {
       try {
         return await tell();
       } catch {
-        // The sign of life has said so; without the store the lease ends by itself.
-        if (machineNow() > this.#leaseUntil && this.#giveBack) return false;
-        await sleep(beatMs);
+        // The heartbeat has logged it; without the store the lease expires by itself.
+        if (machineNow() > this.#leaseUntil && this.#releasing) return false;
+        await sleep(heartbeatMs);
       }
     }
     return false;
   }
 
-  /** Lays the folder of the scan, with what earlier attempts found. @returns null when the shard is not to be run */
+  /** Creates the folder of the scan with the rows of earlier attempts. @returns null when the shard must not run */
   async #prepare(): Promise<{ folder: ScanFolder; rows: number } | null> {
     const { shard, dir, home, onWarning } = this.#input;
-    for (let tries = 1; !this.#lost && !this.#giveBack; tries++) {
+    for (let tries = 1; !this.#lost && !this.#releasing; tries++) {
       try {
         await rm(dir, { recursive: true, force: true });
         const folder = (await openWorkspace(dir)).scan(shard.scanId);
@@ -208,9 +208,8 @@ export class ShardRun {
         const code = error instanceof PortolanError ? error.code : null;
         if (code === 'conflict' || code === 'not_found' || code === 'unauthorized') this.#lost = true;
         else if (code === 'network' || code === 'unavailable') {
-          if (tries === toldTries)
-            onWarning(error, 'the home of a scan cannot be reached; it is tried again');
-          await sleep(beatMs, undefined, { signal: this.#ended.signal }).catch(() => undefined);
+          if (tries === warnAfterAttempts) onWarning(error, 'owner server unreachable, retrying');
+          await sleep(heartbeatMs, undefined, { signal: this.#ended.signal }).catch(() => undefined);
         } else throw error;
       }
     }
@@ -234,9 +233,9 @@ export class ShardRun {
         tenant: null,
         startedAt: this.#input.startedAt,
         resumes: rows > 0 ? 1 : 0,
-        paused: this.#obeyed === 'pause',
+        paused: this.#applied === 'pause',
         pausedMs,
-        rate: this.#rateKept,
+        rate: this.#rate,
         listeners: [...listeners],
         part: { shard: shard.shard, of: shard.of, hostnames: shard.division.hostnames },
         names: {},
@@ -249,7 +248,7 @@ export class ShardRun {
       onPackets: (count) => {
         this.#packets += count;
       },
-      onFault: (message) => onWarning(new Error(message), 'the process of a shard reports a fault'),
+      onFault: (message) => onWarning(new Error(message), 'scan process reported a fault'),
       onLogLine,
     });
     if (this.#rules !== null) process.narrow(JSON.parse(this.#rules) as ScopeRules);
@@ -258,97 +257,97 @@ export class ShardRun {
 
   #leaseFrom(asked: number): number {
     const { leaseMs } = this.#input.line;
-    return asked + leaseMs - Math.min(mostMarginMs, leaseMs * marginShare);
+    return asked + leaseMs - Math.min(maxLeaseMarginMs, leaseMs * leaseMarginFraction);
   }
 
-  /** Never depends on what the process does. */
-  async #beat(): Promise<void> {
+  /** Runs independently of the process. */
+  async #heartbeatLoop(): Promise<void> {
     let warned = false;
     while (!this.#ended.signal.aborted) {
       this.#nap = new AbortController();
       const nap = this.#nap.signal;
       try {
-        await this.#beatOnce();
+        await this.#sendHeartbeat();
         warned = false;
       } catch (error) {
         if (!warned && !this.#ended.signal.aborted) {
-          const message = 'the queue cannot be reached; the shard falls silent when its lease ends';
+          const message = 'heartbeat failed, retrying; the shard stops sending when its lease expires';
           this.#input.onWarning(error, message);
         }
         warned = true;
       }
       const signal = AbortSignal.any([nap, this.#ended.signal]);
-      await sleep(beatMs, undefined, { signal }).catch(() => undefined);
-      // However often it is woken, the store has more to do.
-      if (nap.aborted) await sleep(quietMs);
+      await sleep(heartbeatMs, undefined, { signal }).catch(() => undefined);
+      // Spares the store, however often this is woken.
+      if (nap.aborted) await sleep(minHeartbeatMs);
     }
   }
 
-  async #beatOnce(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     const { line, shard } = this.#input;
     const asked = machineNow();
     const live = this.#process?.live ?? null;
-    const report = live !== null && live !== this.#told ? this.#reportOf(live) : undefined;
+    const report = live !== null && live !== this.#storedReport ? this.#reportOf(live) : undefined;
     const beat = line.beat(shard, {
       live: report && JSON.stringify(report),
-      obeyed: this.#obeyed,
-      rateKept: Math.ceil(this.#rateKept),
+      obeyed: this.#applied,
+      rateKept: Math.ceil(this.#rate),
     });
-    const orders = await inTime(beat, longestBeatMs);
+    const orders = await inTime(beat, heartbeatTimeoutMs);
     if (this.#ended.signal.aborted) return;
     if (orders === null) return this.kill();
-    if (report) this.#told = live;
+    if (report) this.#storedReport = live;
     this.#leaseUntil = this.#leaseFrom(asked);
     this.#process?.renewLease(this.#leaseUntil);
-    this.#obey(orders);
+    this.#apply(orders);
   }
 
   #reportOf(live: Omit<ShardReport, 'packets_sent'>): ShardReport {
     return { ...live, packets_sent: this.#packets };
   }
 
-  #obey({ command, rate, rules }: ShardCommands): void {
-    if (command !== this.#obeyed) this.#enqueue(() => this.#follow(command));
+  #apply({ command, rate, rules }: ShardCommands): void {
+    if (command !== this.#applied) this.#enqueue(() => this.#applyCommand(command));
     if (rules !== null && rules !== this.#rules) {
       this.#rules = rules;
       this.#process?.narrow(JSON.parse(rules) as ScopeRules);
     }
-    if (rate !== this.#granted) {
-      this.#granted = rate;
+    if (rate !== this.#assignedRate) {
+      this.#assignedRate = rate;
       this.#input.onGrant();
     }
   }
 
-  async #follow(command: ShardCommand): Promise<void> {
-    if (command === this.#obeyed || this.#obeyed === 'cancel') return;
-    // What does not run yet is canceled when it does, at the next sign of life.
+  async #applyCommand(command: ShardCommand): Promise<void> {
+    if (command === this.#applied || this.#applied === 'cancel') return;
+    // A process that does not run yet is canceled at the next heartbeat.
     if (command === 'cancel' && !this.#process) return;
     if (command === 'pause' && this.#process) await this.#process.pause();
     if (command === 'run') this.#process?.resume();
     if (command === 'cancel') this.#process?.cancel();
-    // Without a process nothing was awaited: it is told at its start.
-    this.#obeyed = command;
+    // Without a process there is nothing to await: it gets the command at its start.
+    this.#applied = command;
     this.wake();
   }
 
   #enqueue(change: () => Promise<void>): void {
-    this.#orders = this.#orders
+    this.#commands = this.#commands
       .then(change)
-      .catch((error: unknown) => this.#input.onWarning(error, 'an order did not reach a shard'));
+      .catch((error: unknown) => this.#input.onWarning(error, 'applying a command to a shard failed'));
   }
 }
 
 /** @throws PortolanError `unavailable` */
-async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
+async function inTime<T>(response: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    const error = new PortolanError('unavailable', 'The store does not answer.');
+    const error = new PortolanError('unavailable', 'The store does not respond.');
     timer = setTimeout(() => reject(error), ms);
   });
-  // What comes after the deadline is of no use any more.
-  answer.catch(() => undefined);
+  // A response after the deadline is ignored.
+  response.catch(() => undefined);
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([response, late]);
   } finally {
     clearTimeout(timer);
   }

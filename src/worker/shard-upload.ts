@@ -12,36 +12,36 @@ import {
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { ShardHome } from './shard-home.ts';
 
-/** What is new goes out this often, milliseconds. */
-const mirrorMs = 200;
-/** Between two tries to reach a home that is away, milliseconds; doubled up to the longest. */
+/** Upload interval, milliseconds. */
+const uploadMs = 200;
+/** Backoff while the owner is unreachable, milliseconds; doubled up to the longest. */
 const firstRetryMs = 250;
 const longestRetryMs = 2000;
-/** Bytes of blocks that go out in one request; a block alone may have one row more. */
+/** Maximum bytes of blocks per request; a single block may exceed it by one row. */
 const maxBatchBytes = 1024 * 1024;
 
-/** Why a mirror gave up: the shard is somebody else's, or the home will never take what this worker has. */
+/** Why an upload ended early: the lease is lost, or the owner rejects the rows for good. */
 export type UploadEnd = 'lost' | 'refused';
 
 /**
- * Keeps the home of a scan up to date with the record and the checkpoint of a shard: rows in their order, a checkpoint
- * only after the rows that it builds on.
+ * Uploads the record and the checkpoint of a shard to the owner of the scan: rows in order, a checkpoint only after
+ * the rows that it builds on.
  */
 export class ShardUpload {
   readonly #folder: ScanFolder;
   readonly #home: ShardHome;
   readonly #stop = new AbortController();
   readonly #onTrouble: (error: unknown) => void;
-  /** Rows that the home has. */
+  /** Rows that the owner has. */
   #sent: number;
   #checkpoint: Buffer | null = null;
   readonly #running: Promise<void>;
-  /** Set when nothing more is sent. */
+  /** Set when the upload ended early. */
   ended: UploadEnd | null = null;
 
   /**
-   * @param sent rows that the home has already, which the record begins with
-   * @param onTrouble told once whenever the home goes away, and why it refused for good
+   * @param sent rows that the owner already has: the first ones of the record
+   * @param onTrouble called once per outage of the owner, and when the owner rejects the upload for good
    */
   constructor(folder: ScanFolder, home: ShardHome, sent: number, onTrouble: (error: unknown) => void) {
     this.#folder = folder;
@@ -51,13 +51,13 @@ export class ShardUpload {
     this.#running = this.#follow();
   }
 
-  /** Sends what is left, as long as it takes; the record does not grow any more. @returns whether all of it is there */
+  /** Uploads the rest of a complete record, however long it takes. @returns whether the owner has all of it */
   async finish(signal: AbortSignal): Promise<boolean> {
     await this.stop();
     return await this.#persist(signal);
   }
 
-  /** Sends nothing more. */
+  /** Stops the periodic upload. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -66,11 +66,11 @@ export class ShardUpload {
   async #follow(): Promise<void> {
     while (!this.#stop.signal.aborted && this.ended === null) {
       await this.#persist(this.#stop.signal);
-      await sleep(mirrorMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await sleep(uploadMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
   }
 
-  /** Tries until everything of now is there. @returns false when it was given up */
+  /** Retries until the owner has everything recorded so far. @returns false when it ended early */
   async #persist(signal: AbortSignal): Promise<boolean> {
     let troubled = false;
     for (let wait = firstRetryMs; this.ended === null; wait = Math.min(wait * 2, longestRetryMs)) {
@@ -88,16 +88,16 @@ export class ShardUpload {
     return false;
   }
 
-  /** Null: it may go better later. */
+  /** Null: worth a retry. */
   #endOf(error: unknown): UploadEnd | null {
     if (!(error instanceof PortolanError)) return null;
     const { code, details } = error;
     if (code === 'invalid_request') return 'refused';
     if (code !== 'conflict' && code !== 'not_found' && code !== 'unauthorized') return null;
-    const held = details['rows'];
-    if (typeof held !== 'number' || held >= this.#sent) return 'lost';
-    // The disk of the home lost rows that were there, or came back from a backup.
-    this.#sent = held;
+    const ownerRows = details['rows'];
+    if (typeof ownerRows !== 'number' || ownerRows >= this.#sent) return 'lost';
+    // The owner lost rows: a disk failure, or a restored backup.
+    this.#sent = ownerRows;
     return null;
   }
 

@@ -18,39 +18,39 @@ import type { ShardHome } from './shard-home.ts';
 import { ShardRun } from './shard-run.ts';
 import { requireSameMajor } from './worker-version.ts';
 
-/** The lines of the pools are looked at this often even when nobody says that something waits, milliseconds. */
-const lookMs = 300;
-/** The worker says this often that it is there, milliseconds. */
-const signMs = 5000;
-/** After a shard that cannot be run here, others have time to take it, milliseconds. */
-const refusedMs = 3000;
-/** A place in a folder for each shard under way. */
+/** Poll interval of the queues in case a NOTIFY is lost, milliseconds. */
+const pollMs = 300;
+/** Interval of worker heartbeats, milliseconds. */
+const heartbeatMs = 5000;
+/** Pause after a shard that cannot run here, so that others can claim it, milliseconds. */
+const rejectedPauseMs = 3000;
+/** Parent folder of the running shards. */
 const folderName = 'worker';
 
 export interface ShardWorkerInput {
   store: Store;
   line: ShardQueue;
-  /** The worker's own settings: its scope and block list hold beside those of the home. */
+  /** The worker's own settings: its scope and block list apply in addition to those of the owner. */
   config: Config;
-  /** The folder `worker/` lies in it. */
+  /** Contains the folder `worker/`. */
   workspaceDir: string;
-  /** Others tell by it whose worker it is. */
+  /** Prefix of the worker id, by which others recognize its server. */
   idPrefix: string;
   pools: string[];
   tags: string[];
-  /** Shards at a time. */
+  /** Maximum number of concurrent shards. */
   concurrency: number;
-  /** How many places there are said to be when that follows the work; null = `concurrency`. */
+  /** Reported capacity when that scales with the load; null = `concurrency`. */
   scale: { size: number; follow(busy: number): void } | null;
   version: string;
-  /** The program that scan processes run. */
+  /** Entry file of scan processes. */
   entryFile: string;
   env: NodeJS.ProcessEnv;
-  /** Where this process takes connections, which no scan may reach. */
+  /** Listeners of this process, which no scan may probe. */
   listeners: readonly Listener[];
-  /** Where homes are, in place of what they say themselves. */
+  /** URL of owner servers, overrides the one that they advertise. */
   homeUrl: string | null;
-  /** The home when it is this very process; null when it is not. */
+  /** The owner if it is this very process, else null. */
   ownHome: (homeId: string, shard: QueuedShard) => ShardHome | null;
   fetch?: Fetch;
   onLogLine: ((line: string) => void) | null;
@@ -60,22 +60,22 @@ export interface ShardWorkerInput {
   };
 }
 
-/** Takes shards of its pools and runs them, as long as it lives. */
+/** Claims shards of its pools and runs them until it is stopped. */
 export class ShardWorker {
   readonly id: string;
   readonly #input: ShardWorkerInput;
   readonly #runs = new Map<string, ShardRun>();
   readonly #stopping = new AbortController();
   readonly #startedAt = new Date().toISOString();
-  #looking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
   #nap = new AbortController();
-  #signer: NodeJS.Timeout | undefined;
-  #signed = true;
-  /** Changes of the shares of the rate, one after the other. */
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+  #heartbeatOk = true;
+  /** Updates of the rate shares, one after another. */
   #sharing: Promise<void> = Promise.resolve();
-  /** Why shards were not taken, as the log was told. */
-  readonly #refusals = new Set<string>();
-  #forgetNews: () => void = () => undefined;
+  /** Reasons for rejecting shards that were logged. */
+  readonly #loggedRejections = new Set<string>();
+  #unsubscribe: () => void = () => undefined;
 
   constructor(input: ShardWorkerInput) {
     this.#input = input;
@@ -84,58 +84,58 @@ export class ShardWorker {
 
   async start(): Promise<void> {
     const { line } = this.#input;
-    this.#forgetNews = line.onNews((scanId) => {
+    this.#unsubscribe = line.onNews((scanId) => {
       this.#nap.abort();
       for (const run of this.#runs.values()) if (run.scanId === scanId) run.wake();
     });
     await removeLeftovers(join(this.#input.workspaceDir, folderName));
-    await this.#sign();
-    this.#signer = setInterval(() => void this.#sign(), signMs);
-    this.#looking = this.#look();
+    await this.#heartbeat();
+    this.#heartbeatTimer = setInterval(() => void this.#heartbeat(), heartbeatMs);
+    this.#polling = this.#poll();
   }
 
-  /** Takes nothing more and gives back what runs. @param timeoutMs after which it is left to its lease */
+  /** Claims no more shards and releases the running ones. @param timeoutMs after which leases are left to expire */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
-    clearInterval(this.#signer);
+    clearInterval(this.#heartbeatTimer);
     for (const run of this.#runs.values()) run.release();
-    const ends = this.#looking.then(async () => {
+    const ends = this.#polling.then(async () => {
       await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
     });
     await Promise.race([ends, sleep(timeoutMs, undefined, { ref: false })]);
     for (const run of this.#runs.values()) run.kill();
-    this.#forgetNews();
+    this.#unsubscribe();
     await this.#input.store.hosts.forgetWorker(this.id).catch(() => undefined);
-    if (this.#runs.size === 0) await rm(this.#place, { recursive: true, force: true });
+    if (this.#runs.size === 0) await rm(this.#dir, { recursive: true, force: true });
   }
 
-  /** Two workers of one workspace do not get in each other's way. */
-  get #place(): string {
+  /** Separate folder per worker: several may share a workspace. */
+  get #dir(): string {
     return join(this.#input.workspaceDir, folderName, `${process.pid}-${this.id.slice(-8)}`);
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { log } = this.#input;
     let warned = false;
     while (!this.#stopping.signal.aborted) {
       this.#nap = new AbortController();
       const signal = AbortSignal.any([this.#nap.signal, this.#stopping.signal]);
       try {
-        await this.#takeAll();
+        await this.#claimAll();
         this.#input.scale?.follow(this.#runs.size);
-        if (warned) log.info({}, 'the queue can be reached again');
+        if (warned) log.info({}, 'queue reachable again');
         warned = false;
       } catch (err) {
-        if (!warned) log.warn(logReason(err), 'the queue cannot be reached; it is tried again');
+        if (!warned) log.warn(logReason(err), 'queue unreachable, retrying');
         warned = true;
       }
-      await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+      await sleep(pollMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  async #takeAll(): Promise<void> {
+  async #claimAll(): Promise<void> {
     const { line, pools, concurrency } = this.#input;
-    // One more than there are places for what another worker has lost: it would wait for the end of a whole shard.
+    // One slot more for a shard that another worker lost: it would otherwise wait for the end of a whole shard.
     while (this.#runs.size <= concurrency && !this.#stopping.signal.aborted) {
       const asked = machineNow();
       const shard = await line.claim(this.id, pools, this.#runs.size < concurrency ? 'all' : 'begun');
@@ -149,10 +149,10 @@ export class ShardWorker {
     const place = { scan_id: shard.scanId, shard: shard.shard };
     try {
       const request = await store.scans.request(shard.scanId);
-      if (request === null) throw new PortolanError('not_found', 'the scan is not there any more');
+      if (request === null) throw new PortolanError('not_found', 'the scan no longer exists');
       const home = await this.#homeOf(shard);
       const startedAt = await line.begin(shard.scanId);
-      if (startedAt === null) throw new PortolanError('not_found', 'the scan is not there any more');
+      if (startedAt === null) throw new PortolanError('not_found', 'the scan no longer exists');
       const { pausedMs } = await store.jobs.pauseOf(shard.scanId, Date.now());
       const id = `${shard.scanId}-${shard.shard}-${shard.attempt}`;
       const input = {
@@ -163,7 +163,7 @@ export class ShardWorker {
         config,
         line,
         home,
-        dir: join(this.#place, id),
+        dir: join(this.#dir, id),
         entryFile,
         env,
         listeners,
@@ -173,18 +173,18 @@ export class ShardWorker {
       };
       this.#follow(id, new ShardRun(input, claimedAt), { ...place, attempt: shard.attempt });
     } catch (err) {
-      this.#tellRefusal(err, place);
+      this.#logRejection(err, place);
       await line.release(shard, shard.pool);
-      await sleep(refusedMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await sleep(rejectedPauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
   }
 
-  /** The reason why shards of one home are not for this worker is told once. */
-  #tellRefusal(err: unknown, place: { scan_id: string; shard: number }): void {
+  /** Logs a configuration error only once. */
+  #logRejection(err: unknown, place: { scan_id: string; shard: number }): void {
     const known = err instanceof PortolanError && err.code === 'configuration' ? err.message : null;
-    if (known !== null && this.#refusals.has(known)) return;
-    if (known !== null) this.#refusals.add(known);
-    this.#input.log.warn({ ...logReason(err), ...place }, 'a shard was given back');
+    if (known !== null && this.#loggedRejections.has(known)) return;
+    if (known !== null) this.#loggedRejections.add(known);
+    this.#input.log.warn({ ...logReason(err), ...place }, 'shard returned to the queue');
   }
 
   #follow(id: string, run: ShardRun, place: object): void {
@@ -192,44 +192,44 @@ export class ShardWorker {
     this.#runs.set(id, run);
     this.#input.scale?.follow(this.#runs.size);
     log.info(place, 'shard started');
-    void this.#sign();
+    void this.#heartbeat();
     void run.finished
       .then((end) => log.info({ ...place, end }, 'shard ended'))
-      .catch((err: unknown) => log.warn({ ...logReason(err), ...place }, 'a shard could not be carried on'))
+      .catch((err: unknown) => log.warn({ ...logReason(err), ...place }, 'shard run failed'))
       .finally(() => {
         this.#runs.delete(id);
         this.#shareRate();
         this.#nap.abort();
-        if (!this.#stopping.signal.aborted) void this.#sign();
+        if (!this.#stopping.signal.aborted) void this.#heartbeat();
       });
     if (this.#stopping.signal.aborted) run.release();
   }
 
-  /** @throws PortolanError `unavailable` when nobody says where the scan lies; `configuration` for a strange home */
+  /** @throws PortolanError `unavailable` when the owner is unknown, `configuration` for another major version */
   async #homeOf(shard: QueuedShard): Promise<ShardHome> {
     const { store, version, ownHome, fetch: send } = this.#input;
     const home = await store.scans.homeOf(shard.scanId);
     const own = home === null ? null : ownHome(home, shard);
     if (own) return own;
     const server = home === null ? null : await store.hosts.server(home);
-    if (server === null) throw new PortolanError('unavailable', 'the home of the scan is not known');
+    if (server === null) throw new PortolanError('unavailable', 'the owner server of the scan is unknown');
     requireSameMajor(server, version);
-    return new HomeClient(() => this.#placeOf(server), shard, send);
+    return new HomeClient(() => this.#urlOf(server), shard, send);
   }
 
-  async #placeOf({ server_id, url }: ServerTableRow): Promise<string> {
+  async #urlOf({ server_id, url }: ServerTableRow): Promise<string> {
     const { store, homeUrl } = this.#input;
     return homeUrl ?? (await store.hosts.server(server_id))?.url ?? url;
   }
 
   /**
-   * Divides this worker's own `scanner.max_rate` among what runs here, within what the homes grant. Whoever gets less is
-   * told first, so that the sum holds at every moment.
+   * Divides this worker's own `scanner.max_rate` among its runs, within the rates that owners assign. Rates are lowered
+   * before others are raised, so that the sum never exceeds the limit.
    */
   #shareRate(): void {
     this.#sharing = this.#sharing
       .then(() => this.#applyShares())
-      .catch((err: unknown) => this.#input.log.warn(logReason(err), 'the rate could not be divided'));
+      .catch((err: unknown) => this.#input.log.warn(logReason(err), 'distributing the packet rate failed'));
   }
 
   async #applyShares(): Promise<void> {
@@ -242,7 +242,7 @@ export class ShardWorker {
     await Promise.all(runs.filter(([id, run]) => shareOf(id) > run.rate).map(keep));
   }
 
-  async #sign(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const { store, line, pools, tags, version, concurrency, scale, log } = this.#input;
     try {
       await store.hosts.seeWorker({
@@ -256,16 +256,15 @@ export class ShardWorker {
         started_at: this.#startedAt,
         last_seen: await line.now(),
       });
-      this.#signed = true;
+      this.#heartbeatOk = true;
     } catch (err) {
-      if (this.#signed)
-        log.warn(logReason(err), 'this worker cannot tell that it is there; it is tried again');
-      this.#signed = false;
+      if (this.#heartbeatOk) log.warn(logReason(err), 'heartbeat failed, retrying');
+      this.#heartbeatOk = false;
     }
   }
 }
 
-/** What workers left that were killed is known to the homes. */
+/** Removes folders of killed workers: the owners have their results. */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(/^(\d+)-/.exec(name)?.[1] ?? 0);

@@ -3,7 +3,7 @@ import { majorOf } from '../domain/version.ts';
 import type { ServerTableRow } from '../store/schema/tables.ts';
 
 /**
- * Records and checkpoints go from one to the other, and their form may change with the major version.
+ * Worker and server exchange records and checkpoints, whose format may change with a major version.
  * @throws PortolanError `configuration`
  */
 export function requireSameMajor(server: Pick<ServerTableRow, 'url' | 'version'>, version: string): void {

@@ -36,7 +36,7 @@ describe('config validate', () => {
     const loose = await home.run(['config', 'validate', '--config', file]);
     expect([loose.code, loose.stdout]).toEqual([0, 'the configuration is valid\n']);
     expect(loose.stderr).toMatch(
-      /c\.yaml:1:\d+ scanner\.rat: is not a known key; did you mean scanner\.rate/,
+      /c\.yaml:1:\d+ scanner\.rat: unknown key; did you mean scanner\.rate/,
     );
     expect((await home.run(['config', 'validate', '--strict', '--config', file])).code).toBe(3);
     writeFileSync(file, 'workspace: {retention: {max_age: 5m, min_free_space: 20}}\n');
@@ -153,7 +153,7 @@ describe('T-060 bad keys', () => {
       'server: {api: {rate_limit: -1}}',
       /:1:28 server\.api\.rate_limit: must be at least 0/,
     ],
-    ['a key given twice', 'scanner: {rate: 1}\nscanner: {rate: 2}', /:2:1 scanner: is given twice/],
+    ['a key given twice', 'scanner: {rate: 1}\nscanner: {rate: 2}', /:2:1 scanner: duplicate key/],
     [
       'a module that is not there',
       'modules: {conect_scanner: {timeout: 1s}}',

@@ -108,7 +108,7 @@ describe.concurrent('notifications of the whole program', () => {
           channel: 'slack://security',
           status: 'failed',
           attempts: 3,
-          error: 'the answer was a redirect (302), which is not followed',
+          error: 'HTTP 302: redirects are not followed',
         },
         {
           channel: 'email://default',
@@ -213,7 +213,7 @@ describe.concurrent('notifications of a scan without a server', () => {
     const { ended } = await scan(['--notify', 'slack://x', '--format', 'json'], env);
     expect(ended.code).toBe(0);
     expect(() => JSON.parse(ended.stdout) as unknown).not.toThrow();
-    expect(ended.stderr).toContain('warning: notification to slack://x failed: the answer was 500');
+    expect(ended.stderr).toContain('warning: notification to slack://x failed: HTTP 500');
     expect(receiver.received).toHaveLength(3);
   }, 240_000);
 });

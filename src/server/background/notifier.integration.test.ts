@@ -122,10 +122,10 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     const ended = await service.until(scanId, ({ status }) => isFinal(status));
     expect([ended.status, ended.error, ended.results.live_hosts]).toEqual(['completed', null, 3]);
     const between = await service.until(scanId, ({ notifications }) => notifications[0]?.attempts === 1);
-    expect(between.notifications[0]).toMatchObject({ status: 'pending', error: 'the answer was 500' });
+    expect(between.notifications[0]).toMatchObject({ status: 'pending', error: 'HTTP 500' });
     const { notifications, status } = await service.until(scanId, settled);
     expect(notifications).toEqual([
-      { channel: 'webhook://siem', status: 'failed', attempts: 3, error: 'the answer was 500' },
+      { channel: 'webhook://siem', status: 'failed', attempts: 3, error: 'HTTP 500' },
     ]);
     expect(status).toBe('completed');
     await sleep(600);
@@ -193,7 +193,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     const told = alive.receiver.received.map(({ body }) => (JSON.parse(body) as Scan).scan_id);
     expect(new Set(told)).toEqual(new Set(scans));
     const { notifications } = await service.until(scans[0] as string, settled, 30_000);
-    expect(notifications[0]).toMatchObject({ status: 'failed', attempts: 3, error: 'no answer in time' });
+    expect(notifications[0]).toMatchObject({ status: 'failed', attempts: 3, error: 'timed out' });
   });
 
   it.for([
