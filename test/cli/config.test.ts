@@ -35,9 +35,7 @@ describe('config validate', () => {
     writeFileSync(file, 'scanner: {rat: 5}\n');
     const loose = await home.run(['config', 'validate', '--config', file]);
     expect([loose.code, loose.stdout]).toEqual([0, 'the configuration is valid\n']);
-    expect(loose.stderr).toMatch(
-      /c\.yaml:1:\d+ scanner\.rat: unknown key; did you mean scanner\.rate/,
-    );
+    expect(loose.stderr).toMatch(/c\.yaml:1:\d+ scanner\.rat: unknown key; did you mean scanner\.rate/);
     expect((await home.run(['config', 'validate', '--strict', '--config', file])).code).toBe(3);
     writeFileSync(file, 'workspace: {retention: {max_age: 5m, min_free_space: 20}}\n');
     const bad = await home.run(['config', 'validate', '--config', file]);

@@ -195,7 +195,9 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(lab.count(gone)).toBeLessThan(most(60, leaseMs));
     await lab.postgres.start();
     await foundAll(scanId, third);
-    expect(worker.log.match(/queue unreachable|heartbeat failed, retrying; the shard/g)?.length).toBeLessThan(4);
+    expect(worker.log.match(/queue unreachable|heartbeat failed, retrying; the shard/g)?.length).toBeLessThan(
+      4,
+    );
   }, 120_000);
 
   describe('of a server with TLS, which lets a shard be tried once', () => {
