@@ -21,7 +21,7 @@ import { pauseProgress, type ScanSlot } from './scan-slot.ts';
 const cancelGraceMs = 5000;
 /** Pause before a scan whose process died starts again, milliseconds; doubled with every further death. */
 const backoffMs = 250;
-const maxDoublings = 6;
+const backoffDoublings = 6;
 
 /** A run of a claimed scan. */
 interface Run {
@@ -207,7 +207,7 @@ export class ScanRunner {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {
       log.warn({ scan_id: slot.scanId, stalled }, 'the process of a scan died; the scan is resumed');
-      await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, maxDoublings));
+      await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, backoffDoublings));
       if (slot.canceled) return await this.#ends.interrupt(slot, canceledError);
     }
     await queue.release(slot.scanId, slot.attempt);
