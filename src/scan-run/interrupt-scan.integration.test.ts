@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
+import type { Scan } from '../domain/scan.ts';
 import { openStore } from '../store/open.ts';
 import { writeCheckpoint } from '../workspace/record/checkpoint.ts';
 import { recordSummary } from '../workspace/record/record-reader.ts';
@@ -39,8 +40,14 @@ it('an interrupted scan ends as its checkpoint says, and keeps no report of the 
     await writeCheckpoint(folder, {}, { elapsed_ms: 12_500, paused_ms: 0 });
     writeFileSync(join(folder.reportsDir, 'results.json'), '{"status":"completed"}');
     const error = { code: 'interrupted', message: 'its process died' } as const;
-    const ended = await interruptScan({ store, workspace }, request.scan_id, error);
+    const reported: string[] = [];
+    const onEnd = ({ status }: Scan) => void reported.push(status);
+    const end = () => interruptScan({ store, workspace, onEnd }, request.scan_id, error);
+    const [ended] = await Promise.all([end(), end()]);
     expect(ended).toMatchObject({ error, completed_at: started_at });
+    // Neither a second caller nor a later one ends it once more.
+    expect(await end()).toMatchObject({ error });
+    expect(reported).toEqual(['failed']);
     const summary = { status: 'failed', partial: true, duration_seconds: 12.5 };
     expect(await recordSummary(folder)).toMatchObject(summary);
     expect(readdirSync(folder.reportsDir)).toEqual([]);

@@ -1,13 +1,14 @@
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { commandLineOf, serverOf } from '../domain/executor.ts';
-import type { FailureCode, Scan } from '../domain/scan.ts';
+import { isFinal, type Scan } from '../domain/scan.ts';
 import type { Store } from '../store/open.ts';
 import { isAlive } from '../workspace/process-identity.ts';
 import { mergedRows, recordSummary } from '../workspace/record/record-reader.ts';
 import { openRecord } from '../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { ScanFailure } from './failure.ts';
 import { finalizeRecord } from './finalize-record.ts';
 import { provisionalSummary } from './provisional-summary.ts';
 import { checkpointSeconds, endTime } from './run-time.ts';
@@ -19,7 +20,11 @@ export interface EndContext {
   workspace: Workspace;
   /** How records are kept; without it they stay plain and without artifacts. */
   config?: Pick<Config, 'workspace'>;
+  /** Called with a scan that ended here, once. */
+  onEnd?: (scan: Scan) => void;
 }
+
+export const canceledFailure: ScanFailure = { code: 'canceled', message: 'The scan was canceled.' };
 
 /**
  * Ends a scan that no process runs any more: finishes its record, so that what was found stays readable, and stores
@@ -29,7 +34,7 @@ export interface EndContext {
 export async function interruptScan(
   context: EndContext,
   scanId: string,
-  error: { code: FailureCode; message: string },
+  error: ScanFailure,
 ): Promise<Scan | null> {
   const { path } = context.workspace.scan(scanId);
   const underWay = ends.get(path) ?? endScan(context, scanId, error).finally(() => ends.delete(path));
@@ -40,14 +45,10 @@ export async function interruptScan(
 /** Ends that are under way, by the folder of the scan: two at once would spoil the record that both finish. */
 const ends = new Map<string, Promise<Scan | null>>();
 
-async function endScan(
-  context: EndContext,
-  scanId: string,
-  error: { code: FailureCode; message: string },
-): Promise<Scan | null> {
+async function endScan(context: EndContext, scanId: string, error: ScanFailure): Promise<Scan | null> {
   const { store } = context;
   const scan = await store.scans.get(scanId);
-  if (scan === null || scan.status === 'completed' || scan.status === 'failed') return scan;
+  if (scan === null || isFinal(scan.status)) return scan;
   const failed: Scan = { ...scan, status: 'failed', error, completed_at: endTime(scan.started_at) };
   const { scan: ended, size } = await closeRecord(context, { ...failed, progress: progressAtEnd(failed) });
   const { status, completed_at, progress, results, severity_counts, warnings } = ended;
@@ -57,7 +58,9 @@ async function endScan(
     if (size !== null) await inside.scans.setSize(scanId, size);
     await inside.scans.update(scanId, end);
   });
-  return await store.scans.get(scanId);
+  const stored = await store.scans.get(scanId);
+  if (stored) context.onEnd?.(stored);
+  return stored;
 }
 
 /** A scan with the figures of its record, and the bytes of its folder. */

@@ -1,11 +1,14 @@
-import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import type { Scan } from '../../domain/scan.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { JobQueue } from '../../queue/queue.ts';
-import { interruptScan, liveCommandLine } from '../../scan-run/interrupt-scan.ts';
+import {
+  canceledFailure,
+  type EndContext,
+  interruptScan,
+  liveCommandLine,
+} from '../../scan-run/interrupt-scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { Workspace } from '../../workspace/workspace.ts';
-import { showScan } from './show-scan.ts';
+import { noSuchScan, showScan } from './show-scan.ts';
 
 /** The processes that run scans. */
 export interface ScanStopper {
@@ -13,15 +16,9 @@ export interface ScanStopper {
   stop(scanId: string): Promise<void>;
 }
 
-export interface CancelContext {
-  store: Store;
-  workspace: Workspace;
+export interface CancelContext extends EndContext {
   queue: JobQueue;
   workers: ScanStopper;
-  /** How records are kept. */
-  config?: Pick<Config, 'workspace'>;
-  /** Told of a scan that nobody ran and that ended here. */
-  onEnd?: (scan: Scan) => void;
 }
 
 /**
@@ -31,21 +28,14 @@ export interface CancelContext {
  */
 export async function cancelScan(context: CancelContext, scanId: string): Promise<Scan> {
   const scan = await showScan(context.store, scanId);
-  if (isOver(scan)) return alreadyOver(scan);
+  if (isFinal(scan.status)) return onlyCanceled(scan);
   await rejectForeign(context.store, scanId);
   await context.queue.cancel(scanId);
   await context.workers.stop(scanId);
-  const stopped = await showScan(context.store, scanId);
-  return alreadyOver(isOver(stopped) ? stopped : await endWaiting(context, scanId));
-}
-
-/** @throws PortolanError `not_found` when it was deleted meanwhile */
-async function endWaiting(context: CancelContext, scanId: string): Promise<Scan> {
-  const error = { code: 'canceled' as const, message: 'The scan was canceled.' };
-  const ended = await interruptScan(context, scanId, error);
-  if (ended === null) return await showScan(context.store, scanId);
-  context.onEnd?.(ended);
-  return ended;
+  // Ends one that nobody ran; one that its worker ended stays as it is.
+  const ended = await interruptScan(context, scanId, canceledFailure);
+  if (ended === null) throw noSuchScan();
+  return onlyCanceled(ended);
 }
 
 /** A scan that a command line runs by itself hears nothing from here. @throws PortolanError `conflict` */
@@ -57,11 +47,7 @@ export async function rejectForeign(store: Store, scanId: string): Promise<void>
   });
 }
 
-function isOver(scan: Scan): boolean {
-  return scan.status === 'completed' || scan.status === 'failed';
-}
-
-function alreadyOver(scan: Scan): Scan {
+function onlyCanceled(scan: Scan): Scan {
   if (scan.error?.code === 'canceled') return scan;
   throw new PortolanError('conflict', `The scan is over: ${scan.status}.`, { status: scan.status });
 }

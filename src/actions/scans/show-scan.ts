@@ -5,6 +5,10 @@ import type { Store } from '../../store/open.ts';
 /** The detail of a scan. @throws PortolanError `not_found`; a malformed id never reaches the store */
 export async function showScan(store: Store, scanId: string): Promise<Scan> {
   const scan = scanIdPattern.test(scanId) ? await store.scans.get(scanId) : null;
-  if (scan === null) throw new PortolanError('not_found', 'There is no such scan.');
+  if (scan === null) throw noSuchScan();
   return scan;
+}
+
+export function noSuchScan(): PortolanError {
+  return new PortolanError('not_found', 'There is no such scan.');
 }

@@ -1,7 +1,8 @@
 import { isFinal } from '../../domain/scan.ts';
-import { isDeadCommandLine } from '../../scan-run/interrupt-scan.ts';
+import type { ScanFailure } from '../../scan-run/failure.ts';
+import { canceledFailure, isDeadCommandLine } from '../../scan-run/interrupt-scan.ts';
 import type { PoolContext } from './pool-context.ts';
-import { canceledError, type ScanEnds, type ScanFailure } from './scan-end.ts';
+import type { ScanEnds } from './scan-end.ts';
 import { pauseProgress } from './scan-slot.ts';
 
 const deadCommandLine: ScanFailure = {
@@ -34,7 +35,7 @@ async function endAbandoned(context: PoolContext, ends: ScanEnds, scanId: string
 
 /** @returns null for a scan that goes on */
 async function whyAbandoned({ store, queue }: PoolContext, scanId: string): Promise<ScanFailure | null> {
-  if (await queue.isCanceled(scanId)) return canceledError;
+  if (await queue.isCanceled(scanId)) return canceledFailure;
   const executor = await store.scans.executor(scanId);
   return isDeadCommandLine(executor, store.executor) ? deadCommandLine : null;
 }

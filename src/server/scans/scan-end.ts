@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
-import { type FailureCode, isFinal } from '../../domain/scan.ts';
+import { isFinal } from '../../domain/scan.ts';
+import type { ScanFailure } from '../../scan-run/failure.ts';
 import { concludeScan } from '../../scan-run/finalize-scan.ts';
 import { interruptScan } from '../../scan-run/interrupt-scan.ts';
 import type { ScanOutcome } from '../../scan-run/messages.ts';
@@ -11,18 +12,11 @@ import { removeShards } from '../shards/shard-ingest.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import { removeResumeMark } from './resume-mark.ts';
 
-export interface ScanFailure {
-  code: FailureCode;
-  message: string;
-}
-
 /** A scan without a lease, such as one that nobody runs. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
 
 /** Pause before the end of a scan that could not be stored is stored again, milliseconds. */
 const storeAgainMs = 1000;
-
-export const canceledError: ScanFailure = { code: 'canceled', message: 'The scan was canceled.' };
 
 /** Stores how scans end. A claim may get a new attempt meanwhile, so it is read when it is used. */
 export class ScanEnds {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { Slots } from '../../net/gate/slots.ts';
+import { canceledFailure } from '../../scan-run/interrupt-scan.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
 import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';
@@ -14,7 +15,7 @@ import { storeProgress } from './live-progress.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import type { RateDivision } from './rate-division.ts';
 import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
-import { canceledError, type ScanEnds } from './scan-end.ts';
+import type { ScanEnds } from './scan-end.ts';
 import { pauseProgress, type ScanSlot } from './scan-slot.ts';
 
 /** Grace period between cancel and SIGKILL, milliseconds. */
@@ -193,7 +194,7 @@ export class ScanRunner {
     const outcome = slot.process?.outcome;
     if (slot.leaseLost) return;
     if (outcome) return await this.#ends.store(slot, outcome);
-    if (slot.canceled) return await this.#ends.interrupt(slot, canceledError);
+    if (slot.canceled) return await this.#ends.interrupt(slot, canceledFailure);
     if (slot.process?.failure) return await this.#ends.interrupt(slot, slot.process.failure);
     await this.#requeue(slot, stalled);
   }
@@ -208,7 +209,7 @@ export class ScanRunner {
     } else {
       log.warn({ scan_id: slot.scanId, stalled }, 'the process of a scan died; the scan is resumed');
       await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, backoffDoublings));
-      if (slot.canceled) return await this.#ends.interrupt(slot, canceledError);
+      if (slot.canceled) return await this.#ends.interrupt(slot, canceledFailure);
     }
     await queue.release(slot.scanId, slot.attempt);
   }
