@@ -86,12 +86,12 @@ async function fill(store: Store, engine: Engine): Promise<void> {
   const job = { job_id: 'job_ffffffffffff', type: 'scan', pool: 'default' } as const;
   await store.transaction(async (inside) => {
     await inside.scans.insert(model);
-    await inside.jobs.insert(model.scan_id, 'default', 0, homeOf(store));
+    await inside.scanQueue.insert(model.scan_id, 'default', 0, homeOf(store));
     await inside.scans.update(model.scan_id, { status: 'completed' });
     await inside.scans.setSize(model.scan_id, 20_000);
     const params = { targets: model.targets };
     const dates = { created_at: model.created_at, next_run_at: null };
-    await inside.jobOrders.insert({
+    await inside.clientJobs.insert({
       ...job,
       ...dates,
       schedule: null,
@@ -113,7 +113,7 @@ async function fill(store: Store, engine: Engine): Promise<void> {
     started_at: times.created_at,
     ...times,
   });
-  await copyRows(store, engine, 'jobs', {
+  await copyRows(store, engine, 'scan_queue', {
     scan_id: id,
     state: either('failed', 'done'),
     position: `${scans} - i`,
@@ -121,14 +121,14 @@ async function fill(store: Store, engine: Engine): Promise<void> {
     created_at: times.created_at,
     finished_at: times.completed_at,
   });
-  await copyRows(store, engine, 'job_orders', {
+  await copyRows(store, engine, 'client_jobs', {
     job_id: `'job_' || ${engine.hex('i')} || ${engine.hex('i')}`,
     status: either('failed', 'completed'),
     started_at: times.created_at,
     run_count: '1',
     ...times,
   });
-  await store.jobOrders.cancel(job.job_id, new Date().toISOString());
+  await store.clientJobs.cancel(job.job_id, new Date().toISOString());
   // What autovacuum does within a minute; before, PostgreSQL takes the rows for few and looks at each one that it counts.
   if (engine.database !== null) await store.execute('vacuum (analyze)', []);
   await store.scans.delete(model.scan_id);

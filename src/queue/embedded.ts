@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { QueueClaim } from '../store/scan-queue.ts';
+import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
 /** A failed job counts in the queue's figures for so long. */
@@ -19,7 +19,7 @@ export class EmbeddedQueue implements JobQueue {
   }
 
   async enqueue(store: Store, scanId: string, pool: string): Promise<void> {
-    await store.jobs.insert(scanId, pool, Date.now(), this.#home);
+    await store.scanQueue.insert(scanId, pool, Date.now(), this.#home);
   }
 
   async claim(
@@ -29,44 +29,44 @@ export class EmbeddedQueue implements JobQueue {
     fullPools?: readonly string[],
   ): Promise<QueueClaim | null> {
     const now = Date.now();
-    const filter = { pools, running, fullPools, home: this.#home };
-    return await this.#store.jobs.claim(worker, now, now + this.#leaseMs, filter);
+    const filter: ClaimFilter = { pools, running, fullPools, owner: this.#home };
+    return await this.#store.scanQueue.claim(worker, now, now + this.#leaseMs, filter);
   }
 
   async heartbeat(scanId: string, attempt: number): Promise<boolean> {
-    return await this.#store.jobs.extend({ scanId, attempt }, Date.now() + this.#leaseMs);
+    return await this.#store.scanQueue.extend({ scanId, attempt }, Date.now() + this.#leaseMs);
   }
 
   async complete(scanId: string, attempt: number): Promise<boolean> {
-    return await this.#store.jobs.finish({ scanId, attempt }, 'done', Date.now());
+    return await this.#store.scanQueue.finish({ scanId, attempt }, 'done', Date.now());
   }
 
   async fail(scanId: string, attempt: number): Promise<boolean> {
-    return await this.#store.jobs.finish({ scanId, attempt }, 'failed', Date.now());
+    return await this.#store.scanQueue.finish({ scanId, attempt }, 'failed', Date.now());
   }
 
   async release(scanId: string, attempt: number): Promise<boolean> {
-    return await this.#store.jobs.release({ scanId, attempt }, Date.now());
+    return await this.#store.scanQueue.release({ scanId, attempt }, Date.now());
   }
 
   async cancel(scanId: string): Promise<'waiting' | 'running' | 'unknown'> {
-    return await this.#store.jobs.cancel(scanId, Date.now());
+    return await this.#store.scanQueue.cancel(scanId, Date.now());
   }
 
   async isCanceled(scanId: string): Promise<boolean> {
-    return await this.#store.jobs.isCancelRequested(scanId);
+    return await this.#store.scanQueue.isCancelRequested(scanId);
   }
 
   async counts(store: Store = this.#store): Promise<{ pending: number; running: number; failed: number }> {
-    return await store.jobs.counts(new Date(Date.now() - failureMemoryMs).toISOString());
+    return await store.scanQueue.counts(new Date(Date.now() - failureMemoryMs).toISOString());
   }
 
   async reclaimAll(): Promise<number> {
-    return await this.#store.jobs.releaseAll(Date.now(), this.#home);
+    return await this.#store.scanQueue.releaseAll(Date.now(), this.#home);
   }
 
   async remove(scanId: string): Promise<boolean> {
-    return await this.#store.jobs.delete(scanId);
+    return await this.#store.scanQueue.delete(scanId);
   }
 
   async close(): Promise<void> {}

@@ -58,7 +58,7 @@ function lineOf(home: string): string {
 }
 
 /**
- * Lays out slips for scans that wait in the table `jobs`, as part of the transaction of `store`. The line has to be open
+ * Lays out slips for scans that wait in the table `scan_queue`, as part of the transaction of `store`. The line has to be open
  * before it begins, see `openScanLine`.
  *
  * @param home id of the server in whose workspace they lie

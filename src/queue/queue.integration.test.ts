@@ -199,6 +199,15 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
     expect(await queue.claim('w', ['default', 'dmz'])).toMatchObject({ scanId: 'a', attempt: 1 });
   });
 
+  it('gives a server its own jobs only', async () => {
+    const queueOf = (home: string) => new EmbeddedQueue(store, { leaseMs, home });
+    await store.scans.insert(scanRequest({ scan_id: 'a' }));
+    await queueOf('one').enqueue(store, 'a', 'default');
+    expect(await queueOf('two').claim('w')).toBeNull();
+    expect(await queueOf('one').claim('w')).toMatchObject({ scanId: 'a' });
+    expect([await queueOf('two').reclaimAll(), await queueOf('one').reclaimAll()]).toEqual([0, 1]);
+  });
+
   it('gives a job away when its lease lapses, and refuses the late worker', async () => {
     await submit('a');
     expect(await queue.claim('w1')).toMatchObject({ scanId: 'a', attempt: 1 });
@@ -294,74 +303,74 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
 
   it('does not give a paused job away, and keeps its place', async () => {
     for (const id of ['a', 'b']) await submit(id);
-    expect(await store.jobs.pause('a', Date.now())).toBe(true);
+    expect(await store.scanQueue.pause('a', Date.now())).toBe(true);
     expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
     expect(await queue.claim('w')).toBeNull();
     await submit('c');
-    expect(await store.jobs.resume('a', Date.now())).toBe(true);
+    expect(await store.scanQueue.resume('a', Date.now())).toBe(true);
     expect(await queue.claim('w')).toMatchObject({ scanId: 'a' });
   });
 
   it('keeps a pause over a restart, and counts its time from the first claim on', async () => {
     await submit('a');
-    await store.jobs.pause('a', Date.now());
+    await store.scanQueue.pause('a', Date.now());
     pass(5000);
-    await store.jobs.resume('a', Date.now());
+    await store.scanQueue.resume('a', Date.now());
     await queue.claim('w');
-    await store.jobs.pause('a', Date.now());
-    await store.jobs.pause('a', Date.now() + 100);
+    await store.scanQueue.pause('a', Date.now());
+    await store.scanQueue.pause('a', Date.now() + 100);
     expect(await queue.reclaimAll()).toBe(1);
     expect(await queue.claim('w')).toBeNull();
-    expect(await store.jobs.pausedScans()).toEqual(['a']);
+    expect(await store.scanQueue.pausedScans()).toEqual(['a']);
     pass(2000);
-    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: true, pausedMs: 2000 });
-    await store.jobs.resume('a', Date.now());
+    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: true, pausedMs: 2000 });
+    await store.scanQueue.resume('a', Date.now());
     pass(1000);
-    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 2000 });
+    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 2000 });
     expect(await queue.claim('w')).toMatchObject({ attempt: 2 });
   });
 
   it('gives no held job away, and keeps what somebody paused meanwhile', async () => {
     await submit('a');
     await queue.claim('w');
-    expect(await store.jobs.hold(Date.now())).toEqual(['a']);
+    expect(await store.scanQueue.hold(Date.now())).toEqual(['a']);
     pass(1000);
     await submit('b');
-    expect((await store.jobs.hold(Date.now())).toSorted()).toEqual(['a', 'b']);
+    expect((await store.scanQueue.hold(Date.now())).toSorted()).toEqual(['a', 'b']);
     expect(await queue.reclaimAll()).toBe(1);
     expect(await queue.claim('w')).toBeNull();
-    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 1000 });
-    await store.jobs.pause('a', Date.now());
+    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 1000 });
+    await store.scanQueue.pause('a', Date.now());
     pass(2000);
-    await store.jobs.unhold(Date.now());
+    await store.scanQueue.unhold(Date.now());
     expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
     expect(await queue.claim('w')).toBeNull();
     pass(4000);
-    await store.jobs.resume('a', Date.now());
+    await store.scanQueue.resume('a', Date.now());
     pass(8000);
-    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
+    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
     expect(await queue.claim('w')).toMatchObject({ scanId: 'a' });
   });
 
   it('counts the time of a pause that began before a hold and ended within it once', async () => {
     await submit('a');
     await queue.claim('w');
-    await store.jobs.pause('a', Date.now());
+    await store.scanQueue.pause('a', Date.now());
     pass(1000);
-    await store.jobs.hold(Date.now());
+    await store.scanQueue.hold(Date.now());
     pass(2000);
-    await store.jobs.resume('a', Date.now());
+    await store.scanQueue.resume('a', Date.now());
     expect(await queue.claim('w')).toBeNull();
     pass(4000);
-    await store.jobs.unhold(Date.now());
-    expect(await store.jobs.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
+    await store.scanQueue.unhold(Date.now());
+    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
   });
 
   it('pauses nothing that is over', async () => {
     await submit('a');
     await queue.claim('w');
     await queue.complete('a', 1);
-    expect(await store.jobs.pause('a', Date.now())).toBe(false);
-    expect(await store.jobs.resume('nobody', Date.now())).toBe(false);
+    expect(await store.scanQueue.pause('a', Date.now())).toBe(false);
+    expect(await store.scanQueue.resume('nobody', Date.now())).toBe(false);
   });
 });

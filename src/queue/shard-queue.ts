@@ -76,7 +76,7 @@ export class ShardQueue {
     const now = await this.now();
     const begun = await this.#store.transaction(async (store) => {
       const division = await store.shards.begin(scanId, now);
-      if (division?.first) await store.jobs.restartPauses(scanId, Date.now());
+      if (division?.first) await store.scanQueue.restartPauses(scanId, Date.now());
       return division;
     });
     if (begun === null) return null;

@@ -99,7 +99,7 @@ async function queueHealth(
   checks: HealthCheck[],
 ): Promise<Health['queue']> {
   try {
-    const counts = await store.jobs.counts(new Date(Date.now() - config.queue.retention).toISOString());
+    const counts = await store.scanQueue.counts(new Date(Date.now() - config.queue.retention).toISOString());
     if (counts.pending >= config.queue.max_jobs * queueAlmostFull) {
       const message = `${counts.pending} scans wait; queue.max_jobs is ${config.queue.max_jobs}`;
       checks.push({ name: 'queue', status: 'degraded', message });

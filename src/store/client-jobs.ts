@@ -25,7 +25,7 @@ import { inView, searchedInView, type TenantView } from './tenant-view.ts';
 
 /** A job as it is stored; how far its scan has come is not part of it. */
 export interface StoredJob extends Omit<Job, 'params' | 'progress' | 'next_runs' | 'runs' | 'warnings'> {
-  /** Null in a list when it is long; see `JobOrderTable.params`. */
+  /** Null in a list when it is long; see `ClientJobTable.params`. */
   params: Record<string, unknown> | null;
   tenant: string | null;
 }
@@ -109,7 +109,7 @@ export class ClientJobTable {
   /** Stores a job that waits for its time. */
   async insert({ params, ...job }: NewJob): Promise<void> {
     await this.#db
-      .insertInto('job_orders')
+      .insertInto('client_jobs')
       .values({
         ...job,
         params: JSON.stringify(params),
@@ -129,7 +129,7 @@ export class ClientJobTable {
   /** Whether a job of anybody, of the tenants out of view too, has the id. */
   async isTaken(jobId: string): Promise<boolean> {
     const row = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select('job_id')
       .where('job_id', '=', jobId)
       .executeTakeFirst();
@@ -138,7 +138,7 @@ export class ClientJobTable {
 
   async get(jobId: string): Promise<StoredJob | null> {
     const row = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select([...listedColumns, 'params'])
       .where('job_id', '=', jobId)
       .where(inView(this.#view))
@@ -167,7 +167,7 @@ export class ClientJobTable {
 
   async #count(filter: JobFilter): Promise<number> {
     if (isIndexed(filter) && filter.since === undefined)
-      return (await new RowCounts(this.#db, this.#view).of('job_orders', filter.status)).total;
+      return (await new RowCounts(this.#db, this.#view).of('client_jobs', filter.status)).total;
     // PostgreSQL searches in a process of its own.
     if (isIndexed(filter) || isLive(filter) || isPostgres(this.#db))
       return await this.#countIn(filter, { before: newestOfAll, from: null });
@@ -176,7 +176,7 @@ export class ClientJobTable {
 
   async #countIn(filter: Filters, range: AgeRange): Promise<number> {
     const row = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select((e) => e.fn.countAll().as('jobs'))
       .where(isLive(filter) ? searchedInView(this.#view) : inView(this.#view))
       .where(matching(filter))
@@ -208,7 +208,7 @@ export class ClientJobTable {
 
   async #nthBefore(filter: Filters, position: CursorPosition, n: number): Promise<CursorPosition | null> {
     const row = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select(['created_at', 'job_id'])
       .where(inView(this.#view))
       .where(matching(filter))
@@ -223,7 +223,7 @@ export class ClientJobTable {
 
   async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedRow[]> {
     return await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select(listedColumns)
       .select(sql<string | null>`case when length(params) <= ${maxListedParams} then params end`.as('params'))
       .where(isLive(filter) ? searchedInView(this.#view) : inView(this.#view))
@@ -264,7 +264,7 @@ export class ClientJobTable {
   /** Jobs whose time has come and that could not run yet. @param now ISO 8601 */
   async dueCount(now: string): Promise<number> {
     const row = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select((e) => e.fn.countAll().as('jobs'))
       .where('status', '=', 'pending')
       .where('next_run_at', '<=', now)
@@ -276,7 +276,7 @@ export class ClientJobTable {
   /** Jobs that will run again. */
   async recurringCount(): Promise<number> {
     const row = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select((e) => e.fn.countAll().as('jobs'))
       .where('status', 'in', ['pending', 'running'])
       .where('next_run_at', 'is not', null)
@@ -298,7 +298,7 @@ export class ClientJobTable {
     limit: number,
   ): Promise<Turn[]> {
     const rows = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select(['job_id', 'tenant', 'schedule', 'next_run_at', 'scan_id'])
       .where('status', '=', status)
       .where('next_run_at', '<=', now)
@@ -318,7 +318,7 @@ export class ClientJobTable {
   /** Whether the time is still to be obeyed: no other process has, and the job was not canceled. */
   async isDue(jobId: string, fireAt: string): Promise<boolean> {
     const row = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select('job_id')
       .where('job_id', '=', jobId)
       .where('status', '=', 'pending')
@@ -418,14 +418,14 @@ export class ClientJobTable {
   async detachedRuns(jobId?: string): Promise<EndedRun[]> {
     const rows = await this.#db
       .selectFrom('job_runs')
-      .innerJoin('job_orders', 'job_orders.job_id', 'job_runs.job_id')
+      .innerJoin('client_jobs', 'client_jobs.job_id', 'job_runs.job_id')
       .select(['job_runs.job_id', 'job_runs.scan_id'])
       .where('job_runs.completed_at', 'is', null)
       .where('job_runs.scan_id', 'is not', null)
       .where((e) =>
         e.or([
-          e('job_orders.scan_id', '!=', e.ref('job_runs.scan_id')),
-          e('job_orders.status', '=', 'pending'),
+          e('client_jobs.scan_id', '!=', e.ref('job_runs.scan_id')),
+          e('client_jobs.status', '=', 'pending'),
         ]),
       )
       .$if(jobId !== undefined, (query) => query.where('job_runs.job_id', '=', jobId ?? ''))
@@ -474,8 +474,8 @@ export class ClientJobTable {
           e
             .selectFrom('job_runs')
             .select('job_runs.job_id')
-            .whereRef('job_runs.job_id', '=', 'job_orders.job_id')
-            .whereRef('job_runs.scan_id', '=', 'job_orders.scan_id')
+            .whereRef('job_runs.job_id', '=', 'client_jobs.job_id')
+            .whereRef('job_runs.scan_id', '=', 'client_jobs.scan_id')
             .where('job_runs.completed_at', 'is', null),
         ),
       ]),
@@ -484,10 +484,10 @@ export class ClientJobTable {
 
   async #runsOfEndedScans(
     limit: number,
-    which: (e: ExpressionBuilder<Tables, 'job_orders'>) => Expression<SqlBool>,
+    which: (e: ExpressionBuilder<Tables, 'client_jobs'>) => Expression<SqlBool>,
   ): Promise<EndedRun[]> {
     const rows = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select(['job_id', 'scan_id'])
       .where(which)
       .where(inView(this.#view))
@@ -544,7 +544,7 @@ export class ClientJobTable {
   /** Jobs with a schedule whose next time was worked out in another time zone. */
   async inOtherZone(zone: string): Promise<Turn[]> {
     const rows = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
       .where('zone', '!=', zone)
       .where('next_run_at', 'is not', null)
@@ -558,13 +558,13 @@ export class ClientJobTable {
   /** The next times of all jobs that have one, and the newest that each has obeyed. */
   async nextTimes(): Promise<(Turn & { obeyed: string | null })[]> {
     const rows = await this.#db
-      .selectFrom('job_orders')
+      .selectFrom('client_jobs')
       .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
       .select((e) =>
         e
           .selectFrom('job_runs')
           .select((f) => f.fn.max('fire_at').as('newest'))
-          .whereRef('job_runs.job_id', '=', 'job_orders.job_id')
+          .whereRef('job_runs.job_id', '=', 'client_jobs.job_id')
           .as('obeyed'),
       )
       .where('next_run_at', 'is not', null)
@@ -592,10 +592,10 @@ export class ClientJobTable {
   async #deleteEnded(status: JobStatus, time: string): Promise<number> {
     return await deleteInSteps(async (limit) => {
       const result = await this.#db
-        .deleteFrom('job_orders')
+        .deleteFrom('client_jobs')
         .where('job_id', 'in', (e) =>
           e
-            .selectFrom('job_orders')
+            .selectFrom('client_jobs')
             .select('job_id')
             .where('status', '=', status)
             .where('completed_at', '<', time)
@@ -608,7 +608,7 @@ export class ClientJobTable {
   }
 
   #update(jobId: string) {
-    return this.#db.updateTable('job_orders').where('job_id', '=', jobId).where(inView(this.#view));
+    return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
   }
 }
 
@@ -663,7 +663,7 @@ function isLive({ status }: Filters): boolean {
 }
 
 function isInRange({ before, from }: AgeRange) {
-  return (e: ExpressionBuilder<Tables, 'job_orders'>): Expression<SqlBool> => {
+  return (e: ExpressionBuilder<Tables, 'client_jobs'>): Expression<SqlBool> => {
     const position = e.refTuple('created_at', 'job_id');
     return e.and([
       ...(before === newestOfAll ? [] : [e(position, '<', e.tuple(before.createdAt, before.id))]),
@@ -673,7 +673,7 @@ function isInRange({ before, from }: AgeRange) {
 }
 
 function matching(filter: Filters) {
-  return (e: ExpressionBuilder<Tables, 'job_orders'>): Expression<SqlBool> => {
+  return (e: ExpressionBuilder<Tables, 'client_jobs'>): Expression<SqlBool> => {
     const conditions: Expression<SqlBool>[] = [];
     if (filter.status !== undefined) conditions.push(hasStatus(e, filter.status));
     if (filter.since !== undefined) conditions.push(e('created_at', '>=', filter.since));
@@ -684,23 +684,23 @@ function matching(filter: Filters) {
 }
 
 /** A job whose scan waits for a worker is listed as pending, and stored as running. */
-function hasStatus(e: ExpressionBuilder<Tables, 'job_orders'>, status: JobStatus): Expression<SqlBool> {
+function hasStatus(e: ExpressionBuilder<Tables, 'client_jobs'>, status: JobStatus): Expression<SqlBool> {
   if (status !== 'pending' && status !== 'running') return e('status', '=', status);
   const live = e('status', 'in', ['pending', 'running']);
   const waiting = e(scanStatus(e), '=', 'pending');
-  const runs = e('job_orders.status', '=', 'running');
+  const runs = e('client_jobs.status', '=', 'running');
   if (status === 'running') return e.and([live, runs, e(scanStatus(e), '!=', 'pending')]);
-  return e.and([live, e.or([e('job_orders.status', '=', 'pending'), e.and([runs, waiting])])]);
+  return e.and([live, e.or([e('client_jobs.status', '=', 'pending'), e.and([runs, waiting])])]);
 }
 
 /**
  * State of the job's newest scan, empty when there is none. Asked by the key of the scan: with `exists`, PostgreSQL goes
  * through all scans of the state for each job until it has gathered its figures of a table that grew just now.
  */
-function scanStatus(e: ExpressionBuilder<Tables, 'job_orders'>) {
+function scanStatus(e: ExpressionBuilder<Tables, 'client_jobs'>) {
   const status = e
     .selectFrom('scans')
     .select('scans.status')
-    .whereRef('scans.scan_id', '=', 'job_orders.scan_id');
+    .whereRef('scans.scan_id', '=', 'client_jobs.scan_id');
   return e.fn.coalesce(status, e.val(''));
 }

@@ -8,8 +8,8 @@ export const idempotencyKeyTtlMs = 24 * 3_600_000;
 /** What a client's key stands for: the first body sent with it and the scan or the job that came of it. */
 export type KeyRecord = IdempotencyTableRow;
 
-/** `answer` is only given for what has more to answer than the columns hold. */
-export type NewKey = Omit<KeyRecord, 'answer'> & { answer?: string };
+/** Without `response` the columns hold all that a response needs. */
+export type NewKey = Omit<KeyRecord, 'response'> & { response?: string };
 
 /** The keys by which clients repeat a submission safely. Not bound to the scan: a deleted one is not made again. */
 export class IdempotencyTable {
@@ -39,7 +39,7 @@ export class IdempotencyTable {
     const owner = this.#ownerInView(record.owner);
     await this.#db
       .insertInto('idempotency_keys')
-      .values({ answer: null, ...record, owner })
+      .values({ response: null, ...record, owner })
       .execute();
   }
 

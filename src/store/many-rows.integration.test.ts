@@ -24,10 +24,10 @@ function timeOf(number: number): string {
 async function insertMany(store: Store, tenant: string | null): Promise<void> {
   const own = store.forTenant(tenant);
   await own.scans.insert(scanRequest({ scan_id: idOf(0), created_at: timeOf(0) }));
-  await own.jobs.insert(idOf(0), 'default', start);
+  await own.scanQueue.insert(idOf(0), 'default', start);
   for (const [table, status] of [
     ['scans', ['completed', 'failed']],
-    ['jobs', ['done', 'failed']],
+    ['scan_queue', ['done', 'failed']],
   ] as const) {
     const column = table === 'scans' ? 'status' : 'state';
     const end = table === 'scans' ? 'completed_at' : 'finished_at';
@@ -138,15 +138,15 @@ describe.each(storeEngines())('in $name', (engine) => {
         statements.push(this.expandedSQL);
         return all.apply(this, args);
       });
-      await view.jobOrders.list({ status, limit: 5, offset: 0 });
+      await view.clientJobs.list({ status, limit: 5, offset: 0 });
       vi.restoreAllMocks();
       for (const statement of statements) {
         const { rows } = await store.execute(`explain query plan ${statement}`, []);
         const plan = rows.map((row) => (row as TableRow)['detail']).join('; ');
         expect(plan, statement).toMatch(
-          /SEARCH job_orders USING INDEX job_orders_by_(end|turn) \(status=\?\)/,
+          /SEARCH client_jobs USING INDEX client_jobs_by_(end|next_run) \(status=\?\)/,
         );
-        expect(plan, statement).not.toMatch(/SCAN|by_age|in_order/);
+        expect(plan, statement).not.toMatch(/SCAN|by_age|by_tenant/);
       }
       expect(statements.length).toBe(engine.name === 'SQLite' ? 2 : 0);
     }
@@ -161,9 +161,9 @@ describe.each(storeEngines())('in $name', (engine) => {
       mostDeleted = Math.max(mostDeleted, Number(result.changes));
       return result;
     });
-    expect(await store.jobs.deleteEndedBefore(timeOf(many - 1))).toBe(many - 3);
+    expect(await store.scanQueue.deleteEndedBefore(timeOf(many - 1))).toBe(many - 3);
     expect(mostDeleted).toBeLessThanOrEqual(mostRows);
-    expect(await store.jobs.counts('2000')).toMatchObject({ pending: 1, running: 0 });
+    expect(await store.scanQueue.counts('2000')).toMatchObject({ pending: 1, running: 0 });
   });
 
   describe('counts', () => {

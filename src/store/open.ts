@@ -6,7 +6,7 @@ import { IdempotencyTable } from './idempotency.ts';
 import { OutboxTable } from './outbox.ts';
 import { isPostgresUrl } from './postgres/postgres-url.ts';
 import { RowCounts } from './row-counts.ts';
-import { JobTable } from './scan-queue.ts';
+import { ScanQueueTable } from './scan-queue.ts';
 import { ScanAges } from './scans/scan-ages.ts';
 import { ScanTable } from './scans/scans.ts';
 import { migrate, type StoreVersion, storeVersion } from './schema/migrations.ts';
@@ -24,8 +24,8 @@ export interface Store {
   readonly scanAges: ScanAges;
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
-  readonly jobs: JobTable;
-  readonly jobOrders: ClientJobTable;
+  readonly scanQueue: ScanQueueTable;
+  readonly clientJobs: ClientJobTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
   /** Parts of scans that workers on many hosts share; what stands there is never shown to clients. */
@@ -90,8 +90,8 @@ export async function openStore(
     const { openPostgres } = await import('./postgres/postgres-dialect.ts');
     const startingServer = isServerStart ? home : null;
     return await storeOn(await openPostgres<Tables>(place, home), async (db) => {
-      const { requireSameMajorServers, programVersion } = await import('./postgres/other-versions.ts');
-      await requireSameMajorServers(db, { startingServer, version: programVersion() });
+      const { requireCompatiblePrograms, programVersion } = await import('./postgres/other-versions.ts');
+      await requireCompatiblePrograms(db, { startingServer, version: programVersion() });
     });
   }
   const database = openDatabase<Tables>(place);
@@ -148,8 +148,8 @@ class KyselyStore implements Store {
   readonly scanAges: ScanAges;
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
-  readonly jobs: JobTable;
-  readonly jobOrders: ClientJobTable;
+  readonly scanQueue: ScanQueueTable;
+  readonly clientJobs: ClientJobTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
   readonly shards: ShardTable;
@@ -169,8 +169,8 @@ class KyselyStore implements Store {
     this.scanAges = new ScanAges(db, view, database.executor);
     this.rowCounts = new RowCounts(db, view);
     this.tokens = new TokenTable(db, view);
-    this.jobs = new JobTable(db, view);
-    this.jobOrders = new ClientJobTable(db, view);
+    this.scanQueue = new ScanQueueTable(db, view);
+    this.clientJobs = new ClientJobTable(db, view);
     this.idempotency = new IdempotencyTable(db, view);
     this.outbox = new OutboxTable(db, view);
     this.shards = new ShardTable(db);

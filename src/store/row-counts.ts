@@ -22,7 +22,7 @@ export class RowCounts {
   }
 
   /** @param status only rows with it */
-  async of(counted: 'scans' | 'job_orders', status?: string): Promise<RowCount> {
+  async of(counted: 'scans' | 'client_jobs', status?: string): Promise<RowCount> {
     const view = this.#view;
     const row = await this.#db
       .selectFrom('row_counts')

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Kysely, PostgresAdapter, sql } from 'kysely';
 import { deleteInSteps } from './delete-in-steps.ts';
-import type { JobTableRow, Tables } from './schema/tables.ts';
+import type { ScanQueueTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** A claimed job. `attempt` proves the claim: writes with an older one are refused. */
@@ -21,7 +21,7 @@ export interface ClaimFilter {
   /** Pools of which no further job is taken. */
   fullPools?: readonly string[] | undefined;
   /** Only jobs of this server. */
-  home?: string | undefined;
+  owner?: string | undefined;
 }
 
 /** What people want of a scan that runs. */
@@ -35,7 +35,7 @@ export interface ControlRequest {
 type HeldClaim = Pick<QueueClaim, 'scanId' | 'attempt'>;
 
 /** The line of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
-export class JobTable {
+export class ScanQueueTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
@@ -45,26 +45,26 @@ export class JobTable {
     this.#view = view;
   }
 
-  /** @param home the only server that may claim it; null where there is one only */
-  async insert(scanId: string, pool: string, now: number, home: string | null = null): Promise<void> {
+  /** @param owner the only server that may claim it; null where there is one only */
+  async insert(scanId: string, pool: string, now: number, owner: string | null = null): Promise<void> {
     await this.#db
-      .insertInto('jobs')
+      .insertInto('scan_queue')
       .values({
         scan_id: scanId,
         pool,
         state: 'waiting',
-        position: sql<number>`(select coalesce(max(position), 0) + 1 from jobs)`,
+        position: sql<number>`(select coalesce(max(position), 0) + 1 from scan_queue)`,
         attempt: 0,
         lease_until: null,
         worker: null,
         cancel_requested: 0,
         paused_since: null,
-        held_since: null,
+        blackout_since: null,
         paused_ms: 0,
         created_at: new Date(now).toISOString(),
         finished_at: null,
         tenant: this.#view ?? null,
-        home,
+        owner_server: owner,
       })
       .execute();
   }
@@ -76,11 +76,11 @@ export class JobTable {
     worker: string,
     now: number,
     leaseUntil: number,
-    { pools, running = new Map(), fullPools = [], home }: ClaimFilter = {},
+    { pools, running = new Map(), fullPools = [], owner }: ClaimFilter = {},
   ): Promise<QueueClaim | null> {
     await this.#closeLapsedCancellations(now);
     const row = await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set((e) => ({
         state: 'running',
         attempt: e('attempt', '+', 1),
@@ -89,7 +89,7 @@ export class JobTable {
       }))
       .where('scan_id', '=', (e) =>
         e
-          .selectFrom('jobs')
+          .selectFrom('scan_queue')
           .select('scan_id')
           .where((f) =>
             f.or([
@@ -99,8 +99,8 @@ export class JobTable {
           )
           .where('cancel_requested', '=', 0)
           .where('paused_since', 'is', null)
-          .where('held_since', 'is', null)
-          .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+          .where('blackout_since', 'is', null)
+          .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
           .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
           .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
           .$if(running.size > 0, (query) => query.orderBy(turnOf(running)))
@@ -122,7 +122,7 @@ export class JobTable {
   /** A canceled job whose worker died is over: nobody may run it again. */
   async #closeLapsedCancellations(now: number): Promise<void> {
     await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
       .where('state', '=', 'running')
       .where('cancel_requested', '=', 1)
@@ -167,7 +167,7 @@ export class JobTable {
 
   #held(claim: HeldClaim) {
     return this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .where('scan_id', '=', claim.scanId)
       .where('attempt', '=', claim.attempt)
       .where('state', '=', 'running');
@@ -176,7 +176,7 @@ export class JobTable {
   /** A waiting job ends at once; a running one is marked for its worker. */
   async cancel(scanId: string, now: number): Promise<'waiting' | 'running' | 'unknown'> {
     const waiting = await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set({ state: 'done', cancel_requested: 1, finished_at: new Date(now).toISOString() })
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
@@ -184,7 +184,7 @@ export class JobTable {
       .executeTakeFirst();
     if (waiting.numUpdatedRows > 0n) return 'waiting';
     const running = await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set({ cancel_requested: 1 })
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
@@ -195,7 +195,7 @@ export class JobTable {
 
   async isCancelRequested(scanId: string): Promise<boolean> {
     const row = await this.#db
-      .selectFrom('jobs')
+      .selectFrom('scan_queue')
       .select('cancel_requested')
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
@@ -206,7 +206,7 @@ export class JobTable {
   /** A waiting job keeps its place, but nobody claims it. @returns false when the job is over */
   async pause(scanId: string, now: number): Promise<boolean> {
     const result = await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set((e) => ({ paused_since: e.fn.coalesce('paused_since', e.val(now)) }))
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
@@ -218,11 +218,11 @@ export class JobTable {
   /** Ends what `pause` began. @returns false when the job is over */
   async resume(scanId: string, now: number): Promise<boolean> {
     const result = await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set((e) => ({
         paused_since: null,
-        held_since: earlierIfBoth(e, 'held_since'),
-        paused_ms: pausedMsUnless(e, 'held_since', now),
+        blackout_since: earlierIfBoth(e, 'blackout_since'),
+        paused_ms: pausedMsUnless(e, 'blackout_since', now),
       }))
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
@@ -233,81 +233,81 @@ export class JobTable {
 
   /**
    * Holds every job that is not over, of all tenants: none is claimed until `unhold`.
-   * @param home of jobs of this server only
+   * @param owner of jobs of this server only
    * @returns the scans that are held now
    */
-  async hold(now: number, home?: string): Promise<string[]> {
+  async hold(now: number, owner?: string): Promise<string[]> {
     await this.#db
-      .updateTable('jobs')
-      .set({ held_since: now })
-      .where('held_since', 'is', null)
+      .updateTable('scan_queue')
+      .set({ blackout_since: now })
+      .where('blackout_since', 'is', null)
       .where('state', 'in', ['waiting', 'running'])
-      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
       .execute();
     const rows = await this.#db
-      .selectFrom('jobs')
+      .selectFrom('scan_queue')
       .select('scan_id')
-      .where('held_since', 'is not', null)
+      .where('blackout_since', 'is not', null)
       .where('state', 'in', ['waiting', 'running'])
-      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
       .execute();
     return rows.map((row) => row.scan_id);
   }
 
   /** Ends what `hold` began; what somebody paused stays so. */
-  async unhold(now: number, home?: string): Promise<void> {
+  async unhold(now: number, owner?: string): Promise<void> {
     await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set((e) => ({
-        held_since: null,
+        blackout_since: null,
         paused_since: earlierIfBoth(e, 'paused_since'),
         paused_ms: pausedMsUnless(e, 'paused_since', now),
       }))
-      .where('held_since', 'is not', null)
-      .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''))
+      .where('blackout_since', 'is not', null)
+      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
       .execute();
   }
 
   /** See `hold`. */
   async isHeld(scanId: string): Promise<boolean> {
     const row = await this.#db
-      .selectFrom('jobs')
+      .selectFrom('scan_queue')
       .select('scan_id')
       .where('scan_id', '=', scanId)
-      .where('held_since', 'is not', null)
+      .where('blackout_since', 'is not', null)
       .executeTakeFirst();
     return row !== undefined;
   }
 
   /** How many scans are not over, by their owner and pool. */
-  async unfinishedByPlace(): Promise<{ home: string | null; pool: string; scans: number }[]> {
+  async unfinishedByPlace(): Promise<{ owner: string | null; pool: string; scans: number }[]> {
     const rows = await this.#db
-      .selectFrom('jobs')
-      .select((e) => ['home', 'pool', e.fn.countAll().as('scans')])
+      .selectFrom('scan_queue')
+      .select((e) => ['owner_server', 'pool', e.fn.countAll().as('scans')])
       .where('state', 'in', ['waiting', 'running'])
       .where(inView(this.#view))
-      .groupBy(['home', 'pool'])
+      .groupBy(['owner_server', 'pool'])
       .execute();
-    return rows.map(({ home, pool, scans }) => ({ home, pool, scans: Number(scans) }));
+    return rows.map(({ owner_server, pool, scans }) => ({ owner: owner_server, pool, scans: Number(scans) }));
   }
 
   /** Scans of some servers that are not over, the longest waiting ones first. */
-  async unfinishedOf(homes: readonly string[], limit: number): Promise<{ scanId: string; home: string }[]> {
+  async unfinishedOf(owners: readonly string[], limit: number): Promise<{ scanId: string; owner: string }[]> {
     const rows = await this.#db
-      .selectFrom('jobs')
-      .select(['scan_id', 'home'])
+      .selectFrom('scan_queue')
+      .select(['scan_id', 'owner_server'])
       .where('state', 'in', ['waiting', 'running'])
-      .where('home', 'in', homes)
+      .where('owner_server', 'in', owners)
       .where(inView(this.#view))
       .orderBy('position')
       .limit(limit)
       .execute();
-    return rows.map(({ scan_id, home }) => ({ scanId: scan_id, home: home ?? '' }));
+    return rows.map(({ scan_id, owner_server }) => ({ scanId: scan_id, owner: owner_server ?? '' }));
   }
 
   async isRunning(scanId: string): Promise<boolean> {
     const row = await this.#db
-      .selectFrom('jobs')
+      .selectFrom('scan_queue')
       .select('scan_id')
       .where('scan_id', '=', scanId)
       .where('state', '=', 'running')
@@ -316,11 +316,11 @@ export class JobTable {
   }
 
   /** What is wanted of the scans that a server runs, whichever server was asked. */
-  async wishes(home: string): Promise<ControlRequest[]> {
+  async wishes(owner: string): Promise<ControlRequest[]> {
     const rows = await this.#db
-      .selectFrom('jobs')
+      .selectFrom('scan_queue')
       .select(['scan_id', 'cancel_requested', 'paused_since'])
-      .where('home', '=', home)
+      .where('owner_server', '=', owner)
       .where('state', '=', 'running')
       .execute();
     return rows.map(({ scan_id, cancel_requested, paused_since }) => ({
@@ -336,7 +336,7 @@ export class JobTable {
    */
   async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
     const row = await this.#db
-      .selectFrom('jobs')
+      .selectFrom('scan_queue')
       .select((e) => ['paused_since', pausedMsAt(e, now).as('paused_ms')])
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
@@ -346,14 +346,14 @@ export class JobTable {
 
   /** The scan begins now: what it was paused before takes nothing from the time that it may run. */
   async restartPauses(scanId: string, now: number): Promise<void> {
-    const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'jobs'>) =>
+    const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'scan_queue'>) =>
       e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
     await this.#db
-      .updateTable('jobs')
+      .updateTable('scan_queue')
       .set((e) => ({
         paused_ms: 0,
         paused_since: from('paused_since')(e),
-        held_since: from('held_since')(e),
+        blackout_since: from('blackout_since')(e),
       }))
       .where('scan_id', '=', scanId)
       .execute();
@@ -362,7 +362,7 @@ export class JobTable {
   /** Scans that somebody paused and that are not over. */
   async pausedScans(): Promise<string[]> {
     const rows = await this.#db
-      .selectFrom('jobs')
+      .selectFrom('scan_queue')
       .select('scan_id')
       .where('paused_since', 'is not', null)
       .where(inView(this.#view))
@@ -377,13 +377,17 @@ export class JobTable {
    */
   async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
     const rows = await this.#db
-      .selectFrom('jobs')
-      .select((e) => ['state', e.fn.countAll().as('jobs'), e.fn.sum<number>(waitsForWorker(e)).as('unbegun')])
+      .selectFrom('scan_queue')
+      .select((e) => [
+        'state',
+        e.fn.countAll().as('scans'),
+        e.fn.sum<number>(waitsForWorker(e)).as('unbegun'),
+      ])
       .where(inView(this.#view))
       .where('state', 'in', ['waiting', 'running'])
       .groupBy('state')
       .execute();
-    const count = (state: string) => Number(rows.find((row) => row.state === state)?.jobs ?? 0);
+    const count = (state: string) => Number(rows.find((row) => row.state === state)?.scans ?? 0);
     const unbegun = Number(rows.find(({ state }) => state === 'running')?.unbegun ?? 0);
     return {
       pending: count('waiting') + unbegun,
@@ -395,22 +399,22 @@ export class JobTable {
   /** By itself: together with other states no index serves. */
   async #failedSince(time: string): Promise<number> {
     const row = await this.#db
-      .selectFrom('jobs')
-      .select((e) => e.fn.countAll().as('jobs'))
+      .selectFrom('scan_queue')
+      .select((e) => e.fn.countAll().as('scans'))
       .where(inView(this.#view))
       .where('state', '=', 'failed')
       .where('finished_at', '>=', time)
       .executeTakeFirstOrThrow();
-    return Number(row.jobs);
+    return Number(row.scans);
   }
 
-  /** Voids every lease. @param home of jobs of this server only @returns the number of jobs that wait again */
-  async releaseAll(now: number, home?: string): Promise<number> {
+  /** Voids every lease. @param owner of jobs of this server only @returns the number of jobs that wait again */
+  async releaseAll(now: number, owner?: string): Promise<number> {
     const held = () =>
       this.#db
-        .updateTable('jobs')
+        .updateTable('scan_queue')
         .where('state', '=', 'running')
-        .$if(home !== undefined, (query) => query.where('home', '=', home ?? ''));
+        .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''));
     await held()
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
       .where('cancel_requested', '=', 1)
@@ -424,14 +428,14 @@ export class JobTable {
     return (await this.#deleteEnded('done', time)) + (await this.#deleteEnded('failed', time));
   }
 
-  async #deleteEnded(state: JobTableRow['state'], time: string): Promise<number> {
+  async #deleteEnded(state: ScanQueueTableRow['state'], time: string): Promise<number> {
     return await deleteInSteps(async (limit) => {
       const result = await this.#db
-        .deleteFrom('jobs')
+        .deleteFrom('scan_queue')
         .where('scan_id', 'in', (e) =>
           e
-            .selectFrom('jobs')
-            .select('jobs.scan_id')
+            .selectFrom('scan_queue')
+            .select('scan_queue.scan_id')
             .where('state', '=', state)
             .where('finished_at', '<', time)
             .where(inView(this.#view))
@@ -441,12 +445,12 @@ export class JobTable {
                 f
                   .selectFrom('scans')
                   .select('scans.scan_id')
-                  .whereRef('scans.scan_id', '=', 'jobs.scan_id')
+                  .whereRef('scans.scan_id', '=', 'scan_queue.scan_id')
                   .where('scans.status', 'in', ['completed', 'failed']),
               ),
             )
             // Without an order PostgreSQL reads the rows of all scans at each step, deleted ones included.
-            .orderBy('jobs.finished_at')
+            .orderBy('scan_queue.finished_at')
             .limit(limit),
         )
         .executeTakeFirst();
@@ -456,7 +460,7 @@ export class JobTable {
 
   async delete(scanId: string): Promise<boolean> {
     const result = await this.#db
-      .deleteFrom('jobs')
+      .deleteFrom('scan_queue')
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
       .executeTakeFirst();
@@ -465,8 +469,8 @@ export class JobTable {
 }
 
 /** A pause before the first claim takes nothing from the time that the scan may run. */
-function pausedMsAt(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
-  const since = sql<number>`coalesce(case when held_since < paused_since then held_since end, paused_since, held_since)`;
+function pausedMsAt(e: ExpressionBuilder<Tables, 'scan_queue'>, now: number) {
+  const since = sql<number>`coalesce(case when blackout_since < paused_since then blackout_since end, paused_since, blackout_since)`;
   return e
     .case()
     .when(e.and([e(since, '<', now), e('attempt', '>', 0)]))
@@ -476,8 +480,11 @@ function pausedMsAt(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
 }
 
 /** 1 for a job that a server has taken and whose scan is pending, else 0. Asked by the key of the scan. */
-function waitsForWorker(e: ExpressionBuilder<Tables, 'jobs'>) {
-  const status = e.selectFrom('scans').select('scans.status').whereRef('scans.scan_id', '=', 'jobs.scan_id');
+function waitsForWorker(e: ExpressionBuilder<Tables, 'scan_queue'>) {
+  const status = e
+    .selectFrom('scans')
+    .select('scans.status')
+    .whereRef('scans.scan_id', '=', 'scan_queue.scan_id');
   return e
     .case()
     .when(e.and([e('state', '=', 'running'), e(e.fn.coalesce(status, e.val('')), '=', 'pending')]))
@@ -486,16 +493,16 @@ function waitsForWorker(e: ExpressionBuilder<Tables, 'jobs'>) {
     .end();
 }
 
-type Stop = 'paused_since' | 'held_since';
+type Stop = 'paused_since' | 'blackout_since';
 
 /** While the other reason lasts, nothing is over yet. */
-function pausedMsUnless(e: ExpressionBuilder<Tables, 'jobs'>, other: Stop, now: number) {
+function pausedMsUnless(e: ExpressionBuilder<Tables, 'scan_queue'>, other: Stop, now: number) {
   return e.case().when(other, 'is', null).then(pausedMsAt(e, now)).else(e.ref('paused_ms')).end();
 }
 
 /** Since when the scan has stood still, for the reason that stays; null when that is none. */
-function earlierIfBoth(e: ExpressionBuilder<Tables, 'jobs'>, staying: Stop) {
-  const going = staying === 'held_since' ? 'paused_since' : 'held_since';
+function earlierIfBoth(e: ExpressionBuilder<Tables, 'scan_queue'>, staying: Stop) {
+  const going = staying === 'blackout_since' ? 'paused_since' : 'blackout_since';
   return e
     .case()
     .when(e.and([e(staying, 'is not', null), e(going, '<', e.ref(staying))]))

@@ -24,9 +24,9 @@ export interface ShardHeartbeat {
   leaseUntil: number;
   /** JSON text of its newest report; undefined when nothing is new. */
   live?: string | undefined;
-  obeyed: ShardCommand;
-  /** Packets per second that it keeps to. */
-  rateKept: number;
+  appliedCommand: ShardCommand;
+  /** Limit that took effect, packets per second. */
+  appliedRate: number;
 }
 
 /** What the home of the scan wants; it answers a sign of life. */
@@ -47,9 +47,9 @@ export type ShardState = Pick<
   | 'worker'
   | 'rows'
   | 'command'
-  | 'obeyed'
+  | 'applied_command'
   | 'rate'
-  | 'rate_kept'
+  | 'applied_rate'
   | 'live'
   | 'outcome'
 >;
@@ -75,11 +75,11 @@ export class ShardTable {
   async insert(scanId: string, pool: string, division: ShardPlan, of: number): Promise<void> {
     const { addresses, hostnames } = division;
     await this.#db
-      .insertInto('divisions')
+      .insertInto('shard_plans')
       .values({
         scan_id: scanId,
         started_at: new Date().toISOString(),
-        begun: flag.toRow(false),
+        started: flag.toRow(false),
         addresses: JSON.stringify(addresses),
         hostnames: JSON.stringify(hostnames),
       })
@@ -91,15 +91,15 @@ export class ShardTable {
       pool,
       state: 'waiting' as const,
       attempt: 0,
-      lapses: 0,
+      expired_leases: 0,
       lease_until: null,
       worker: null,
       key_digest: null,
       rows: 0,
       command: 'run' as const,
-      obeyed: null,
+      applied_command: null,
       rate: 0,
-      rate_kept: null,
+      applied_rate: null,
       rules: null,
       live: null,
       outcome: null,
@@ -131,9 +131,9 @@ export class ShardTable {
         worker: worker.id,
         key_digest: worker.keyDigest,
         lease_until: leaseUntil,
-        obeyed: null,
+        applied_command: null,
         rate: 0,
-        rate_kept: null,
+        applied_rate: null,
       }))
       .where('scan_id', '=', scanId)
       .where('shard', '=', shard)
@@ -154,13 +154,13 @@ export class ShardTable {
    */
   async begin(scanId: string, now: number): Promise<{ startedAt: string; first: boolean } | null> {
     const begun = await this.#db
-      .updateTable('divisions')
-      .set({ started_at: new Date(now).toISOString(), begun: flag.toRow(true) })
+      .updateTable('shard_plans')
+      .set({ started_at: new Date(now).toISOString(), started: flag.toRow(true) })
       .where('scan_id', '=', scanId)
-      .where('begun', '=', flag.toRow(false))
+      .where('started', '=', flag.toRow(false))
       .executeTakeFirst();
     const row = await this.#db
-      .selectFrom('divisions')
+      .selectFrom('shard_plans')
       .select('started_at')
       .where('scan_id', '=', scanId)
       .executeTakeFirst();
@@ -170,13 +170,13 @@ export class ShardTable {
   /** Prolongs the lease and tells how the work stands. Null: the shard is somebody else's or over. */
   async beat(
     held: LeasedShard,
-    { leaseUntil, live, obeyed, rateKept }: ShardHeartbeat,
+    { leaseUntil, live, appliedCommand, appliedRate }: ShardHeartbeat,
   ): Promise<ShardCommands | null> {
     const row = await this.#held(held)
       .set({
         lease_until: leaseUntil,
-        obeyed,
-        rate_kept: rateKept,
+        applied_command: appliedCommand,
+        applied_rate: appliedRate,
         ...(live !== undefined && { live }),
       })
       // One that was under way when the worker gave up comes too late.
@@ -259,9 +259,9 @@ export class ShardTable {
         'worker',
         'rows',
         'command',
-        'obeyed',
+        'applied_command',
         'rate',
-        'rate_kept',
+        'applied_rate',
         'live',
         'outcome',
       ])
@@ -275,7 +275,7 @@ export class ShardTable {
   /** Null for a scan that is not divided. */
   async division(scanId: string): Promise<ShardPlan | null> {
     const row = await this.#db
-      .selectFrom('divisions')
+      .selectFrom('shard_plans')
       .select(['addresses', 'hostnames'])
       .where('scan_id', '=', scanId)
       .executeTakeFirst();
@@ -312,7 +312,7 @@ export class ShardTable {
   async lapse(scanId: string, now: number, maxAttempts: number): Promise<LapsedShard[]> {
     const finished_at = new Date(now).toISOString();
     const isOver = (e: ExpressionBuilder<Tables, 'shards'>) =>
-      e.or([e('lapses', '>=', maxAttempts - 1), e('command', '=', 'cancel')]);
+      e.or([e('expired_leases', '>=', maxAttempts - 1), e('command', '=', 'cancel')]);
     const rows = await this.#db
       .updateTable('shards')
       .set((e) => ({
@@ -323,7 +323,7 @@ export class ShardTable {
           .else('waiting' as const)
           .end(),
         finished_at: e.case().when(isOver(e)).then(finished_at).else(null).end(),
-        lapses: e('lapses', '+', 1),
+        expired_leases: e('expired_leases', '+', 1),
         lease_until: null,
         worker: null,
         key_digest: null,
@@ -360,7 +360,7 @@ export class ShardTable {
 
   async deleteOf(scanId: string): Promise<void> {
     // Shards last: what is left by a crash is found by them.
-    await this.#db.deleteFrom('divisions').where('scan_id', '=', scanId).execute();
+    await this.#db.deleteFrom('shard_plans').where('scan_id', '=', scanId).execute();
     await this.#db.deleteFrom('shards').where('scan_id', '=', scanId).execute();
   }
 }

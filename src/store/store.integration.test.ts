@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createOlderFile, insertIntoFile } from '../../test/older-store.ts';
 import { storeEngines } from '../../test/store-engines.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { openStore, type Store } from './open.ts';
+import { newScanRow, pendingScan } from './scans/scan-row.ts';
+import type { ScanTableRow } from './schema/tables.ts';
 import type { TokenRecord } from './tokens.ts';
 
 const run = promisify(execFile);
@@ -103,96 +106,68 @@ describe('the file', () => {
     store = await openStore(file);
   });
 
-  it('of a version that divided scans otherwise forgets how: they are divided anew', async () => {
-    await store.scans.insert(request(1));
-    await store.close();
-    const raw = new DatabaseSync(file);
-    withoutRowCounts(raw);
-    raw.exec('drop table divisions');
-    raw.exec("alter table shards add column spec text not null default '{}'");
-    raw.exec(`insert into shards (scan_id, shard, "of", pool, state, attempt, lapses, rows, command, rate)
-      values ('${scanId(1)}', 0, 1, 'default', 'running', 1, 0, 7, 'run', 100)`);
-    raw.exec("delete from kysely_migration where name >= '0011-divisions'");
-    raw.close();
-    store = await openStore(file);
-    expect(await store.shards.ofScan(scanId(1))).toEqual([]);
-    const division = { addresses: ['192.0.2.1'], hostnames: {} };
-    await store.shards.insert(scanId(1), 'default', division, 1);
-    expect(await store.shards.ofScan(scanId(1))).toMatchObject([{ shard: 0, state: 'waiting', rows: 0 }]);
-  });
+  describe('of an older version', () => {
+    let older: string;
+    beforeEach(() => {
+      older = join(dir, 'older.db');
+    });
 
-  it('of an older version gets what is new and keeps what it held', async () => {
-    const targets = Array.from({ length: 101 }, (_, index) => `192.0.2.${index}`);
-    await store.scans.insert(request(1, { targets }));
-    await store.close();
-    const raw = new DatabaseSync(file);
-    makeFirstVersion(raw);
-    raw.close();
-    store = await openStore(file);
-    const record = {
-      owner: '',
-      key: 'k',
-      digest: 'd',
-      scan_id: scanId(1),
-      created_at: '2026-01-02T00:00:00.000Z',
+    async function open(): Promise<void> {
+      await store.close();
+      store = await openStore(older);
+    }
+
+    /** @param changes columns that are other than those of a new scan */
+    const scanRow = (
+      number: number,
+      more: Partial<ScanRequest> = {},
+      changes: Partial<ScanTableRow> = {},
+    ) => {
+      const asked = request(number, more);
+      return ['scans', { ...newScanRow(pendingScan(asked), asked, 'server', null), ...changes }] as const;
     };
-    const now = Date.parse(record.created_at);
-    await store.idempotency.insert(record, now);
-    expect(await store.idempotency.find('', 'k', now)).toEqual({ ...record, answer: null });
-    expect(await store.idempotency.find('token', 'k', now)).toBeNull();
-    expect(await listed()).toEqual([scanId(1)]);
-    const [scan] = (await store.scans.list({ limit: 1, offset: 0 })).scans;
-    expect(scan).toMatchObject({ targets: targets.slice(0, 100), targets_total: 101 });
+
+    it('that divided scans otherwise forgets how: they are divided anew', async () => {
+      await createOlderFile(older, '0010-stored-results');
+      const shard = { scan_id: scanId(1), shard: 0, of: 1, pool: 'default', state: 'running', attempt: 1 };
+      const rest = { lapses: 0, rows: 7, command: 'run', rate: 100, spec: '{}' };
+      insertIntoFile(older, [scanRow(1), ['shards', { ...shard, ...rest }]]);
+      await open();
+      expect(await store.shards.ofScan(scanId(1))).toEqual([]);
+      const division = { addresses: ['192.0.2.1'], hostnames: {} };
+      await store.shards.insert(scanId(1), 'default', division, 1);
+      expect(await store.shards.ofScan(scanId(1))).toMatchObject([{ shard: 0, state: 'waiting', rows: 0 }]);
+    });
+
+    it('gets what is new and keeps what it held', async () => {
+      const targets = Array.from({ length: 101 }, (_, index) => `192.0.2.${index}`);
+      await createOlderFile(older, '0001-scans-tokens-jobs');
+      insertIntoFile(older, [scanRow(1, { targets })]);
+      await open();
+      const record = {
+        owner: '',
+        key: 'k',
+        digest: 'd',
+        scan_id: scanId(1),
+        created_at: '2026-01-02T00:00:00.000Z',
+      };
+      const now = Date.parse(record.created_at);
+      await store.idempotency.insert(record, now);
+      expect(await store.idempotency.find('', 'k', now)).toEqual({ ...record, response: null });
+      expect(await store.idempotency.find('token', 'k', now)).toBeNull();
+      expect(await listed()).toEqual([scanId(1)]);
+      const [scan] = (await store.scans.list({ limit: 1, offset: 0 })).scans;
+      expect(scan).toMatchObject({ targets: targets.slice(0, 100), targets_total: 101 });
+    });
+
+    it('that did not count its rows counts them', async () => {
+      await createOlderFile(older, '0011-divisions');
+      insertIntoFile(older, [scanRow(1), scanRow(2), scanRow(3, {}, { status: 'failed', size_bytes: 7 })]);
+      await open();
+      expect(await store.scans.totals()).toMatchObject({ scan_count: 3, size_bytes: 7 });
+      expect((await store.scans.list({ status: 'failed', limit: 1, offset: 0 })).total).toBe(1);
+    });
   });
-
-  function withoutRowCounts(raw: DatabaseSync): void {
-    const triggers = raw.prepare("select name from sqlite_master where type = 'trigger'").all();
-    for (const { name } of triggers) raw.exec(`drop trigger ${name}`);
-    for (const name of [
-      'jobs_by_end',
-      'jobs_by_tenant_end',
-      'jobs_held',
-      'job_orders_by_end',
-      'job_orders_in_order',
-      'job_orders_with_next_run',
-    ])
-      raw.exec(`drop index ${name}`);
-    raw.exec('drop index job_runs_open; drop table row_counts');
-    raw.exec('create index jobs_by_tenant on jobs (tenant, state)');
-  }
-
-  it('of a version that did not count its rows counts them', async () => {
-    for (const number of [1, 2, 3]) await store.scans.insert(request(number));
-    await store.scans.update(scanId(3), { status: 'failed' });
-    await store.scans.setSize(scanId(3), 7);
-    await store.close();
-    const raw = new DatabaseSync(file);
-    withoutRowCounts(raw);
-    raw.exec('alter table divisions drop column begun');
-    raw.exec("delete from kysely_migration where name >= '0012-row-counts'");
-    raw.close();
-    store = await openStore(file);
-    expect(await store.scans.totals()).toMatchObject({ scan_count: 3, size_bytes: 7 });
-    expect((await store.scans.list({ status: 'failed', limit: 1, offset: 0 })).total).toBe(1);
-  });
-
-  /** Takes away what came after the first migration. */
-  function makeFirstVersion(raw: DatabaseSync): void {
-    withoutRowCounts(raw);
-    raw.exec('drop index scans_by_tenant; drop index scans_by_tenant_status; drop index jobs_by_tenant');
-    raw.exec('drop index scans_to_store; alter table scans drop column stored_at');
-    raw.exec('alter table scans drop column tenant');
-    const columns =
-      'scan_id pool state position attempt lease_until worker cancel_requested created_at finished_at';
-    for (const { name } of raw.prepare('pragma table_info(jobs)').all())
-      if (!columns.split(' ').includes(String(name))) raw.exec(`alter table jobs drop column ${name}`);
-    const tables = raw.prepare(
-      "select name from sqlite_master where type = 'table' and name not like 'kysely%'",
-    );
-    for (const { name } of tables.all())
-      if (!['scans', 'scan_tags', 'tokens', 'jobs'].includes(String(name))) raw.exec(`drop table ${name}`);
-    raw.exec("delete from kysely_migration where name > '0001-scans-tokens-jobs'");
-  }
 
   it('may be made by several processes at once', async () => {
     const fresh = join(dir, 'fresh.db');
@@ -270,11 +245,11 @@ describe.each(storeEngines())('in $name', (engine) => {
 
     it('are deleted with tags and job', async () => {
       await store.scans.insert(request(1, { tags: ['a'] }));
-      await store.jobs.insert(scanId(1), 'default', 0);
+      await store.scanQueue.insert(scanId(1), 'default', 0);
       expect(await store.scans.delete(scanId(1))).toBe(true);
       expect(await store.scans.delete(scanId(1))).toBe(false);
       expect(await listed({ tag: 'a' })).toEqual([]);
-      expect(await store.jobs.delete(scanId(1))).toBe(false);
+      expect(await store.scanQueue.delete(scanId(1))).toBe(false);
     });
 
     it('that wait or run are unfinished at start', async () => {
@@ -445,7 +420,7 @@ describe.each(storeEngines())('in $name', (engine) => {
     it('that were given up are not kept by a sign of life that comes after', async () => {
       const held = await claim(0);
       if (!held) throw new Error('the shard was not free');
-      const sign = { leaseUntil: 3000, obeyed: 'run' as const, rateKept: 0 };
+      const sign = { leaseUntil: 3000, appliedCommand: 'run' as const, appliedRate: 0 };
       expect(await store.shards.beat(held, sign)).toMatchObject({ command: 'run' });
       expect(await store.shards.abandon(held)).toBe(true);
       expect(await store.shards.beat(held, sign)).toBeNull();
@@ -457,12 +432,12 @@ describe.each(storeEngines())('in $name', (engine) => {
     it('roll back wholly', async () => {
       const failing = store.transaction(async (inside) => {
         await inside.scans.insert(request(1, { tags: ['a'] }));
-        await inside.jobs.insert(scanId(1), 'default', 0);
+        await inside.scanQueue.insert(scanId(1), 'default', 0);
         throw new Error('stop');
       });
       await expect(failing).rejects.toThrow('stop');
       expect(await listed()).toEqual([]);
-      expect(await store.jobs.counts('2000')).toEqual({ pending: 0, running: 0, failed: 0 });
+      expect(await store.scanQueue.counts('2000')).toEqual({ pending: 0, running: 0, failed: 0 });
     });
 
     it('do not interleave', async () => {

@@ -34,7 +34,7 @@ function request(number: number): ScanRequest {
 async function submit(to: Store, number: number): Promise<string> {
   await to.transaction(async (inside) => {
     await inside.scans.insert(request(number));
-    await inside.jobs.insert(idOf(number), 'default', Date.now());
+    await inside.scanQueue.insert(idOf(number), 'default', Date.now());
   });
   return idOf(number);
 }
@@ -53,7 +53,7 @@ describe.each(storeEngines())('in $name', (engine) => {
       const id = await submit(acme, 1);
       const none = store.forTenant(null);
       for (const other of [globex, none]) {
-        const { scans, scanAges, jobs } = other;
+        const { scans, scanAges, scanQueue } = other;
         expect([await scans.get(id), await scans.request(id), await scans.executor(id)]).toEqual([
           null,
           null,
@@ -69,7 +69,7 @@ describe.each(storeEngines())('in $name', (engine) => {
           await scans.tenantOf(id),
         ]).toEqual([[], [], null]);
         expect((await scans.totals()).scan_count).toBe(0);
-        expect(await jobs.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
+        expect(await scanQueue.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
         // Ids are of the whole service: nobody may take one a second time.
         expect(await scans.isTaken(id)).toBe(true);
         expect([...(await scans.homesOf([id, '20200101-000000-ffffff'])).keys()]).toEqual([id]);
@@ -77,31 +77,31 @@ describe.each(storeEngines())('in $name', (engine) => {
       for (const allowed of [acme, store]) {
         expect((await allowed.scans.list(everything)).total).toBe(1);
         expect(await allowed.scans.tenantOf(id)).toBe('acme');
-        expect((await allowed.jobs.counts('2020-01-01')).pending).toBe(1);
+        expect((await allowed.scanQueue.counts('2020-01-01')).pending).toBe(1);
       }
     });
 
     it('can be changed, canceled and deleted by nobody else', async () => {
       const id = await submit(acme, 1);
       const before = await acme.scans.get(id);
-      const { scans, jobs } = globex;
+      const { scans, scanQueue } = globex;
       expect(await scans.update(id, { status: 'failed', name: 'mine', tags: ['x'] })).toBe(false);
-      expect([await scans.setSize(id, 7), await scans.delete(id), await jobs.delete(id)]).toEqual([
+      expect([await scans.setSize(id, 7), await scans.delete(id), await scanQueue.delete(id)]).toEqual([
         false,
         false,
         false,
       ]);
-      expect([await jobs.cancel(id, Date.now()), await jobs.isCancelRequested(id)]).toEqual([
+      expect([await scanQueue.cancel(id, Date.now()), await scanQueue.isCancelRequested(id)]).toEqual([
         'unknown',
         false,
       ]);
       expect(await acme.scans.get(id)).toEqual(before);
       expect((await acme.scans.list({ ...everything, tag: 't' })).total).toBe(1);
-      expect(await jobs.claim('w', Date.now(), Date.now() + 1000)).toMatchObject({
+      expect(await scanQueue.claim('w', Date.now(), Date.now() + 1000)).toMatchObject({
         scanId: id,
         tenant: 'acme',
       });
-      expect(await jobs.cancel(id, Date.now())).toBe('unknown');
+      expect(await scanQueue.cancel(id, Date.now())).toBe('unknown');
     });
 
     it('includes its idempotency keys and the tokens that are bound to it', async () => {
@@ -148,12 +148,12 @@ describe.each(storeEngines())('in $name', (engine) => {
       const running = new Map<string, number>();
       const order: (string | null)[] = [];
       for (let turn = 0; turn < 6; turn++) {
-        const claim = await store.jobs.claim('w', Date.now(), Date.now() + 60_000, { running });
+        const claim = await store.scanQueue.claim('w', Date.now(), Date.now() + 60_000, { running });
         if (claim?.tenant) running.set(claim.tenant, (running.get(claim.tenant) ?? 0) + 1);
         order.push(claim && claim.tenant);
       }
       expect(order).toEqual(['acme', 'globex', null, 'acme', 'globex', 'acme']);
-      expect(await store.jobs.claim('w', Date.now(), Date.now() + 60_000)).toBeNull();
+      expect(await store.scanQueue.claim('w', Date.now(), Date.now() + 60_000)).toBeNull();
     });
   });
 });

@@ -10,7 +10,7 @@ export type TenantView = string | null | undefined;
 /** The condition that every statement on scans and jobs carries. */
 export function inView(view: TenantView) {
   return (
-    e: ExpressionBuilder<Tables, 'scans' | 'jobs' | 'tokens' | 'outbox' | 'job_orders'>,
+    e: ExpressionBuilder<Tables, 'scans' | 'scan_queue' | 'tokens' | 'outbox' | 'client_jobs'>,
   ): Expression<SqlBool> => {
     if (view === undefined) return e.and([]);
     return view === null ? e('tenant', 'is', null) : e('tenant', '=', view);
@@ -22,6 +22,6 @@ export function inView(view: TenantView) {
  * and looks at all that has ended.
  */
 export function searchedInView(view: TenantView) {
-  return (e: ExpressionBuilder<Tables, 'job_orders'>): Expression<SqlBool> =>
+  return (e: ExpressionBuilder<Tables, 'client_jobs'>): Expression<SqlBool> =>
     view === undefined ? e.and([]) : e(e.fn.coalesce('tenant', e.val('')), '=', view ?? '');
 }

@@ -290,8 +290,8 @@ export class ShardRun {
     const report = live !== null && live !== this.#storedReport ? this.#reportOf(live) : undefined;
     const beat = line.beat(shard, {
       live: report && JSON.stringify(report),
-      obeyed: this.#applied,
-      rateKept: Math.ceil(this.#rate),
+      appliedCommand: this.#applied,
+      appliedRate: Math.ceil(this.#rate),
     });
     const orders = await inTime(beat, heartbeatTimeoutMs);
     if (this.#ended.signal.aborted) return;

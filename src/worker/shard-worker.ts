@@ -153,7 +153,7 @@ export class ShardWorker {
       const home = await this.#homeOf(shard);
       const startedAt = await line.begin(shard.scanId);
       if (startedAt === null) throw new PortolanError('not_found', 'the scan no longer exists');
-      const { pausedMs } = await store.jobs.pauseOf(shard.scanId, Date.now());
+      const { pausedMs } = await store.scanQueue.pauseOf(shard.scanId, Date.now());
       const id = `${shard.scanId}-${shard.shard}-${shard.attempt}`;
       const input = {
         shard,

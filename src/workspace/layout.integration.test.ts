@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createOlderFile, insertIntoFile } from '../../test/older-store.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { openStore } from '../store/open.ts';
+import { newScanRow, pendingScan } from '../store/scans/scan-row.ts';
 import { type LayoutStep, layoutVersion, upgradeLayout } from './layout.ts';
 import { openWorkspace } from './workspace.ts';
 
@@ -37,51 +39,8 @@ function request(): ScanRequest {
 
 /** A store as the first version wrote it: its tables and one scan, nothing that came later. */
 async function writeFirstStore(): Promise<void> {
-  const newest = await openStore(join(dir, 'newest.db'));
-  await newest.scans.insert(request());
-  await newest.close();
-  const from = new DatabaseSync(join(dir, 'newest.db'));
-  const old = new DatabaseSync(file());
-  for (const table of ['scans', 'scan_tags', 'tokens', 'jobs']) old.exec(firstTable(table));
-  old.exec(
-    'create table kysely_migration (name varchar(255) not null primary key, timestamp varchar(255) not null)',
-  );
-  old.exec(
-    'create table kysely_migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null)',
-  );
-  old.exec(`insert into kysely_migration values ('${oldest}', '2026-01-01T00:00:00.000Z')`);
-  old.exec("insert into kysely_migration_lock values ('migration_lock', 0)");
-  const columns = old
-    .prepare("select name from pragma_table_info('scans')")
-    .all()
-    .map(({ name }) => name as string);
-  const row = from.prepare(`select ${columns.join(', ')} from scans`).get() as Record<string, string>;
-  old
-    .prepare(`insert into scans (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`)
-    .run(...columns.map((name) => row[name] ?? null));
-  from.close();
-  old.close();
-  await rm(join(dir, 'newest.db'));
-}
-
-function firstTable(name: string): string {
-  const tables: Record<string, string> = {
-    scans: `scan_id text primary key not null, created_at text not null, status text not null, executor text not null,
-      size_bytes bigint not null, started_at text, completed_at text, profile text not null, vuln integer not null,
-      name text, pool text not null, live_hosts bigint not null, open_ports bigint not null,
-      vulnerabilities bigint not null, tags text not null, progress text not null, severity_counts text not null,
-      error text, notifications text not null, warnings text not null, stages text not null, targets text not null,
-      searchable text not null, request text not null`,
-    scan_tags: `tag text not null, scan_id text not null references scans (scan_id) on delete cascade,
-      primary key (tag, scan_id)`,
-    tokens: `id text primary key not null, name text not null, digest text not null, previous_digest text,
-      previous_until text, scopes text not null, tenant text, created_at text not null, expires_at text,
-      last_used_at text, revoked_at text`,
-    jobs: `scan_id text primary key not null references scans (scan_id) on delete cascade, pool text not null,
-      state text not null, position bigint not null, attempt integer not null, lease_until bigint, worker text,
-      cancel_requested integer not null, created_at text not null, finished_at text`,
-  };
-  return `create table ${name} (${tables[name]})`;
+  await createOlderFile(file(), oldest);
+  insertIntoFile(file(), [['scans', { ...newScanRow(pendingScan(request()), request(), 'server', null) }]]);
 }
 
 function migrationsIn(path: string): string[] {

@@ -191,7 +191,7 @@ describe('a job over a restart', () => {
     await server.stop('SIGKILL');
     const missed = new Date(Date.now() - 5 * 86_400_000).toISOString();
     const db = new DatabaseSync(join(server.workspace, 'service.db'));
-    db.prepare('update job_orders set next_run_at = ? where job_id = ?').run(missed, job.job_id);
+    db.prepare('update client_jobs set next_run_at = ? where job_id = ?').run(missed, job.job_id);
     db.close();
     await server.start();
     const ended = await until(job.job_id, ({ last_status }) => last_status !== null);

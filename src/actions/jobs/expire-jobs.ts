@@ -11,6 +11,6 @@ export async function expireJobs(
   now: Date,
 ): Promise<number> {
   const before = new Date(now.getTime() - config.queue.retention).toISOString();
-  await store.jobs.deleteEndedBefore(before);
-  return await store.jobOrders.deleteEndedBefore(before);
+  await store.scanQueue.deleteEndedBefore(before);
+  return await store.clientJobs.deleteEndedBefore(before);
 }

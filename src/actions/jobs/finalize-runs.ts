@@ -8,7 +8,7 @@ const batchSize = 100;
 /** Tells jobs how their scans ended. @returns how many runs were over */
 export async function finalizeJobRuns(store: Store): Promise<number> {
   for (let settled = 0; ; ) {
-    const ended = await store.jobOrders.endedRuns(batchSize);
+    const ended = await store.clientJobs.endedRuns(batchSize);
     for (const run of ended) await settle(store, run);
     settled += ended.length;
     if (ended.length < batchSize) return settled;
@@ -17,7 +17,7 @@ export async function finalizeJobRuns(store: Store): Promise<number> {
 
 async function settle(store: Store, run: EndedRun): Promise<void> {
   await store.transaction(async (inside) => {
-    await inside.jobOrders.settle(run, outcomeOf(await inside.scans.get(run.scan_id)));
+    await inside.clientJobs.settle(run, outcomeOf(await inside.scans.get(run.scan_id)));
   });
 }
 
@@ -27,7 +27,7 @@ async function settle(store: Store, run: EndedRun): Promise<void> {
  */
 export async function finalizeCanceledJobs(store: Store): Promise<void> {
   for (;;) {
-    const ended = await store.jobOrders.endedCanceledRuns(batchSize);
+    const ended = await store.clientJobs.endedCanceledRuns(batchSize);
     for (const run of ended) await finalizeCanceledRuns(store, run);
     if (ended.length < batchSize) return;
   }
@@ -35,15 +35,15 @@ export async function finalizeCanceledJobs(store: Store): Promise<void> {
 
 /** Tells jobs how runs ended that they went on without. */
 export async function finalizeDetachedRuns(store: Store): Promise<void> {
-  for (const run of await store.jobOrders.detachedRuns()) {
+  for (const run of await store.clientJobs.detachedRuns()) {
     const scan = await store.scans.get(run.scan_id);
-    if (scan === null || isFinal(scan.status)) await store.jobOrders.settleDetached(run, outcomeOf(scan));
+    if (scan === null || isFinal(scan.status)) await store.clientJobs.settleDetached(run, outcomeOf(scan));
   }
 }
 
 export async function finalizeCanceledRuns(store: Store, run: EndedRun): Promise<void> {
   await store.transaction(async (inside) => {
-    await inside.jobOrders.settleCanceled(run, outcomeOf(await inside.scans.get(run.scan_id)));
+    await inside.clientJobs.settleCanceled(run, outcomeOf(await inside.scans.get(run.scan_id)));
   });
 }
 

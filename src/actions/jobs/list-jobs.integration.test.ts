@@ -16,7 +16,7 @@ beforeAll(async () => {
     for (let n = 0; n < 450; n++) {
       const job_id = `job-${String(n).padStart(6, '0')}`;
       const created_at = new Date(Date.UTC(2026, 9, 6, 0, n)).toISOString();
-      await tx.jobOrders.insert({
+      await tx.clientJobs.insert({
         job_id,
         created_at,
         type: 'scan',

@@ -41,7 +41,7 @@ async function readInParts(view: JobView, filter: JobFilter): Promise<ShownPage>
   while (cursor !== null && jobs.length < limit) {
     await nextTurn();
     const next = { ...partOf(filter, limit - jobs.length), cursor };
-    const part = await view.store.jobOrders.listPart(next);
+    const part = await view.store.clientJobs.listPart(next);
     jobs.push(...(await shown(view, part.jobs)));
     cursor = part.nextCursor;
   }
@@ -49,7 +49,7 @@ async function readInParts(view: JobView, filter: JobFilter): Promise<ShownPage>
 }
 
 async function readPart(view: JobView, filter: JobFilter): Promise<ShownPage> {
-  const page = await view.store.jobOrders.list(filter);
+  const page = await view.store.clientJobs.list(filter);
   return { ...page, jobs: await shown(view, page.jobs) };
 }
 
@@ -65,7 +65,7 @@ async function shown(view: JobView, jobs: readonly StoredJob[]): Promise<Job[]> 
 
 /** One at a time, so that never more than one job with a long list of targets is held in memory. */
 async function shorten(store: Store, job: StoredJob): Promise<StoredJob> {
-  const params = job.params ?? (await store.jobOrders.params(job.job_id)) ?? {};
+  const params = job.params ?? (await store.clientJobs.params(job.job_id)) ?? {};
   const entries = Object.entries(params).flatMap(([name, value]): [string, unknown][] => {
     if (!Array.isArray(value) || value.length <= listedItems) return [[name, value]];
     return [

@@ -127,7 +127,7 @@ async function end(scanId: string | null | undefined, status: 'completed' | 'fai
   const at = new Date().toISOString();
   await store.scans.update(scanId ?? '', { status: 'running', started_at: at });
   await store.scans.update(scanId ?? '', { status, completed_at: at });
-  await store.jobs.cancel(scanId ?? '', Date.now());
+  await store.scanQueue.cancel(scanId ?? '', Date.now());
 }
 
 describe.each(storeEngines())('with a store in $name,', (engine) => {
@@ -218,13 +218,13 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
         const context = await contextOf();
         const job = await submit(context);
         const now = afterNext(job, 0);
-        const seen = await store.jobOrders.turns('pending', now.toISOString(), null, 9);
+        const seen = await store.clientJobs.turns('pending', now.toISOString(), null, 9);
         if (what.startsWith('obeyed')) await runSchedules(context, now);
-        else await store.jobOrders.cancel(job.job_id, now.toISOString());
+        else await store.clientJobs.cancel(job.job_id, now.toISOString());
         const before = await showJob(context, job.job_id);
         // What the slower process goes by: the store has changed since it looked.
         const late = {
-          jobOrders: {
+          clientJobs: {
             endedRuns: async () => [],
             turns: async (status: string) => (status === 'pending' ? seen : []),
           },
@@ -297,7 +297,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const canceled = await cancelJob({ ...context, workers: { stop: async () => undefined } }, job.job_id);
       expect(canceled.status).toBe('canceled');
       for (const run of [first, second])
-        expect(await store.jobs.isCancelRequested(run?.scan_id ?? '')).toBe(true);
+        expect(await store.scanQueue.isCancelRequested(run?.scan_id ?? '')).toBe(true);
     });
 
     it('are not lost for years to a clock that was ahead by years', async () => {
@@ -337,7 +337,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const reports = await runSchedules(context, now);
       expect(reports.map(({ outcome }) => outcome)).toEqual(['started', 'started', 'crowded']);
       expect(await scans()).toBe(2);
-      expect(await store.jobOrders.dueCount(now.toISOString())).toBe(1);
+      expect(await store.clientJobs.dueCount(now.toISOString())).toBe(1);
       await end(reports[0]?.scan_id);
       expect(await runSchedules(context, now)).toMatchObject([
         { outcome: 'started', fire_at: jobs[2]?.next_run_at },
@@ -348,7 +348,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const context = await contextOf();
       const job = await submit(context);
       await submit(context);
-      await store.jobOrders.skip(job.job_id, job.next_run_at ?? '', '2026-01-01T00:00:00.000Z');
+      await store.clientJobs.skip(job.job_id, job.next_run_at ?? '', '2026-01-01T00:00:00.000Z');
       await submit(context, { schedule: undefined });
       await expect(submit(context, { schedule: undefined })).rejects.toMatchObject({ code: 'queue_full' });
       expect(await runSchedules(context, new Date())).toMatchObject([
@@ -433,13 +433,13 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const reports = await runSchedules(context, afterNext(acme, 0));
       expect(reports).toMatchObject([{ job_id: acme.job_id, tenant: 'acme', outcome: 'started' }]);
       expect(await store.scans.tenantOf(reports[0]?.scan_id ?? '')).toBe('acme');
-      for (const { job_id } of [gone, none]) expect((await store.jobOrders.get(job_id))?.run_count).toBe(0);
+      for (const { job_id } of [gone, none]) expect((await store.clientJobs.get(job_id))?.run_count).toBe(0);
       const other = { config, store: store.forTenant('gone') };
       await expect(showJob(other, acme.job_id)).rejects.toMatchObject({ code: 'not_found' });
       await expect(showJob(other, 'job-ffffffff')).rejects.toMatchObject({ code: 'not_found' });
       const canceling = { ...context, ...other, workers: { stop: async () => undefined } };
       await expect(cancelJob(canceling, acme.job_id)).rejects.toMatchObject({ code: 'not_found' });
-      expect((await store.jobOrders.get(acme.job_id))?.status).toBe('running');
+      expect((await store.clientJobs.get(acme.job_id))?.status).toBe('running');
     });
   });
 
@@ -451,7 +451,8 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       // What the database knows of the tables then is no longer so.
       await store.execute('analyze', []);
       const { job_id } = await submit(context, { schedule: undefined });
-      if (engine.name !== 'SQLite') await multiply(['scans', 'scan_id'], ['job_orders', 'job_id', 'scan_id']);
+      if (engine.name !== 'SQLite')
+        await multiply(['scans', 'scan_id'], ['client_jobs', 'job_id', 'scan_id']);
       const listed = async (status: string) => {
         let jobs: unknown[] = [];
         const rows = await rowsVisited(async () => {
@@ -482,7 +483,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect(await expireJobs(context, late)).toBe(1);
       await expect(showJob(context, job.job_id)).rejects.toMatchObject({ code: 'not_found' });
       expect(await store.scans.get(job.scan_id ?? '')).not.toBeNull();
-      expect(await store.jobs.delete(job.scan_id ?? '')).toBe(false);
+      expect(await store.scanQueue.delete(job.scan_id ?? '')).toBe(false);
       expect((await showJob(context, recurring.job_id)).status).toBe('pending');
     });
   });

@@ -49,16 +49,16 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   await finalizeJobRuns(store);
   const at = now.toISOString();
   const reports: TurnReport[] = [];
-  for (const turn of await store.jobOrders.turns('running', at, tenants, maxTurns)) {
+  for (const turn of await store.clientJobs.turns('running', at, tenants, maxTurns)) {
     if (await isDetached(context, turn)) {
       reports.push(report(turn, 'detached', { scan_id: turn.scan_id ?? '', reason: 'its server is away' }));
       continue;
     }
-    const skipped = await store.jobOrders.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));
+    const skipped = await store.clientJobs.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));
     if (skipped) reports.push(report(turn, 'skipped', { reason: 'the run before still goes on' }));
   }
   const crowded = new Set<string | null>();
-  for (const turn of await store.jobOrders.turns('pending', at, tenants, maxTurns)) {
+  for (const turn of await store.clientJobs.turns('pending', at, tenants, maxTurns)) {
     // Its other jobs would find the queue as full.
     if (crowded.has(turn.tenant)) continue;
     const done = await obey(context, turn, now);
@@ -72,7 +72,7 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
 async function isDetached({ store, isAbandoned }: ScheduleContext, turn: Turn): Promise<boolean> {
   const { job_id, scan_id } = turn;
   if (!isAbandoned || !scan_id || !(await isAbandoned(scan_id))) return false;
-  return await store.jobOrders.detach(job_id, scan_id);
+  return await store.clientJobs.detach(job_id, scan_id);
 }
 
 /** Another time zone than the one that times to come were worked out in holds from now on. */
@@ -82,11 +82,11 @@ export async function moveSchedules(
 ): Promise<void> {
   const { store, config } = context;
   const { timezone } = config.queue;
-  for (const turn of await store.jobOrders.inOtherZone(timezone)) {
+  for (const turn of await store.clientJobs.inOtherZone(timezone)) {
     // What has come is still obeyed; the zone holds for the times after it.
     const hasCome = turn.fire_at <= now.toISOString();
     const next = hasCome ? turn.fire_at : nextTime({ config }, { ...turn, fire_at: now.toISOString() }, now);
-    await store.jobOrders.moveToZone(turn, timezone, next);
+    await store.clientJobs.moveToZone(turn, timezone, next);
   }
 }
 
@@ -98,9 +98,9 @@ export async function restoreSchedules(
   { store, config }: Pick<ScheduleContext, 'store' | 'config'>,
   now: Date,
 ): Promise<void> {
-  for (const { obeyed, ...turn } of await store.jobOrders.nextTimes()) {
+  for (const { obeyed, ...turn } of await store.clientJobs.nextTimes()) {
     const next = nextTime({ config }, { ...turn, fire_at: obeyed ?? now.toISOString() }, now);
-    if (next !== null && next < turn.fire_at) await store.jobOrders.skip(turn.job_id, turn.fire_at, next);
+    if (next !== null && next < turn.fire_at) await store.clientJobs.skip(turn.job_id, turn.fire_at, next);
   }
 }
 
@@ -125,7 +125,7 @@ class Gone extends Error {}
 /** @returns null when there was nothing to do any more */
 async function obey(context: ScheduleContext, turn: Turn, now: Date): Promise<TurnReport | null> {
   const store = context.store.forTenant(turn.tenant);
-  const job = await store.jobOrders.get(turn.job_id);
+  const job = await store.clientJobs.get(turn.job_id);
   if (!job) return null;
   try {
     return await start({ ...context, store }, turn, job, now);
@@ -148,7 +148,7 @@ async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: 
     isDue: true,
     admit: (inside: Store) => demandDue(inside, turn),
     store: (inside: Store, scanId: string) =>
-      inside.jobOrders.begin(job_id, {
+      inside.clientJobs.begin(job_id, {
         fireAt: fire_at,
         scanId,
         now: now.toISOString(),
@@ -183,7 +183,7 @@ async function refuse(
   try {
     await context.store.transaction(async (inside) => {
       await demandDue(inside, turn);
-      await inside.jobOrders.refuse(job_id, { fireAt: fire_at, now: now.toISOString(), next, error });
+      await inside.clientJobs.refuse(job_id, { fireAt: fire_at, now: now.toISOString(), next, error });
     });
   } catch (gone) {
     if (gone instanceof Gone) return null;
@@ -193,5 +193,5 @@ async function refuse(
 }
 
 async function demandDue(inside: Store, { job_id, fire_at }: Turn): Promise<void> {
-  if (!(await inside.jobOrders.isDue(job_id, fire_at))) throw new Gone();
+  if (!(await inside.clientJobs.isDue(job_id, fire_at))) throw new Gone();
 }

@@ -37,7 +37,7 @@ export async function showStored(view: JobView, jobId: string): Promise<Job> {
 
 /** @throws PortolanError `not_found` */
 export async function findJob(store: Store, jobId: string): Promise<StoredJob> {
-  const stored = jobIdPattern.test(jobId) ? await store.jobOrders.get(jobId) : null;
+  const stored = jobIdPattern.test(jobId) ? await store.clientJobs.get(jobId) : null;
   if (stored) return stored;
   throw unknownJob();
 }
@@ -56,14 +56,14 @@ export async function viewJobs(
   { store, config, closure = null, waitsFor = () => [] }: JobView,
   jobs: readonly StoredJob[],
 ): Promise<Job[]> {
-  const runs = await store.jobOrders.runs(jobs.map(({ job_id }) => job_id));
+  const runs = await store.clientJobs.runs(jobs.map(({ job_id }) => job_id));
   // Also the scan of a job that was just canceled, and those of runs that a job went on without.
   const underWay = [...runs.values()].flatMap((known) =>
     known.flatMap(({ scan_id, completed_at }) =>
       completed_at === null && scan_id !== null ? [scan_id] : [],
     ),
   );
-  const standing = await store.jobOrders.liveRuns(underWay);
+  const standing = await store.clientJobs.liveRuns(underWay);
   const { timezone } = config.queue;
   return jobs.map((job) => {
     const run = standing.get(job.scan_id ?? '');

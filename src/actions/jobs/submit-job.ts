@@ -96,8 +96,8 @@ class Repeated extends Error {
   }
 }
 
-function replay({ answer }: KeyRecord): SubmittedJob {
-  return { job: JSON.parse(answer ?? '{}') as Job, replayed: true };
+function replay({ response }: KeyRecord): SubmittedJob {
+  return { job: JSON.parse(response ?? '{}') as Job, replayed: true };
 }
 
 /** @throws PortolanError with all problems at once */
@@ -218,7 +218,7 @@ async function runNow(context: SubmitContext, order: Order, user: string | null)
     store: async (inside: Store, scanId: string) => {
       const jobId = await insert(inside, job);
       const run = { fireAt: job.created_at, scanId, now: job.created_at, next: null };
-      await inside.jobOrders.begin(jobId, run);
+      await inside.clientJobs.begin(jobId, run);
       stored = await answer(context, inside, jobId, order);
     },
   };
@@ -242,7 +242,7 @@ async function admitKey(inside: Store, key: RepeatKey | null): Promise<void> {
 }
 
 async function checkSchedules(inside: Store): Promise<void> {
-  const recurring = await inside.jobOrders.recurringCount();
+  const recurring = await inside.clientJobs.recurringCount();
   if (recurring < maxSchedules) return;
   throw new PortolanError('queue_full', `${recurring} jobs with a schedule are there; cancel some first.`, {
     recurring,
@@ -252,8 +252,8 @@ async function checkSchedules(inside: Store): Promise<void> {
 
 async function insert(inside: Store, job: Omit<NewJob, 'job_id'>): Promise<string> {
   let jobId = newJobId(randomBytes);
-  while (await inside.jobOrders.isTaken(jobId)) jobId = newJobId(randomBytes);
-  await inside.jobOrders.insert({ ...job, job_id: jobId });
+  while (await inside.clientJobs.isTaken(jobId)) jobId = newJobId(randomBytes);
+  await inside.clientJobs.insert({ ...job, job_id: jobId });
   return jobId;
 }
 
@@ -266,7 +266,7 @@ async function answer(
 ): Promise<Job> {
   const shown = await showStored({ store: inside, config }, jobId);
   if (key) {
-    const record = { ...key, scan_id: jobId, created_at: job.created_at, answer: JSON.stringify(shown) };
+    const record = { ...key, scan_id: jobId, created_at: job.created_at, response: JSON.stringify(shown) };
     await inside.idempotency.insert(record, Date.now());
   }
   return shown;

@@ -38,8 +38,10 @@ export async function setPaused(store: Store, scanId: string, paused: boolean): 
   await rejectForeign(store, scanId);
   await store.transaction(async (inside) => {
     const scan = unlessOver(await showScan(inside, scanId));
-    const { jobs } = inside;
-    const known = paused ? await jobs.pause(scanId, Date.now()) : await jobs.resume(scanId, Date.now());
+    const { scanQueue } = inside;
+    const known = paused
+      ? await scanQueue.pause(scanId, Date.now())
+      : await scanQueue.resume(scanId, Date.now());
     if (!known) throw new PortolanError('conflict', 'The scan is just coming to its end.');
     const progress = { ...scan.progress, paused, rate: 0, eta_seconds: null };
     await inside.scans.update(scanId, { progress });

@@ -39,10 +39,10 @@ async function fill(store: Store): Promise<void> {
       number === 3 ? 'cli:42' : 'server',
     );
     await own.scans.setSize(idOf(number), Number.MAX_SAFE_INTEGER - number);
-    await own.jobs.insert(idOf(number), number === 1 ? 'dmz' : 'default', now);
+    await own.scanQueue.insert(idOf(number), number === 1 ? 'dmz' : 'default', now);
     const key = { owner: 'abc123', key: `${strange}${number}`, digest: 'd', scan_id: idOf(number) };
     await own.idempotency.insert({ ...key, created_at: new Date(now).toISOString() }, now);
-    await own.jobOrders.insert({
+    await own.clientJobs.insert({
       job_id: `job-0000000${number}`,
       type: 'scan',
       schedule: number === 2 ? null : '0 2 * * *',
@@ -55,7 +55,7 @@ async function fill(store: Store): Promise<void> {
       params: { targets: ['192.0.2.1'], name: strange, long: 'x'.repeat(100_000) },
     });
   }
-  await store.jobOrders.begin('job-00000000', { fireAt: at(0), scanId: idOf(0), now: at(1), next: at(9) });
+  await store.clientJobs.begin('job-00000000', { fireAt: at(0), scanId: idOf(0), now: at(1), next: at(9) });
   await store.tokens.insert({
     id: 't1',
     name: strange,
@@ -69,11 +69,11 @@ async function fill(store: Store): Promise<void> {
     last_used_at: null,
     revoked_at: null,
   });
-  await store.jobs.claim('w', now, now + 60_000, { pools: ['dmz'] });
-  await store.jobs.pause(idOf(2), now);
+  await store.scanQueue.claim('w', now, now + 60_000, { pools: ['dmz'] });
+  await store.scanQueue.pause(idOf(2), now);
   await store.scans.update(idOf(3), { status: 'running' });
   await store.scans.update(idOf(3), { status: 'failed', error: { code: 'canceled', message: strange } });
-  await store.jobs.cancel(idOf(3), now);
+  await store.scanQueue.cancel(idOf(3), now);
 }
 
 async function rowsOf(store: Store): Promise<Record<string, TableRow[]>> {
@@ -92,7 +92,7 @@ function withoutHomes(rows: Record<string, TableRow[]>): Record<string, TableRow
   });
   return {
     ...rows,
-    ...changed('jobs', (row) => ({ ...row, home: null })),
+    ...changed('scan_queue', (row) => ({ ...row, owner_server: null })),
     ...changed('scans', (row) => ({ ...row, executor: plain(row['executor']) })),
     ...changed('outbox', (row) => ({ ...row, owner: plain(row['owner']) })),
   };
@@ -149,7 +149,7 @@ describe.skipIf(obstacle !== null)('a store', () => {
 
   it('moves to PostgreSQL and back, every row the same', async () => {
     const before = await readAll(workspace.storeFile);
-    for (const table of contentTables.filter((name) => name !== 'shards' && name !== 'divisions'))
+    for (const table of contentTables.filter((name) => name !== 'shards' && name !== 'shard_plans'))
       expect(before[table]?.length, table).toBeGreaterThan(0);
     const seen: MoveProgress[] = [];
     const there = await toPostgres((progress) => seen.push(progress));
@@ -161,14 +161,14 @@ describe.skipIf(obstacle !== null)('a store', () => {
     const kept = await readAll(url);
     expect(withoutHomes(kept)).toEqual(before);
     const home = await serverId(workspace.dir);
-    expect(kept['jobs']?.map((row) => row['home'])).toEqual(Array(4).fill(home));
+    expect(kept['scan_queue']?.map((row) => row['owner_server'])).toEqual(Array(4).fill(home));
     expect(await readAll(workspace.storeFile)).toEqual(before);
 
     const back = await toFile();
     expect(await readAll(join(dir, 'back.db'))).toEqual(before);
     expect(back.elsewhere).toBe(0);
     // The digests of both ways are those of the same rows, except where they name the home.
-    const named = new Set<string>(['jobs', 'scans', 'outbox']);
+    const named = new Set<string>(['scan_queue', 'scans', 'outbox']);
     for (const [index, { table, sha256 }] of back.tables.entries())
       if (!named.has(table)) expect(sha256).toBe(there.tables[index]?.sha256);
   });
@@ -222,9 +222,9 @@ describe.skipIf(obstacle !== null)('a store', () => {
     const nothing = Object.fromEntries(contentTables.map((table) => [table, []]));
     expect(await readAll(url)).toEqual(nothing);
     expect(await query('select 1 from portolan_queue.job')).toEqual([]);
-    raw.exec("update job_runs set status = 'failed'; update jobs set attempt = 3000000000");
-    await expect(toPostgres()).rejects.toThrow(/of jobs cannot be moved: .*out of range/);
-    raw.exec('update jobs set attempt = 1; update scans set size_bytes = 9223372036854775807');
+    raw.exec("update job_runs set status = 'failed'; update scan_queue set attempt = 3000000000");
+    await expect(toPostgres()).rejects.toThrow(/of scan_queue cannot be moved: .*out of range/);
+    raw.exec('update scan_queue set attempt = 1; update scans set size_bytes = 9223372036854775807');
     await expect(toPostgres()).rejects.toMatchObject({ code: 'configuration' });
     raw.exec('update scans set size_bytes = 1');
     raw.close();
@@ -233,10 +233,10 @@ describe.skipIf(obstacle !== null)('a store', () => {
     await query("update portolan.scans set size_bytes = 9223372036854775807 where scan_id > ''");
     await expect(toFile()).rejects.toMatchObject({ code: 'configuration' });
     await query('update portolan.scans set size_bytes = 1');
-    await query(`update portolan.jobs set home = 'other' where scan_id = '${idOf(0)}'`);
+    await query(`update portolan.scan_queue set owner_server = 'other' where scan_id = '${idOf(0)}'`);
     await expect(toFile()).rejects.toThrow('workspace of another server');
     for (const end of ['', '-wal', '-shm']) expect(existsSync(join(dir, `back.db${end}`))).toBe(false);
-    await query("update portolan.jobs set state = 'done' where home = 'other'");
+    await query("update portolan.scan_queue set state = 'done' where owner_server = 'other'");
     expect((await toFile()).elsewhere).toBe(1);
   });
 

@@ -218,16 +218,16 @@ class JobPlaces {
     if (table === 'shards') demandOver(row);
     if (table === 'scans') return { ...row, executor: this.#executor(row['executor']) };
     if (table === 'outbox') return { ...row, owner: this.#executor(row['owner']) };
-    if (table !== 'jobs') return row;
+    if (table !== 'scan_queue') return row;
     if (this.#isToPostgres) {
       if (row['state'] === 'waiting') this.waiting.push(String(row['scan_id']));
-      return { ...row, home: this.#home };
+      return { ...row, owner_server: this.#home };
     }
-    if (row['home'] !== null && row['home'] !== this.#home) {
+    if (row['owner_server'] !== null && row['owner_server'] !== this.#home) {
       demandEnded(row);
       this.elsewhere += 1;
     }
-    return { ...row, home: null };
+    return { ...row, owner_server: null };
   }
 
   /** A command line that ran a scan by itself stays one, in the same workspace. */

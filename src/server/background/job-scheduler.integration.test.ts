@@ -34,7 +34,7 @@ async function overdue(service: Service, name: string): Promise<Job> {
   const answer = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
   const job = answer.json<{ data: Job }>().data;
   const past = new Date(Date.now() - 3_600_000).toISOString();
-  await service.store.jobOrders.skip(job.job_id, job.next_run_at ?? '', past);
+  await service.store.clientJobs.skip(job.job_id, job.next_run_at ?? '', past);
   return job;
 }
 
@@ -87,8 +87,8 @@ describe('the clock of jobs', () => {
     const first = await openService({}, { working: false });
     const { job_id, scan_id } = await submitNow(first, 'rows 1');
     await first.store.transaction(async (inside) => {
-      await inside.jobOrders.cancel(job_id, new Date().toISOString());
-      await inside.jobs.cancel(scan_id ?? '', Date.now());
+      await inside.clientJobs.cancel(job_id, new Date().toISOString());
+      await inside.scanQueue.cancel(scan_id ?? '', Date.now());
     });
     await first.close({ keep: true });
     const second = await openService({}, { dir: first.dir, working: true });

@@ -163,7 +163,7 @@ export class Metrics {
     this.#gauge(
       'service_queue_length',
       'Scans that wait.',
-      async () => (await store.jobs.counts(new Date().toISOString())).pending,
+      async () => (await store.scanQueue.counts(new Date().toISOString())).pending,
     );
     this.#gauge(
       'service_workspace_bytes',

@@ -35,7 +35,7 @@ export class ScanEnds {
     const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
     const write = () =>
       store.transaction(async (tx) => {
-        if (!(await tx.jobs.finish(claim, jobState, Date.now()))) return;
+        if (!(await tx.scanQueue.finish(claim, jobState, Date.now()))) return;
         await tx.scans.update(scanId, outcome);
       });
     await this.#untilStored(scanId, write);
@@ -53,7 +53,7 @@ export class ScanEnds {
     const { scanId } = claim;
     await this.#untilStored(scanId, () => this.finalize(claim, error));
     const state = error.code === 'canceled' ? 'done' : 'failed';
-    await store.jobs.finish(claim, state, Date.now());
+    await store.scanQueue.finish(claim, state, Date.now());
     await removeResumeMark(folderOf(this.#context, claim));
     log.info({ scan_id: scanId, error: error.code }, 'scan ended');
     await this.report(claim);

@@ -203,10 +203,10 @@ describe('a lease', () => {
     const service = await start({ 'workers.heartbeat': '10s' });
     const scanId = await service.submit('hang');
     await service.until(scanId, ({ results }) => results.live_hosts === 1);
-    await service.store.jobs.extend({ scanId, attempt: 1 }, 0);
+    await service.store.scanQueue.extend({ scanId, attempt: 1 }, 0);
     service.workers.wake();
     await expect
-      .poll(() => service.store.jobs.extend({ scanId, attempt: 2 }, Date.now() + 30_000))
+      .poll(() => service.store.scanQueue.extend({ scanId, attempt: 2 }, Date.now() + 30_000))
       .toBe(true);
     const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
     expect(answer.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
@@ -228,7 +228,7 @@ describe('a lease', () => {
     });
     vi.spyOn(service.queue, 'claim').mockImplementationOnce(async (...asked) => {
       await called.promise;
-      await service.store.jobs.extend({ scanId, attempt: 1 }, 0);
+      await service.store.scanQueue.extend({ scanId, attempt: 1 }, 0);
       const claimed = await claim.apply(service.queue, asked);
       taken.resolve();
       // The answer of a database may take its time.
@@ -239,7 +239,7 @@ describe('a lease', () => {
     await taken.promise;
     await sleep(500);
     expect(service.workers.counts().active).toBe(1);
-    expect(await service.store.jobs.extend({ scanId, attempt: 2 }, Date.now() + 30_000)).toBe(true);
+    expect(await service.store.scanQueue.extend({ scanId, attempt: 2 }, Date.now() + 30_000)).toBe(true);
     const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
     expect(answer.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
   });

@@ -90,11 +90,11 @@ export class Presence {
   /** Looks for scans that wait for somebody who is not present; workers are to be known already. */
   async lookForScans(): Promise<void> {
     const now = await this.#now();
-    const unfinished = await this.#store.jobs.unfinishedByPlace();
+    const unfinished = await this.#store.scanQueue.unfinishedByPlace();
     const present = new Set((await this.#store.hosts.servers(now - presentMs)).map((one) => one.server_id));
     present.add(this.#own);
     this.#setUnserved(totals(unfinished, ({ pool }) => pool));
-    const owners = totals(unfinished, ({ home }) => home).filter(([id]) => !present.has(id));
+    const owners = totals(unfinished, ({ owner }) => owner).filter(([id]) => !present.has(id));
     await this.#setAway(owners);
   }
 
@@ -114,8 +114,9 @@ export class Presence {
       away.push({ server_id, last_seen, scans });
     }
     const seen = new Map(away.map(({ server_id, last_seen }) => [server_id, last_seen]));
-    const scans = seen.size === 0 ? [] : await this.#store.jobs.unfinishedOf([...seen.keys()], maxAwayScans);
-    this.#awayScans = new Map(scans.map(({ scanId, home }) => [scanId, seen.get(home) ?? null]));
+    const scans =
+      seen.size === 0 ? [] : await this.#store.scanQueue.unfinishedOf([...seen.keys()], maxAwayScans);
+    this.#awayScans = new Map(scans.map(({ scanId, owner }) => [scanId, seen.get(owner) ?? null]));
     for (const owner of away)
       if (!this.#away.some(({ server_id }) => server_id === owner.server_id))
         this.#log.warn({ ...owner, last_seen: timeOf(owner.last_seen) }, 'owner of scans is away');

@@ -6,7 +6,7 @@ function canceling({ heartbeats, endsAfter }: { heartbeats: boolean; endsAfter: 
   const looks = { presence: 0, commands: [] as string[] };
   const store = {
     scans: { homeOf: async () => 'owner' },
-    jobs: { isRunning: async () => looks.presence < endsAfter },
+    scanQueue: { isRunning: async () => looks.presence < endsAfter },
   };
   const line = { command: async (_id: string, command: string) => void looks.commands.push(command) };
   const presence = {

@@ -58,7 +58,7 @@ export class RemoteScans {
     const owner = await this.homeOf(scanId);
     if (owner === null) return;
     await this.#line.command(scanId, 'cancel');
-    const isOver = async () => !(await this.#store.jobs.isRunning(scanId));
+    const isOver = async () => !(await this.#store.scanQueue.isRunning(scanId));
     if (await inTime(isOver, this.#times.absent)) return;
     const deadline = performance.now() + this.#times.present;
     while (performance.now() < deadline && (await this.#presence.isPresent(owner)))
@@ -74,14 +74,14 @@ export class RemoteScans {
     await this.#line.command(scanId, 'pause');
     const isSilent = async () => {
       const shards = await this.#store.shards.ofScan(scanId);
-      return shards.every(({ state, obeyed }) => state !== 'running' || obeyed === 'pause');
+      return shards.every(({ state, applied_command }) => state !== 'running' || applied_command === 'pause');
     };
     await inTime(isSilent, pauseMs);
   }
 
   /** What the server of the scan holds goes on when that lets it. */
   async resume(scanId: string): Promise<void> {
-    if ((await this.homeOf(scanId)) === null || (await this.#store.jobs.isHeld(scanId))) return;
+    if ((await this.homeOf(scanId)) === null || (await this.#store.scanQueue.isHeld(scanId))) return;
     await this.#line.command(scanId, 'run');
   }
 }

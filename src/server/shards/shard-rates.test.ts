@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nextGrants } from './shard-rates.ts';
 
-const running = (shard: number, rate: number, rate_kept: number | null = rate) => ({
+const running = (shard: number, rate: number, applied_rate: number | null = rate) => ({
   shard,
   state: 'running' as const,
   rate,
-  rate_kept,
+  applied_rate,
 });
 
 describe('the rate of a scan among its shards', () => {
@@ -38,10 +38,10 @@ describe('the rate of a scan among its shards', () => {
     fc.assert(
       fc.property(fc.array(shard, { maxLength: 12 }), fc.integer({ min: 1, max: 3000 }), (given, rate) => {
         const shards = given.map(({ granted, late }, index) => running(index, granted, granted + late));
-        const before = shards.reduce((sum, { rate_kept }) => sum + (rate_kept ?? 0), 0);
+        const before = shards.reduce((sum, { applied_rate }) => sum + (applied_rate ?? 0), 0);
         const grants = new Map(nextGrants(shards, rate).map((grant) => [grant.shard, grant.rate]));
         const after = shards.reduce(
-          (sum, { shard: id, rate_kept }) => sum + Math.max(grants.get(id) ?? 0, rate_kept ?? 0),
+          (sum, { shard: id, applied_rate }) => sum + Math.max(grants.get(id) ?? 0, applied_rate ?? 0),
           0,
         );
         expect(after).toBeLessThanOrEqual(Math.max(rate, before));

@@ -6,7 +6,7 @@ export interface Grant {
   rate: number;
 }
 
-type Rated = Pick<ShardState, 'shard' | 'state' | 'rate' | 'rate_kept'>;
+type Rated = Pick<ShardState, 'shard' | 'state' | 'rate' | 'applied_rate'>;
 
 /**
  * The next changes on the way to equal shares of a rate. Nobody is granted more until the others are known to keep to
@@ -34,6 +34,6 @@ export function nextGrants(shards: readonly Rated[], rate: number): Grant[] {
   return grants;
 }
 
-function taken({ rate, rate_kept }: Rated): number {
-  return Math.max(rate, rate_kept ?? 0);
+function taken({ rate, applied_rate }: Rated): number {
+  return Math.max(rate, applied_rate ?? 0);
 }

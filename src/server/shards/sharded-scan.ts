@@ -129,7 +129,10 @@ export class ShardedScan implements RunningScan {
     this.#paused = true;
     if (this.#last) return await this.#last.pause();
     await this.#order('pause');
-    await this.#until(() => this.#running.every(({ obeyed }) => obeyed === 'pause'), obeyMs);
+    await this.#until(
+      () => this.#running.every(({ applied_command }) => applied_command === 'pause'),
+      obeyMs,
+    );
   }
 
   resume(): void {
@@ -144,7 +147,7 @@ export class ShardedScan implements RunningScan {
     if (this.#last) return await this.#last.setRate(rate);
     this.#nap.abort();
     const kept = () =>
-      this.#running.reduce((sum, shard) => sum + Math.max(shard.rate, shard.rate_kept ?? 0), 0);
+      this.#running.reduce((sum, shard) => sum + Math.max(shard.rate, shard.applied_rate ?? 0), 0);
     await this.#until(() => kept() <= rate, this.#input.line.leaseMs);
   }
 
@@ -466,8 +469,8 @@ function timeSince(startedAt: string): ScanTime {
 }
 
 /** Its worker has given a heartbeat, this one or one before. */
-function isBegun({ obeyed, outcome }: ShardState): boolean {
-  return obeyed !== null || outcome !== null;
+function isBegun({ applied_command, outcome }: ShardState): boolean {
+  return applied_command !== null || outcome !== null;
 }
 
 function isOver({ state }: ShardState): boolean {

@@ -64,7 +64,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
   /** Begins with a shard as a worker does: at the latest its first heartbeat says so. */
   async function begin(shard: QueuedShard): Promise<void> {
     await line.begin(shard.scanId);
-    await line.beat(shard, { obeyed: 'run', rateKept: 0 });
+    await line.beat(shard, { appliedCommand: 'run', appliedRate: 0 });
   }
 
   async function claimed(scanId: string, pool: string): Promise<void> {
@@ -116,7 +116,8 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     const other = await service.submit('rows 1', { pool: 'lab' });
     await claimed(other, 'lab');
     const waiting = async () =>
-      (await service.store.execute(`select 1 from portolan.jobs where state = 'waiting'`, [])).rows.length;
+      (await service.store.execute(`select 1 from portolan.scan_queue where state = 'waiting'`, [])).rows
+        .length;
     // Those that came before it have their turn first, as far as there are places.
     expect(await waiting()).toBe(1);
   });
@@ -139,7 +140,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     expect(await service.queue.counts()).toMatchObject({ pending: 0, running: 1 });
     // The next worker, and the server after a restart, have the same moment.
     const earlier = new Date(Date.parse(running.started_at ?? '') - 2 * hour);
-    await service.store.execute('update portolan.divisions set started_at = $1', [earlier.toISOString()]);
+    await service.store.execute('update portolan.shard_plans set started_at = $1', [earlier.toISOString()]);
     const again = Date.parse((await line.begin(scanId)) ?? '');
     expect(Math.abs(again - earlier.getTime())).toBeLessThan(hour);
   });
@@ -148,9 +149,9 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await see('lab');
     const scanId = await service.submit('rows 1', { pool: 'lab' });
     await laidOut(scanId);
-    await service.store.jobs.pause(scanId, Date.now() - 2 * hour);
+    await service.store.scanQueue.pause(scanId, Date.now() - 2 * hour);
     await begin(await claim('lab'));
-    const { pausedMs } = await service.store.jobs.pauseOf(scanId, Date.now());
+    const { pausedMs } = await service.store.scanQueue.pauseOf(scanId, Date.now());
     expect(pausedMs).toBeLessThan(hour);
   });
 
@@ -175,7 +176,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     const heartbeat = async (ago: number) =>
       hosts.seeServer({ server_id: owner, url: 'u', version: '0.0.0', last_seen: (await line.now()) - ago });
     await service.store.execute('update portolan.scans set executor = $1', [`server:${owner}`]);
-    await service.store.execute('update portolan.jobs set home = $1', [owner]);
+    await service.store.execute('update portolan.scan_queue set owner_server = $1', [owner]);
     const job = async () => (await service.app.inject(`/api/v1/jobs/${jobId}`)).json().data;
     const warned = async () => [codes(await detail(scanId)), codes({ warnings: [], ...(await job()) })];
     await heartbeat(1000);
@@ -222,7 +223,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     }
     const canceling = cancel(shard.scanId);
     await expect
-      .poll(async () => (await line.beat(shard, { obeyed: 'run', rateKept: 0 }))?.command)
+      .poll(async () => (await line.beat(shard, { appliedCommand: 'run', appliedRate: 0 }))?.command)
       .toBe('cancel');
     await line.finish(shard, JSON.stringify(silentOutcome()));
     expect((await canceling).json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { type Kysely, sql } from 'kysely';
 import { PortolanError } from '../../domain/errors.ts';
 import { majorOf } from '../../domain/version.ts';
+import { incompatibleMigrations } from '../schema/migration-names.ts';
 import { storeVersion } from '../schema/migrations.ts';
 
-/** A server is alive if its last heartbeat is younger than this, milliseconds. */
+/** A server or worker is alive if its last heartbeat is younger than this, milliseconds. */
 const heartbeatMs = 60_000;
 
 /** Who opens a store that servers share. */
@@ -16,35 +17,85 @@ export interface StoreUser {
 }
 
 /**
- * Servers of another major version work with tables as they know them: a store is not migrated under them, and no server
- * of this version starts beside them.
+ * Rejects a program that would migrate the store under live programs that cannot work with the new tables: servers of
+ * another major version, and before an incompatible migration every server and worker, since whoever works on the
+ * older tables knows no others, whatever its version. No server starts beside one of another major version.
  *
  * @param db a PostgreSQL database
  * @throws PortolanError `configuration` that names them
  */
-export async function requireSameMajorServers<T>(
+export async function requireCompatiblePrograms<T>(db: Kysely<T>, user: StoreUser): Promise<void> {
+  if (!(await hasServers(db))) return;
+  const { pending } = await storeVersion(db);
+  await requireSameMajorServers(db, user, pending.length > 0);
+  if (pending.some((name) => incompatibleMigrations.includes(name))) await requireNoPrograms(db, user);
+}
+
+async function requireSameMajorServers<T>(
   db: Kysely<T>,
   { startingServer, version }: StoreUser,
+  migrates: boolean,
 ): Promise<void> {
-  if (!(await hasServers(db))) return;
-  const { rows } = await sql<{ server_id: string; url: string; version: string }>`
-    select server_id, url, version from servers
-    where last_seen >= extract(epoch from clock_timestamp()) * 1000 - ${sql.lit(heartbeatMs)}
-    order by server_id`.execute(db);
-  const others = rows.filter(
-    (one) => one.server_id !== startingServer && majorOf(one.version) !== majorOf(version),
+  if (startingServer === null && !migrates) return;
+  const others = (await liveServers(db, startingServer)).filter(
+    (one) => majorOf(one.version) !== majorOf(version),
   );
   if (others.length === 0) return;
-  if (startingServer === null && (await storeVersion(db)).pending.length === 0) return;
-  const names = others.map((one) => `portolan ${one.version} at ${one.url}`).join(', ');
-  throw new PortolanError(
+  throw stillUsed('servers of another major version use the database', others.map(nameOfServer), version);
+}
+
+async function requireNoPrograms<T>(db: Kysely<T>, { startingServer, version }: StoreUser): Promise<void> {
+  const servers = await liveServers(db, startingServer);
+  const workers = await liveWorkers(db, startingServer);
+  if (servers.length + workers.length === 0) return;
+  const names = [...servers.map(nameOfServer), ...workers.map(nameOfWorker)];
+  throw stillUsed('programs that need the older tables use the database', names, version);
+}
+
+function stillUsed(what: string, names: readonly string[], version: string): PortolanError {
+  return new PortolanError(
     'configuration',
-    `servers of another major version use the database: ${names}; this is portolan ${version}. ` +
-      'Stop them first: a server counts until a minute after its last heartbeat',
+    `${what}: ${names.join(', ')}; this is portolan ${version}. ` +
+      'Stop them first: each counts until a minute after its last heartbeat',
   );
 }
 
-/** A database that was never used, or by the first versions only, has no such table. */
+interface LiveServer {
+  server_id: string;
+  url: string;
+  version: string;
+}
+
+interface LiveWorker {
+  worker_id: string;
+  version: string;
+}
+
+function nameOfServer({ url, version }: LiveServer): string {
+  return `portolan ${version} at ${url}`;
+}
+
+function nameOfWorker({ worker_id, version }: LiveWorker): string {
+  return `worker ${worker_id} of portolan ${version}`;
+}
+
+/** @param except id of a server to leave out */
+async function liveServers<T>(db: Kysely<T>, except: string | null): Promise<LiveServer[]> {
+  const { rows } = await sql<LiveServer>`
+    select server_id, url, version from servers where ${isAlive} order by server_id`.execute(db);
+  return rows.filter((one) => one.server_id !== except);
+}
+
+/** @param exceptOf id of a server whose own workers, which end with it, are left out */
+async function liveWorkers<T>(db: Kysely<T>, exceptOf: string | null): Promise<LiveWorker[]> {
+  const { rows } = await sql<LiveWorker>`
+    select worker_id, version from workers where ${isAlive} order by worker_id`.execute(db);
+  return rows.filter((one) => exceptOf === null || !one.worker_id.startsWith(`${exceptOf}:`));
+}
+
+const isAlive = sql<boolean>`last_seen >= extract(epoch from clock_timestamp()) * 1000 - ${sql.lit(heartbeatMs)}`;
+
+/** A database that was never used, or by the first versions only, has no such tables. */
 async function hasServers<T>(db: Kysely<T>): Promise<boolean> {
   const { rows } = await sql<{ there: boolean }>`
     select to_regclass('servers') is not null as there`.execute(db);

@@ -3,12 +3,13 @@ import { isPostgres } from '../database.ts';
 
 /** A table whose rows are counted by tenant and status. */
 interface CountedTable {
-  name: 'scans' | 'job_orders';
+  name: string;
   /** Column with the bytes that a row stands for; null = none. */
   bytes: string | null;
 }
 
-const countedTables: readonly CountedTable[] = [
+/** Under the names that they had when counting began. */
+const firstCountedTables: readonly CountedTable[] = [
   { name: 'scans', bytes: 'size_bytes' },
   { name: 'job_orders', bytes: null },
 ];
@@ -34,9 +35,36 @@ export async function createRowCounts(db: Kysely<unknown>): Promise<void> {
     .columns(['counted', 'tenant', 'status'])
     .$call((index) => (onPostgres ? index : index.unique()))
     .execute();
-  for (const table of countedTables) {
-    const triggers = onPostgres ? postgresTriggers(table) : sqliteTriggers(table);
-    for (const text of [countAll(table), ...triggers]) await sql.raw(text).execute(db);
+  for (const table of firstCountedTables) {
+    await sql.raw(countAll(table)).execute(db);
+    await createTriggers(db, table);
+  }
+}
+
+/** Counts `job_orders` under its new name, which the table has already. */
+export async function renameCountedJobs(db: Kysely<unknown>, to: string): Promise<void> {
+  const from = 'job_orders';
+  await dropTriggers(db, { name: from, table: to });
+  await sql`update row_counts set counted = ${to} where counted = ${from}`.execute(db);
+  await createTriggers(db, { name: to, bytes: null });
+}
+
+async function createTriggers(db: Kysely<unknown>, table: CountedTable): Promise<void> {
+  const triggers = isPostgres(db) ? postgresTriggers(table) : sqliteTriggers(table);
+  for (const text of triggers) await sql.raw(text).execute(db);
+}
+
+async function dropTriggers(
+  db: Kysely<unknown>,
+  { name, table }: { name: string; table: string },
+): Promise<void> {
+  if (isPostgres(db)) {
+    for (const change of ['insert', 'delete', 'truncate', 'update'])
+      await sql.raw(`drop trigger ${name}_count_${change} on ${table}`).execute(db);
+    await sql.raw(`drop function count_${name}(), recount_${name}()`).execute(db);
+  } else {
+    for (const change of ['insert', 'delete', 'update'])
+      await sql.raw(`drop trigger ${name}_count_${change}`).execute(db);
   }
 }
 

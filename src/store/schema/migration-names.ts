@@ -13,4 +13,10 @@ export const migrationNames = [
   '0011-divisions',
   '0012-row-counts',
   '0013-begun-divisions',
+  '0014-field-names',
 ] as const;
+
+export type MigrationName = (typeof migrationNames)[number];
+
+/** Migrations that take away tables or columns: programs that know the store from before fail on it afterwards. */
+export const incompatibleMigrations: readonly string[] = ['0014-field-names'] satisfies MigrationName[];

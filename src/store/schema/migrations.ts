@@ -3,11 +3,12 @@ import { type Migration, type MigrationProvider, Migrator } from 'kysely/migrati
 import { PortolanError } from '../../domain/errors.ts';
 import { listingOf } from '../scans/scan-listing.ts';
 import { createRowCounts } from './counting-triggers.ts';
-import type { migrationNames } from './migration-names.ts';
+import { useFieldNames } from './field-names.ts';
+import type { MigrationName } from './migration-names.ts';
 import type { Tables } from './tables.ts';
 
 /** A published one is never changed. */
-const migrations: Record<(typeof migrationNames)[number], Migration> = {
+const migrations: Record<MigrationName, Migration> = {
   '0001-scans-tokens-jobs': { up: createFirstTables },
   '0002-idempotency-keys': { up: createIdempotencyKeys },
   '0003-tenants': { up: addTenants },
@@ -21,6 +22,7 @@ const migrations: Record<(typeof migrationNames)[number], Migration> = {
   '0011-divisions': { up: createDivisions },
   '0012-row-counts': { up: countRows },
   '0013-begun-divisions': { up: addBegun },
+  '0014-field-names': { up: useFieldNames },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -413,11 +415,12 @@ export async function storeVersion<Tables>(db: Kysely<Tables>): Promise<StoreVer
 /**
  * Brings the tables up to date; every migration is done wholly or not at all.
  *
+ * @param last the migration to stop after, which makes a store as an earlier version left it
  * @throws PortolanError `configuration` when a newer version of the product has written the store
  */
-export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
+export async function migrate<Tables>(db: Kysely<Tables>, last?: MigrationName): Promise<void> {
   const migrator = new Migrator({ db, provider });
-  const { error } = await migrator.migrateToLatest();
+  const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (error === undefined) return;
   if (isFromNewerVersion(error)) {
     throw new PortolanError(

@@ -3,20 +3,20 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * Tables whose rows are the store's content, with their keys; `servers` and `workers` only say who is there now, and
- * `row_counts` follows by itself.
+ * Tables whose rows are the store's content, with their keys; `servers` and `workers` hold heartbeats only, and
+ * triggers fill `row_counts`.
  */
 const keys = {
   scans: ['scan_id'],
   scan_tags: ['tag', 'scan_id'],
   scan_listings: ['scan_id'],
   tokens: ['id'],
-  jobs: ['scan_id'],
+  scan_queue: ['scan_id'],
   idempotency_keys: ['owner', 'key'],
-  job_orders: ['job_id'],
+  client_jobs: ['job_id'],
   job_runs: ['job_id', 'fire_at'],
   outbox: ['id'],
-  divisions: ['scan_id'],
+  shard_plans: ['scan_id'],
   shards: ['scan_id', 'shard'],
 } as const satisfies {
   [T in Exclude<keyof Tables, 'servers' | 'workers' | 'row_counts'>]: (keyof Tables[T])[];

@@ -9,12 +9,12 @@ export interface Tables {
   scan_tags: { scan_id: string; tag: string };
   scan_listings: ScanListingRow;
   tokens: TokenTableRow;
-  jobs: JobTableRow;
+  scan_queue: ScanQueueTableRow;
   idempotency_keys: IdempotencyTableRow;
-  job_orders: ClientJobTableRow;
+  client_jobs: ClientJobTableRow;
   job_runs: JobRunTableRow;
   outbox: OutboxTableRow;
-  divisions: ShardPlanTableRow;
+  shard_plans: ShardPlanTableRow;
   shards: ShardTableRow;
   row_counts: RowCountTableRow;
   servers: ServerTableRow;
@@ -77,30 +77,31 @@ export interface TokenTableRow {
   revoked_at: string | null;
 }
 
-export interface JobTableRow {
+/** A scan that waits, runs or ran, by order of submission. */
+export interface ScanQueueTableRow {
   scan_id: string;
   pool: string;
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** Place in the line; the smallest waiting one is claimed first. */
+  /** The smallest waiting one is claimed first. */
   position: number;
-  /** Raised by every claim; a write with an older one is refused. */
+  /** Raised by every claim; a write with an older one is rejected. */
   attempt: number;
   /** Epoch milliseconds. */
   lease_until: number | null;
   worker: string | null;
   cancel_requested: number;
-  /** Since when somebody has paused the scan, epoch milliseconds; a paused job is not claimed. */
+  /** When a client paused the scan, epoch milliseconds; a paused scan is not claimed. */
   paused_since: number | null;
-  /** Since when the scan is held because no scan may send now, the same way. Either time covers both reasons. */
-  held_since: number | null;
-  /** How long it stood still before, counted from its first claim, milliseconds. */
+  /** When a blackout window stopped the scan, the same way. Either time covers both reasons. */
+  blackout_since: number | null;
+  /** Time it was stopped before, counted from its first claim, milliseconds. */
   paused_ms: number;
   created_at: string;
   finished_at: string | null;
   /** That of the scan. */
   tenant: string | null;
-  /** The server whose workspace holds the scan, and which alone may run it; null where there is one server only. */
-  home: string | null;
+  /** The server whose workspace holds the scan and that alone may run it; null where there is one server only. */
+  owner_server: string | null;
 }
 
 export interface IdempotencyTableRow {
@@ -109,15 +110,15 @@ export interface IdempotencyTableRow {
   key: string;
   /** SHA-256 of the body, hex. */
   digest: string;
-  /** Id of the scan, or of the job, that came of it. */
+  /** Id of the scan or job that was made. */
   scan_id: string;
   /** Of the scan and of the key: they come into being together. */
   created_at: string;
-  /** JSON of the first answer where it cannot be made again from the columns, as that about a job. */
-  answer: string | null;
+  /** JSON of the first response where the columns cannot give it again, as that about a job. */
+  response: string | null;
 }
 
-/** A job as clients know it; `jobs` is the line of the scans that it and everybody else ordered. */
+/** A job as clients know it; each of its runs becomes a scan in `scan_queue`. */
 export interface ClientJobTableRow {
   job_id: string;
   created_at: string;
@@ -170,13 +171,13 @@ export interface OutboxTableRow {
   tenant: string | null;
 }
 
-/** What a scan divides among its shards, see Division. */
+/** What a scan divides among its shards, see `ShardPlan`. */
 export interface ShardPlanTableRow {
   scan_id: string;
-  /** When the first worker began with a shard, by the clock of the database; before that, when it was made. ISO 8601 UTC. */
+  /** When the first worker started a shard, by the clock of the database; before that, when the plan was made. ISO 8601 UTC. */
   started_at: string;
-  /** A worker has begun with a shard. */
-  begun: number;
+  /** Whether a worker has started a shard. */
+  started: number;
   /** JSON. */
   addresses: string;
   /** JSON. */
@@ -192,24 +193,24 @@ export interface ShardTableRow {
   of: number;
   pool: string;
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** Raised by every claim; a write with an older one is refused. */
+  /** Raised by every claim; a write with an older one is rejected. */
   attempt: number;
-  /** Workers that it had and that gave no sign of life any more. */
-  lapses: number;
+  /** Leases that expired because the worker sent no heartbeat. */
+  expired_leases: number;
   /** Epoch milliseconds. */
   lease_until: number | null;
   worker: string | null;
   /** SHA-256 of what the worker proves itself with to the server, hex. */
   key_digest: string | null;
-  /** Rows that the home server holds. */
+  /** Rows that the owner server has. */
   rows: number;
-  /** What the scan's home wants of the worker. */
+  /** What the owner of the scan wants of the worker. */
   command: 'run' | 'pause' | 'cancel';
-  /** The command that the worker keeps to. */
-  obeyed: 'run' | 'pause' | 'cancel' | null;
-  /** Packets per second that the worker may send, and those that it keeps to. */
+  /** The newest command that took effect in the worker. */
+  applied_command: 'run' | 'pause' | 'cancel' | null;
+  /** Packets per second that the worker may send, and the limit that took effect. */
   rate: number;
-  rate_kept: number | null;
+  applied_rate: number | null;
   /** JSON of changed scope rules, null while there are none. */
   rules: string | null;
   /** JSON of the newest report, and of how the shard ended. */

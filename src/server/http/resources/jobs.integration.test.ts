@@ -358,8 +358,8 @@ describe('POST /api/v1/jobs/{job_id}/cancel', () => {
     const first = await openService();
     const { data } = await submit(first, now);
     await first.store.transaction(async (inside) => {
-      await inside.jobOrders.cancel(data.job_id, new Date().toISOString());
-      await inside.jobs.cancel(data.scan_id ?? '', Date.now());
+      await inside.clientJobs.cancel(data.job_id, new Date().toISOString());
+      await inside.scanQueue.cancel(data.scan_id ?? '', Date.now());
     });
     await first.close({ keep: true });
     const second = await start({}, { dir: first.dir, working: true });
