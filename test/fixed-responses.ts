@@ -25,7 +25,7 @@ export function bson(members: Record<string, string | number | boolean | object>
   return Buffer.concat([length, body]);
 }
 
-/** An answer of the MongoDB wire protocol. */
+/** A response of the MongoDB wire protocol. */
 export function mongodbResponse(members: Parameters<typeof bson>[0]): Buffer {
   const document = bson(members);
   const head = Buffer.alloc(21);

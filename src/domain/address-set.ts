@@ -13,28 +13,28 @@ export interface Interval {
   family: Family;
   first: bigint;
   last: bigint;
-  /** Interface of link-local IPv6 addresses; without it the interval stands for the addresses on every interface. */
+  /** Interface of link-local IPv6 addresses; without it the interval covers the addresses on every interface. */
   zone?: string | null;
 }
 
-/** The members `first`, `first + step`, … `last`; neighbours where the step is 1. */
+/** The members `first`, `first + step`, … `last`; contiguous if the step is 1. */
 type Run = Required<Interval> & { step: bigint };
 
 /**
- * An immutable set of addresses, held as disjoint intervals and listed one by one only when asked: a /8 or an IPv6 /64
- * costs as much as one address, and so does each n-th address of it. Order: IPv4 before IPv6, ascending.
  *
+ * An immutable set of addresses, stored as disjoint intervals and enumerated only on demand: a /8 or an IPv6 /64
+ * costs as much as one address, and so does each n-th address of it. Order: IPv4 before IPv6, ascending.
  * Zones: an interval without zone covers its addresses on every interface for `has`, `minus` and `intersect`, so that
  * excluding fe80::/10 excludes fe80::1%eth0. The IPv4-mapped block is never part of a set: those are IPv4 addresses.
  */
 export class AddressSet implements Iterable<string> {
   static readonly empty: AddressSet = new AddressSet([]);
 
-  /** Sorted by family, zone and number; no two overlap, and those of neighbours do not touch. */
+  /** Sorted by family, zone and number; disjoint, and adjacent contiguous intervals are merged. */
   readonly intervals: readonly Run[];
   readonly size: bigint;
   readonly #runs: Map<string, readonly Run[]>;
-  /** Number of addresses before each interval; made when `at` is first used. */
+  /** Number of addresses before each interval; computed at the first call of `at`. */
   #offsets: bigint[] | null = null;
 
   private constructor(runs: Iterable<Run>) {
@@ -51,8 +51,9 @@ export class AddressSet implements Iterable<string> {
   }
 
   /**
-   * The addresses at the positions `from`, `from + n`, `from + 2n`, … of the order. Such a set meets sets of
-   * neighbours and parts of itself.
+   *
+   * The addresses at the positions `from`, `from + n`, `from + 2n`, … of the order. Such a stepped set can be
+   * combined only with contiguous sets and parts of itself.
    */
   everyNth(n: bigint, from: bigint): AddressSet {
     this.#offsets ??= runningTotals(this.intervals);
@@ -79,7 +80,7 @@ export class AddressSet implements Iterable<string> {
     return zone !== null && covers(this.#runs.get(runKey({ family, zone })), value);
   }
 
-  /** The address at a position of the order. @throws RangeError when there is none */
+  /** The address at a position of the order. @throws RangeError if out of range */
   at(index: bigint): string {
     if (index < 0n || index >= this.size)
       throw new RangeError(`no address at index ${index}: the set has ${this.size}`);
@@ -90,12 +91,12 @@ export class AddressSet implements Iterable<string> {
     return formatAddress({ family, value: first + (index - (offsets[position] as bigint)) * step, zone });
   }
 
-  /** @throws RangeError where every n-th addresses lie among others */
+  /** @throws RangeError if a stepped range overlaps other addresses */
   union(other: AddressSet): AddressSet {
     return new AddressSet([...this.intervals, ...other.intervals]);
   }
 
-  /** @throws RangeError where the other is not one of neighbours */
+  /** @throws RangeError if the other set is stepped */
   minus(other: AddressSet): AddressSet {
     if (other.intervals.some(({ step }) => step !== 1n))
       throw new RangeError('cannot subtract a stepped range');
@@ -109,7 +110,7 @@ export class AddressSet implements Iterable<string> {
     const shared: Run[] = [];
     for (const [key, run] of this.#runs)
       for (const covering of other.#covering(key)) shared.push(...overlap(run, covering));
-    // Where only the other names a zone, what is shared is there.
+    // If only the other set names a zone, its result is computed there.
     const general = this.#runs.get('6') ?? [];
     for (const run of other.#runs.values()) {
       const zone = run[0]?.zone ?? null;
@@ -130,7 +131,7 @@ export class AddressSet implements Iterable<string> {
     }
   }
 
-  /** The intervals that count for a run: those of its zone and those without zone. */
+  /** The intervals that apply to a run: those of its zone and those without zone. */
   #covering(key: string): (readonly Run[])[] {
     const keys = key.startsWith('6%') ? [key, '6'] : [key];
     return keys.flatMap((each) => {
@@ -165,9 +166,9 @@ function* withoutMapped(intervals: Iterable<Interval>): Generator<Run> {
 }
 
 /**
- * Sorts intervals of one family and zone and joins those that overlap or touch.
  *
- * @throws RangeError where those overlap that are no parts of one
+ * Sorts intervals of one family and zone and joins those that overlap or touch.
+ * @throws RangeError if stepped ranges overlap without one being part of the other
  */
 function merge(runs: readonly Run[]): Run[] {
   const merged: Run[] = [];
@@ -183,7 +184,7 @@ function merge(runs: readonly Run[]): Run[] {
   return merged;
 }
 
-/** Whether the members of one would be members of the other if that were longer. */
+/** Whether both have the same step and offset. */
 function isAlike(a: Run, b: Run): boolean {
   return a.step === b.step && (a.first - b.first) % a.step === 0n;
 }
@@ -200,7 +201,7 @@ function subtract(runs: readonly Run[], taken: readonly Run[]): Run[] {
   return [...difference(runs, taken)];
 }
 
-/** What is in `runs` and not in `taken`; both sorted and disjoint. */
+/** Everything in `runs` and not in `taken`; both sorted and disjoint. */
 function* difference(runs: readonly Run[], taken: readonly Run[]): Generator<Run> {
   let at = 0;
   for (const run of runs) {
@@ -217,7 +218,7 @@ function* difference(runs: readonly Run[], taken: readonly Run[]): Generator<Run
   }
 }
 
-/** What is in both; both sorted and disjoint. The parts keep the zone of `runs`. */
+/** The intersection; both sorted and disjoint. The parts keep the zone of `runs`. */
 function* overlap(runs: readonly Run[], other: readonly Run[]): Generator<Run> {
   let left = 0;
   let right = 0;
@@ -252,7 +253,7 @@ function runningTotals(runs: readonly Run[]): bigint[] {
   });
 }
 
-/** The last position that still fulfils a condition which holds from the start up to some position; -1 for none. */
+/** Binary search: the last position for which `holds` is true; -1 if none. `holds` must be monotonic. */
 function lastAtOrBelow(length: number, holds: (position: number) => boolean): number {
   let low = 0;
   let high = length;
@@ -264,7 +265,7 @@ function lastAtOrBelow(length: number, holds: (position: number) => boolean): nu
   return low - 1;
 }
 
-/** 0.0.0.0 and ::, 255.255.255.255, 224.0.0.0/4 and ff00::/8: addresses that no single host answers for. */
+/** 0.0.0.0 and ::, 255.255.255.255, 224.0.0.0/4 and ff00::/8: addresses that do not belong to a single host. */
 const notUnicast: Interval[] = [
   { family: 4, first: 0n, last: 0n },
   { family: 4, first: 0xe000_0000n, last: 0xefff_ffffn },
@@ -273,7 +274,7 @@ const notUnicast: Interval[] = [
   { family: 6, first: 0xffn << 120n, last: (1n << 128n) - 1n },
 ];
 
-/** Every address that can be one host. */
+/** Every address that can be a single host. */
 export const unicastAddresses: AddressSet = AddressSet.of([
   { family: 4, first: 0n, last: (1n << 32n) - 1n },
   { family: 6, first: 0n, last: (1n << 128n) - 1n },

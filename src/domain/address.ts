@@ -26,7 +26,7 @@ export const addressBits = { 4: 32, 6: 128 } as const;
 /** `::ffff:0:0/96` (RFC 4291 section 2.5.5.2): other spellings of the IPv4 addresses. */
 export const ipv4Mapped = { first: 0xffff_0000_0000n, last: 0xffff_ffff_ffffn } as const;
 
-/** Interface names of Linux have at most 15 bytes; `net.isIP` takes these letters in a zone, and the colon. */
+/** Linux interface names have at most 15 bytes; `net.isIP` accepts these letters in a zone, and the colon. */
 const zonePattern = /^[0-9A-Za-z.-]{1,15}$/;
 
 /**
@@ -92,7 +92,7 @@ function isLinkLocal(ipv6: bigint): boolean {
   return ipv6 >> 118n === 0x3fan;
 }
 
-/** `10.0.0.0/24`, `2001:db8::/32`, `fe80::%eth0/64`. Host bits are cleared. @returns null when it is no CIDR block */
+/** `10.0.0.0/24`, `2001:db8::/32`, `fe80::%eth0/64`. Host bits are cleared. @returns null if not a CIDR block */
 export function parseNetwork(text: string): Network | null {
   const slash = text.lastIndexOf('/');
   const base = parseAddress(text.slice(0, Math.max(0, slash)));
@@ -102,7 +102,7 @@ export function parseNetwork(text: string): Network | null {
   const mapped = base.family === 4 && text.includes(':');
   const prefix = Number(prefixText) - (mapped ? 96 : 0);
   if (prefix < 0 || prefix > addressBits[base.family]) return null;
-  // A block wider than fe80::/10 holds addresses that have no zone.
+  // A block wider than fe80::/10 contains addresses that have no zone.
   if (base.zone !== null && prefix < 10) return null;
   const hostBits = BigInt(addressBits[base.family] - prefix);
   const first = (base.value >> hostBits) << hostBits;
@@ -132,7 +132,7 @@ function formatIpv6(value: bigint): string {
   return `${head}::${tail}`;
 }
 
-/** The first of the longest runs, as RFC 5952 section 4.2.3 asks. */
+/** The first of the longest runs, as RFC 5952 section 4.2.3 requires. */
 function longestZeroRun(groups: readonly string[]): { start: number; length: number } {
   let best = { start: 0, length: 0 };
   let start = 0;
@@ -150,7 +150,7 @@ export function canonicalAddress(text: string): string | null {
   return address === null ? null : formatAddress(address);
 }
 
-/** Orders address texts: IPv4 before IPv6, then by number, then by zone; texts that are no addresses come last. */
+/** Orders address texts: IPv4 before IPv6, then by number, then by zone; other texts come last. */
 export function compareAddresses(a: string, b: string): number {
   const left = parseAddress(a);
   const right = parseAddress(b);

@@ -1,6 +1,6 @@
 import type { Endpoint } from './host.ts';
 
-/** What a TLS handshake showed. `chain` is DER in base64, leaf first. */
+/** Result of a TLS handshake. `chain` is DER in base64, leaf first. */
 export interface TlsObservation {
   version: string;
   cipher: string;
@@ -13,17 +13,17 @@ export interface TlsObservation {
 export interface TlsVersionSupport {
   /** `SSLv2`, `SSLv3`, `TLSv1.0`, ... */
   version: string;
-  /** Names as in the IANA registry, in the order in which the server picked them. */
+  /** Names as in the IANA registry, in the order of the server's choice. */
   suites: string[];
-  /** Who decides between suites; null where one suite leaves no choice, or it was not found out. */
+  /** Who chooses the suite; null if there is only one, or unknown. */
   order: 'server' | 'client' | null;
 }
 
-/** What many handshakes showed; null = not found out, or without meaning for this server. */
+/** Result of a TLS enumeration; null = unknown, or not applicable to this server. */
 export interface TlsEnumeration {
-  /** The versions that the server accepts, the oldest first. */
+  /** The accepted versions, oldest first. */
   accepted: TlsVersionSupport[];
-  /** Groups of the key exchange, in the order in which the server picked them. */
+  /** Key exchange groups, in the order of the server's choice. */
   groups: string[];
   /** The shortest prime of a Diffie-Hellman exchange, and the shortest RSA key of an export suite, in bits. */
   dh_bits: number | null;
@@ -34,44 +34,47 @@ export interface TlsEnumeration {
   extended_master_secret: boolean | null;
   session_tickets: boolean | null;
   fallback_scsv: boolean | null;
-  /** Chains beside that of the observation, each DER in base64, leaf first: for keys of another kind. */
+  /** Further chains for other key types, each DER in base64, leaf first. */
   other_chains: string[][];
   handshakes: number;
-  /** False when time, the budget of handshakes or a silent server ended it early. */
+  /** False if time, the handshake budget or an unresponsive server ended it early. */
   complete: boolean;
   /** How the server behaves beyond what it accepts. */
   traits?: TlsTraits | undefined;
 }
 
-/** What handshakes with a question of their own showed; null = not asked, not found out, or without meaning. */
+/** Results of special handshakes; null = not tested, unknown, or not applicable. */
 export interface TlsTraits {
-  /** Prints of the answers to two hellos that are always the same, the newer version first. */
+  /** Fingerprints of the responses to two fixed hellos, the newer version first. */
   hello_prints: string[];
-  /** A server of TLS 1.3 marks its random when it is asked for less. */
+  /** A TLS 1.3 server marks its random when a client offers only older versions. */
   downgrade_mark: boolean | null;
-  /** The server would receive heartbeats (RFC 6520). */
+  /** The server supports heartbeats (RFC 6520). */
   heartbeat: boolean | null;
-  /** It brings the status of its certificate along (OCSP). */
+  /** The server staples the status of its certificate (OCSP). */
   ocsp_stapling: boolean | null;
-  /** A second handshake went on where the first one ended. */
+  /** A second handshake resumed the session of the first. */
   session_resumption: boolean | null;
-  /** Seconds for which the server says that the ticket of its session can be used. */
+  /** Lifetime of a session ticket as announced by the server, seconds. */
   ticket_lifetime: number | null;
-  /** Bytes that a client may send in TLS 1.3 before the handshake is over; 0 = none. */
+  /** Bytes of early data that a TLS 1.3 client may send; 0 = none. */
   early_data: number | null;
-  /** A client may begin a further handshake inside the connection. */
+  /** Client-initiated renegotiation is allowed. */
   client_renegotiation: boolean | null;
-  /** Bytes of its memory that a heartbeat without content drew (CVE-2014-0160). */
+  /** Bytes of memory returned for an empty heartbeat (CVE-2014-0160). */
   heartbleed_bytes: number | null;
-  /** It began to decrypt before any key was agreed upon (CVE-2014-0224). */
+  /** The server decrypted before any key was agreed upon (CVE-2014-0224). */
   early_cipher_change: boolean | null;
-  /** Bytes of its memory behind the name of a session that it repeated (CVE-2016-9244). */
+  /** Bytes of memory after an echoed session ID (CVE-2016-9244). */
   ticketbleed_bytes: number | null;
-  /** How it reacted to each form of a badly padded secret, where it tells them apart (ROBOT); else empty. */
+  /** Reaction to each form of a badly padded secret, if they are distinguishable (ROBOT); else empty. */
   padding_reactions: string[] | null;
 }
 
-/** How the reason begins when the server spoke TLS, and refused us: by a missing or unknown name, for instance. */
+/**
+ * Prefix of the reason if the server speaks TLS but rejected the handshake, for example for a missing or unknown
+ * name.
+ */
 export const tlsRejection = 'the server rejected the handshake with the alert';
 
 /** One request of a probe and what came back, bytes in base64. */
@@ -88,23 +91,23 @@ export interface Exchange {
 export const unidentifiedReasons = ['timeout', 'rate', 'cut'] as const;
 export type UnidentifiedReason = (typeof unidentifiedReasons)[number];
 
-/** What a service said to one probe (key `banners`, identity: host, port, protocol, probe). */
+/** The response of a service to one probe (key `banners`, identity: host, port, protocol, probe). */
 export interface Banner extends Endpoint {
   /** Printable ASCII with CR, LF and TAB; every other byte as `\xNN`. */
   banner: string;
-  /** The exact bytes, present when `banner` alone cannot give them back. */
+  /** The exact bytes, if `banner` alone cannot reproduce them. */
   banner_b64?: string | undefined;
-  /** Name of the probe that drew the answer; `null` = the service spoke first or stayed silent. */
+  /** Name of the probe that got the response; `null` = the service spoke first or stayed silent. */
   probe: string;
-  /** A cap cut the answer short. */
+  /** The response was truncated at a limit. */
   truncated: boolean;
-  /** The connection broke before the answer was complete. */
+  /** The connection was lost before the response was complete. */
   partial: boolean;
   tls?: TlsObservation | undefined;
-  /** Why there is no TLS, when it was tried. */
+  /** Why there is no TLS, if it was tried. */
   tls_error?: string | undefined;
   exchange?: Exchange[] | undefined;
-  /** In the first banner of a port whose probes had no time. */
+  /** Only in the first banner of a port whose probes timed out. */
   unidentified_reason?: UnidentifiedReason | undefined;
 }
 
@@ -112,7 +115,7 @@ const hexDigits = '0123456789abcdef';
 
 /** Renders bytes of a target as text that is safe to store and keeps every byte visible. */
 export function bannerText(bytes: Uint8Array): string {
-  // A replacement for each byte would stop everything for half a second when a mebibyte of noise comes.
+  // Replacing byte by byte would block the event loop for half a second at 1 MiB of binary data.
   const text = Buffer.allocUnsafe(4 * bytes.length);
   let length = 0;
   for (const byte of bytes) {
@@ -128,14 +131,14 @@ export function bannerText(bytes: Uint8Array): string {
   return text.toString('latin1', 0, length);
 }
 
-/** The text form of an answer, and its exact bytes in base64 when the text alone cannot give them back. */
+/** The text form of a response, and its exact bytes in base64 if the text alone cannot reproduce them. */
 export function describeBytes(bytes: Uint8Array): { banner: string; banner_b64?: string } {
   const banner = bannerText(bytes);
   if (banner.length === bytes.length) return { banner };
   return { banner, banner_b64: Buffer.from(bytes).toString('base64') };
 }
 
-/** The exact bytes of an answer. */
+/** The exact bytes of a response. */
 export function bannerBytes(banner: Pick<Banner, 'banner' | 'banner_b64'>): Buffer {
   return banner.banner_b64 ? Buffer.from(banner.banner_b64, 'base64') : Buffer.from(banner.banner, 'latin1');
 }

@@ -25,7 +25,7 @@ export function parseByteSize(text: string): number | null {
   return bytes;
 }
 
-/** Writes bytes for people, readable again by `parseByteSize`: `20GB`, `64MiB`; without a round figure, `1.5KB`. */
+/** Formats bytes for people, in a form that `parseByteSize` reads: `20GB`, `64MiB`, otherwise `1.5KB`. */
 export function formatByteSize(bytes: number): string {
   const largestFirst = [...units].toSorted(([, a], [, b]) => b - a);
   const [unit, length] = largestFirst.find(([, size]) => bytes > 0 && bytes % size === 0) ?? ['KB', 1000];

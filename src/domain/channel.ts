@@ -1,8 +1,8 @@
-/** Ways to tell somebody about a scan. */
+/** Kinds of notification channels. */
 export const channelTypes = ['slack', 'email', 'webhook'] as const;
 export type ChannelType = (typeof channelTypes)[number];
 
-/** One receiver as it is written: `slack://security`. Nothing in `name` is decoded. */
+/** One channel as written: `slack://security`. `name` is not decoded. */
 export interface NotificationChannel {
   type: ChannelType;
   name: string;
@@ -13,7 +13,7 @@ export const maxChannelLength = 320;
 
 const form = /^([a-z][a-z0-9+.-]*):\/\/(\P{Cc}+)$/u;
 
-/** Why a text is no channel, in words that follow it; null when it is one. */
+/** Why a text is not a channel, as a predicate; null if it is one. */
 export function channelProblem(text: string): string | null {
   if (text.length > maxChannelLength) return `has more than ${maxChannelLength} characters`;
   const type = form.exec(text)?.[1];
@@ -21,7 +21,7 @@ export function channelProblem(text: string): string | null {
   return isChannelType(type) ? null : `has an unknown channel type; known: ${channelTypes.join(', ')}`;
 }
 
-/** Null for everything that has a `channelProblem`. */
+/** Null for every text with a `channelProblem`. */
 export function parseChannel(text: string): NotificationChannel | null {
   if (channelProblem(text) !== null) return null;
   const [, type = '', name = ''] = form.exec(text) ?? [];

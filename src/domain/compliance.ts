@@ -1,6 +1,6 @@
 import type { Severity } from './finding.ts';
 
-/** A control that a host breaks (key `compliance_violations`, identity: host, port, framework, control). */
+/** A control that a host fails (key `compliance_violations`, identity: host, port, framework, control). */
 export interface ComplianceViolation {
   host: string;
   /** Null = the host as a whole. */
@@ -10,15 +10,16 @@ export interface ComplianceViolation {
   /** Number of the control in its framework: `3.10`, `SC-8`. */
   control: string;
   title: string;
-  /** What breaks it. */
+  /** What fails it. */
   description: string;
   severity: Severity;
   finding_ids: string[];
 }
 
 /**
- * A control that a host keeps as far as the scan saw, or that cannot be told (key `compliance_controls`, identity:
- * host, framework, control).
+ *
+ * A control that a host passes as far as the scan can tell, or that was not assessed (key `compliance_controls`,
+ * identity: host, framework, control).
  */
 export interface ComplianceControl {
   /** Null = the same for every host of the scan. */

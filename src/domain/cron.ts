@@ -1,20 +1,20 @@
 import { Cron } from 'croner';
 
 /**
- * Schedules in the five fields of POSIX crontab: minute, hour, day of month, month, day of week. Beyond POSIX there are
- * names, steps and `@hourly` to `@yearly`. Nothing of other dialects is guessed at: a schedule that could be read in two
- * ways is refused.
+ *
+ * Schedules in the five fields of POSIX crontab: minute, hour, day of month, month, day of week. Beyond POSIX there
+ * are names, steps and `@hourly` to `@yearly`. Other dialects are not guessed at: an ambiguous schedule is rejected.
  */
 const nicknames = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually'] as const;
 
-/** Characters of a schedule; every minute of an hour in one list has 169. */
+/** Maximum length in characters; a list of every minute of an hour has 169. */
 export const maxScheduleLength = 256;
 
 interface Field {
   name: string;
   least: number;
   most: number;
-  /** Values that may be written as names, the first one being that of `least`. */
+  /** Names of the values, starting with that of `least`. */
   names?: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export class CronSchedule {
   }
 }
 
-/** Why a text is no schedule, in words; null when it is one. */
+/** Why a text is not a schedule; null if it is one. */
 export function scheduleProblem(text: string): string | null {
   if (text.length > maxScheduleLength) return `must have at most ${maxScheduleLength} characters`;
   const trimmed = text.trim();
@@ -92,7 +92,7 @@ function fieldProblem(field: Field, text: string): string | null {
   return null;
 }
 
-/** One item of a list: a star, a value or a range, the first and the last perhaps with a step. */
+/** One item of a list: a star, a value or a range; the first and the last may have a step. */
 function itemProblem(field: Field, item: string): string | null {
   if (item === '') return 'has an empty item; separate the items of a list with one comma';
   const foreign = /[L#?W]/i.exec(withoutNames(field, item))?.[0];
@@ -106,7 +106,7 @@ function itemProblem(field: Field, item: string): string | null {
   return step === undefined ? null : stepProblem(field, item, ends, step);
 }
 
-/** The two ends, or one value, or why it is neither. */
+/** The two ends of a range, a single value, or why it is neither. */
 function rangeOf(field: Field, text: string): number[] | string {
   if (/^(?:sun|0)-sun$/i.test(text))
     return `${quote(text)} is ambiguous: one day or all seven; write SUN or *`;
@@ -124,7 +124,7 @@ function rangeOf(field: Field, text: string): number[] | string {
   return ends.filter((value) => value !== null);
 }
 
-/** A range that ends with Sunday, by its name, ends the week: FRI-SUN is 5-7. */
+/** A range that ends with Sunday by name ends the week: FRI-SUN is 5-7. */
 function lastOf(field: Field, text: string, to: number): number {
   return field.names === weekdays && /-sun$/i.test(text) ? 7 : to;
 }
@@ -148,12 +148,12 @@ function kindsOf({ names, least, most }: Field): string {
   return `*, a number from ${least} to ${most}${named}`;
 }
 
-/** JUL has an L and WED a W. */
+/** // JUL contains an L and WED a W. */
 function withoutNames({ names = [] }: Field, item: string): string {
   return item.replace(/[a-z]+/gi, (word) => (names.includes(word.toUpperCase()) ? '' : word));
 }
 
-/** What only the calendar knows: 31 February never comes. */
+/** Checks against the calendar: 31 February never occurs. */
 function evaluationProblem(text: string): string | null {
   const never = 'never occurs: no month has such a day';
   try {

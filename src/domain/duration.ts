@@ -3,10 +3,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Longest duration that is accepted, in milliseconds: 100 years of 365 days. */
+/** Longest accepted duration, in milliseconds: 100 years of 365 days. */
 export const maxDuration = 100 * 365 * DAY;
 
-/** Unit and its length in milliseconds, longest first: the order that a compound duration has to follow. */
+/** Units and their length in milliseconds, longest first: the order within a compound duration. */
 const plainUnits = new Map([
   ['w', 7 * DAY],
   ['d', DAY],
@@ -16,7 +16,7 @@ const plainUnits = new Map([
   ['ms', 1],
 ]);
 
-/** In retention texts a bare `m` could mean month or minute, so it has no meaning there. */
+/** In retention texts a bare `m` could mean month or minute, so it is not accepted. */
 const retentionUnits = new Map([
   ['y', 365 * DAY],
   ['mo', 30 * DAY],
@@ -46,20 +46,20 @@ export function parseDuration(text: string, options: { retention?: boolean } = {
   return wholeMilliseconds(total);
 }
 
-/** Why a retention text with minutes is rejected, or null when that is not its fault. */
+/** Why a retention text with minutes is rejected, or null if that is not the reason. */
 export function ambiguousMinutes(text: string): string | null {
   if (!/\dm(?![os])/.test(text) || parseDuration(text) === null) return null;
   return 'is ambiguous: "m" may mean minutes or months; use s, h, d, w, mo (30 days) or y';
 }
 
-/** A duration that rounds to nothing is refused: many settings read 0 as "no limit". */
+/** A duration that rounds to zero is rejected: many settings treat 0 as "no limit". */
 function wholeMilliseconds(total: number): number | null {
   const rounded = Math.round(total);
   if (rounded > maxDuration || (rounded === 0 && total > 0)) return null;
   return rounded;
 }
 
-/** Writes milliseconds for people, readable again by `parseDuration`: `500ms`, `3s`, `1m17.5s`, `1h30m`, `90d`. */
+/** Formats milliseconds for people, in a form that `parseDuration` reads: `500ms`, `3s`, `1m17.5s`, `1h30m`, `90d`. */
 export function formatDuration(ms: number): string {
   let rest = Math.round(Math.max(0, ms));
   if (rest < SECOND) return rest === 0 ? '0s' : `${rest}ms`;

@@ -1,6 +1,7 @@
 /**
- * The one error catalogue: what can go wrong, which HTTP status the API answers with and which exit code the
- * command line ends with. `status: null` marks errors that never travel over HTTP.
+ *
+ * The error catalog: error codes with their HTTP status and exit code. `status: null` marks errors that never travel
+ * over HTTP.
  */
 export const errorCatalog = {
   invalid_request: { status: 400, exit: 2, meaning: 'The request failed validation.' },
@@ -49,13 +50,13 @@ export function isErrorCode(text: unknown): text is ErrorCode {
   return typeof text === 'string' && Object.hasOwn(errorCatalog, text);
 }
 
-/** One field of a request, file or option that is wrong, and why. */
+/** One invalid field of a request, file or option, and why. */
 export interface FieldProblem {
   field: string;
   reason: string;
 }
 
-/** An error that a person caused or can act on. Anything else that is thrown is a fault of the service. */
+/** An error that a user caused or can act on. Anything else that is thrown is an internal error. */
 export class PortolanError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown>;
@@ -67,7 +68,7 @@ export class PortolanError extends Error {
     this.details = details;
   }
 
-  /** HTTP status; errors that never travel over HTTP count as a fault of the service. */
+  /** HTTP status; errors that never travel over HTTP count as internal errors. */
   get status(): number {
     return errorCatalog[this.code].status ?? 500;
   }

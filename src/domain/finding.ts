@@ -7,28 +7,29 @@ export function noFindings(): SeverityCounts {
 }
 
 /**
- * How sure a verdict is, the surest first. `certain`: the service itself shows it, or the exact version does and no
+ *
+ * Certainty of a verdict, highest first. `certain`: the service itself shows it, or the exact version does and no
  * distribution patches it; `possible`: it may well be fixed.
  */
 export const findingClasses = ['certain', 'likely', 'possible'] as const;
 export type FindingClass = (typeof findingClasses)[number];
 
-/** Confidence from which a fact that the service itself shows is certain. */
+/** Confidence from which an observed fact is certain. */
 const certainFrom = 0.9;
 /** Confidence from which a verdict is likely. */
 const likelyFrom = 0.5;
 
-/** The class of a finding; for one without (older records, modules that name none) it follows from the confidence. */
+/** The class of a finding; without one (older records, external modules) it follows from the confidence. */
 export function classOf(finding: Partial<Pick<Finding, 'class' | 'cpe' | 'confidence'>>): FindingClass {
   const named = findingClasses.find((name) => name === finding.class);
   if (named !== undefined) return named;
   const { cpe = null, confidence = 0 } = finding;
-  // A product's version alone never shows that a flaw is there.
+  // The version of a product alone never proves a flaw.
   if (cpe === null && confidence >= certainFrom) return 'certain';
   return confidence >= likelyFrom ? 'likely' : 'possible';
 }
 
-/** A flaw with what proves it (key `vulnerabilities`, identity: id, host, port). */
+/** A vulnerability with its evidence (key `vulnerabilities`, identity: id, host, port). */
 export interface Finding {
   id: string;
   title: string;

@@ -2,7 +2,7 @@
 export interface Host {
   ip: string;
   hostname?: string | undefined;
-  /** Milliseconds from probe to answer; null when that was not measured, or only another host's word is known. */
+  /** Milliseconds from probe to response; null if not measured or not observed directly. */
   latency_ms: number | null;
   mac?: string | undefined;
   vendor?: string | undefined;
@@ -33,20 +33,20 @@ export interface PortCounts {
   closed: number;
   filtered: number;
   not_tried: number;
-  /** The host accepts (nearly) every port, so its open ports are no evidence of services. */
+  /** The host accepts connections on (nearly) every port, so its open ports are no evidence of services. */
   all_ports_open: boolean;
-  /** Only where raw packets were sent, and a port was open. */
+  /** Only after raw packets to a host with an open port. */
   stack?: StackTraits | undefined;
 }
 
-/** How the TCP of a host answered the first SYN that it accepted. */
+/** TCP characteristics of the first SYN-ACK. */
 export interface StackTraits {
-  /** What is left of the TTL (IPv4) or hop limit (IPv6). */
+  /** Remaining TTL (IPv4) or hop limit (IPv6). */
   hops: number;
   window: number;
-  /** Largest segment, bytes; null = not told. */
+  /** Maximum segment size, bytes; null = not announced. */
   mss: number | null;
-  /** Shift of the window; null = no scaling. */
+  /** Window scale; null = no scaling. */
   scale: number | null;
   /** The first eight options in their order: `mss`, `sack`, `ts`, `nop`, `ws`, `end`, `other`. */
   options: string[];
@@ -55,17 +55,17 @@ export interface StackTraits {
   ecn: boolean;
 }
 
-/** What became of pairs of host and port, also of hosts that are none. */
+/** Outcomes of all planned pairs of host and port, including hosts that are down. */
 export interface PortCoverage {
   open: number;
   closed: number;
-  /** Silent, or called unreachable. */
+  /** No response, or unreachable. */
   filtered: number;
-  /** Planned, and nothing was sent. */
+  /** Planned, but nothing was sent. */
   not_tried: number;
 }
 
-/** A place on the network that a connection can be made to. */
+/** A host and port to connect to. */
 export interface Endpoint {
   host: string;
   port: number;

@@ -1,4 +1,4 @@
-/** What needs a licence on an installation that enforces one. */
+/** Features that require a license on an installation that enforces licenses. */
 export const licenseFeatures = [
   'jobs',
   'metrics',
@@ -13,7 +13,7 @@ export type LicenseFeature = (typeof licenseFeatures)[number];
 /** The plans that a licence may name. */
 export const licensePlans = ['starter', 'team', 'business', 'enterprise'] as const;
 export type LicensePlan = (typeof licensePlans)[number];
-/** `free`: an installation that enforces licences and has none that is good. */
+/** `free`: an installation that enforces licenses without a valid one. */
 export type EffectivePlan = LicensePlan | 'free';
 
 /** API requests per minute and client; 0 = unlimited. */
@@ -25,19 +25,19 @@ export const planRates: Record<EffectivePlan, number> = {
   enterprise: 0,
 };
 
-/** Module types that need a licence, and the feature that they are. */
+/** Module types that require a license, and the feature they belong to. */
 const licensedModules: Readonly<Record<string, LicenseFeature>> = {
   pdf_reporter: 'pdf_reporter',
   compliance_evaluator: 'compliance_evaluator',
 };
 
-/** The features that a graph of these modules needs. */
+/** The features that a graph of these modules requires. */
 export function featuresOfModules(moduleTypes: readonly string[]): LicenseFeature[] {
   const needed = moduleTypes.flatMap((type) => (Object.hasOwn(licensedModules, type) ? [type] : []));
   return [...new Set(needed.flatMap((type) => licensedModules[type] ?? []))];
 }
 
-/** What a licence says. */
+/** Claims of a license. */
 export interface LicenseClaims {
   customer_id: string;
   license_id: string;
@@ -45,20 +45,20 @@ export interface LicenseClaims {
   features: LicenseFeature[];
   /** Epoch seconds. */
   iat: number;
-  /** Epoch seconds; the licence works on for the grace time. */
+  /** Epoch seconds; the license remains usable during the grace period. */
   exp: number;
 }
 
 const dayMs = 86_400_000;
-/** A licence works on for so long after its end. */
+/** Grace period after the end of a license, milliseconds. */
 const graceMs = 7 * dayMs;
-/** Days before the end at which a warning is due, the nearest first. */
+/** Days before the end at which a warning is due, nearest first. */
 const warningDays = [1, 7, 30];
 
-/** `future`: it was issued later than this machine's clock says it is now. */
+/** `future`: the issue date is after the current time of this machine. */
 export type LicenseState = 'valid' | 'grace' | 'expired' | 'future';
 
-/** Clocks of two machines may differ by so much. */
+/** Tolerated clock difference between two machines, milliseconds. */
 const clockSkewMs = 300_000;
 
 export function licenseState({ iat, exp }: Pick<LicenseClaims, 'iat' | 'exp'>, now: number): LicenseState {
@@ -72,9 +72,9 @@ export function graceEnd({ exp }: Pick<LicenseClaims, 'exp'>): number {
   return exp * 1000 + graceMs;
 }
 
-/** A warning about the end of a licence. */
+/** A warning about the end of a license. */
 export interface LicenseNotice {
-  /** Changes when a new warning is due; within the last day and in the grace time it is due every day. */
+  /** Changes when a new warning is due: daily within the last day and in the grace period. */
   stage: string;
   text: string;
 }

@@ -1,7 +1,7 @@
-/** Longer texts are no mistyped names. */
+/** Longer texts are not mistyped names. */
 const longestName = 64;
 
-/** The known name closest to a mistyped one, when it is close enough to be meant. */
+/** The known name closest to a mistyped one, or null if none is close enough. */
 export function nearest(name: string, known: readonly string[]): string | null {
   if (name.length > longestName) return null;
   let best: string | null = null;

@@ -1,15 +1,15 @@
 import { PortolanError } from './errors.ts';
 import type { Protocol } from './host.ts';
 
-/** What the words of the port grammar stand for. */
+/** Words of the port grammar and their ports. */
 export interface PortCatalog {
-  /** TCP ports, the likeliest to be open first. */
+  /** TCP ports, most likely open first. */
   ranked: readonly number[];
   /** Ports by service name, names in lower case. */
   services: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Ports to scan, ascending, each once. */
+/** Ports to scan, ascending, deduplicated. */
 export interface PortSelection {
   tcp: number[];
   udp: number[];
@@ -17,13 +17,13 @@ export interface PortSelection {
 
 const maxPort = 65_535;
 
-/** How many of the ranking `common` stands for. */
+/** Number of ranked ports that `common` means. */
 const commonPorts = 100;
 
-/** Every port by itself; a longer list repeats itself. */
+/** All ports; a longer list contains duplicates. */
 const maxItems = 65_536;
 
-/** Bad items that an error names. */
+/** Maximum number of bad items in an error. */
 const maxProblems = 100;
 
 /**
@@ -43,7 +43,7 @@ export function parsePorts(spec: string, catalogue: PortCatalog, first: Protocol
     const comma = spec.indexOf(',', start);
     end = comma === -1 ? spec.length : comma;
     if (++items > maxItems) throw badPorts([`a list of more than ${maxItems} items`], 1);
-    // Most items of a long list are plain: they are read where they stand.
+    // Most items of a long list are plain: parse them in place.
     if (addPlain(spec, start, end, chosen[protocol])) continue;
     const item = spec.slice(start, end).trim();
     const { prefix, word } = splitPrefix(item);
@@ -58,13 +58,14 @@ export function parsePorts(spec: string, catalogue: PortCatalog, first: Protocol
 }
 
 /**
- * Ports that ranges are put into. However wide they are, each costs two steps, and a list of 65,536 of them must not
- * hold up a server.
+ *
+ * A set of ports built from ranges. Each range costs two steps, however wide it is: a list of 65,536 ranges must not
+ * block the event loop.
  */
 class PortSet {
-  /** How many more ranges hold a port than hold the one before it. */
+  /** Difference in the number of covering ranges to the previous port. */
   readonly #changes = new Int32Array(maxPort + 2);
-  /** So many ports of the ranking are in it. */
+  /** Number of ranked ports in the set. */
   ranked = 0;
 
   add(first: number, last: number): void {
@@ -101,7 +102,7 @@ function protocolOf(letter: string | undefined): Protocol | null {
 /** Longest text of a range. */
 const longestRange = '65535-65535'.length;
 
-/** Adds a port or a range when some characters of a text are one, and right. @returns whether they are */
+/** Adds a plain port or a range. @returns whether the text is one */
 function addPlain(text: string, start: number, end: number, ports: PortSet): boolean {
   if (end - start > longestRange) return false;
   let dash = start;
@@ -113,7 +114,7 @@ function addPlain(text: string, start: number, end: number, ports: PortSet): boo
   return true;
 }
 
-/** The port that some characters are, without leading zeros; 0 = none. */
+/** The port at this position, without leading zeros; 0 = none. */
 function plainPort(text: string, start: number, end: number): number {
   if (end - start > 5 || text[start] === '0') return 0;
   let port = 0;
@@ -125,7 +126,7 @@ function plainPort(text: string, start: number, end: number): number {
   return port > maxPort ? 0 : port;
 }
 
-/** Adds what any other item stands for. @returns what is wrong with it, or null */
+/** Adds any other item. @returns the problem with it, or null */
 function addWord(word: string, protocol: Protocol, ports: PortSet, catalogue: PortCatalog): string | null {
   if (word === '') return 'is empty; give a port';
   const name = word.toLowerCase();
@@ -152,7 +153,7 @@ function addTop(count: string, protocol: Protocol, ports: PortSet, ranked: reado
   return null;
 }
 
-/** What is wrong with a text of digits that is no port and no range. */
+/** The problem with a text of digits that is neither a port nor a range. */
 function problemOfRange(text: string): string {
   const ends = text.split('-', 3);
   if (ends.length > 2 || !ends.every(isNumber)) return 'is not a port or a range such as 8000-8100';
@@ -171,7 +172,7 @@ function show(item: string): string {
   return JSON.stringify(item.length <= 40 ? item : `${item.slice(0, 40)}…`);
 }
 
-/** @param wrong how many items are, of which the first are named */
+/** @param wrong number of bad items, of which the first are named */
 function badPorts(named: readonly string[], wrong: number): PortolanError {
   const message = wrong === 1 ? `ports: ${named[0]}` : `${wrong} items of the port list are invalid`;
   return new PortolanError('invalid_request', message, {

@@ -13,20 +13,20 @@ export type ResultRow = HostRow | PortRow | VulnerabilityRow | ComplianceRow | E
 
 export type PortCounts = PortCoverage;
 
-/** How the sweeps of one host ended, as far as they did. */
+/** Port counts of one host by protocol. */
 export interface CountsByProtocol {
   tcp: PortCounts | undefined;
   udp: PortCounts | undefined;
 }
 
-/** The figures of a host row by protocol. */
+/** The port counts of a host row by protocol. */
 export function countsByProtocol({ port_counts: all, udp_port_counts: udp }: HostRow): CountsByProtocol {
   if (!all || !udp) return { tcp: all ?? undefined, udp: udp ?? undefined };
   const tcp = addCounts(all, udp, -1);
   return { tcp: Object.values(tcp).some((count) => count > 0) ? tcp : undefined, udp };
 }
 
-/** The sum of two sets of figures, or with the sign -1 their difference. */
+/** The sum of two port counts, or with the sign -1 their difference. */
 export function addCounts(a: PortCounts = noPorts, b: PortCounts = noPorts, sign = 1): PortCounts {
   return {
     open: a.open + sign * b.open,
@@ -53,17 +53,17 @@ export interface HostRow extends RowBase {
   vendor?: string | null;
   method?: string;
   os?: OperatingSystem | null;
-  /** What speaks for the system, and against it. */
+  /** Evidence for and against the system. */
   os_evidence?: SystemEvidence[];
   device_type?: string | null;
   device_evidence?: DeviceEvidence[];
-  /** What the host takes along to another address. */
+  /** Identity that survives a change of address. */
   identity?: HostIdentity[];
   applications?: { name: string; version: string | null; role: string }[];
   functions?: string[];
   /** Over all protocols. */
   port_counts?: PortCounts;
-  /** The share of UDP ports, where some were planned. */
+  /** The UDP part, if UDP ports were planned. */
   udp_port_counts?: PortCounts;
   all_ports_open?: boolean;
 }
@@ -92,7 +92,7 @@ export interface PortRow extends RowBase {
   tls?: Record<string, unknown> | null;
   fingerprints?: Omit<Fingerprint, 'host' | 'port' | 'protocol' | 'alternatives'>[];
   attributes?: Record<string, unknown>;
-  /** Its probes had no time: product and version may be missing. Null takes an earlier reason back. */
+  /** Its probes timed out: product and version may be missing. Null clears an earlier reason. */
   unidentified_reason?: UnidentifiedReason | null;
 }
 
@@ -104,7 +104,7 @@ export interface VulnerabilityRow extends RowBase {
   vulnerability: Finding;
 }
 
-/** What a scan saw of a control of a framework. */
+/** Result of one control of a framework. */
 export interface ComplianceRow extends RowBase {
   type: 'compliance';
   /** Null = the same for every host. */
@@ -114,9 +114,9 @@ export interface ComplianceRow extends RowBase {
   control: string;
   title: string;
   status: 'fail' | 'pass' | 'not_assessed';
-  /** What breaks it, or why it counts as kept or cannot be told. */
+  /** What fails it, or why it passed or was not assessed. */
   description: string;
-  /** Of a control that is broken. */
+  /** Only of a failed control. */
   severity: Severity | null;
   finding_ids: string[];
 }
@@ -149,18 +149,18 @@ export interface SummaryRow extends RowBase {
   catalogue_version: string;
   /** Rows were lost before the record was finished; absent otherwise. */
   damaged?: boolean | undefined;
-  /** Ports whose probes had no time, by reason; absent in records of older versions and before the end. */
+  /** Ports whose probes timed out, by reason; absent in records of older versions and before the end. */
   unidentified?: UnidentifiedCounts | undefined;
-  /** Every pair of host and port that was planned, by its outcome; absent where no scanner counts them. */
+  /** All planned pairs of host and port by outcome; absent if no scanner counts them. */
   coverage?: (PortCoverage & { planned: number }) | undefined;
 }
 
-/** What a port that only its responses show counts as: it accepted a connection, or sent a datagram. */
+/** State of a port known only from its response: it accepted a connection, or sent a datagram. */
 export function respondingPort({ protocol }: Pick<PortRow, 'protocol'>): Pick<PortRow, 'state' | 'reason'> {
   return { state: 'open', reason: protocol === 'udp' ? 'udp-response' : 'syn-ack' };
 }
 
-/** Text that is equal for two rows exactly when they speak of the same thing. */
+/** Identity of a row: equal for two rows exactly when they describe the same thing. */
 export function rowIdentity(row: ResultRow): string {
   switch (row.type) {
     case 'host':
@@ -178,12 +178,12 @@ export function rowIdentity(row: ResultRow): string {
   }
 }
 
-/** Two rows of one identity made one: later non-null values win. */
+/** Merges two rows of one identity: later non-null values win. */
 export function mergeRows<R extends ResultRow>(earlier: R, later: R): R {
   const merged: Record<string, unknown> = { ...earlier };
   for (const [key, value] of Object.entries(later)) {
     const known = value !== null && value !== undefined;
-    // A port that was probed again in time is not unidentified any more.
+    // A port that was probed again successfully is no longer unidentified.
     if (known || (key === 'unidentified_reason' && value === null)) merged[key] = value;
   }
   return merged as unknown as R;

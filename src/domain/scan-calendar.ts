@@ -3,9 +3,9 @@ import { instantsOf, readWall, WallClock } from './wall-clock.ts';
 /** Hours of the week in which scans may send. */
 export interface ScanWindow {
   name: string | null;
-  /** `mon-fri`, `sat,sun`; the days on which the hours begin. */
+  /** `mon-fri`, `sat,sun`; the days on which the hours start. */
   days: string;
-  /** `22:00-06:00`, over midnight too; the end is not part of it. */
+  /** `22:00-06:00`, also across midnight; the end is exclusive. */
   hours: string;
   /** IANA name. */
   zone: string;
@@ -26,14 +26,14 @@ export interface ScanFreeze {
 export interface BlackoutWindow {
   /** A sentence without its full stop. */
   reason: string;
-  /** Epoch milliseconds at which scans go on; null when no such time is known. */
+  /** Epoch milliseconds at which scans resume; null if unknown. */
   until: number | null;
 }
 
 export interface Standing {
   /** Null while scans may send. */
   closure: BlackoutWindow | null;
-  /** Epoch milliseconds of the next opening or closing; null when there is none in sight. */
+  /** Epoch milliseconds of the next opening or closing; null if there is none in sight. */
   next: number | null;
 }
 
@@ -45,45 +45,46 @@ export const freezeTimePattern =
 const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-/** Every window comes again within a week, whatever the clocks do; a day more for their changes. */
+/** Every window recurs within a week; one more day covers clock changes. */
 const horizonMs = 8 * dayMs;
 
-/** Why hours are none, in words; null when they are good. */
+/** Why hours are invalid; null if they are valid. */
 export function hoursProblem(hours: string): string | null {
   const { start, end } = readHours(hours);
   return start === end ? 'must not start and end at the same time; a whole day is 00:00-24:00' : null;
 }
 
-/** Why days are none, in words; null when they are good. */
+/** Why days are invalid; null if they are valid. */
 export function daysProblem(days: string): string | null {
   const bad = days.split(',').find((item) => item.split('-').length > 2);
   return bad === undefined ? null : `contains ${bad}, which is not a range of two days`;
 }
 
-/** Why a time of a freeze is none, in words; null when it is good. */
+/** Why the time of a freeze is invalid; null if it is valid. */
 export function freezeTimeProblem(text: string): string | null {
   const day = text.slice(0, 10);
-  // 30 February would be read as 2 March.
+  // Date would accept 30 February as 2 March.
   const isDay = readWall(day) !== null && new Date(day).toISOString().startsWith(day);
   return isDay && readWall(text) !== null ? null : 'is not a valid date or time';
 }
 
-/** Why the two ends do not make a freeze, in words; null when they do. Both ends must be good. */
+/** Why the two ends are not a freeze; null if they are. Both ends must be valid. */
 export function freezeProblem(freeze: ScanFreeze): string | null {
   const { from, to } = freezeSpan(freeze);
   return from < to ? null : 'must be after from';
 }
 
 /**
- * When scans may send: within one of the windows (always, if there are none) and in no freeze. Hours are those of the
- * clock on the wall of their zone: a night in which clocks change is an hour longer or shorter, and hours that come
+ *
+ * When scans may send: within one of the windows (always, if there are none) and outside all freezes. Hours are
+ * wall-clock hours of their zone: a night in which clocks change is an hour longer or shorter, and hours that occur
  * twice are open twice.
  */
 export class ScanCalendar {
   readonly #windows: readonly WeeklyHours[];
   readonly #freezes: readonly Span[];
 
-  /** @param freezes,windows that `daysProblem` and the others find no fault with */
+  /** @param freezes,windows validated by `daysProblem` and the like */
   constructor(windows: readonly ScanWindow[], freezes: readonly ScanFreeze[]) {
     this.#windows = windows.map((window) => new WeeklyHours(window));
     this.#freezes = freezes.map(freezeSpan);
@@ -106,7 +107,7 @@ export class ScanCalendar {
     return `it is outside the scan window (${windows})`;
   }
 
-  /** The one that ends last of those that are on. */
+  /** The active freeze that ends last. */
   #freezeAt(time: number): Span | undefined {
     const on = this.#freezes.filter(({ from, to }) => from <= time && time < to);
     return on.toSorted((a, b) => b.to - a.to)[0];
@@ -172,7 +173,7 @@ class WeeklyHours {
     return minute < this.#end && this.#days.has((day + 6) % 7);
   }
 
-  /** The next beginning or end on the wall, or change of the clock. */
+  /** The next start or end in wall-clock time, or clock change. */
   turnAfter(time: number): number {
     const offset = this.#clock.offsetAt(time);
     const wall = time + offset;
@@ -189,12 +190,12 @@ class WeeklyHours {
 interface Span {
   /** Epoch milliseconds. */
   from: number;
-  /** Not part of it. */
+  /** Exclusive. */
   to: number;
   reason: string | null;
 }
 
-/** A time that comes twice, or not at all, makes the freeze longer and not shorter. */
+/** An ambiguous or skipped time makes the freeze longer, never shorter. */
 function freezeSpan({ from, to, zone, reason }: ScanFreeze): Span {
   const clock = new WallClock(zone);
   return {

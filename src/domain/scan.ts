@@ -1,7 +1,7 @@
 import type { SeverityCounts } from './finding.ts';
 import type { PortCoverage } from './host.ts';
 
-/** Stored states of a scan. `queued` exists only in the answer of the submission. */
+/** Stored states of a scan. `queued` exists only in the response to the submission. */
 export const scanStatuses = ['pending', 'running', 'completed', 'failed'] as const;
 export type ScanStatus = (typeof scanStatuses)[number];
 
@@ -35,27 +35,27 @@ export interface ScanOptions {
   compliance?: string[] | undefined;
   intrusive?: boolean | undefined;
   fail_fast?: boolean | undefined;
-  /** Port grammar text: ports that are never tried. */
+  /** Port grammar text: ports to exclude. */
   exclude_ports?: string | undefined;
-  /** In place of the discovery of the graph. */
+  /** Replaces the discovery of the graph. */
   discover_profile?: DiscoveryProfile | undefined;
   /** Duration text; of discovery probes. */
   discovery_timeout?: string | undefined;
-  /** Further tries of a discovery probe. */
+  /** Retries of a discovery probe. */
   discovery_retries?: number | undefined;
-  /** False: open ports are asked for their banners, and nothing is concluded from them. */
+  /** False: grab banners of open ports, but do not identify products. */
   fingerprint?: boolean | undefined;
-  /** Different services that are kept for one port. */
+  /** Maximum number of services per port. */
   max_protocols?: number | undefined;
-  /** File with further signatures; of the command line only. */
+  /** File with additional signatures; command line only. */
   fingerprint_rules?: string | undefined;
-  /** By module type, in place of what the graph says of it; of profiles only. */
+  /** By module type, overrides the graph; profiles only. */
   discovery_probes?: Record<string, DiscoveryProbe> | undefined;
-  /** Duration text; in place of `timeout` for what talks to services. Of profiles only. */
+  /** Duration text; overrides `timeout` for service probes. Profiles only. */
   probe_timeout?: string | undefined;
 }
 
-/** One way to find live hosts: whether it is used, and options of its module. */
+/** One discovery method: whether it is enabled, and options of its module. */
 export interface DiscoveryProbe {
   enabled: boolean;
   config: Record<string, unknown>;
@@ -81,11 +81,11 @@ export interface ScanRequest {
   rate: number;
   /** Name of an installed graph, instead of the profile's. */
   dag: string | null;
-  /** Text of the file of `dag` as it was when the scan was accepted; absent for builtin graphs and other files. */
+  /** Content of the file of `dag` when the scan was accepted; absent for builtin graphs and other files. */
   graph?: string | undefined;
   pool: string;
   options: ScanOptions;
-  /** Who asked: token id, `cli`, or null. */
+  /** Who submitted it: token ID, `cli`, or null. */
   user: string | null;
 }
 
@@ -105,9 +105,9 @@ export interface StageRecord {
   items_in: number;
   items_out: number;
   error: string | null;
-  /** How packets left this machine and why so, where a module has more than one way; absent elsewhere. */
+  /** How packets were sent and why, if a module has more than one way; absent otherwise. */
   method?: string | undefined;
-  /** Of a scanner that counts every pair that it planned. */
+  /** Only of a scanner that counts every planned pair. */
   coverage?: PortCoverage | undefined;
 }
 
@@ -131,18 +131,18 @@ export interface ScanCounts {
   vulnerabilities: number;
 }
 
-/** How the message to one channel stands. */
+/** Delivery state of the message to one channel. */
 export interface NotificationState {
   /** `<channel_type>://<channel_name>` */
   channel: string;
   status: 'pending' | 'delivered' | 'skipped' | 'failed';
   /** Tries so far. */
   attempts: number;
-  /** Why it is skipped or failed, or why the last try did. */
+  /** Why it is skipped or failed, or why the last attempt failed. */
   error: string | null;
 }
 
-/** The detail of a scan, as stored and as the API shows it. */
+/** The details of a scan, as stored and as returned by the API. */
 export interface Scan {
   scan_id: string;
   status: ScanStatus;
@@ -164,7 +164,7 @@ export interface Scan {
   stages: StageRecord[];
 }
 
-/** How the channels of a submission stand before anything was sent. */
+/** Initial state of the channels of a submission. */
 export function firstNotifications({
   notifications,
 }: Pick<ScanRequest, 'notifications'>): Scan['notifications'] {

@@ -4,16 +4,17 @@ import { PortolanError } from './errors.ts';
 
 /** Which addresses packets may go to. */
 export interface Scope {
-  /** False for every text that is not an address, too. */
+  /** Also false for texts that are not an address. */
   permits(address: string | Address): boolean;
   split(addresses: AddressSet): { inside: AddressSet; outside: AddressSet };
 }
 
 /**
- * Compiles allow and deny lists of CIDR blocks and single addresses. Deny wins; an empty allow list means every
- * unicast address. Multicast, broadcast and unspecified addresses are never inside. A rule holds on every interface.
  *
- * @throws PortolanError `configuration` that names every rule that is no CIDR block
+ * Compiles allow and deny lists of CIDR blocks and single addresses. Deny wins; an empty allow list means every
+ * unicast address. Multicast, broadcast and unspecified addresses are never inside. A rule applies to every
+ * interface.
+ * @throws PortolanError `configuration` that names every invalid rule
  */
 export function compileScope(rules: { allow: readonly string[]; deny: readonly string[] }): Scope {
   const allow = readRules('scanner.scope.allow', rules.allow);
@@ -47,7 +48,7 @@ function readRules(key: string, rules: readonly string[]) {
   return { addresses: AddressSet.of(intervals), problems };
 }
 
-/** Zones are refused: a rule that held on one interface only would leave the others open. */
+/** Rejects zones: a rule for one interface only would leave the others open. */
 function readRule(rule: string): Interval | null {
   if (rule.includes('%')) return null;
   const network = parseNetwork(rule);

@@ -1,18 +1,19 @@
 /**
- * API tokens, whole or cut off, wherever they stand in a text. Shorter tails are left alone: `svc_backup_hosts` may be
- * somebody's name.
+ *
+ * API tokens, complete or truncated, anywhere in a text. Shorter tails are left alone: `svc_backup_hosts` may be an
+ * ordinary name.
  */
 const tokenText = /svc_([a-z0-9]{4,16})_[\w-]{16,}/g;
 
 /** How often a text is decoded in search of tokens; nobody encodes more often by accident. */
 const decodings = 3;
 
-/** The text with the secret part of every API token left out; its id stays, so that the token can be revoked. */
+/** The text without the secret part of API tokens; the ID stays, so that the token can be revoked. */
 export function withoutTokens(text: string): string {
   return text.includes('svc_') ? text.replace(tokenText, 'svc_$1_[redacted]') : text;
 }
 
-/** The same for the path of a URL, where a token may be percent-encoded; such a path comes back decoded. */
+/** The same for the path of a URL, where a token may be percent-encoded; such a path is returned decoded. */
 export function pathWithoutTokens(path: string): string {
   let text = path;
   for (let round = 0; round < decodings && text.includes('%'); round++) {

@@ -1,6 +1,6 @@
 import type { Endpoint } from './host.ts';
 
-/** What a parser read out of a banner (key `parsed_services`). */
+/** What a parser extracted from a banner (key `parsed_services`). */
 export interface ParsedService extends Endpoint {
   /** Service name as in the IANA registry where it has one: `ssh`, `http`, `smtp`, ... */
   service: string;
@@ -11,7 +11,7 @@ export interface ParsedService extends Endpoint {
   truncated: boolean;
 }
 
-/** A claim which product answers (key `service_fingerprints`, identity: host, port, protocol). */
+/** A claim about the product of a service (key `service_fingerprints`, identity: host, port, protocol). */
 export interface Fingerprint extends Endpoint {
   /** Service name: `ssh`, `https`, ... */
   match: string;
@@ -22,17 +22,17 @@ export interface Fingerprint extends Endpoint {
   cpe: string | null;
   /** 0..1 */
   confidence: number;
-  /** What it was read from: `banner`, `http`, `tls`, ... */
+  /** Origin of the claim: `banner`, `http`, `tls`, ... */
   source: string;
-  /** The very text that proves it. */
+  /** The matching text. */
   evidence: string;
-  /** Id of the catalogue rule. */
+  /** ID of the catalog rule. */
   rule?: string | undefined;
   /** Distribution package revision when the banner shows one, e.g. `Debian-2+deb12u2`. */
   revision?: string | undefined;
-  /** Operating system that the same text gives away. */
+  /** Operating system that the same text reveals. */
   os?: { family: string; distribution: string | null; version: string | null } | undefined;
-  /** The device that the same text gives away; `type` is a word such as `printer`. */
+  /** Device that the same text reveals; `type` is a word such as `printer`. */
   hardware?: { type: string | null; vendor: string | null; product: string | null } | undefined;
   alternatives: Omit<Fingerprint, 'alternatives' | keyof Endpoint>[];
 }

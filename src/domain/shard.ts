@@ -1,25 +1,26 @@
-/** What a scan divides among its shards: of `n` of them, the shard `k` has the addresses k, k + n, k + 2n, … */
+/** How a scan is divided: of `n` shards, shard `k` has the addresses k, k + n, k + 2n, … */
 export interface ShardPlan {
-  /** Disjoint ranges `first-last`, or single addresses, in canonical spelling: what exclusions and the scope leave. */
+  /** Disjoint ranges `first-last`, or single addresses, in canonical spelling, after exclusions and scope. */
   addresses: string[];
-  /** Names that were asked for, by address. */
+  /** Requested names, by address. */
   hostnames: Record<string, string[]>;
 }
 
 /**
- * What the process of a scan is told when it runs a shard and not the whole: reports are made by the home of the scan,
- * and the targets of the request are the addresses of its division.
+ *
+ * Set if a scan process runs one shard instead of the whole scan: the owner of the scan writes the reports, and the
+ * targets of the request are the addresses of the shard.
  */
 export interface ShardPart {
   /** 0-based. */
   shard: number;
   /** Shards of the scan. */
   of: number;
-  /** Names that were asked for, by address. */
+  /** Requested names, by address. */
   hostnames: Record<string, string[]>;
 }
 
-/** The data that a scan was evaluated with; null = nothing asked for it. */
+/** Versions of the data used for evaluation; null = not used. */
 export interface EvaluationData {
   /** Version of the fingerprint rules. */
   rules: string | null;
@@ -27,6 +28,6 @@ export interface EvaluationData {
   vulnerabilities: string | null;
 }
 
-/** What the home of a scan wants of the workers of its shards. */
+/** Commands of the owner of a scan to the workers of its shards. */
 export const shardCommands = ['run', 'pause', 'cancel'] as const;
 export type ShardCommand = (typeof shardCommands)[number];

@@ -6,12 +6,12 @@ import { AddressSet, type Interval, unicastAddresses } from './address-set.ts';
 export interface Target {
   value: string;
   kind: 'ip' | 'cidr' | 'range' | 'hostname';
-  /** The address, when the target is exactly one. */
+  /** The address, if the target is exactly one. */
   ip?: string;
 }
 
 export interface TargetProblem {
-  /** Position in the list that was given. */
+  /** Position in the given list. */
   index: number;
   /** The item itself: of a comma list only the bad part. */
   value: string;
@@ -19,18 +19,18 @@ export interface TargetProblem {
 }
 
 export interface TargetList {
-  /** Each once, in the order given. */
+  /** Deduplicated, in the given order. */
   targets: Target[];
-  /** What is to be scanned: each address once. */
+  /** Addresses to scan. */
   addresses: AddressSet;
-  /** The same including the network and broadcast addresses of CIDR blocks: what an exclusion list excludes. */
+  /** The same including the network and broadcast addresses of CIDR blocks, for exclusion lists. */
   covered: AddressSet;
-  /** Lower case, each once, in the order given. */
+  /** Lower case, deduplicated, in the given order. */
   hostnames: string[];
   problems: TargetProblem[];
 }
 
-/** What one item means. `skipEnds`: the first and last address are no hosts (network and broadcast address). */
+/** Meaning of one item. `skipEnds`: the first and last address are not hosts (network and broadcast address). */
 interface Meaning {
   target: Target;
   interval?: Interval;
@@ -49,20 +49,20 @@ const maxItemLength = 255;
 const maxNameLength = 253;
 const maxLabelLength = 63;
 
-/** Problems that are listed; a hostile list of a million commas must not make an answer of that size. */
+/** Maximum number of listed problems: a hostile list of a million commas must not produce a response of that size. */
 const maxProblems = 10_000;
 
-/** Names of interfaces, of which only it matters whether there is such a one. */
+/** Names of the interfaces of this machine. */
 type Interfaces = Pick<ReadonlySet<string>, 'has'>;
 
-/** For what was checked where it came from: an interface may be missing here. */
+/** For targets validated elsewhere: an interface may be missing on this machine. */
 export const anyInterface: Interfaces = { has: () => true };
 
 /**
- * Reads targets: addresses, CIDR blocks, ranges and host names; each string may be a comma list. Reports every bad
- * item; the other fields hold the good ones. Nothing is resolved and no range is expanded.
  *
- * @param interfaces names that a zone (`fe80::1%eth0`) may have; by default the interfaces of this machine
+ * Parses targets: addresses, CIDR blocks, ranges and host names; each string may be a comma list. Reports every bad
+ * item; the other fields contain the good ones. Resolves no names and expands no ranges.
+ * @param interfaces names allowed as a zone (`fe80::1%eth0`); by default the interfaces of this machine
  */
 export function parseTargets(values: readonly string[], interfaces?: Interfaces): TargetList {
   const meanings = new Map<string, Meaning>();
@@ -118,7 +118,7 @@ function readItem(item: string, interfaces: () => Interfaces): Reading {
   return unusable === null ? reading : { reason: unusable };
 }
 
-/** What no target looks like, whatever it was meant to be. */
+/** Rejects texts that cannot be any kind of target. */
 function refuseText(item: string): string | null {
   if (item === '') return 'is empty';
   if (item.length > maxItemLength) return `${notATarget}: longer than ${maxItemLength} characters`;
@@ -203,12 +203,12 @@ function readName(item: string): Reading {
   return { target: { value: name, kind: 'hostname' } };
 }
 
-/** `10-20`: the end of a range whose beginning is missing, or the first label of a name. */
+/** `10-20`: the end of a range without its start, or the first label of a name. */
 function isNumbersWithHyphens(name: string): boolean {
   return /^[\d-]+$/.test(name) && name.includes('-');
 }
 
-/** Why a text is no host name; an empty text when there is no more to say than that. */
+/** Why a text is not a host name; an empty text if there is no further detail. */
 function refuseName(name: string): string | null {
   const labels = name.split('.');
   const last = labels.at(-1) as string;
@@ -216,7 +216,7 @@ function refuseName(name: string): string | null {
   if (isHostAndPort(name)) return 'a host with a port; give the host alone, and the port as a port to scan';
   if (!/^[a-z0-9._-]+$/.test(name)) return '';
   if (labels.some((label) => label.length === 0)) return 'empty label between dots';
-  // Resolvers take 127.1, 2130706433 and 0x7f000001 for addresses, so a name has to end in a label that cannot be one.
+  // Resolvers accept 127.1, 2130706433 and 0x7f000001 as addresses, so a name must not end in a number.
   if (/^0x[0-9a-f]*$/.test(last)) return 'hexadecimal addresses are not supported';
   if (!/[a-z]/.test(last)) return numericReason(labels);
   if (name.length > maxNameLength) return `a host name has at most ${maxNameLength} characters`;
@@ -245,7 +245,7 @@ function refuseInterval({ interval }: Meaning, interfaces: () => Interfaces): st
   return kind === null ? null : `${kind} cannot be scanned`;
 }
 
-/** The kind of addresses when not one of the interval can be a single host. */
+/** The kind of addresses if no address of the interval can be a single host. */
 function notUnicastKind({ family, first, last }: Interval): string | null {
   if (last === 0n) return family === 4 ? 'the unspecified address 0.0.0.0' : 'the unspecified address ::';
   if (family === 6) return first >> 120n === 0xffn ? 'multicast addresses (ff00::/8)' : null;
@@ -254,7 +254,7 @@ function notUnicastKind({ family, first, last }: Interval): string | null {
   return null;
 }
 
-/** Blanks only: a line break inside a target is a sign of a broken list or of an attack. */
+/** Blanks only: a line break inside a target indicates a broken list or an attack. */
 function trimBlanks(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, '');
 }

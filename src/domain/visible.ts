@@ -21,7 +21,7 @@ function visibleLine(line: string): string {
   return line.split('\t').map(visibleText).join('\t');
 }
 
-/** What stands for an unprintable character. */
+/** Escape of an unprintable character. */
 export function visibleCharacter(character: string): string {
   const code = character.codePointAt(0) as number;
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;

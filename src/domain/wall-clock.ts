@@ -1,7 +1,7 @@
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** What the clocks of a zone show. */
+/** Wall clock of a time zone. */
 export class WallClock {
   readonly #format: Intl.DateTimeFormat;
 
@@ -19,7 +19,7 @@ export class WallClock {
     });
   }
 
-  /** What the clock shows minus UTC, milliseconds. */
+  /** Wall-clock time minus UTC, milliseconds. */
   offsetAt(time: number): number {
     const whole = Math.floor(time / 1000) * 1000;
     const shown = this.#format.formatToParts(whole);
@@ -38,7 +38,7 @@ export class WallClock {
     return `${new Date(time + offset).toISOString().slice(0, 19)}${offset < 0 ? '-' : '+'}${hours}:${rest}`;
   }
 
-  /** The first millisecond with another offset than that of `from`; `to` has another one. */
+  /** The first millisecond with another offset than that of `from`; `to` must have another one. */
   changeWithin(from: number, to: number): number {
     const before = this.offsetAt(from);
     let [low, high] = [from, to];
@@ -50,7 +50,7 @@ export class WallClock {
     return high;
   }
 
-  /** Every time at which the clock shows this; around a gap, what it would be by the clock before and after. */
+  /** All times at which the clock shows this; in a gap, the times by the offset before and after it. */
   timesOf(wall: number): number[] {
     const offsets = [wall - dayMs, wall + dayMs].map((near) => this.offsetAt(near));
     const times = offsets.map((offset) => wall - offset);
@@ -60,9 +60,10 @@ export class WallClock {
 }
 
 /**
- * The times that a text can mean: several where clocks change.
- * @param text in which `readWall` finds a time
- * @param dayEndMs what a date alone means more than its first moment
+ *
+ * The times a text can mean: several around clock changes.
+ * @param text accepted by `readWall`
+ * @param dayEndMs milliseconds to add for a date without a time
  */
 export function instantsOf(text: string, clock: WallClock, dayEndMs: number): number[] {
   const wall = readWall(text);
@@ -71,15 +72,15 @@ export function instantsOf(text: string, clock: WallClock, dayEndMs: number): nu
   return clock.timesOf(wall.isDay ? wall.ms + dayEndMs : wall.ms);
 }
 
-/** What a clock shows. */
+/** A wall-clock time. */
 interface Wall {
-  /** As if it were UTC; with an offset, the time itself. */
+  /** As if it were UTC; with an offset, the actual time. */
   ms: number;
   isDay: boolean;
   isExact: boolean;
 }
 
-/** A day, a time, or RFC 3339 with an offset; null when it is none. */
+/** Parses a day, a time, or RFC 3339 with an offset; null if it is none of them. */
 export function readWall(text: string): Wall | null {
   const isDay = text.length === 10;
   const isExact = /(?:Z|[+-]\d{2}:\d{2})$/.test(text.slice(10));

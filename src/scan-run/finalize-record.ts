@@ -15,21 +15,16 @@ export type RetainRules = Config['workspace']['scans'];
 export async function finalizeRecord(folder: ScanFolder, keep: RetainRules): Promise<ScanWarning[]> {
   const warnings: ScanWarning[] = [];
   if (keep.keep_artifacts) {
-    const left = await attempt(
-      warnings,
-      'artifacts_incomplete',
-      'the banners could not be written as files',
-      () => writeBannerFiles(folder),
+    const left = await attempt(warnings, 'artifacts_incomplete', 'could not write the banners as files', () =>
+      writeBannerFiles(folder),
     );
     if (left) {
-      const message = `${left} banners beyond the first ${maxBannerFiles} have no file; they are in the results`;
+      const message = `${left} banners beyond the first ${maxBannerFiles} were not written as files; the results contain them`;
       warnings.push({ code: 'artifacts_incomplete', message });
     }
   }
   if (keep.compress) {
-    await attempt(warnings, 'not_compressed', 'the results could not be compressed', () =>
-      compressRecord(folder),
-    );
+    await attempt(warnings, 'not_compressed', 'could not compress the results', () => compressRecord(folder));
   }
   return warnings;
 }

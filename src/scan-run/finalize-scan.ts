@@ -38,7 +38,7 @@ export async function concludeScan({ store, workspace, config }: EndContext, sca
 }
 
 async function failureOf(folder: ScanFolder): Promise<NonNullable<Scan['error']>> {
-  const message = 'The scan ended while its server died; its results are complete up to then.';
+  const message = 'The server died while the scan finished; the results are complete up to that point.';
   try {
     const { errors } = JSON.parse(await readPlainText(join(folder.path, 'status.json'))) as {
       errors?: { code: FailureCode; message: string }[];

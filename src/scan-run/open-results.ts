@@ -105,7 +105,7 @@ function damageOf(scan: Scan, view: RecordView, fault: RecordDamage | null): Sca
   const wasDamaged = view.summary?.damaged === true;
   if (!wasDamaged && (fault === null || isExpected(scan, fault))) return null;
   const what = fault === 'missing' ? 'missing' : 'damaged';
-  const message = `The recorded results of the scan are ${what}; look at them with "portolan workspace check".`;
+  const message = `The recorded results of the scan are ${what}; check them with "portolan workspace check".`;
   return { code: recordDamaged, message };
 }
 

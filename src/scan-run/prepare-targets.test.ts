@@ -74,7 +74,7 @@ describe('prepareTargets', () => {
     expect(warnings).toEqual([
       {
         code: 'too_many_addresses',
-        message: 'many.example has 985 addresses; the first 1 are scanned',
+        message: 'many.example has 985 addresses; only the first 1 are scanned',
         target: 'many.example',
       },
     ]);

@@ -49,7 +49,7 @@ export async function prepareTargets(
   const allowed = scope.split(wanted.minus(excluded));
   const warnings = [...found.warnings];
   if (allowed.outside.size > 0n) {
-    const message = `${allowed.outside.size} addresses are outside the scope (scanner.scope) and were left out`;
+    const message = `${allowed.outside.size} addresses are outside the scope (scanner.scope) and were skipped`;
     warnings.push({ code: 'out_of_scope', message });
   }
   return {
@@ -115,7 +115,7 @@ async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): P
     resolved.addresses.set(address, [...names, name]);
   }
   if (dropped > 0) {
-    const message = `${name} has ${addresses.length + dropped} addresses; the first ${addresses.length} are scanned`;
+    const message = `${name} has ${addresses.length + dropped} addresses; only the first ${addresses.length} are scanned`;
     resolved.warnings.push({ code: 'too_many_addresses', message, target: name });
   }
 }

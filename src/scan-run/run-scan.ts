@@ -181,7 +181,7 @@ class ScanRun {
     await this.#settle();
     if (summary?.status === 'completed') return this.#outcome(null, 'completed');
     return this.#outcome(
-      { code: 'interrupted', message: 'an earlier run of the scan ended it as failed' },
+      { code: 'interrupted', message: 'an earlier run ended the scan as failed' },
       'failed',
     );
   }
@@ -202,8 +202,8 @@ class ScanRun {
       this.#noteTargets(this.#prepared);
       if (this.#prepared.addresses.size === 0n) {
         const message = part
-          ? 'the worker may touch none of the addresses (its own scanner.scope and scanner.blocklist)'
-          : 'nothing is left to scan after exclusions, scope and name resolution';
+          ? 'the scope of the worker allows none of the addresses (its own scanner.scope and scanner.blocklist)'
+          : 'no targets left after exclusions, scope and name resolution';
         return { code: 'no_targets', message };
       }
       await this.#runGraph(plan, this.#prepared);
@@ -328,7 +328,7 @@ class ScanRun {
   /** Nobody may take a trouble of this machine for silence of the targets. */
   #noteUnsent({ unsent }: ScanGate): void {
     for (const [reason, count] of unsent) {
-      const message = `${count} packets could not leave this machine (${reason}): what they were for was not tried`;
+      const message = `could not send ${count} packets (${reason}): their targets were not probed`;
       this.#warnings.push({ code: 'packets_not_sent', message });
     }
   }
@@ -337,7 +337,7 @@ class ScanRun {
     if (spared === 0) return;
     const message =
       `${spared} attempts would have reached this server itself and were not made; ` +
-      'to authorise them, set scanner.scope.protect_self: false';
+      'to authorize them, set scanner.scope.protect_self: false';
     this.#warnings.push({ code: 'own_listener_skipped', message });
   }
 
@@ -346,7 +346,7 @@ class ScanRun {
     const { permitted, named } = narrowing(rules, (name) => this.#resolve(name));
     const taken = gate.narrow(permitted) + gate.narrow(await named);
     if (taken === 0n) return;
-    const message = `scanner.scope or scanner.blocklist took ${taken} addresses away while the scan ran`;
+    const message = `scanner.scope or scanner.blocklist excluded ${taken} addresses while the scan ran`;
     this.#warnings.push({ code: 'scope_narrowed', message });
   }
 
@@ -362,7 +362,7 @@ class ScanRun {
     const failed = working.filter((stage) => stage.status === 'failed');
     const failFast = this.#input.request.options.fail_fast ?? this.#input.config.engine.fail_fast;
     if (failed.length > 0 && (failFast || !working.some((stage) => stage.status === 'completed'))) {
-      return { code: 'pipeline_failed', message: failed[0]?.error ?? 'no stage gave results' };
+      return { code: 'pipeline_failed', message: failed[0]?.error ?? 'no stage produced results' };
     }
     return null;
   }
@@ -385,7 +385,7 @@ class ScanRun {
     if (!part) {
       // From here on the record says how the scan ended, and nothing changes that.
       await removeCheckpoint(folder).catch((error: unknown) =>
-        log.warn('checkpoint not removed', { error: String(error) }),
+        log.warn('could not remove the checkpoint', { error: String(error) }),
       );
       await this.#settle();
     }
@@ -425,7 +425,7 @@ class ScanRun {
     try {
       await folder.writeStatus(scanStatus({ request, startedAt, warnings: this.#warnings, end }));
     } catch (error) {
-      log.error('status.json could not be written', { scan: request.scan_id, error: String(error) });
+      log.error('could not write status.json', { scan: request.scan_id, error: String(error) });
     }
   }
 
@@ -500,7 +500,7 @@ function ofPart(whole: PreparedTargets, part: ShardPart): PreparedTargets {
   const prepared = withNames(whole, part.hostnames);
   if (prepared.excluded === 0n) return prepared;
   const message =
-    'a worker left out addresses that its own scanner.scope or scanner.blocklist forbids; they are not covered';
+    'a worker skipped addresses that its own scanner.scope or scanner.blocklist forbids; they are not covered';
   const others = prepared.warnings.filter(({ code }) => code !== 'out_of_scope');
   return { ...prepared, warnings: [...others, { code: 'out_of_scope', message }] };
 }

@@ -34,7 +34,7 @@ export function saveCheckpoint(
       if (stop.signal.aborted) return;
       due = performance.now() + intervalMs;
       await write().catch((error: unknown) =>
-        log.warn('the checkpoint could not be written', { error: String(error) }),
+        log.warn('could not write the checkpoint', { error: String(error) }),
       );
     }
   };

@@ -54,6 +54,6 @@ test('damaged data is told, and the builtin catalogue stands in', async () => {
   const scan = opened();
   expect(await scan.source()).toBe(builtinCves);
   expect(scan.generation).toBeNull();
-  expect(problems).toEqual([expect.stringContaining('the imported vulnerability data is not used')]);
+  expect(problems).toEqual([expect.stringContaining('imported vulnerability data not used')]);
   scan.close();
 });

@@ -51,7 +51,7 @@ export class ScanVulnerabilities {
       return this.#use(withBuiltin(imported));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#onProblem(`the imported vulnerability data is not used: ${reason}`);
+      this.#onProblem(`imported vulnerability data not used: ${reason}`);
       return this.#use(withBuiltin(null));
     }
   }

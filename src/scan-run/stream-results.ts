@@ -19,7 +19,10 @@ export function streamResults(results: OpenResults, format: ResultFormat): Async
   const { scan, summary, damage } = results;
   if (format === 'csv') {
     if (damage)
-      throw new PortolanError('internal_error', `${damage.message} JSON gives what is left of them.`);
+      throw new PortolanError(
+        'internal_error',
+        `${damage.message} The JSON export contains what is left of them.`,
+      );
     return renderCsv(results.rows());
   }
   if (format === 'jsonl') return renderJsonl(results.rowsWithDamage(), summary);

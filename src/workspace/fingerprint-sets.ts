@@ -60,7 +60,7 @@ export class FingerprintSets {
     const names = entries.flatMap((entry) => (entry.endsWith('.rules') ? [entry.slice(0, -6)] : []));
     const fitting = names.filter((name) => setName.test(name)).sort();
     const left = fitting.length - maxSets;
-    const problems = left > 0 ? [`${this.dir}: more than ${maxSets} sets; ${left} are left out`] : [];
+    const problems = left > 0 ? [`${this.dir}: more than ${maxSets} sets; ${left} were skipped`] : [];
     return { names: fitting.slice(0, maxSets), problems };
   }
 
@@ -71,8 +71,9 @@ export class FingerprintSets {
     const end = bytes.indexOf(0x0a);
     const header = headerOf(bytes.subarray(0, Math.max(0, end)));
     const body = bytes.subarray(end + 1);
-    if (header === null || header.name !== name) throw damaged(file, 'its first line is not that of a set');
-    if (digestOf(body) !== header.sha256) throw damaged(file, 'its digest does not fit');
+    if (header === null || header.name !== name)
+      throw damaged(file, 'its first line is not the header of a set');
+    if (digestOf(body) !== header.sha256) throw damaged(file, 'its digest does not match');
     return { header, signatures: JSON.parse(body.toString('utf8')) as Signature[] };
   }
 
@@ -121,7 +122,7 @@ async function readSetFile(file: string): Promise<Buffer> {
     if (size > maxSetBytes) throw damaged(file, `it is larger than ${maxSetBytes} bytes`);
     return await handle.readFile();
   } catch (error) {
-    if (isMissing(error)) throw new PortolanError('not_found', `${file} is not there`);
+    if (isMissing(error)) throw new PortolanError('not_found', `${file} does not exist`);
     throw error;
   }
 }
@@ -138,13 +139,9 @@ function headerOf(line: Buffer): SetHeader | null {
 }
 
 function damaged(file: string, why: string): PortolanError {
-  return new PortolanError(
-    'configuration',
-    `the fingerprint set ${file} is damaged: ${why}; install it anew`,
-    {
-      file,
-    },
-  );
+  return new PortolanError('configuration', `the fingerprint set ${file} is damaged: ${why}; reinstall it`, {
+    file,
+  });
 }
 
 function digestOf(bytes: Buffer): string {

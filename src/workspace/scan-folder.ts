@@ -40,7 +40,7 @@ export class ScanFolder {
       await mkdir(this.path, { mode: folderMode });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-        throw new PortolanError('conflict', `The scan ${basename(this.path)} exists already.`, {}, error);
+        throw new PortolanError('conflict', `The scan ${basename(this.path)} already exists.`, {}, error);
       }
       throw diskError(error);
     }

@@ -105,19 +105,14 @@ function openGuard(path: string): DatabaseSync {
   try {
     return new DatabaseSync(path, { timeout: 0 });
   } catch (error) {
-    throw new PortolanError(
-      'configuration',
-      `${path} cannot be opened: ${(error as Error).message}`,
-      {},
-      error,
-    );
+    throw new PortolanError('configuration', `cannot open ${path}: ${(error as Error).message}`, {}, error);
   }
 }
 
 function guardError(dir: string, holder: LockFile | null, error: unknown): PortolanError {
   const sqliteBusy = 5;
   if (((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy) return inUse(dir, holder);
-  const message = `The workspace ${dir} cannot be locked: ${(error as Error).message}`;
+  const message = `Cannot lock the workspace ${dir}: ${(error as Error).message}`;
   return new PortolanError('configuration', message, {}, error);
 }
 

@@ -101,7 +101,7 @@ describe('opening', () => {
     await writeFile(join(temporary, 'file'), '');
     await symlink(join(temporary, 'file'), join(temporary, 'to-file'));
     expect((await rejection(openWorkspace(join(temporary, 'to-file')))).message).toContain(
-      'a file is in its place',
+      'a file of that name exists',
     );
     await symlink(join(temporary, 'nothing'), join(temporary, 'dangling'));
     expect((await rejection(openWorkspace(join(temporary, 'dangling')))).exitCode).toBe(3);
@@ -112,7 +112,7 @@ describe('opening', () => {
     for (const path of [join(temporary, 'file'), join(temporary, 'file', 'workspace')]) {
       const error = await rejection(openWorkspace(path));
       expect(error.exitCode).toBe(3);
-      expect(error.message).toContain('a file is in its place');
+      expect(error.message).toContain('a file of that name exists');
     }
   });
 

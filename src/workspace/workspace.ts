@@ -134,7 +134,7 @@ async function findRoot(dir: string): Promise<string> {
   } catch (error) {
     // A file in the place of the folder, or of one above it.
     if (['EEXIST', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) {
-      throw rejection(dir, 'a file is in its place', error);
+      throw rejection(dir, 'a file of that name exists', error);
     }
     throw asRefusal(dir, error);
   }
@@ -142,7 +142,7 @@ async function findRoot(dir: string): Promise<string> {
 
 async function checkRoot(root: string): Promise<void> {
   const entry = await stat(root);
-  if (!entry.isDirectory()) throw rejection(root, 'it is not a directory');
+  if (!entry.isDirectory()) throw rejection(root, 'not a directory');
   const owner = process.geteuid?.();
   if (owner !== undefined && entry.uid !== owner) {
     throw rejection(root, `it belongs to another user (uid ${entry.uid}, this process runs as ${owner})`);
@@ -166,7 +166,7 @@ async function checkVersion(root: string): Promise<void> {
   if (version > layoutVersion) {
     throw rejection(
       root,
-      `its layout has version ${version}, this portolan knows ${layoutVersion} at most; install a newer portolan`,
+      `its layout has version ${version}, but this portolan supports up to ${layoutVersion}; install a newer portolan`,
     );
   }
   if (version < layoutVersion) await upgradeLayout(root);
@@ -209,16 +209,11 @@ function asRefusal(dir: string, error: unknown): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') return rejection(dir, 'its disk is full', error);
   const barred = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
   const reason = barred
-    ? `this user may not write there (${code}); choose another with --workspace-dir`
+    ? `this user cannot write there (${code}); choose another with --workspace-dir`
     : message;
   return rejection(dir, reason, error);
 }
 
 function rejection(dir: string, reason: string, cause?: unknown): PortolanError {
-  return new PortolanError(
-    'configuration',
-    `The workspace ${dir} cannot be used: ${reason}.`,
-    { dir },
-    cause,
-  );
+  return new PortolanError('configuration', `Cannot use the workspace ${dir}: ${reason}.`, { dir }, cause);
 }

@@ -87,7 +87,7 @@ describe('server in the background', () => {
     const misplaced = await home.run(['--workspace-dir', place, 'server', 'start', '--daemon']);
     expect([misplaced.code, misplaced.stderr]).toEqual([
       3,
-      expect.stringContaining('a file is in its place'),
+      expect.stringContaining('a file of that name exists'),
     ]);
   });
 

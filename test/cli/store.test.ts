@@ -48,9 +48,9 @@ describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
     );
     expect(made.code, made.stderr).toBe(0);
     const again = await portolan(['store', 'migrate', '--to', url]);
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('only an empty one')]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('the target must be empty')]);
     const over = await portolan(['store', 'migrate', '--to', 'sqlite:'], onDatabase);
-    expect([over.code, over.stderr]).toEqual([1, expect.stringContaining('holds 3 rows of scans')]);
+    expect([over.code, over.stderr]).toEqual([1, expect.stringContaining('has 3 rows in scans')]);
     for (const refused of [
       ['gc', '--older-than', '1d', '--force'],
       ['check', '--fix'],

@@ -151,6 +151,6 @@ describe('a token', { timeout: 90_000 }, () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('did you mean acme')]);
     const { stdout, code } = await make('--tenant', 'acme');
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^svc_/)]);
-    expect((await make()).stderr).toContain('reaches the scans of no tenant');
+    expect((await make()).stderr).toContain('cannot read the scans of any tenant');
   });
 });

@@ -88,7 +88,7 @@ describe('portolan vulndb', { timeout: 90_000 }, () => {
       home.file('torn.json'),
     ]);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('torn.json is cut off in line 2; nothing was imported');
+    expect(stderr).toContain('torn.json is truncated in line 2; nothing was imported');
     expect(JSON.parse((await vulndb(['stats', '--format', 'json'])).stdout).cve_count).toBe(1);
     expect((await vulndb(['import'])).code).toBe(2);
   });
@@ -155,6 +155,6 @@ describe('portolan vulndb', { timeout: 90_000 }, () => {
     // They may also have come one after the other.
     expect(failed.length).toBeLessThanOrEqual(1);
     for (const { code, stderr } of failed)
-      expect([code, stderr]).toEqual([1, expect.stringContaining('under way')]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('in progress')]);
   });
 });

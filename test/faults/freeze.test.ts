@@ -64,7 +64,7 @@ describe('a freeze', () => {
     expect([status, (body as { error: { code: string } }).error.code]).toEqual([409, 'conflict']);
     const shown = await home.run(['scan', 'status', scanId, '--workspace-dir', server.workspace]);
     expect(shown.stdout).toMatch(
-      /warning +The scan waits: a freeze is active: stock taking; scans go on at /,
+      /warning +The scan is waiting: a freeze is active: stock taking; scans resume at /,
     );
     await field.settled();
     expect(field.contacts.slice(length)).toEqual([]);

@@ -61,7 +61,7 @@ describe('a scan that runs', () => {
     expect(scan.status).toBe('completed');
     const narrowings = scan.warnings.filter(({ code }) => code === 'scope_narrowed');
     expect(narrowings.map(({ message }) => message)).toEqual([
-      expect.stringContaining('took 2 addresses away'),
+      expect.stringContaining('excluded 2 addresses while'),
     ]);
   }, 60_000);
 

@@ -129,7 +129,7 @@ describe('T-063: the place of the workspace', () => {
     await writeFile(home.file('file'), '');
     await symlink(home.file('file'), home.file('to-file'));
     for (const path of ['file', 'file/below', 'to-file'])
-      expect(await refusal(home.file(path))).toContain('a file is in its place');
+      expect(await refusal(home.file(path))).toContain('a file of that name exists');
   });
 
   it('a read-only folder, also for root', async () => {

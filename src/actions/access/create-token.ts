@@ -57,12 +57,12 @@ export async function createToken(
 
 function remarks({ tenants }: TokenRequest, { expires_at, tenant, scopes }: TokenRecord): string[] {
   const found: string[] = [];
-  if (expires_at === null) found.push('the token never expires; --expiry 90d would limit it');
+  if (expires_at === null) found.push('the token never expires; use --expiry 90d to limit it');
   if (tenant !== null && !tenants?.enabled) {
-    found.push('multi_tenant.enabled is not set: a token for one tenant reaches no scan until it is');
+    found.push('multi_tenant.enabled is not set: a token limited to a tenant cannot read any scan');
   }
   if (tenant === null && tenants?.enabled && !scopes.includes('admin')) {
-    found.push('a token without --tenant and without the scope admin reaches the scans of no tenant');
+    found.push('a token without --tenant and without the scope admin cannot read the scans of any tenant');
   }
   return found;
 }
@@ -98,7 +98,7 @@ function checkOrder(order: TokenRequest, now: Date): string | null {
 /** Why a token cannot be for the tenant, or null. */
 function badTenant({ tenant, tenants }: TokenRequest): string | null {
   if (tenant === null || tenant === undefined) return null;
-  if (!tenantPattern.test(tenant)) return 'must be lower-case letters, digits and dashes, 63 at most';
+  if (!tenantPattern.test(tenant)) return 'must be at most 63 lower-case letters, digits and dashes';
   if (!tenants?.enabled || tenants.tenants.includes(tenant)) return null;
   const guess = nearest(tenant, tenants.tenants);
   return guess ? `is not in multi_tenant.tenants; did you mean ${guess}?` : 'is not in multi_tenant.tenants';

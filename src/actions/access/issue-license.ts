@@ -51,7 +51,7 @@ function readPrivateKey(pem: string): KeyObject {
     key = null;
   }
   if (key?.asymmetricKeyType === 'ed25519') return key;
-  throw new PortolanError('usage', 'the key is no Ed25519 private key; portolan license keygen makes one');
+  throw new PortolanError('usage', 'not an Ed25519 private key; create one with portolan license keygen');
 }
 
 function decideClaims(order: LicenseRequest, now: Date): LicenseClaims {
@@ -78,7 +78,7 @@ function decideClaims(order: LicenseRequest, now: Date): LicenseClaims {
 
 function checkedId(field: string, text: string, problems: FieldProblem[]): string {
   const id = text.trim();
-  const reason = 'must be 1 to 128 letters, digits, blanks or ._@:/+-, beginning with a letter or digit';
+  const reason = 'must be 1 to 128 letters, digits, spaces or ._@:/+-, starting with a letter or digit';
   if (!licenseIdForm.test(id)) problems.push({ field, reason });
   return id;
 }

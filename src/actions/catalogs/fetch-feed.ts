@@ -78,10 +78,10 @@ async function follow(url: string, options: DownloadOptions, watch: Watch): Prom
     if (![301, 302, 303, 307, 308].includes(answer.status) || location === null) return answer;
     void answer.body?.cancel().catch(() => undefined);
     if (hop >= options.redirects)
-      throw new DownloadProblem('the answer leads elsewhere, which is not followed', false);
+      throw new DownloadProblem('the server redirects to another URL; not followed', false);
     const next = new URL(location, target);
     if (next.protocol !== 'https:' && (target.protocol === 'https:' || next.protocol !== 'http:')) {
-      throw new DownloadProblem('the answer leads away from https, which is not followed', false);
+      throw new DownloadProblem('the server redirects away from https; not followed', false);
     }
     // Name and password are for the host that they were given for.
     if (next.origin !== target.origin) authorization = null;
@@ -102,7 +102,7 @@ function withoutCredentials(url: string): { target: URL; authorization: string |
 
 function rejection(status: number, headers: Headers): DownloadProblem {
   const reason = headers.get('message')?.slice(0, reasonLimit);
-  const text = `the answer was ${status}${reason ? ` (${reason})` : ''}`;
+  const text = `the server responded ${status}${reason ? ` (${reason})` : ''}`;
   const retryAfterMs = retryAfter(headers.get('retry-after'));
   return new DownloadProblem(text, passingStatus.has(status), { retryAfterMs });
 }
@@ -141,8 +141,8 @@ class Watch {
   constructor({ idleMs, totalMs, signal }: DownloadOptions) {
     this.#outer = signal;
     this.signal = AbortSignal.any([signal, this.#abort.signal]);
-    this.#idle = setTimeout(() => this.#end(`nothing came for ${idleMs / 1000} s`), idleMs);
-    this.#total = setTimeout(() => this.#end(`it took longer than ${totalMs / 1000} s`), totalMs);
+    this.#idle = setTimeout(() => this.#end(`no data for ${idleMs / 1000} s`), idleMs);
+    this.#total = setTimeout(() => this.#end(`the download took longer than ${totalMs / 1000} s`), totalMs);
   }
 
   get canceled(): boolean {
@@ -166,9 +166,9 @@ class Watch {
 
 function problemOf(error: unknown, watch: Watch): unknown {
   if (error instanceof DownloadProblem) return error;
-  if (watch.canceled) return new DownloadProblem('it was broken off', false, { cause: error });
+  if (watch.canceled) return new DownloadProblem('the download was canceled', false, { cause: error });
   if (watch.reason !== null) return new DownloadProblem(watch.reason, true, { timedOut: true, cause: error });
   const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
   const code = cause?.code ?? cause?.message ?? (error as Error).message;
-  return new DownloadProblem(`it cannot be reached (${code})`, true, { cause: error });
+  return new DownloadProblem(`cannot connect (${code})`, true, { cause: error });
 }

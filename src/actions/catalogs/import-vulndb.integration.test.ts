@@ -79,9 +79,9 @@ describe('importVulndb', () => {
     expect(imported[0]).toMatchObject({ files: 2, skipped: 1, accepted: 2, refused: 1 });
     expect(manifest.counts.cves).toBe(2);
     writeFileSync(join(folder, '2026/torn.json'), '{"id":"CVE-');
-    await expect(run([folder])).rejects.toThrow(/torn\.json is cut off in line 1; nothing was imported/);
+    await expect(run([folder])).rejects.toThrow(/torn\.json is truncated in line 1; nothing was imported/);
     mkdirSync(join(home, 'empty'));
-    await expect(run([join(home, 'empty')])).rejects.toThrow(/has no file with vulnerability data/);
+    await expect(run([join(home, 'empty')])).rejects.toThrow(/contains no file with vulnerability data/);
   });
 
   it('refuses all when one file is broken, names it, and keeps the old data', async () => {
@@ -92,13 +92,13 @@ describe('importVulndb', () => {
       [
         'torn.json',
         JSON.stringify(nvdPage([nvdRecord('CVE-2026-1002')])).slice(0, -3),
-        /torn\.json is cut off/,
+        /torn\.json is truncated/,
       ],
       ['odd.json', '<html>', /odd\.json is neither JSON nor/],
       [
         'torn.json.gz',
         gzipSync(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')]))).subarray(0, 100),
-        /torn\.json\.gz is cut off/,
+        /torn\.json\.gz is truncated/,
       ],
     ] as const) {
       await expect(run([good, file(name, content)])).rejects.toThrow(reason);
@@ -123,6 +123,6 @@ describe('importVulndb', () => {
     const outcomes = await Promise.allSettled([run([path]), run([path])]);
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const [refused] = outcomes.filter((outcome) => outcome.status === 'rejected');
-    expect(refused?.reason).toMatchObject({ code: 'conflict', message: /under way/ });
+    expect(refused?.reason).toMatchObject({ code: 'conflict', message: /in progress/ });
   });
 });

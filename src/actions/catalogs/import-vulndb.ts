@@ -90,7 +90,7 @@ async function importPath(
       const report = await importOneOfMany(file, writer, found);
       if (report) keep(report);
     }
-    if (found.files === 0) throw unusable(path, 'has no file with vulnerability data below it');
+    if (found.files === 0) throw unusable(path, 'contains no file with vulnerability data');
   }
   return found;
 }
@@ -140,12 +140,12 @@ async function* filesBelow(folder: string): AsyncGenerator<string> {
 }
 
 async function* permutation(folder: string, room: { files: number }, depth: number): AsyncGenerator<string> {
-  if (depth > maxFolderDepth) throw unusable(folder, `lies more than ${maxFolderDepth} folders deep`);
+  if (depth > maxFolderDepth) throw unusable(folder, `is more than ${maxFolderDepth} folders deep`);
   for await (const entry of await opendir(folder)) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && !entry.name.startsWith('.')) yield* permutation(path, room, depth + 1);
     else if (entry.isFile() && /\.(?:json|jsonl|csv)(?:\.gz)?$/i.test(entry.name)) {
-      if (--room.files < 0) throw unusable(folder, `has more than ${maxFiles} files below it`);
+      if (--room.files < 0) throw unusable(folder, `contains more than ${maxFiles} files`);
       yield path;
     }
   }

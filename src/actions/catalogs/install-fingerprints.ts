@@ -30,7 +30,10 @@ export async function installFingerprints(
   const sets = installedSets(workspaceDir);
   const { names } = await sets.list();
   if (!order.force && names.includes(order.name)) {
-    throw new PortolanError('conflict', `there is a set "${order.name}" already; --force replaces it`);
+    throw new PortolanError(
+      'conflict',
+      `a set named "${order.name}" already exists; replace it with --force`,
+    );
   }
   const texts = (await Promise.all(order.paths.map(readRulePath))).flat();
   const { signatures, files, examples } = await checkRules(texts);
@@ -48,7 +51,7 @@ export async function removeFingerprints(workspaceDir: string, name: string): Pr
   if (await installedSets(workspaceDir).remove(name)) return;
   throw new PortolanError(
     'not_found',
-    `there is no installed set "${name}"; see: portolan fingerprint stats`,
+    `no installed set "${name}"; list them with: portolan fingerprint stats`,
   );
 }
 
@@ -69,7 +72,7 @@ function checkName(name: string): void {
   if (!setName.test(name)) {
     throw new PortolanError(
       'usage',
-      `"${name}" is no name of a set: 1 to 40 characters of a-z, 0-9, hyphen, underscore`,
+      `"${name}" is not a valid set name: 1 to 40 characters of a-z, 0-9, hyphen, underscore`,
     );
   }
 }

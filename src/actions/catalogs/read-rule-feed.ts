@@ -68,9 +68,9 @@ export async function checkRules(
     if (problems.length > 0) throw rejection(name, problems);
     files.push({ file: name, signatures: placed.length });
   }
-  if (byId.size === 0) throw new PortolanError('configuration', 'there are no fingerprint rules in it');
+  if (byId.size === 0) throw new PortolanError('configuration', 'it contains no fingerprint rules');
   if (byId.size > maxSignatures) {
-    throw new PortolanError('configuration', `there are more than ${maxSignatures} fingerprint rules in it`);
+    throw new PortolanError('configuration', `it contains more than ${maxSignatures} fingerprint rules`);
   }
   return { signatures: [...byId.values()], files, examples };
 }
@@ -102,7 +102,7 @@ export async function readRulePath(path: string): Promise<RuleText[]> {
   } catch (error) {
     if (error instanceof PortolanError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw new PortolanError('usage', `${path} cannot be read: ${code ?? String(error)}`, {}, error);
+    throw new PortolanError('usage', `cannot read ${path}: ${code ?? String(error)}`, {}, error);
   }
 }
 
@@ -124,7 +124,7 @@ export async function unpackFeed(name: string, bytes: Buffer): Promise<RuleText[
     text: textOf(file, files.get(file) ?? Buffer.alloc(0)),
   }));
   if (texts.length === 0)
-    throw new PortolanError('configuration', `${name} holds no file of fingerprint rules`);
+    throw new PortolanError('configuration', `${name} contains no file with fingerprint rules`);
   return texts;
 }
 
@@ -152,8 +152,8 @@ async function unzipped(name: string, bytes: Buffer): Promise<Buffer> {
     return await promisify(gunzip)(bytes, { maxOutputLength: maxUnpackedBytes });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(`what ${name} unpacks to`, maxUnpackedBytes);
-    throw new PortolanError('configuration', `${name} is damaged: it cannot be unpacked`, {}, error);
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(`${name}, decompressed,`, maxUnpackedBytes);
+    throw new PortolanError('configuration', `${name} is damaged: cannot decompress`, {}, error);
   }
 }
 
@@ -169,7 +169,7 @@ async function tarFiles(name: string, bytes: Buffer): Promise<[string, Buffer][]
     return entries.map(({ header, data }) => [header.name, Buffer.from(data ?? [])]);
   } catch (error) {
     if (error instanceof PortolanError) throw error;
-    throw new PortolanError('configuration', `${name} is damaged: it is no whole archive`, {}, error);
+    throw new PortolanError('configuration', `${name} is damaged: the archive is incomplete`, {}, error);
   }
 }
 

@@ -133,7 +133,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
   ['no rules', answer('[]'), /no fingerprint rules/, 'configuration'],
   ['bytes that are no text', answer(Buffer.from([0xff, 0xfe, 0x00])), /not UTF-8/, 'configuration'],
   ['a torn archive', answer(gzipSync(Buffer.alloc(5000)).subarray(0, 20)), /damaged/, 'configuration'],
-  ['a bomb', answer(bomb()), /unpacks to is larger than \d+ bytes/, 'configuration'],
+  ['a bomb', answer(bomb()), /decompressed, is larger than \d+ bytes/, 'configuration'],
   [
     'a claim of 10 GB',
     (_, response) => void response.writeHead(200, { 'content-length': 10_000_000_000 }).write('x'),
@@ -141,7 +141,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     'configuration',
   ],
   ['a body without an end', endless, /larger than \d+ bytes/, 'configuration'],
-  ['an error', (_, response) => response.writeHead(500).end(), /answer was 500/, 'network'],
+  ['an error', (_, response) => response.writeHead(500).end(), /server responded 500/, 'network'],
   [
     'a redirect without an end',
     (_, response) => response.writeHead(302, { location: 'more' }).end(),
@@ -154,7 +154,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     /away from https/,
     'network',
   ],
-  ['a closed connection', (request) => request.socket.destroy(), /cannot be reached/, 'network'],
+  ['a closed connection', (request) => request.socket.destroy(), /cannot connect/, 'network'],
 ])('%s is refused, and what is in force stays', async (_, handler, message, code) => {
   await syncedSets(dir).write({ name: 'synced', origin: 'synced', source: 'before' }, []);
   const before = await syncedSets(dir).read('synced');
@@ -187,7 +187,7 @@ test('a digest behind the address must fit', async () => {
   serve = answer(text);
   await expect(
     syncFingerprints(configOf(`${base}/r.json#sha256=${'0'.repeat(64)}`), { force: false }),
-  ).rejects.toThrow(/refused: its SHA-256 is/);
+  ).rejects.toThrow(/rejected: its SHA-256 is/);
   await expect(syncFingerprints(configOf(`${base}/r.json#md5=1`), { force: false })).rejects.toThrow(
     /must be sha256=/,
   );
@@ -212,7 +212,7 @@ const stepsBack: [string, string, string | undefined, RegExp][] = [
     'an older time',
     rules('a.one', 'a.two', 'a.three'),
     'Tue, 06 Oct 2026 00:00:00 GMT',
-    /of 2026-10-06T00:00:00.000Z, older than the rules in force \(2026-10-07T00:00:00.000Z\)/,
+    /published 2026-10-06T00:00:00.000Z, older than the rules in force \(2026-10-07T00:00:00.000Z\)/,
   ],
 ];
 test.each(stepsBack)(

@@ -65,7 +65,7 @@ export async function syncFingerprints(config: Settings, order: SyncRequest): Pr
   if (url === null) {
     throw new PortolanError(
       'usage',
-      'there is nothing to sync from: set fingerprint.cache.url, or name --url or --file',
+      'no source to sync from: set fingerprint.cache.url, or use --url or --file',
     );
   }
   return syncFrom(url, config, order);
@@ -141,7 +141,7 @@ async function replace(
   if (reason !== null) {
     throw new PortolanError(
       'conflict',
-      `${source}: ${reason}; \`portolan fingerprint sync --force\` takes it all the same`,
+      `${source}: ${reason}; override with \`portolan fingerprint sync --force\``,
     );
   }
   const published_at = published?.toISOString();
@@ -158,7 +158,7 @@ async function replace(
 function stepBack(installed: SetHeader, published: Date | null, rules: number): string | null {
   const { published_at, signatures } = installed;
   if (published && published_at && published.getTime() < Date.parse(published_at))
-    return `it is of ${published.toISOString()}, older than the rules in force (${published_at})`;
+    return `published ${published.toISOString()}, older than the rules in force (${published_at})`;
   return rules < signatures ? `it has ${rules} rules, fewer than the ${signatures} in force` : null;
 }
 
@@ -169,14 +169,14 @@ function checkDigest(url: string, bytes: Buffer): void {
   if (wanted === undefined) {
     throw new PortolanError(
       'configuration',
-      `${urlWithoutSecret(url)}: what follows "#" must be sha256=<64 hex digits>`,
+      `${urlWithoutSecret(url)}: the part after "#" must be sha256=<64 hex digits>`,
     );
   }
   const found = createHash('sha256').update(bytes).digest('hex');
   if (found === wanted.toLowerCase()) return;
   throw new PortolanError(
     'configuration',
-    `${urlWithoutSecret(url)} is refused: its SHA-256 is ${found}, not ${wanted}`,
+    `${urlWithoutSecret(url)} rejected: its SHA-256 is ${found}, expected ${wanted}`,
   );
 }
 

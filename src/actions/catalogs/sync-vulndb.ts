@@ -95,7 +95,7 @@ export async function syncVulndb(request: SyncRequest): Promise<VulndbSyncReport
     return { manifest: await writer.commit({ sources: states, synced: true, signal }), synced };
   } catch (error) {
     if (request.signal.aborted) {
-      throw new PortolanError('unavailable', 'The sync was broken off; nothing has changed.', {}, error);
+      throw new PortolanError('unavailable', 'The sync was canceled; nothing was changed.', {}, error);
     }
     throw diskError(error);
   } finally {
@@ -162,7 +162,7 @@ class Sync {
   /** A list that comes as a whole, when it is another one than the last time. */
   async #takeFile(source: 'kev' | 'epss', outcome: SyncedSource): Promise<void> {
     const known = this.#known(source);
-    this.#tell(`asking ${hostOf(this.#request.urls[source])} for ${source.toUpperCase()}`);
+    this.#tell(`requesting ${source.toUpperCase()} from ${hostOf(this.#request.urls[source])}`);
     await this.#patiently(source, async () => {
       const answer = await fetchFeed(this.#request.urls[source], {
         ...this.#limits(),
@@ -224,7 +224,7 @@ class Sync {
       this.#tell(`NVD: ${start} of ${total} records${window ? ` changed from ${window.from} on` : ''}`);
       if (start >= total) return date;
     }
-    throw new DownloadProblem(`there are more than ${maxPages} pages`, false);
+    throw new DownloadProblem(`more than ${maxPages} pages`, false);
   }
 
   async #page(window: Window | null, start: number): Promise<FeedReport> {
@@ -264,7 +264,7 @@ class Sync {
         this.#writer.rollBack(before);
         const wait = this.#waitAfter(error, attempt);
         if (wait === null) throw error;
-        this.#tell(`${this.#messageOf(source, error)}; trying again in ${Math.ceil(wait / 1000)} s`);
+        this.#tell(`${this.#messageOf(source, error)}; retrying in ${Math.ceil(wait / 1000)} s`);
         await this.#wait(wait);
       }
     }
@@ -283,7 +283,7 @@ class Sync {
   async #wait(ms: number): Promise<void> {
     const { signal } = this.#request;
     await sleep(ms, undefined, { signal }).catch(() => {
-      throw new DownloadProblem('it was broken off', false);
+      throw new DownloadProblem('canceled', false);
     });
   }
 
@@ -300,7 +300,7 @@ class Sync {
     const { message } = error as Error;
     const host = hostOf(this.#request.urls[source]);
     return error instanceof FeedProblem
-      ? `${source}: the answer of ${host} ${message}`
+      ? `${source}: the response of ${host} ${message}`
       : `${source}: ${host}: ${message}`;
   }
 
@@ -327,17 +327,17 @@ function windows(start: string | null, end: number): (Window | null)[] {
 
 /** @throws FeedProblem when this is not the whole page that was asked for */
 function checkPage({ format, page, accepted, refused }: FeedReport, start: number): void {
-  if (format !== 'nvd' && format !== 'overrides') throw new FeedProblem('is no page of NVD');
-  if (page === null) throw new FeedProblem('does not say which page it is');
-  if (page.start !== start) throw new FeedProblem(`begins with record ${page.start} in place of ${start}`);
+  if (format !== 'nvd' && format !== 'overrides') throw new FeedProblem('is not an NVD page');
+  if (page === null) throw new FeedProblem('does not state its page');
+  if (page.start !== start) throw new FeedProblem(`starts with record ${page.start} instead of ${start}`);
   if (page.count !== accepted + refused) {
-    throw new FeedProblem(`has ${accepted + refused} records and says that it has ${page.count}`);
+    throw new FeedProblem(`has ${accepted + refused} records but states ${page.count}`);
   }
   if (page.count === 0 && start < page.total) throw new FeedProblem('is empty before the last page');
 }
 
 function expectFormat({ format }: FeedReport, source: FeedFormat): void {
-  if (format !== source) throw new FeedProblem(`is a feed of another kind (${format})`);
+  if (format !== source) throw new FeedProblem(`is a feed of another format (${format})`);
 }
 
 function add(outcome: SyncedSource, { accepted, refused, reasons }: FeedReport): void {

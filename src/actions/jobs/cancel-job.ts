@@ -26,7 +26,8 @@ export async function cancelJob(context: CancelJobContext, jobId: string): Promi
     return { job: found, detached: runs };
   });
   const { status, scan_id: scanId } = job;
-  if (status !== 'canceled') throw new PortolanError('conflict', `The job is over: ${status}.`, { status });
+  if (status !== 'canceled')
+    throw new PortolanError('conflict', `The job has already ended: ${status}.`, { status });
   await Promise.all([
     ...(scanId === null ? [] : [stopScan(context, jobId, scanId)]),
     // Their server is away; it ends them when it is back.

@@ -51,11 +51,13 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   const reports: TurnReport[] = [];
   for (const turn of await store.clientJobs.turns('running', at, tenants, maxTurns)) {
     if (await isDetached(context, turn)) {
-      reports.push(report(turn, 'detached', { scan_id: turn.scan_id ?? '', reason: 'its server is away' }));
+      reports.push(
+        report(turn, 'detached', { scan_id: turn.scan_id ?? '', reason: 'the server that owns it is down' }),
+      );
       continue;
     }
     const skipped = await store.clientJobs.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));
-    if (skipped) reports.push(report(turn, 'skipped', { reason: 'the run before still goes on' }));
+    if (skipped) reports.push(report(turn, 'skipped', { reason: 'the previous run is still active' }));
   }
   const crowded = new Set<string | null>();
   for (const turn of await store.clientJobs.turns('pending', at, tenants, maxTurns)) {

@@ -149,13 +149,13 @@ function checkName(name: string | undefined, problems: FieldProblem[]): void {
   if (name.length > maxNameLength) {
     problems.push({ field: 'name', reason: `must have at most ${maxNameLength} characters` });
   }
-  if (/\p{Cc}/u.test(name)) problems.push({ field: 'name', reason: 'must not hold control characters' });
+  if (/\p{Cc}/u.test(name)) problems.push({ field: 'name', reason: 'must not contain control characters' });
 }
 
 /** The pool of the job is that of its scans. */
 function readPool({ pool, params }: JobSubmission, problems: FieldProblem[]): string {
   if (pool !== undefined && params.pool !== undefined && pool !== params.pool) {
-    problems.push({ field: 'params.pool', reason: 'is another one than pool; leave one of them out' });
+    problems.push({ field: 'params.pool', reason: 'differs from pool; leave one of them out' });
   }
   return pool ?? params.pool ?? defaultPool;
 }
@@ -244,7 +244,7 @@ async function admitKey(inside: Store, key: RepeatKey | null): Promise<void> {
 async function checkSchedules(inside: Store): Promise<void> {
   const recurring = await inside.clientJobs.recurringCount();
   if (recurring < maxSchedules) return;
-  throw new PortolanError('queue_full', `${recurring} jobs with a schedule are there; cancel some first.`, {
+  throw new PortolanError('queue_full', `${recurring} recurring jobs exist already; cancel some first.`, {
     recurring,
     max_schedules: maxSchedules,
   });

@@ -149,7 +149,7 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
   if (!isFinal(scan.status)) {
     throw new PortolanError(
       'conflict',
-      `The scan ${id} is ${scan.status}; scans are compared when they ended.`,
+      `The scan ${id} is ${scan.status}; only finished scans can be compared.`,
     );
   }
   const folder =

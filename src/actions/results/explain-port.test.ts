@@ -90,7 +90,7 @@ describe('explaining a place', () => {
     expect(chosen?.rule?.pattern).toContain('OpenSSH_');
     expect(other).toMatchObject({
       outcome: 'kept beside',
-      reason: 'less sure: 0.6 against 0.98',
+      reason: 'lower confidence: 0.6 against 0.98',
       rule: { id: 'no.such-rule', source: null, pattern: null },
     });
     expect(bare).toMatchObject({ outcome: 'kept beside', reason: 'names no product', rule: null });
@@ -101,8 +101,8 @@ describe('explaining a place', () => {
     const [found] = ports[0]?.findings ?? [];
     expect(found).toMatchObject({ id: 'CVE-2024-6387', affected: '>= 8.5, < 9.8' });
     expect(found?.rank).toContain('CVSS 3.1 8.1');
-    expect(found?.reasons.join(' ')).toContain('The product is 0.98 sure');
-    expect(found?.reasons.join(' ')).not.toContain('By the data at hand it would be');
+    expect(found?.reasons.join(' ')).toContain('The product has confidence 0.98');
+    expect(found?.reasons.join(' ')).not.toContain('With the current data it would have');
   });
 
   test('data that has changed since is told', async () => {
@@ -110,12 +110,14 @@ describe('explaining a place', () => {
       port(22, { fingerprints: [claim] }),
       vulnerability(22, { confidence: 0.1 }),
     ]);
-    expect(changed.ports[0]?.findings[0]?.reasons.at(-1)).toContain('By the data at hand it would be');
+    expect(changed.ports[0]?.findings[0]?.reasons.at(-1)).toContain('With the current data it would have');
     const gone = await explain({ port: 22 }, [
       port(22, { fingerprints: [claim] }),
       vulnerability(22, { id: 'CVE-1999-1' }),
     ]);
-    expect(gone.ports[0]?.findings[0]?.reasons).toEqual(['The vulnerability data at hand does not have it.']);
+    expect(gone.ports[0]?.findings[0]?.reasons).toEqual([
+      'The current vulnerability data does not contain it.',
+    ]);
   });
 
   test('a host shows all its ports and what is of no port; it may be named', async () => {

@@ -100,7 +100,7 @@ export async function explainEndpoint(
 ): Promise<Explanation> {
   const found = await rowsOf(rows, place);
   if (found.address === null)
-    throw new PortolanError('not_found', `The scan ${scanId} has nothing of the host ${place.host}.`);
+    throw new PortolanError('not_found', `The scan ${scanId} has no results of the host ${place.host}.`);
   if (place.port !== null && found.ports.length === 0 && found.findings.length === 0)
     throw new PortolanError('not_found', `The scan ${scanId} has no port ${place.port} of ${found.address}.`);
   const context: Context = {
@@ -197,15 +197,15 @@ function explainRule(id: string, { signatures }: AtHand): ExplainedRule {
 function whyChosen({ product }: Omit<RecordedClaim, 'rule'>): string {
   return product === null
     ? 'no claim names a product; this is the protocol'
-    : 'the surest claim that names a product';
+    : 'the claim with the highest confidence that names a product';
 }
 
 /** By the order in which claims are settled: a product before none, then confidence, then how much is told. */
 function whyNotChosen(claim: Omit<RecordedClaim, 'rule'>, chosen: RecordedClaim): string {
   if (claim.product === null && chosen.product !== null) return 'names no product';
   if (claim.confidence < chosen.confidence)
-    return `less sure: ${claim.confidence} against ${chosen.confidence}`;
-  return 'as sure, but tells no more than the other';
+    return `lower confidence: ${claim.confidence} against ${chosen.confidence}`;
+  return 'same confidence, but no more detail than the other';
 }
 
 function explainFinding(
@@ -234,15 +234,15 @@ function reasonsOf(
   const record = aliasesOf(name.vendor, name.product)
     .flatMap(({ vendor, product }) => atHand.vulnerabilities.lookup(vendor, product))
     .find((each) => each.id === id);
-  if (record === undefined) return ['The vulnerability data at hand does not have it.'];
+  if (record === undefined) return ['The current vulnerability data does not contain it.'];
   const others = products.filter((product) => product !== cpe);
   const judged = assess(record, { ...claim, cpe }, { os: os ?? null, others }, atHand.vulnerabilities);
   const verdict = allowForUpdates(id, judged, claim.confidence);
-  const sure = `The product is ${claim.confidence} sure; the finding is ${confidence} sure.`;
+  const sure = `The product has confidence ${claim.confidence}; the finding has ${confidence}.`;
   if (Math.abs(verdict.confidence - confidence) < 0.001) return [...verdict.reasons, sure];
   return [
     ...verdict.reasons,
     sure,
-    `By the data at hand it would be ${verdict.confidence} sure: the data or what is known of the host has changed since.`,
+    `With the current data it would have confidence ${verdict.confidence}: the data or the facts about the host have changed since.`,
   ];
 }

@@ -31,7 +31,9 @@ export function exportFormatOf(text: string): ExportFormat {
   const meant = Object.hasOwn(aliases, text) ? aliases[text] : undefined;
   if (meant) return meant;
   if (laterFormats.includes(text))
-    throw new PortolanError('not_implemented', `This build cannot export ${text}.`, { format: text });
+    throw new PortolanError('not_implemented', `This build does not support the format ${text}.`, {
+      format: text,
+    });
   const known = [...Object.keys(exportFormats), ...Object.keys(aliases), ...laterFormats];
   const reason = `must be one of ${known.join(', ')}`;
   throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);

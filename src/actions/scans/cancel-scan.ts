@@ -49,5 +49,5 @@ export async function rejectForeign(store: Store, scanId: string): Promise<void>
 
 function onlyCanceled(scan: Scan): Scan {
   if (scan.error?.code === 'canceled') return scan;
-  throw new PortolanError('conflict', `The scan is over: ${scan.status}.`, { status: scan.status });
+  throw new PortolanError('conflict', `The scan has already ended: ${scan.status}.`, { status: scan.status });
 }

@@ -42,7 +42,7 @@ export async function setPaused(store: Store, scanId: string, paused: boolean): 
     const known = paused
       ? await scanQueue.pause(scanId, Date.now())
       : await scanQueue.resume(scanId, Date.now());
-    if (!known) throw new PortolanError('conflict', 'The scan is just coming to its end.');
+    if (!known) throw new PortolanError('conflict', 'The scan is just finishing.');
     const progress = { ...scan.progress, paused, rate: 0, eta_seconds: null };
     await inside.scans.update(scanId, { progress });
   });
@@ -50,5 +50,5 @@ export async function setPaused(store: Store, scanId: string, paused: boolean): 
 
 function unlessOver(scan: Scan): Scan {
   if (!isFinal(scan.status)) return scan;
-  throw new PortolanError('conflict', `The scan is over: ${scan.status}.`, { status: scan.status });
+  throw new PortolanError('conflict', `The scan has already ended: ${scan.status}.`, { status: scan.status });
 }

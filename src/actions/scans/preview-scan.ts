@@ -77,7 +77,7 @@ export async function previewScan(
 
 function scopeWarnings(outside: bigint): ScanWarning[] {
   if (outside === 0n) return [];
-  const message = `${outside} addresses are outside the scope (scanner.scope) and will be left out`;
+  const message = `${outside} addresses are outside the scope (scanner.scope) and will be skipped`;
   return [{ code: 'out_of_scope', message }];
 }
 

@@ -20,7 +20,7 @@ export async function resumeScan({ store, workers }: PauseContext, scanId: strin
 
 function rejection(closure: BlackoutWindow): PortolanError {
   const { reason, until } = closure;
-  return new PortolanError('conflict', `The scan cannot go on now: ${windowText(closure)}.`, {
+  return new PortolanError('conflict', `The scan cannot resume now: ${windowText(closure)}.`, {
     reason,
     until: until === null ? null : new Date(until).toISOString(),
   });

@@ -152,7 +152,7 @@ async function checkRoom({ queue, config, companion }: SubmitContext, store: Sto
   const what = due > 0 ? 'scans and jobs' : 'scans';
   throw new PortolanError(
     'queue_full',
-    `${pending} ${what} wait already, as many as queue.max_jobs allows.`,
+    `The queue is full: ${pending} ${what} are waiting, the limit is queue.max_jobs.`,
     {
       pending,
       max_jobs: config.queue.max_jobs,

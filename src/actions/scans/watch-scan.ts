@@ -94,7 +94,7 @@ export async function eventDamage(
 }
 
 const sequenceLost =
-  'Events are missing: the order in which the results came is lost. The results themselves are whole.';
+  'Events are missing: the order of the results was lost. The results themselves are complete.';
 
 /** The event of a row; undefined for one that is no event, and for what a damaged record gives in its place. */
 export function eventOfRow(line: string): ScanEventName | undefined {

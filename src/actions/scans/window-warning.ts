@@ -19,10 +19,10 @@ export function scanOutsideWindow<S extends Scan>(scan: S, closure: BlackoutWind
 }
 
 export function windowWarning(closure: BlackoutWindow): ScanWarning {
-  return { code: outsideWindow, message: `The scan waits: ${windowText(closure)}.` };
+  return { code: outsideWindow, message: `The scan is waiting: ${windowText(closure)}.` };
 }
 
 /** The reason, and when scans go on. */
 export function windowText({ reason, until }: BlackoutWindow): string {
-  return until === null ? reason : `${reason}; scans go on at ${new Date(until).toISOString()}`;
+  return until === null ? reason : `${reason}; scans resume at ${new Date(until).toISOString()}`;
 }

@@ -49,7 +49,7 @@ export function linkFinding(path: string): ScanFault {
   return {
     path,
     problem: 'is a link; links are not followed',
-    remedy: 'put what it leads to in its place',
+    remedy: 'replace it with what it points to',
   };
 }
 
@@ -69,7 +69,7 @@ async function* checkRequest(
   yield {
     path: join(path, 'request.json'),
     problem: 'is missing or damaged',
-    remedy: fix('writes it again from the store'),
+    remedy: fix('rewrites it from the store'),
     ...(stored && { repair: () => folder.writeRequest(stored) }),
   };
 }
@@ -84,7 +84,7 @@ async function* checkStatus(folder: ScanFolder, scan: Scan, path: string): Async
   yield {
     path: join(path, 'status.json'),
     problem: 'is missing or damaged',
-    remedy: fix('writes it again from the store'),
+    remedy: fix('rewrites it from the store'),
     repair: () => folder.writeStatus(storedStatus(scan)),
   };
 }
@@ -92,27 +92,27 @@ async function* checkStatus(folder: ScanFolder, scan: Scan, path: string): Async
 const faultTexts: Record<RecordFault, { problem: string; remedy: string; repairable: boolean }> = {
   missing: {
     problem: 'is missing: the results are lost',
-    remedy: 'bring it back from a backup, or delete the scan: portolan workspace delete ID',
+    remedy: 'restore it from a backup, or delete the scan: portolan workspace delete ID',
     repairable: false,
   },
   torn: {
-    problem: 'has no end: it is damaged',
-    remedy: fix('ends it behind its last whole row; every row that can be read stays'),
+    problem: 'has no end record: it is damaged',
+    remedy: fix('ends it after its last complete row; every readable row stays'),
     repairable: true,
   },
   twice: {
-    problem: 'is there plain and compressed: compressing was broken off',
-    remedy: fix('keeps the one that is whole'),
+    problem: 'exists both plain and compressed: compression was interrupted',
+    remedy: fix('keeps the intact one'),
     repairable: true,
   },
   index: {
-    problem: 'has lost the index that leads to its rows',
-    remedy: fix('makes it anew'),
+    problem: 'has lost the index of its rows',
+    remedy: fix('rebuilds it'),
     repairable: true,
   },
   damaged: {
-    problem: 'has rows that cannot be read; the others are served',
-    remedy: 'bring it back from a backup, or scan again',
+    problem: 'has unreadable rows; the others are served',
+    remedy: 'restore it from a backup, or scan again',
     repairable: false,
   },
 };
@@ -135,7 +135,7 @@ async function* checkLeftovers(folder: ScanFolder, path: string): AsyncGenerator
   for (const name of (await leftoversOf(folder)).filter((file) => file !== 'results.jsonl.gz')) {
     yield {
       path: join(path, name),
-      problem: 'was left by a write that a crash broke off',
+      problem: 'is left over from a write that a crash interrupted',
       remedy: fix('removes it; nothing uses it'),
       repair: () => removeDrafts(folder, [name]),
     };
@@ -152,7 +152,7 @@ async function* checkSize(
   if (bytes === size_bytes) return;
   yield {
     path,
-    problem: `takes ${bytes} bytes, the store says ${size_bytes}`,
+    problem: `takes ${bytes} bytes, but the store has ${size_bytes}`,
     remedy: fix('stores the true size; a running server does so within the hour'),
     // What was repaired before has changed it again.
     repair: async () => void (await store.scans.setSize(scan_id, await folder.sizeBytes())),

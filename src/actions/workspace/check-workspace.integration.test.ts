@@ -81,10 +81,15 @@ describe('a damaged scan is named with its path, mended, and the others are left
     [
       'a draft',
       'status.json.0123456789ab.tmp',
-      'broke off',
+      'a crash interrupted',
       (f) => oldFile(f, 'status.json.0123456789ab.tmp'),
     ],
-    ['a draft of a record', 'results.jsonl.new', 'broke off', (f) => oldFile(f, 'results.jsonl.new')],
+    [
+      'a draft of a record',
+      'results.jsonl.new',
+      'a crash interrupted',
+      (f) => oldFile(f, 'results.jsonl.new'),
+    ],
   ])('%s', async (_what, path, problem, damage) => {
     const folder = await storeScan(place, 1, 50);
     await storeScan(place, 2, 50);
@@ -165,7 +170,7 @@ describe('a record', () => {
       for (const fix of [false, true, false]) {
         expect(await check(fix)).toMatchObject({
           left: 1,
-          problems: [{ problem: expect.stringContaining('cannot be read'), fixed: false }],
+          problems: [{ problem: expect.stringContaining('has unreadable rows'), fixed: false }],
         });
       }
       // Compressed, it takes the rows of one block with it.
@@ -220,7 +225,9 @@ describe('store and folders', () => {
     const folder = await storeScan(place, 1, 1);
     await rename(folder.path, join(dir, 'elsewhere'));
     await rm(join(dir, 'elsewhere'), { recursive: true });
-    expect((await check()).problems[0]).toMatchObject({ problem: expect.stringContaining('folder is gone') });
+    expect((await check()).problems[0]).toMatchObject({
+      problem: expect.stringContaining('its folder with all results is gone'),
+    });
     await check(true);
     expect(await place.store.scans.get(storedScanId(1))).toBeNull();
   });
@@ -278,7 +285,7 @@ describe('store and folders', () => {
     const folder = await storeScan(place, 1, 1);
     await place.store.scans.setSize(storedScanId(1), 12);
     expect((await check()).problems[0]).toMatchObject({
-      problem: expect.stringContaining('the store says 12'),
+      problem: expect.stringContaining('the store has 12'),
     });
     await check(true);
     expect(await place.store.scans.totals()).toMatchObject({ size_bytes: await folder.sizeBytes() });

@@ -66,7 +66,7 @@ async function repaired(finding: ScanFault): Promise<boolean> {
     await finding.repair();
     return true;
   } catch (error) {
-    finding.remedy = `it could not be mended: ${reasonOf(error)}`;
+    finding.remedy = `repair failed: ${reasonOf(error)}`;
     return false;
   }
 }
@@ -74,7 +74,7 @@ async function repaired(finding: ScanFault): Promise<boolean> {
 /** Texts of the system name paths, so only its code is told. */
 function reasonOf(error: unknown): string {
   if (error instanceof PortolanError) return error.message;
-  return (error as NodeJS.ErrnoException).code ?? 'an unknown fault';
+  return (error as NodeJS.ErrnoException).code ?? 'an unknown error';
 }
 
 async function* findings(context: CheckContext, report: CheckReport): AsyncGenerator<ScanFault> {
@@ -82,9 +82,8 @@ async function* findings(context: CheckContext, report: CheckReport): AsyncGener
   for (const fault of storeFaults(workspace.storeFile)) {
     yield {
       path: 'service.db',
-      problem: `SQLite finds it damaged: ${fault}`,
-      remedy:
-        'stop the server and bring service.db back from a backup; results are files and are not concerned',
+      problem: `is damaged according to SQLite: ${fault}`,
+      remedy: 'stop the server and restore service.db from a backup; results are files and are not affected',
     };
   }
   yield* checkModes(workspace);
@@ -101,8 +100,8 @@ async function* checkModes({ dir }: Workspace): AsyncGenerator<ScanFault> {
   for await (const path of openModes(dir)) {
     yield {
       path: relative(dir, path),
-      problem: 'may be read or written by other users',
-      remedy: '--fix takes their rights away',
+      problem: 'is accessible to other users',
+      remedy: '--fix removes their permissions',
       repair: () => makePrivate(path),
     };
   }
@@ -118,7 +117,11 @@ async function* checkListed(context: CheckContext, scan: DatedScan): AsyncGenera
     else if (await folder.isLink()) yield linkFinding(path);
     else if (await store.scans.get(scan.scan_id)) yield* missingFolder(store, scan, path);
   } catch (error) {
-    yield { path, problem: `cannot be read (${reasonOf(error)})`, remedy: 'look at the rights and the disk' };
+    yield {
+      path,
+      problem: `cannot be read (${reasonOf(error)})`,
+      remedy: 'check the permissions and the disk',
+    };
   }
 }
 
@@ -129,7 +132,7 @@ async function* missingFolder(
 ): AsyncGenerator<ScanFault> {
   // It is read from the result store.
   if ((await store.scans.storedAt(scan_id)) !== null) return;
-  const problem = 'is listed, but its folder is gone with all results';
+  const problem = 'is listed, but its folder with all results is gone';
   if (!isFinal(status)) {
     yield { path, problem, remedy: `delete it: portolan workspace delete ${scan_id} --force` };
     return;
@@ -137,7 +140,7 @@ async function* missingFolder(
   yield {
     path,
     problem,
-    remedy: 'bring the folder back from a backup; --fix takes the scan off the list',
+    remedy: 'restore the folder from a backup; --fix removes the scan from the list',
     repair: async () => void (await store.scans.delete(scan_id)),
   };
 }
@@ -153,7 +156,7 @@ async function* checkFolders(context: CheckContext, known: ReadonlySet<string>):
       } else if (known.has(name)) {
         // Looked at already.
       } else if (!scanIdPattern.test(name) || !(await isFolder(join(scans, name)))) {
-        yield { path, problem: 'is no scan', remedy: 'move it to another place' };
+        yield { path, problem: 'is not a scan', remedy: 'move it elsewhere' };
       } else if (!(await isListed(context, name, join(scans, name)))) {
         yield await unlisted(context, tenant, name, path);
       }
@@ -181,7 +184,7 @@ async function placesOf({ dir }: Workspace): Promise<{ tenant: string | null; sc
 function deletion(folder: string, path: string): ScanFault {
   return {
     path,
-    problem: 'is what a broken-off deletion left',
+    problem: 'is left over from an interrupted deletion',
     remedy: '--fix removes it, and so does the next start of a server',
     repair: () => rm(folder, { recursive: true, force: true }),
   };
@@ -200,7 +203,7 @@ async function unlisted(
   if (!(await hasRecord(folder))) {
     return {
       path,
-      problem: `${problem} and holds no results: a submission that was broken off`,
+      problem: `${problem} and has no results: an interrupted submission`,
       remedy: '--fix removes it',
       repair: () => folder.remove(),
     };
@@ -209,7 +212,7 @@ async function unlisted(
     return {
       path,
       problem: `${problem}, and its request.json is damaged`,
-      remedy: 'move it to another place',
+      remedy: 'move it elsewhere',
     };
   }
   return {

@@ -248,7 +248,7 @@ describe.skipIf(obstacle !== null)('a store', () => {
     await query(
       'create trigger spoil before insert on portolan.scan_tags for each row execute function portolan.spoil()',
     );
-    await expect(toPostgres()).rejects.toThrow(/scan_tags came out differently \(20 sent, 20 kept\)/);
+    await expect(toPostgres()).rejects.toThrow(/scan_tags differ after the copy \(20 sent, 20 stored\)/);
     const nothing = Object.fromEntries(contentTables.map((table) => [table, []]));
     expect(await readAll(url)).toEqual(nothing);
   });

@@ -62,7 +62,7 @@ export async function migrateStore(move: StoreMove): Promise<MoveReport> {
   const { source, target, workspace } = move;
   if (isPostgresUrl(source) === isPostgresUrl(target)) {
     const message =
-      'A store moves from a SQLite file to PostgreSQL or back. Copies of one kind are made with its tools.';
+      'A store moves from a SQLite file to PostgreSQL or back. To copy within one kind, use the tools of that database.';
     throw new PortolanError('usage', message);
   }
   if (!isPostgresUrl(source) && !existsSync(source))
@@ -145,7 +145,7 @@ async function demandEmpty({ rows }: Store, place: string): Promise<void> {
   for (const table of contentTables) {
     const found = await rows.count(table);
     if (found === 0) continue;
-    const message = `The store ${shownUrl(place)} holds ${found} rows of ${table}; only an empty one is written to.`;
+    const message = `The store ${shownUrl(place)} has ${found} rows in ${table}; the target must be empty.`;
     throw new PortolanError('conflict', message);
   }
 }
@@ -172,7 +172,7 @@ async function moveTable(
   }
   const [expected, found] = [sent.end(), kept.end()];
   if (sent.rows !== kept.rows || expected !== found) {
-    const message = `The rows of ${table} came out differently (${sent.rows} sent, ${kept.rows} kept); nothing was written.`;
+    const message = `The rows of ${table} differ after the copy (${sent.rows} sent, ${kept.rows} stored); nothing was written.`;
     throw new PortolanError('internal_error', message);
   }
   return { table, rows: kept.rows, sha256: found };
@@ -241,12 +241,12 @@ class JobPlaces {
 
 function demandOver({ state, scan_id }: TableRow): void {
   if (state !== 'waiting' && state !== 'running') return;
-  const message = `The scan ${scan_id} is divided among workers. Let it end, or cancel it, before the store is moved.`;
+  const message = `The scan ${scan_id} is divided among workers. Wait until it ends, or cancel it, before moving the store.`;
   throw new PortolanError('conflict', message);
 }
 
 function demandEnded({ state, scan_id }: TableRow): void {
   if (state !== 'waiting' && state !== 'running') return;
-  const message = `The scan ${scan_id} waits or runs in the workspace of another server. Let it end, or cancel it, before the store is moved.`;
+  const message = `The scan ${scan_id} is waiting or running in the workspace of another server. Wait until it ends, or cancel it, before moving the store.`;
   throw new PortolanError('conflict', message);
 }

@@ -5,7 +5,7 @@ import { describeFailure } from './failure.ts';
 describe('describeFailure', () => {
   it('prints message and problems, each once', () => {
     const error = invalidRequest(
-      '2 of 3 targets are not accepted: "a b": bad',
+      '2 of 3 targets were rejected: "a b": bad',
       [{ field: 'targets', reason: 'invalid' }],
       {
         targets: [
@@ -15,7 +15,7 @@ describe('describeFailure', () => {
       },
     );
     expect(describeFailure(error)).toBe(
-      'portolan: 2 of 3 targets are not accepted: "a b": bad\n  "x\\u001b": worse\n',
+      'portolan: 2 of 3 targets were rejected: "a b": bad\n  "x\\u001b": worse\n',
     );
   });
 

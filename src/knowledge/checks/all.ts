@@ -8,7 +8,7 @@ import { webChecks } from './web.ts';
 
 /** The checks over answers, by family. */
 export const checkFamilies: Readonly<Record<string, readonly Check[]>> = {
-  'Stores of data': dataStoreChecks,
+  'Data stores': dataStoreChecks,
   'Management, shares and name service': managementChecks,
   'Remote access': remoteAccessChecks,
   Web: webChecks,

@@ -21,7 +21,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate has expired',
     severity: 'high',
     confidence: 0.99,
-    remediation: 'Renew the certificate, and let it be renewed automatically (ACME).',
+    remediation: 'Renew the certificate, and automate the renewal (ACME).',
     references: [validity],
     prove: (answer) =>
       firstProof(answer, ({ subject, not_after }) =>
@@ -33,7 +33,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate expires within two weeks',
     severity: 'low',
     confidence: 0.95,
-    remediation: 'Renew the certificate, and find out why that has not happened automatically.',
+    remediation: 'Renew the certificate, and find out why automatic renewal did not happen.',
     references: [validity],
     prove: (answer) =>
       firstProof(answer, ({ subject, not_before, not_after }) => {
@@ -87,11 +87,11 @@ export const certificateChecks: readonly Check[] = [
   },
   {
     id: 'tls-cert-unknown-authority',
-    title: 'No public authority vouches for the certificate',
+    title: 'The certificate is not issued by a public authority',
     severity: 'info',
     confidence: 0.9,
     remediation:
-      'If your own authority is meant, make sure that every client trusts it. A public service needs a certificate of a public authority, sent with its intermediate certificates.',
+      'If your own authority is intended, make sure that every client trusts it. A public service needs a certificate of a public authority, sent with its intermediate certificates.',
     references: ['https://www.rfc-editor.org/rfc/rfc5280#section-6', baseline],
     prove(answer) {
       const [own] = certificatesOf(answer);
@@ -107,7 +107,7 @@ export const certificateChecks: readonly Check[] = [
     severity: 'low',
     confidence: 0.8,
     remediation:
-      'Send the intermediate certificates behind that of the server (a full chain file): many clients do not fetch them by themselves.',
+      'Send the intermediate certificates after that of the server (a full chain file): many clients do not fetch them themselves.',
     references: ['https://www.rfc-editor.org/rfc/rfc8446#section-4.4.2'],
     prove(answer) {
       const [own] = certificatesOf(answer);
@@ -120,8 +120,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificates are sent in the wrong order',
     severity: 'info',
     confidence: 0.95,
-    remediation:
-      'Send the certificate of the server first, then each time the one that issued the one before, and no others.',
+    remediation: 'Send the certificate of the server first, then each issuer in turn, and no others.',
     references: ['https://www.rfc-editor.org/rfc/rfc5246#section-7.4.2'],
     prove({ tls }) {
       if (!tls?.chain_flaws?.includes('wrong-order')) return null;
@@ -136,7 +135,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'A certificate of the chain has expired',
     severity: 'low',
     confidence: 0.95,
-    remediation: 'Replace the chain file by the one that the authority offers today.',
+    remediation: 'Replace the chain file with the one the authority currently provides.',
     references: [validity],
     prove({ tls, now }) {
       const expired = tls?.chain.find((each) => 'subject' in each && isBefore(each.not_after, now));
@@ -150,8 +149,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate is for another name',
     severity: 'medium',
     confidence: 0.97,
-    remediation:
-      'Put every name by which the server is called into the certificate as a subject alternative name.',
+    remediation: 'Add every name of the server to the certificate as a subject alternative name.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525'],
     prove(answer) {
       const { name } = answer;
@@ -159,7 +157,7 @@ export const certificateChecks: readonly Check[] = [
       return firstProof(answer, (certificate) => {
         const names = namesOf(certificate);
         if (names.some((each) => covers(each, name))) return null;
-        return `asked for ${name}, the certificate is for ${names.slice(0, 10).join(', ') || 'no name'}`;
+        return `requested ${name}, the certificate is for ${names.slice(0, 10).join(', ') || 'no name'}`;
       });
     },
   },
@@ -169,10 +167,10 @@ export const certificateChecks: readonly Check[] = [
     severity: 'low',
     confidence: 0.98,
     remediation:
-      'Have the certificate issued with its names as subject alternative names: clients have not read the common name for years.',
+      'Reissue the certificate with its names as subject alternative names: clients have ignored the common name for years.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-2'],
     prove: (answer) =>
-      firstProof(answer, ({ sans, subject }) => (sans.length === 0 ? `subject alone: ${subject}` : null)),
+      firstProof(answer, ({ sans, subject }) => (sans.length === 0 ? `subject only: ${subject}` : null)),
   },
   {
     id: 'tls-cert-wildcard',
@@ -180,7 +178,7 @@ export const certificateChecks: readonly Check[] = [
     severity: 'info',
     confidence: 0.98,
     remediation:
-      'Give each service a certificate of its own where that can be automated: whoever steals the key of a wildcard can pose as every host of the domain.',
+      'Give each service its own certificate where that can be automated: whoever steals the key of a wildcard can impersonate every host of the domain.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-7.1'],
     prove: (answer) =>
       firstProof(answer, ({ sans }) => {

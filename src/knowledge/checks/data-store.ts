@@ -6,7 +6,7 @@ import { type Check, type CheckResponse, evidence } from './check.ts';
 export const dataStoreChecks: readonly Check[] = [
   {
     id: 'redis-no-auth',
-    title: 'Redis answers without a password',
+    title: 'Redis is accessible without a password',
     severity: 'critical',
     confidence: 0.98,
     remediation:
@@ -16,11 +16,11 @@ export const dataStoreChecks: readonly Check[] = [
   },
   {
     id: 'memcached-no-auth',
-    title: 'Memcached answers without authentication',
+    title: 'Memcached is accessible without authentication',
     severity: 'high',
     confidence: 0.98,
     remediation:
-      'Let memcached listen on local or trusted addresses only (-l), filter its port, or require SASL (-S).',
+      'Make memcached listen on local or trusted addresses only (-l), filter its port, or require SASL (-S).',
     references: ['https://docs.memcached.org/features/sasl/'],
     prove: (answer) => keyValue(answer, 'memcached', 'memcached.version'),
   },
@@ -39,7 +39,7 @@ export const dataStoreChecks: readonly Check[] = [
   },
   {
     id: 'elasticsearch-no-auth',
-    title: 'Elasticsearch answers without a login',
+    title: 'Elasticsearch is accessible without a login',
     severity: 'critical',
     confidence: 0.95,
     remediation:
@@ -70,7 +70,7 @@ export const dataStoreChecks: readonly Check[] = [
     title: 'etcd is reachable',
     severity: 'medium',
     confidence: 0.95,
-    remediation: 'Let only the members of the cluster and its clients reach the ports of etcd.',
+    remediation: 'Make the ports of etcd reachable only for the members of the cluster and its clients.',
     references: ['https://etcd.io/docs/latest/op-guide/security/'],
     prove({ http, page }) {
       return http?.facts.status === 200 && /"etcdserver"\s*:/.test(page) ? evidence(page) : null;

@@ -10,11 +10,11 @@ const nfsProgram = 100_003;
 export const managementChecks: readonly Check[] = [
   {
     id: 'docker-api-no-auth',
-    title: 'The Docker API answers without a client certificate',
+    title: 'The Docker API is accessible without a client certificate',
     severity: 'critical',
     confidence: 0.97,
     remediation:
-      'Let the Docker daemon listen on its local socket only, or require client certificates (--tlsverify).',
+      'Make the Docker daemon listen on its local socket only, or require client certificates (--tlsverify).',
     references: ['https://docs.docker.com/engine/security/protect-access/'],
     prove({ http, page, banner }) {
       if (banner.probe !== 'docker-version' || http?.facts.status !== 200) return null;
@@ -67,7 +67,7 @@ export const managementChecks: readonly Check[] = [
   },
   {
     id: 'snmp-public',
-    title: 'SNMP answers to the default community "public"',
+    title: 'SNMP responds to the default community "public"',
     severity: 'high',
     confidence: 0.98,
     remediation:
@@ -81,16 +81,18 @@ export const managementChecks: readonly Check[] = [
   },
   {
     id: 'dns-open-recursion',
-    title: 'The name server answers recursive queries of anyone',
+    title: 'The name server resolves recursive queries for anyone',
     severity: 'medium',
     confidence: 0.9,
     remediation:
-      'Allow recursion for your own networks only (allow-recursion in BIND, access-control in Unbound), and limit response rates: strangers use such servers to flood others.',
+      'Allow recursion for your own networks only (allow-recursion in BIND, access-control in Unbound), and limit response rates: attackers use open resolvers to flood others.',
     references: ['https://datatracker.ietf.org/doc/html/rfc5358'],
     prove({ banner, bytes }) {
       const record = /dns|domain/i.test(banner.probe) ? parseDns(bytes, banner.protocol) : null;
       return record?.recursion
-        ? evidence(`the answer to ${banner.probe} has the flag "recursion available" (rcode ${record.rcode})`)
+        ? evidence(
+            `the response to ${banner.probe} has the flag "recursion available" (rcode ${record.rcode})`,
+          )
         : null;
     },
   },
@@ -104,7 +106,7 @@ export const managementChecks: readonly Check[] = [
     prove({ banner, bytes }) {
       const record = banner.protocol === 'udp' && banner.probe.startsWith('ntp') ? parseNtp(bytes) : null;
       return record?.kind === 'monitor'
-        ? `the private request 42 (MON_GETLIST_1) was answered with ${record.clients} entries`
+        ? `the private request 42 (MON_GETLIST_1) returned ${record.clients} entries`
         : null;
     },
   },

@@ -38,16 +38,16 @@ export const remoteAccessChecks: readonly Check[] = [
       const refused = !facts.features && /\n5\d\d[ -]/.test(answer.bytes.toString('latin1', 0, 4096));
       if (!facts.features && !refused) return null;
       return evidence(
-        `220 ${facts.greeting}\n${facts.features ? `FEAT: ${facts.features.join(', ')}` : 'FEAT was refused'}`,
+        `220 ${facts.greeting}\n${facts.features ? `FEAT: ${facts.features.join(', ')}` : 'FEAT was rejected'}`,
       );
     },
   },
   {
     id: 'ftp-anonymous',
-    title: 'FTP lets anyone in as "anonymous"',
+    title: 'FTP allows anonymous login',
     severity: 'medium',
     confidence: 0.99,
-    remediation: 'Turn anonymous logins off, unless what lies there is meant for everyone.',
+    remediation: 'Turn anonymous logins off, unless the files are meant for everyone.',
     references: ['https://datatracker.ietf.org/doc/html/rfc1635'],
     prove(answer) {
       if (readFtp(answer)?.anonymous !== true) return null;
@@ -61,7 +61,7 @@ export const remoteAccessChecks: readonly Check[] = [
     severity: 'critical',
     confidence: 0.98,
     remediation:
-      'Set a password or another security type, and make VNC reachable through a tunnel only (SSH, VPN).',
+      'Set a password or another security type, and make VNC reachable only through a tunnel (SSH, VPN).',
     references: ['https://datatracker.ietf.org/doc/html/rfc6143#section-7.2.1'],
     prove({ banner, bytes }) {
       const record = banner.protocol === 'tcp' ? parseRfb(bytes) : null;
@@ -97,10 +97,10 @@ export const remoteAccessChecks: readonly Check[] = [
   },
   {
     id: 'smb-v1',
-    title: 'The file server speaks SMB version 1',
+    title: 'The file server supports SMB version 1',
     severity: 'high',
     confidence: 0.97,
-    remediation: 'Turn SMB 1 off; every system since Windows Vista and Samba 3.6 speaks version 2.',
+    remediation: 'Turn SMB 1 off; every system since Windows Vista and Samba 3.6 supports version 2.',
     references: [
       'https://learn.microsoft.com/windows-server/storage/file-server/troubleshoot/detect-enable-and-disable-smbv1-v2-v3',
     ],

@@ -83,21 +83,21 @@ export const webChecks: readonly Check[] = [
     severity: 'info',
     confidence: 0.95,
     remediation:
-      'At risk are only pages that hold a secret and repeat what the request brought: serve those uncompressed, or mask the secret anew in each answer. Static files may stay compressed.',
+      'Only pages that contain a secret and reflect request data are at risk: serve those uncompressed, or mask the secret differently in each response. Static files may stay compressed.',
     references: ['https://nvd.nist.gov/vuln/detail/CVE-2013-3587', 'https://www.breachattack.com/'],
     prove({ banner, http, secure }) {
       if (banner.probe !== compressedPageName || !secure) return null;
       const encoding = http?.facts.headers['content-encoding'] ?? '';
       const packed = /\b(?:gzip|deflate|br|zstd|compress)\b/i.test(encoding);
-      return packed ? evidence(`GET / that allows it: Content-Encoding: ${encoding}`) : null;
+      return packed ? evidence(`response to GET /: Content-Encoding: ${encoding}`) : null;
     },
   },
   {
     id: 'http-basic-auth-cleartext',
-    title: 'A password is asked for over HTTP without TLS',
+    title: 'The server requests a password over HTTP without TLS',
     severity: 'medium',
     confidence: 0.97,
-    remediation: 'Serve what needs a password over TLS only.',
+    remediation: 'Serve pages that require a password over TLS only.',
     references: ['https://datatracker.ietf.org/doc/html/rfc7617#section-4'],
     prove(answer) {
       if (answer.secure) return null;
@@ -110,7 +110,7 @@ export const webChecks: readonly Check[] = [
     title: 'The web server shows its default page',
     severity: 'info',
     confidence: 0.9,
-    remediation: 'Take servers that nobody uses off the network; replace the page where the server is used.',
+    remediation: 'Take unused servers off the network; replace the page where the server is in use.',
     references: ['https://cwe.mitre.org/data/definitions/1188.html'],
     prove(answer) {
       if (ownPage(answer) === null) return null;
@@ -124,10 +124,10 @@ export const webChecks: readonly Check[] = [
   },
   {
     id: 'http-directory-listing',
-    title: 'The web server lists the files of its root folder',
+    title: 'The web server lists the files of its root directory',
     severity: 'medium',
     confidence: 0.9,
-    remediation: 'Turn directory listings off (Options -Indexes, autoindex off), or put an index page there.',
+    remediation: 'Turn directory listings off (Options -Indexes, autoindex off), or add an index page.',
     references: ['https://cwe.mitre.org/data/definitions/548.html'],
     prove(answer) {
       if (ownPage(answer) === null || !/<a\s/i.test(answer.page)) return null;

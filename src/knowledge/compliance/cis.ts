@@ -18,7 +18,7 @@ export const cisControls: readonly Control[] = [
   {
     framework: 'cis',
     control: '3.3',
-    title: 'Data is given only to those who may have it',
+    title: 'Only authorized users have access to data',
     findings: [...unguarded, 'nfs-exposed', 'http-directory-listing'],
     about: guardedServices,
     judges: ['misconfig_checker'],
@@ -26,7 +26,7 @@ export const cisControls: readonly Control[] = [
   {
     framework: 'cis',
     control: '3.10',
-    title: 'Data is encrypted on its way',
+    title: 'Data is encrypted in transit',
     findings: [
       ...clearText,
       ...oldTls,
@@ -60,7 +60,7 @@ export const cisControls: readonly Control[] = [
   {
     framework: 'cis',
     control: '4.7',
-    title: 'Accounts and passwords of the factory are changed or turned off',
+    title: 'Default accounts and passwords are changed or turned off',
     findings: ['snmp-public'],
     about: ['snmp'],
     judges: ['misconfig_checker'],
@@ -68,7 +68,7 @@ export const cisControls: readonly Control[] = [
   {
     framework: 'cis',
     control: '4.8',
-    title: 'Services that nobody needs are turned off',
+    title: 'Unneeded services are turned off',
     findings: ['http-default-page', 'smb-v1', 'x11-open', 'ntp-monlist', 'dns-open-recursion'],
     forbidden: needlessServices,
     about: 'any',
@@ -77,7 +77,7 @@ export const cisControls: readonly Control[] = [
   {
     framework: 'cis',
     control: '7.7',
-    title: 'Known flaws are mended',
+    title: 'Known flaws are fixed',
     findings: ['CVE'],
     about: 'versions',
     judges: ['cve_matcher'],
@@ -85,7 +85,7 @@ export const cisControls: readonly Control[] = [
   {
     framework: 'cis',
     control: '12.6',
-    title: 'The network is managed and spoken to over secure protocols',
+    title: 'The network is managed and used over secure protocols',
     findings: ['snmp-public', 'telnet-cleartext', 'smb-v1', 'smb-signing-optional'],
     forbidden: clearTextServices,
     about: ['snmp', 'telnet', 'ssh', 'smb'],

@@ -65,7 +65,7 @@ describe('a control', () => {
   it('is kept where what it is about was seen, and nothing breaks it', () => {
     expect(evaluateControls(stores, host([service('redis', { port: 6379 })]))).toEqual({
       status: 'pass',
-      reason: 'nothing that breaks it was found at port 6379',
+      reason: 'no finding fails it at port 6379',
     });
   });
 
@@ -141,7 +141,7 @@ describe('a control', () => {
     expect(of('7.7', made)).toBe('the scan ran without cve_matcher');
     expect(of('3.3', made)).toBeNull();
     expect(of('4.7', { misconfig_checker: { checks: 'redis-no-auth' } })).toBe(
-      'misconfig_checker was told to leave out snmp-public',
+      'misconfig_checker was configured to skip snmp-public',
     );
     expect(of('4.7', { misconfig_checker: { checks: 'snmp-public, smb-v1' } })).toBeNull();
     expect(of('3.3', { ...made, banner_grabber: { probes: 'none' } })).toContain('probes: none');
@@ -154,7 +154,7 @@ describe('a control', () => {
     const ftp = host([service('ftp', { port: 21 })]);
     expect(evaluateControls(stores, ftp)).toEqual({
       status: 'not_assessed',
-      reason: 'anonymous FTP was not tried at port 21: that needs the option intrusive',
+      reason: 'anonymous FTP was not tested at port 21: that requires the option intrusive',
     });
     expect(evaluateControls(stores, { ...ftp, loginsTried: true }).status).toBe('pass');
   });

@@ -65,9 +65,9 @@ export function evaluateControls(control: Control, host: EvaluatedHost): Control
   if (half !== null) return { status: 'not_assessed', reason: half };
   const guesses = host.findings.filter((finding) => breaks(control, finding)).length;
   if (guesses > 0) {
-    return { status: 'not_assessed', reason: `${guesses} of the findings that would break it are uncertain` };
+    return { status: 'not_assessed', reason: `${guesses} of the findings that would fail it are uncertain` };
   }
-  return { status: 'pass', reason: `nothing that breaks it was found at ${portsText(services)}` };
+  return { status: 'pass', reason: `no finding fails it at ${portsText(services)}` };
 }
 
 /** Modules that ran before, with their options. */
@@ -77,13 +77,13 @@ export type Upstream = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 export function unjudged(control: Control, ran: Upstream): string | null {
   const missing = control.judges.filter((module) => !ran.has(module));
   if (missing.length > 0) return `the scan ran without ${missing.join(' and ')}`;
-  if (ran.get('banner_grabber')?.['probes'] === 'none') return 'no service was asked anything (probes: none)';
+  if (ran.get('banner_grabber')?.['probes'] === 'none') return 'no service was probed (probes: none)';
   const left = checksLeftOut(control, String(ran.get('misconfig_checker')?.['checks'] ?? 'all'));
-  if (left.length > 0) return `misconfig_checker was told to leave out ${left.join(', ')}`;
+  if (left.length > 0) return `misconfig_checker was configured to skip ${left.join(', ')}`;
   const flaws = control.findings.includes('CVE') ? ran.get('cve_matcher') : undefined;
   const narrowed =
     flaws?.['kev_only'] === true || ['high', 'critical'].includes(String(flaws?.['min_severity']));
-  return narrowed ? 'cve_matcher was told to leave flaws out (kev_only, min_severity)' : null;
+  return narrowed ? 'cve_matcher was configured to skip findings (kev_only, min_severity)' : null;
 }
 
 function checksLeftOut({ findings }: Control, made: string): string[] {
@@ -137,10 +137,10 @@ function isAbout({ about }: Control, { name, tls, versioned }: EvaluatedService)
 }
 
 function nothingToJudge({ about }: Control): string {
-  if (about === 'any') return 'no service was recognised on this host';
+  if (about === 'any') return 'no service was recognized on this host';
   if (about === 'tls') return 'no TLS was seen on this host';
-  if (about === 'versions') return 'no product with its version was recognised on this host';
-  return 'no service that it is about was seen on this host';
+  if (about === 'versions') return 'no product with a version was recognized on this host';
+  return 'no service it applies to was seen on this host';
 }
 
 /** One handshake shows what a server prefers, not what it accepts. */
@@ -149,7 +149,7 @@ function halfSeen({ judges, findings }: Control, services: readonly EvaluatedSer
   if (!judges.includes('weak_cipher_checker') || !handshake) return null;
   const single = services.filter(({ tls }) => tls === 'single');
   if (single.length === 0) return null;
-  return `only one TLS handshake was made at ${portsText(single)}; the option tls_enumerate tries the rest`;
+  return `only one TLS handshake was made at ${portsText(single)}; enable tls_enumerate to test the rest`;
 }
 
 /** Anonymous FTP shows only to who tries to log in. */
@@ -161,7 +161,7 @@ function untriedLogin(
   if (loginsTried || !findings.includes('ftp-anonymous')) return null;
   const ftp = services.filter(({ name }) => name === 'ftp' || name === 'ftps');
   if (ftp.length === 0) return null;
-  return `anonymous FTP was not tried at ${portsText(ftp)}: that needs the option intrusive`;
+  return `anonymous FTP was not tested at ${portsText(ftp)}: that requires the option intrusive`;
 }
 
 /** Ports that a reason names. */

@@ -18,7 +18,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'AC-3',
-    title: 'Access enforcement: nobody reads or steers without being allowed to',
+    title: 'Access enforcement: no read or control access without authorization',
     findings: [...unguarded, 'nfs-exposed', 'http-directory-listing'],
     about: guardedServices,
     judges: ['misconfig_checker'],
@@ -35,7 +35,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'CM-6',
-    title: 'Configuration settings: systems are set up as strictly as their work allows',
+    title: 'Configuration settings: systems are configured as strictly as their work allows',
     findings: ['http-security-headers', 'smb-signing-optional', 'rdp-no-nla'],
     about: ['http', 'https', 'smb', 'rdp'],
     judges: ['misconfig_checker'],
@@ -52,7 +52,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'IA-2',
-    title: 'Identification: users prove who they are',
+    title: 'Identification: users are authenticated',
     findings: unguarded,
     about: guardedServices,
     judges: ['misconfig_checker'],
@@ -60,7 +60,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'IA-5',
-    title: 'Authenticators: secrets of the factory are changed',
+    title: 'Authenticators: default secrets are changed',
     findings: ['snmp-public'],
     about: ['snmp'],
     judges: ['misconfig_checker'],
@@ -77,7 +77,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SC-5',
-    title: 'Denial of service: nothing can be used to flood others',
+    title: 'Denial of service: no service can be used to flood others',
     findings: ['ntp-monlist', 'dns-open-recursion'],
     about: ['ntp', 'dns'],
     judges: ['misconfig_checker'],
@@ -85,7 +85,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SC-8',
-    title: 'Transmission: what is sent stays secret and unchanged',
+    title: 'Transmission: data in transit stays confidential and unchanged',
     findings: [
       ...clearText,
       ...oldTls,
@@ -102,7 +102,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SC-13',
-    title: 'Cryptographic protection: only sound algorithms and keys are used',
+    title: 'Cryptographic protection: only secure algorithms and keys are used',
     findings: [
       ...weakSuites,
       'tls-weak-dh',
@@ -122,7 +122,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SC-17',
-    title: 'Certificates come from an authority that is trusted, and are valid',
+    title: 'Certificates are valid and come from a trusted authority',
     findings: badCertificates,
     about: 'tls',
     judges: ['misconfig_checker'],
@@ -130,7 +130,7 @@ const generalControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SI-2',
-    title: 'Flaw remediation: known flaws are mended',
+    title: 'Flaw remediation: known flaws are fixed',
     findings: ['CVE'],
     about: 'versions',
     judges: ['cve_matcher'],
@@ -142,7 +142,7 @@ const tlsControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SP 800-52r2 3.1',
-    title: 'TLS servers speak TLS 1.2 and 1.3, and nothing older',
+    title: 'TLS servers support TLS 1.2 and 1.3, and nothing older',
     findings: [...oldTls, 'tls-no-v1-3'],
     about: 'tls',
     judges: ['weak_cipher_checker'],
@@ -150,7 +150,7 @@ const tlsControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SP 800-52r2 3.2',
-    title: 'TLS servers have strong keys and sound, valid certificates',
+    title: 'TLS servers have strong keys and valid certificates',
     findings: ['tls-weak-key', 'tls-weak-signature', ...badCertificates],
     about: 'tls',
     judges: ['misconfig_checker', 'weak_cipher_checker'],
@@ -166,7 +166,7 @@ const tlsControls: readonly Control[] = [
   {
     framework: 'nist',
     control: 'SP 800-52r2 3.4',
-    title: 'TLS servers know the extensions that protect handshakes',
+    title: 'TLS servers support the extensions that protect handshakes',
     findings: ['tls-insecure-renegotiation', 'tls-no-extended-master-secret', 'tls-no-fallback-scsv'],
     about: 'tls',
     judges: ['weak_cipher_checker'],

@@ -18,7 +18,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '2.2.2',
-    title: 'Accounts and passwords of the vendor are changed or removed',
+    title: 'Vendor default accounts and passwords are changed or removed',
     findings: ['snmp-public'],
     about: ['snmp'],
     judges: ['misconfig_checker'],
@@ -26,7 +26,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '2.2.4',
-    title: 'Only what is needed is turned on',
+    title: 'Only needed services are turned on',
     findings: [
       'http-default-page',
       'http-directory-listing',
@@ -42,7 +42,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '2.2.5',
-    title: 'Insecure services and protocols are not used, or are made safe',
+    title: 'Insecure services and protocols are not used, or are secured',
     findings: ['telnet-cleartext', 'ftp-cleartext', 'smb-v1', 'snmp-public', 'vnc-no-auth', 'nfs-exposed'],
     forbidden: [...clearTextServices, 'tftp'],
     about: 'any',
@@ -51,7 +51,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '2.2.6',
-    title: 'Settings keep systems from being misused',
+    title: 'Settings prevent misuse of systems',
     findings: [
       'smb-signing-optional',
       'rdp-no-nla',
@@ -65,7 +65,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '2.2.7',
-    title: 'Remote administration is strongly encrypted',
+    title: 'Remote administration uses strong encryption',
     findings: ['telnet-cleartext', 'http-basic-auth-cleartext', 'vnc-no-auth', 'x11-open', ...weakSsh],
     forbidden: clearTextServices,
     about: ['ssh', 'telnet', 'rlogin', 'rsh', 'rdp', 'vnc', 'x11', 'https'],
@@ -98,7 +98,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '7.3.3',
-    title: 'Access is refused unless it was granted',
+    title: 'Access is denied unless granted',
     findings: [...unguarded, 'nfs-exposed'],
     about: guardedServices,
     judges: ['misconfig_checker'],
@@ -106,7 +106,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '8.3.1',
-    title: 'Whoever gets in has proved who they are',
+    title: 'Access requires authentication',
     findings: unguarded,
     about: guardedServices,
     judges: ['misconfig_checker'],
@@ -114,7 +114,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '8.3.2',
-    title: 'Passwords are encrypted on their way',
+    title: 'Passwords are encrypted in transit',
     findings: clearText,
     forbidden: clearTextServices,
     about: ['telnet', 'rlogin', 'rsh', 'ftp', 'ftps', 'https', 'ssh'],
@@ -123,7 +123,7 @@ export const pciControls: readonly Control[] = [
   {
     framework: 'pci',
     control: '11.3.1',
-    title: 'What scans from inside rate high or critical is mended',
+    title: 'High and critical findings of internal scans are fixed',
     findings: ['CVE', ...unguarded, 'snmp-public', 'smb-v1', 'tls-cert-expired'],
     about: 'any',
     judges: ['misconfig_checker', 'cve_matcher'],
@@ -134,7 +134,7 @@ export const unseenPciControls: readonly UnseenControl[] = [
   {
     framework: 'pci',
     control: '11.3.2',
-    title: 'Scans from outside are passed',
-    reason: 'only a scanning vendor approved by the council can answer this',
+    title: 'External scans pass',
+    reason: 'only a scanning vendor approved by the council can assess this',
   },
 ];

@@ -89,7 +89,7 @@ function readMongodb(bytes: Buffer): RecognizedService | null {
   return {
     service: 'mongodb',
     evidence: version === null ? [] : [['mongodb.version', version]],
-    proof: version === null ? 'answer of the MongoDB wire protocol' : `buildInfo: version ${version}`,
+    proof: version === null ? 'response of the MongoDB wire protocol' : `buildInfo: version ${version}`,
   };
 }
 
@@ -105,7 +105,7 @@ function readRpc(bytes: Buffer, probe: string): RecognizedService | null {
     // A refusal only tells the family of protocols.
     ...(record.accepted ? {} : { certainty: 0.6 }),
     evidence: programs.length > 0 ? [['rpc.programs', programs.join(' ')]] : [],
-    proof: record.accepted ? 'the call was accepted' : 'an answer of ONC RPC',
+    proof: record.accepted ? 'the call was accepted' : 'ONC RPC response',
   };
 }
 
@@ -113,7 +113,7 @@ function readRpc(bytes: Buffer, probe: string): RecognizedService | null {
 function readGlusterfs(bytes: Buffer): RecognizedService | null {
   const record = parseRpc(bytes, 'tcp');
   if (!record) return null;
-  if (!record.accepted) return { service: 'rpc', evidence: [], proof: 'an answer of ONC RPC' };
+  if (!record.accepted) return { service: 'rpc', evidence: [], proof: 'ONC RPC response' };
   return {
     service: 'glusterfs',
     evidence: [['glusterfs.programs', 'GF-DUMP']],
@@ -134,7 +134,7 @@ function readRpcProgram(bytes: Buffer): RecognizedService | null {
       return {
         service: name,
         evidence: [['rpc.program', name]],
-        proof: `program ${program} (${name}) answers`,
+        proof: `program ${program} (${name}) responds`,
       };
   }
   return null;

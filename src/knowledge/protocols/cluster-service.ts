@@ -238,7 +238,7 @@ function readUwsgi(bytes: Buffer): RecognizedService | null {
   return {
     service: 'uwsgi',
     evidence: [['uwsgi.ping', 'pong']],
-    proof: 'answer to the ping of the uwsgi protocol',
+    proof: 'response to the ping of the uwsgi protocol',
   };
 }
 

@@ -111,5 +111,5 @@ function readDeluge(bytes: Buffer): RecognizedService | null {
   if (text === null || !/^[\xc0-\xff]/.test(text)) return null;
   const version = /^\xc3\x01\x01[\x80-\xbf](\d[\w.+-]{1,62})$/.exec(text)?.[1];
   const evidence: RecognizedService['evidence'] = version ? [['deluge.version', version]] : [];
-  return { service: 'deluge', evidence, proof: version ? `daemon.info ${version}` : 'an answer of Deluge' };
+  return { service: 'deluge', evidence, proof: version ? `daemon.info ${version}` : 'Deluge response' };
 }

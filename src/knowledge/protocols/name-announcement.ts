@@ -112,8 +112,7 @@ export function readMulticastDns(bytes: Buffer): RecognizedService | null {
     at = name.end + 10 + length;
   }
   const evidence = said.evidence();
-  const proof =
-    evidence.map(([, text]) => text.replaceAll('\n', ' ')).join('; ') || 'an answer of multicast DNS';
+  const proof = evidence.map(([, text]) => text.replaceAll('\n', ' ')).join('; ') || 'multicast DNS response';
   return { service: 'mdns', evidence, proof };
 }
 

@@ -192,7 +192,7 @@ function readKerberos(bytes: Buffer, at: number): RecognizedService | null {
   // The server of passwords names itself as the one that was asked.
   const isPassword = inner(0xaa)?.includes('changepw') ?? false;
   const service = isPassword ? 'kpasswd' : 'kerberos';
-  return { service, evidence, proof: proof || 'an answer of Kerberos 5' };
+  return { service, evidence, proof: proof || 'Kerberos 5 response' };
 }
 
 const bindAck = 12;

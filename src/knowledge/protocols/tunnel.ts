@@ -95,7 +95,7 @@ function tunnelServer(service: string, host?: Buffer, vendor?: Buffer, firmware?
   const lines = said.map(([key, text]) => `${key}: ${text}`);
   const evidence: RecognizedService['evidence'] =
     lines.length > 0 ? [[`${service}.names`, lines.join('\n')]] : [];
-  return { service, evidence, proof: lines.join(', ') || `an answer of ${service.toUpperCase()}` };
+  return { service, evidence, proof: lines.join(', ') || `${service.toUpperCase()} response` };
 }
 
 const hardResetServer2 = 8;

@@ -113,20 +113,20 @@ test('systems, versions in names and the weakness of shared prints', () => {
 });
 
 test.each([
-  ['no XML at all', 'ids: []', /^the fingerprint rules are refused: f\.xml:1: text outside/],
-  ['another document', '<rss/>', /f\.xml:1: <rss> where <fingerprints>/],
-  ['another element', database('<print/>'), /f\.xml:3: <print> where/],
+  ['no XML at all', 'ids: []', /^fingerprint rules rejected: f\.xml:1: text outside/],
+  ['another document', '<rss/>', /f\.xml:1: <rss>, expected <fingerprints>/],
+  ['another element', database('<print/>'), /f\.xml:3: <print>, expected/],
   ['no pattern', database('<fingerprint/>'), /f\.xml:3: the fingerprint has no pattern/],
-  ['an unknown flag', database('<fingerprint pattern="x" flags="REG_X"/>'), /f\.xml:3: the flag REG_X/],
+  ['an unknown flag', database('<fingerprint pattern="x" flags="REG_X"/>'), /f\.xml:3: unknown flag REG_X/],
   [
     'an unknown encoding',
     database('<fingerprint pattern="x"><example _encoding="rot13">x</example></fingerprint>'),
-    /f\.xml:3: the encoding rot13/,
+    /f\.xml:3: unknown encoding rot13/,
   ],
   [
     'a param without a name',
     database('<fingerprint pattern="x">\n<param pos="1"/></fingerprint>'),
-    /f\.xml:4: a param needs/,
+    /f\.xml:4: a param requires/,
   ],
   [
     'a param without a value',

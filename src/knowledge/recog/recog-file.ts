@@ -109,7 +109,7 @@ function rootOf(text: string, file: string): XmlElement {
   try {
     const root = readXml(text);
     if (root.name !== 'fingerprints')
-      throw new XmlProblem(`<${root.name}> where <fingerprints> was expected`, root.line);
+      throw new XmlProblem(`<${root.name}>, expected <fingerprints>`, root.line);
     return root;
   } catch (error) {
     if (error instanceof XmlProblem)
@@ -167,7 +167,7 @@ function fractionOf(text: string | undefined): number | null {
 
 function signatureOf(element: XmlElement, database: Database): Signature {
   if (element.name !== 'fingerprint') {
-    throw new XmlProblem(`<${element.name}> where <fingerprint> was expected`, element.line);
+    throw new XmlProblem(`<${element.name}>, expected <fingerprint>`, element.line);
   }
   const written = decodedSources.has(database.source) ? (text: string) => text : bytesOf;
   const { pattern, flags } = patternOf(element, written);
@@ -212,7 +212,7 @@ function patternOf({ attributes, line }: XmlElement, encode: Encode): { pattern:
   for (const flag of (attributes.get('flags') ?? '').split(/[,\s|]+/).filter((name) => name !== '')) {
     if (flag === 'REG_ICASE') flags += 'i';
     else if (flag === 'REG_DOT_NEWLINE' || flag === 'REG_MULTILINE') flags += flags.includes('s') ? '' : 's';
-    else throw new XmlProblem(`the flag ${flag} is not known`, line);
+    else throw new XmlProblem(`unknown flag ${flag}`, line);
   }
   return { pattern: encode(fromRuby(written)), flags };
 }
@@ -235,10 +235,11 @@ function parametersOf({ children }: XmlElement): Map<string, string> {
   const written = new Map<string, string>();
   for (const { name, attributes, line } of children) {
     if (name === 'description' || name === 'example') continue;
-    if (name !== 'param') throw new XmlProblem(`<${name}> is not known`, line);
+    if (name !== 'param') throw new XmlProblem(`unknown element <${name}>`, line);
     const parameter = attributes.get('name');
     const position = attributes.get('pos') ?? '';
-    if (!parameter || !/^\d{1,2}$/.test(position)) throw new XmlProblem('a param needs name and pos', line);
+    if (!parameter || !/^\d{1,2}$/.test(position))
+      throw new XmlProblem('a param requires name and pos', line);
     const value = position === '0' ? attributes.get('value') : `{${Number(position)}}`;
     if (value === undefined) throw new XmlProblem(`the param ${parameter} has no value`, line);
     written.set(parameter, value);
@@ -388,7 +389,7 @@ function examplesOf(
     .map(({ attributes, text, line }) => {
       const encoding = attributes.get('_encoding');
       if (encoding !== undefined && encoding !== 'base64') {
-        throw new XmlProblem(`the encoding ${encoding} of an example is not known`, line);
+        throw new XmlProblem(`unknown encoding ${encoding} of an example`, line);
       }
       const expected = [...attributes]
         .filter(([name]) => !name.startsWith('_'))

@@ -69,7 +69,7 @@ class XmlReader {
     }
     const unclosed = this.#open.at(-1);
     if (unclosed) throw this.#problem(`<${unclosed.name}> of line ${unclosed.line} is not closed`);
-    if (!this.#root) throw this.#problem('holds no element');
+    if (!this.#root) throw this.#problem('contains no element');
     return this.#root;
   }
 
@@ -78,8 +78,8 @@ class XmlReader {
       const comment = this.#upTo('-->', 4, 'a comment');
       if (comment.includes('--')) throw this.#problem('"--" within a comment');
     } else if (this.#starts('<![CDATA[')) this.#addText(this.#upTo(']]>', 9, 'CDATA'));
-    else if (this.#starts('<!')) throw this.#problem('a document type is not accepted');
-    else if (this.#starts('<?')) throw this.#problem('processing instructions are not accepted');
+    else if (this.#starts('<!')) throw this.#problem('document types are not supported');
+    else if (this.#starts('<?')) throw this.#problem('processing instructions are not supported');
     else if (this.#starts('</')) this.#endTag();
     else this.#startTag();
   }
@@ -128,7 +128,7 @@ class XmlReader {
     if (quote !== '"' && quote !== "'") throw this.#problem(`the value of ${name} is not quoted`);
     const value = this.#upTo(quote, 1, `the value of ${name}`);
     if (value.includes('<')) throw this.#problem(`"<" in the value of ${name}`);
-    if (attributes.has(name)) throw this.#problem(`attribute ${name} stands twice in <${owner}>`);
+    if (attributes.has(name)) throw this.#problem(`duplicate attribute ${name} of <${owner}>`);
     if (attributes.size >= maxAttributes)
       throw this.#problem(`<${owner}> has more than ${maxAttributes} attributes`);
     attributes.set(name, this.#resolve(value.replace(/\r\n|[\r\n\t]/g, ' ')));
@@ -151,13 +151,13 @@ class XmlReader {
     this.#at++;
     const element = this.#open.pop();
     if (element?.name !== name) {
-      throw this.#problem(`</${name}> where ${element ? `</${element.name}>` : 'nothing'} was to be closed`);
+      throw this.#problem(`</${name}>, expected ${element ? `</${element.name}>` : 'no end tag'}`);
     }
   }
 
   #name(): string {
     const name = /^[A-Za-z_][A-Za-z0-9_.:-]{0,99}/.exec(this.#text.slice(this.#at, this.#at + 101))?.[0];
-    if (name === undefined) throw this.#problem('a name was expected');
+    if (name === undefined) throw this.#problem('expected a name');
     this.#at += name.length;
     return name;
   }
@@ -191,7 +191,7 @@ class XmlReader {
       if (code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff))
         return String.fromCodePoint(code);
     }
-    throw this.#problem(`&${written} is not a known entity`);
+    throw this.#problem(`unknown entity &${written}`);
   }
 
   #starts(text: string): boolean {

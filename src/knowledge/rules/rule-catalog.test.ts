@@ -61,7 +61,7 @@ test('a missing file is a configuration error', async () => {
 });
 
 test.each([
-  ['an unknown field', `${wellFormed}  colour: red\n`, /rules\.yaml:2: colour is not a known field/],
+  ['an unknown field', `${wellFormed}  color: red\n`, /rules\.yaml:2: color is an unknown field/],
   [
     'a pattern with look-ahead',
     wellFormed.replace("'^Example", "'^(?=x)Example"),
@@ -84,7 +84,7 @@ test.each([
   ],
   ['certainty above 1', wellFormed.replace('0.9', '9'), /certainty must be/],
   ['broken YAML', '- id: [\n', /rules\.yaml:\d+/],
-  ['no list', 'id: x\n', /rules\.yaml:1: must hold a list/],
+  ['no list', 'id: x\n', /rules\.yaml:1: must be a list/],
 ])('%s is refused with file and line', (_, text, message) => {
   expect(() => parseSignatures(text, 'rules.yaml')).toThrow(message);
 });

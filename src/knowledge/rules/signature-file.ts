@@ -44,7 +44,7 @@ async function readRules(file: string): Promise<string> {
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
     throw new PortolanError(
       'configuration',
-      `the fingerprint rules ${file} cannot be read: ${reason}`,
+      `cannot read the fingerprint rules ${file}: ${reason}`,
       { file },
       cause,
     );
@@ -95,9 +95,9 @@ export function placeSignatures(text: string, file: string): PlacedSignature[] {
   if (problems.length > 0) throw rejection(file, problems);
 
   const list = isMap(document.contents) ? document.contents.get('signatures', true) : document.contents;
-  if (!isSeq(list)) throw rejection(file, [{ field: `${file}:1`, reason: 'must hold a list of signatures' }]);
+  if (!isSeq(list)) throw rejection(file, [{ field: `${file}:1`, reason: 'must be a list of signatures' }]);
   if (list.items.length > maxSignatures) {
-    throw rejection(file, [{ field: `${file}:1`, reason: `holds more than ${maxSignatures} signatures` }]);
+    throw rejection(file, [{ field: `${file}:1`, reason: `has more than ${maxSignatures} signatures` }]);
   }
 
   return placeRecords(
@@ -120,7 +120,7 @@ export function placeJsonSignatures(text: string, file: string): PlacedSignature
   if (!Array.isArray(list))
     throw rejection(file, [{ field: file, reason: 'must be JSON with a list of signatures' }]);
   if (list.length > maxSignatures) {
-    throw rejection(file, [{ field: file, reason: `holds more than ${maxSignatures} signatures` }]);
+    throw rejection(file, [{ field: file, reason: `has more than ${maxSignatures} signatures` }]);
   }
   return placeRecords(
     file,
@@ -170,7 +170,7 @@ function plainValue(item: Node, document: Document): unknown {
 /** The error for a file of rules that is not taken. */
 export function rejection(file: string, problems: FieldProblem[]): PortolanError {
   const shown = problems.slice(0, maxNamed).map((problem) => `${problem.field}: ${problem.reason}`);
-  return new PortolanError('configuration', `the fingerprint rules are refused: ${shown.join('; ')}`, {
+  return new PortolanError('configuration', `fingerprint rules rejected: ${shown.join('; ')}`, {
     file,
     fields: problems,
   });
@@ -222,7 +222,7 @@ export function formProblems(record: unknown, fewestExamples = 1): FieldProblem[
   const problems: FieldProblem[] = [];
   const refuse = (field: string, reason: string) => problems.push({ field, reason });
 
-  for (const name of Object.keys(fields)) if (!knownFields.has(name)) refuse(name, 'is not a known field');
+  for (const name of Object.keys(fields)) if (!knownFields.has(name)) refuse(name, 'is an unknown field');
   if (typeof fields['id'] !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(fields['id'])) {
     refuse('id', 'must be 2 to 63 characters of a-z, 0-9, dot and hyphen');
   }

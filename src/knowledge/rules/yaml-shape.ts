@@ -29,7 +29,7 @@ export function shapeProblem(text: string): ShapeProblem | null {
   let atLineStart = true;
   let tokens = 0;
   for (const token of new Lexer().lex(text)) {
-    if (++tokens > maxTokens) return { line, reason: `holds more than ${maxTokens} words and signs` };
+    if (++tokens > maxTokens) return { line, reason: `has more than ${maxTokens} tokens` };
     const type = CST.tokenType(token);
     if (type === 'flow-seq-start' || type === 'flow-map-start') flow++;
     else if (type === 'flow-seq-end' || type === 'flow-map-end') flow--;

@@ -6,7 +6,7 @@ const texts = {
   'ssh-protocol-1': {
     title: 'SSH version 1 is accepted',
     severity: 'high',
-    remediation: 'Turn SSH version 1 off: whoever is between both ends can change what is sent.',
+    remediation: 'Turn SSH version 1 off: a man in the middle can change the traffic.',
     references: ['https://nvd.nist.gov/vuln/detail/CVE-2001-0361'],
   },
   'ssh-weak-kex': {
@@ -26,21 +26,21 @@ const texts = {
     title: 'The SSH host key is short',
     severity: 'medium',
     remediation:
-      'Make a new host key (ssh-keygen -t ed25519, or -t rsa -b 3072), tell the clients, and remove the short one (HostKey).',
+      'Generate a new host key (ssh-keygen -t ed25519, or -t rsa -b 3072), announce it to the clients, and remove the short one (HostKey).',
     references: ['https://www.rfc-editor.org/rfc/rfc8270', 'https://doi.org/10.6028/NIST.SP.800-131Ar2'],
   },
   'ssh-short-group': {
-    title: 'SSH keys are exchanged with a short prime',
+    title: 'SSH group exchange uses a short prime',
     severity: 'medium',
     remediation:
-      'Remove primes below 2048 bits, better below 3072, from the file of the server (/etc/ssh/moduli), or offer no group exchange (KexAlgorithms).',
+      'Remove primes below 2048 bits, better below 3072, from the moduli file of the server (/etc/ssh/moduli), or offer no group exchange (KexAlgorithms).',
     references: ['https://www.rfc-editor.org/rfc/rfc8270', 'https://nvd.nist.gov/vuln/detail/CVE-2015-4000'],
   },
   'ssh-no-post-quantum': {
-    title: 'No SSH key exchange that resists quantum computers is offered',
+    title: 'No quantum-resistant SSH key exchange is offered',
     severity: 'info',
     remediation:
-      'Update to a server with mlkem768x25519-sha256 or sntrup761x25519-sha512 (OpenSSH 9.0, better 9.9), and leave them in KexAlgorithms: what is recorded today can be decrypted later.',
+      'Update to a server with mlkem768x25519-sha256 or sntrup761x25519-sha512 (OpenSSH 9.0, better 9.9), and keep them in KexAlgorithms: traffic recorded today can be decrypted later.',
     references: ['https://www.openssh.com/pq.html'],
   },
   'ssh-weak-cipher': {
@@ -150,7 +150,7 @@ function shortKey({ host_keys = [], rsa_host_key }: Partial<SshFacts>): Weakness
 
 function shortGroup({ shortest_group: bits }: Partial<SshFacts>): Weakness[] {
   if (bits === undefined || bits >= leastBits) return [];
-  const evidence = `asked for the shortest prime it would take, the server gave one of ${bits} bits`;
+  const evidence = `requested the shortest prime the server accepts and received one of ${bits} bits`;
   const severity = bits < brokenBits ? 'high' : 'medium';
   return [found('ssh-short-group', { detected: `${bits} bits`, evidence, severity })];
 }

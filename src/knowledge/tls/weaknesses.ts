@@ -19,19 +19,19 @@ const cve = (id: string) => `https://nvd.nist.gov/vuln/detail/${id}`;
 
 const useModern = 'Accept TLS 1.2 and 1.3 only.';
 const useGoodSuites =
-  'Accept suites with ECDHE and AES-GCM or ChaCha20-Poly1305 only; in TLS 1.3 all common ones are good.';
+  'Accept suites with ECDHE and AES-GCM or ChaCha20-Poly1305 only; in TLS 1.3 all common ones are fine.';
 
 const texts = {
   'tls-sslv2': {
     title: 'SSL 2.0 is accepted',
     severity: 'high',
-    remediation: `${useModern} Whoever shares the key of this server with another one has to turn SSL 2.0 off there too (DROWN).`,
+    remediation: `${useModern} Turn SSL 2.0 off on every server that shares the key of this one (DROWN).`,
     references: [rfc(6176), cve('CVE-2016-0800')],
   },
   'tls-sslv3': {
     title: 'SSL 3.0 is accepted',
     severity: 'high',
-    remediation: `${useModern} SSL 3.0 gives away encrypted content piece by piece (POODLE).`,
+    remediation: `${useModern} SSL 3.0 leaks encrypted content byte by byte (POODLE).`,
     references: [rfc(7568), cve('CVE-2014-3566')],
   },
   'tls-poodle': {
@@ -55,7 +55,7 @@ const texts = {
   'tls-v1-2': {
     title: 'TLS 1.2 is accepted',
     severity: 'low',
-    remediation: 'Accept TLS 1.3 only, as the settings of this check demand.',
+    remediation: 'Accept TLS 1.3 only, as the settings of this check require.',
     references: [rfc(9325)],
   },
   'tls-no-v1-3': {
@@ -73,13 +73,13 @@ const texts = {
   'tls-anonymous': {
     title: 'Suites without authentication are accepted',
     severity: 'high',
-    remediation: `${useGoodSuites} Anybody between both ends can take the part of a server that shows no certificate.`,
+    remediation: `${useGoodSuites} A man in the middle can impersonate a server that presents no certificate.`,
     references: [rfc(9325)],
   },
   'tls-export': {
     title: 'Export suites are accepted',
     severity: 'high',
-    remediation: `${useGoodSuites} Keys of 40 bits are found in minutes, and the short keys of these suites endanger all connections (FREAK, Logjam).`,
+    remediation: `${useGoodSuites} Keys of 40 bits are broken in minutes, and the short keys of these suites endanger all connections (FREAK, Logjam).`,
     references: [cve('CVE-2015-0204'), cve('CVE-2015-4000')],
   },
   'tls-rc4': {
@@ -97,7 +97,7 @@ const texts = {
   'tls-3des': {
     title: 'Suites with blocks of 64 bits are accepted (SWEET32)',
     severity: 'medium',
-    remediation: `${useGoodSuites} Long connections with such blocks give content away.`,
+    remediation: `${useGoodSuites} Long connections with such blocks leak content.`,
     references: [cve('CVE-2016-2183')],
   },
   'tls-beast': {
@@ -109,13 +109,13 @@ const texts = {
   'tls-cbc': {
     title: 'CBC suites are accepted',
     severity: 'low',
-    remediation: `${useGoodSuites} Many implementations of CBC gave content away by their timing (Lucky Thirteen).`,
+    remediation: `${useGoodSuites} Many implementations of CBC leaked content by their timing (Lucky Thirteen).`,
     references: [rfc(9325), cve('CVE-2013-0169')],
   },
   'tls-no-forward-secrecy': {
     title: 'No forward secrecy',
     severity: 'medium',
-    remediation: `${useGoodSuites} Without it whoever gets the key of the server can read what was recorded before.`,
+    remediation: `${useGoodSuites} Without it, whoever gets the key of the server can decrypt recorded traffic.`,
     references: [rfc(9325)],
   },
   'tls-static-key-exchange': {
@@ -140,19 +140,19 @@ const texts = {
     title: 'A certificate has a short key',
     severity: 'medium',
     remediation:
-      'Replace the certificate by one with an ECDSA key on P-256 or an RSA key of at least 2048 bits.',
+      'Replace the certificate with one that has an ECDSA key on P-256 or an RSA key of at least 2048 bits.',
     references: [rfc(9325)],
   },
   'tls-weak-signature': {
     title: 'A certificate is signed with a broken hash',
     severity: 'medium',
-    remediation: 'Have the certificate issued anew, signed with SHA-256 or better.',
+    remediation: 'Have the certificate reissued, signed with SHA-256 or better.',
     references: [rfc(6194), rfc(9155)],
   },
   'tls-compression': {
     title: 'TLS compression is on',
     severity: 'medium',
-    remediation: 'Turn TLS compression off: the length of what is compressed gives secrets away (CRIME).',
+    remediation: 'Turn TLS compression off: the compressed length leaks secrets (CRIME).',
     references: [cve('CVE-2012-4929')],
   },
   'tls-insecure-renegotiation': {
@@ -162,24 +162,24 @@ const texts = {
     references: [rfc(5746), cve('CVE-2009-3555')],
   },
   'tls-client-renegotiation': {
-    title: 'Clients may start renegotiation',
+    title: 'Client-initiated renegotiation is allowed',
     severity: 'low',
     remediation:
-      'Turn renegotiation by clients off: each handshake costs the server far more work than the client, and TLS 1.3 has none.',
+      'Turn client-initiated renegotiation off: each handshake costs the server far more work than the client, and TLS 1.3 has none.',
     references: [cve('CVE-2011-1473')],
   },
   'tls-heartbleed': {
     title: 'The server leaks its memory (Heartbleed)',
     severity: 'critical',
     remediation:
-      'Update the TLS library at once; then replace keys, certificates and passwords, as they may be known to others.',
+      'Update the TLS library at once; then replace keys, certificates and passwords, as they may be compromised.',
     references: [cve('CVE-2014-0160'), rfc(6520)],
   },
   'tls-early-cipher-change': {
-    title: 'ChangeCipherSpec is obeyed before the key exchange (CCS injection)',
+    title: 'ChangeCipherSpec is accepted before the key exchange (CCS injection)',
     severity: 'high',
     remediation:
-      'Update the TLS library (OpenSSL 0.9.8za, 1.0.0m, 1.0.1h or newer): whoever is between both ends can read and change what clients with the same flaw send.',
+      'Update the TLS library (OpenSSL 0.9.8za, 1.0.0m, 1.0.1h or newer): a man in the middle can read and change the traffic of clients with the same flaw.',
     references: [cve('CVE-2014-0224')],
   },
   'tls-ticketbleed': {
@@ -190,16 +190,16 @@ const texts = {
     references: [cve('CVE-2016-9244'), 'https://my.f5.com/manage/s/article/K05121675'],
   },
   'tls-robot': {
-    title: 'The server decrypts for strangers (ROBOT)',
+    title: 'The server is a decryption oracle (ROBOT)',
     severity: 'high',
     remediation:
-      'Update the TLS library or the device, and turn the suites with RSA key exchange (TLS_RSA_*) off: anyone can decrypt recorded connections and sign with the key of this server.',
+      'Update the TLS library or the device, and turn off the suites with RSA key exchange (TLS_RSA_*): anyone can decrypt recorded connections and sign with the key of this server.',
     references: ['https://robotattack.org/', cve('CVE-2017-13099')],
   },
   'tls-no-fallback-scsv': {
     title: 'Forced downgrades are not detected',
     severity: 'low',
-    remediation: `${useModern} If old versions have to stay, use a TLS library with TLS_FALLBACK_SCSV.`,
+    remediation: `${useModern} If old versions must stay, use a TLS library with TLS_FALLBACK_SCSV.`,
     references: [rfc(7507)],
   },
   'tls-no-extended-master-secret': {
@@ -209,30 +209,30 @@ const texts = {
     references: [rfc(7627)],
   },
   'tls-no-post-quantum': {
-    title: 'No key exchange that resists quantum computers is offered',
+    title: 'No quantum-resistant key exchange is offered',
     severity: 'info',
     remediation:
-      'Update the TLS library to one with X25519MLKEM768 (OpenSSL 3.5, Go 1.24, recent BoringSSL), and leave it among the groups: what is recorded today can be decrypted later.',
+      'Update the TLS library to one with X25519MLKEM768 (OpenSSL 3.5, Go 1.24, recent BoringSSL), and keep it in the groups: traffic recorded today can be decrypted later.',
     references: ['https://csrc.nist.gov/pubs/fips/203/final'],
   },
   'tls-early-data': {
-    title: 'Requests are taken before the handshake is over (0-RTT)',
+    title: 'Requests are accepted before the handshake is complete (0-RTT)',
     severity: 'info',
     remediation:
-      'Turn early data off, or make sure that only requests that change nothing are taken early: whoever recorded one can send it again.',
+      'Turn early data off, or accept only requests without side effects early: recorded ones can be replayed.',
     references: ['https://www.rfc-editor.org/rfc/rfc8446#section-8', rfc(8470)],
   },
   'tls-must-staple-ignored': {
-    title: 'The certificate demands a stapled status, and the server sends none',
+    title: 'The certificate requires a stapled status, and the server sends none',
     severity: 'low',
     remediation:
-      'Turn OCSP stapling on (ssl_stapling, SSLUseStapling), or have the certificate issued without must-staple: clients that obey it refuse the server.',
+      'Turn OCSP stapling on (ssl_stapling, SSLUseStapling), or have the certificate reissued without must-staple: clients that enforce it reject the server.',
     references: [rfc(7633)],
   },
   'tls-client-cipher-order': {
-    title: 'The client may choose a weak suite',
+    title: 'The client can choose a weak suite',
     severity: 'low',
-    remediation: 'Turn the weak suites off, or let the server decide between suites.',
+    remediation: 'Turn the weak suites off, or make the server choose between suites.',
     references: [rfc(9325)],
   },
 } as const satisfies Record<string, CheckText>;
@@ -469,43 +469,40 @@ function handshakeWeaknesses(facts: KnownFacts): Weakness[] {
   }
   const certificate = facts.certificate ?? null;
   if (facts.ocsp_stapling === false && isReadable(certificate) && certificate.must_staple) {
-    says('tls-must-staple-ignored', 'the handshake asked for the status and brought none');
+    says('tls-must-staple-ignored', 'the handshake requested the status and received none');
   }
   if (facts.secure_renegotiation === false) {
-    says('tls-insecure-renegotiation', 'the hello of the server has no renegotiation_info');
+    says('tls-insecure-renegotiation', 'the ServerHello has no renegotiation_info');
   }
   if (facts.client_renegotiation === true) {
-    says('tls-client-renegotiation', 'a second handshake that the client began inside a connection was made');
+    says('tls-client-renegotiation', 'a client-initiated second handshake inside a connection succeeded');
   }
   if (facts.heartbleed_bytes) {
-    says(
-      'tls-heartbleed',
-      `a heartbeat without content was answered with ${facts.heartbleed_bytes} bytes of memory`,
-    );
+    says('tls-heartbleed', `an empty heartbeat request returned ${facts.heartbleed_bytes} bytes of memory`);
   }
   if (facts.early_cipher_change === true) {
     says(
       'tls-early-cipher-change',
-      'a ChangeCipherSpec before the key exchange was obeyed: the server tried to decrypt the next, plain message',
+      'a ChangeCipherSpec before the key exchange took effect: the server tried to decrypt the next, plain message',
     );
   }
   if (facts.ticketbleed_bytes) {
     says(
       'tls-ticketbleed',
-      `a session id of 16 bytes came back with ${facts.ticketbleed_bytes} bytes of memory behind it`,
+      `a session ID of 16 bytes came back with ${facts.ticketbleed_bytes} bytes of memory after it`,
     );
   }
   if (facts.padding_reactions?.length) {
     says(
       'tls-robot',
-      `reactions to secrets by what is wrong with them, twice the same: ${facts.padding_reactions.join('; ')}`,
+      `reactions to malformed secrets by kind, identical in two rounds: ${facts.padding_reactions.join('; ')}`,
     );
   }
   if (facts.fallback_scsv === false) {
     says('tls-no-fallback-scsv', 'a handshake with TLS_FALLBACK_SCSV in an older version was accepted');
   }
   if (facts.extended_master_secret === false) {
-    says('tls-no-extended-master-secret', 'the hello of the server has no extended_master_secret');
+    says('tls-no-extended-master-secret', 'the ServerHello has no extended_master_secret');
   }
   return weaknesses;
 }

@@ -61,7 +61,7 @@ export function evaluateApplicability(record: CveRecord, known: KnownProduct): A
       if (whole.truth !== no && (!best || isStronger(whole, best))) best = whole;
     }
   }
-  if (!best) return notAffected('No criterion of the record holds for this product and version.');
+  if (!best) return notAffected('No criterion of the record matches this product and version.');
   const reasons = [best.because];
   if (best.weak) reasons.push('The record names every version of the product, without a bound.');
   return {
@@ -80,7 +80,7 @@ function notAffected(reason: string): Applicability {
 function limitedBy(truth: Truth, because: string): string {
   if (truth === platformUnknown)
     return `${because} What it must run on or together with was not seen on this host.`;
-  return `${because} The version of something it must run with is not known.`;
+  return `${because} The version of something it must run with is unknown.`;
 }
 
 function isStronger(a: MatchedCriterion, b: MatchedCriterion): boolean {

@@ -236,7 +236,7 @@ export function evaluateBackport(build: PackageBuild, cve: string, source: CveSo
   const title = release === null ? titleOf(distribution) : `${titleOf(distribution)} ${release}`;
   if (build.origin === 'presumed')
     return open(
-      `The host runs ${title}: where the program is the distribution's package, the flaw may be fixed without a new upstream version.`,
+      `The host runs ${title}: if the program is the distribution's package, the flaw may be fixed without a new upstream version.`,
     );
   const data = dataOf[distribution] ?? distribution;
   if (release === null || !source.knowsDistribution(data, release)) return open(withoutData(build));
@@ -245,12 +245,12 @@ export function evaluateBackport(build: PackageBuild, cve: string, source: CveSo
     .filter((statement) => build.packages.includes(statement.package));
   const verdicts = statements.map((statement) => judgeStatement(statement, build, title));
   const first = verdicts[0];
-  if (!first) return open(`${title} says nothing of ${cve} in this package. ${withoutData(build)}`);
+  if (!first) return open(`${title} has no data on ${cve} in this package. ${withoutData(build)}`);
   return verdicts.every((verdict) => verdict.status === first.status) ? first : open(withoutData(build));
 }
 
 function keptNote({ keptBy, upstream }: PackageBuild): string {
-  return `Version ${upstream} is kept by ${keptBy.join(', ')}, where flaws are fixed without a new one: such a package may have the fix.`;
+  return `Version ${upstream} is shipped by ${keptBy.join(', ')}, where flaws are fixed without a new upstream version: such a package may have the fix.`;
 }
 
 function titleOf(distribution: string): string {
@@ -260,7 +260,7 @@ function titleOf(distribution: string): string {
 function withoutData(build: PackageBuild): string {
   const title = titleOf(build.distribution ?? '');
   if (build.revision === null)
-    return `A build of ${title} whose package revision is not shown: the flaw may be fixed without a new upstream version.`;
+    return `A build of ${title} with unknown package revision: the flaw may be fixed without a new upstream version.`;
   if (build.distribution === 'freebsd')
     return `${title} patch date ${build.revision} seen: compare it with the date of the fix before acting.`;
   return `${title} revision ${build.revision} seen: compare it with the distribution's fixed revision before acting.`;
@@ -274,7 +274,7 @@ function judgeStatement(statement: DistroFix, build: PackageBuild, title: string
   }
   const order = build.version === null ? orderByUpstream(build, fixed) : orderByPackage(build, fixed);
   if (order === null) {
-    const why = build.version === null ? 'depends on its revision, which is not shown' : 'cannot be told';
+    const why = build.version === null ? 'depends on its revision, which is unknown' : 'is unknown';
     const note = `${title} fixed it in ${statement.package} ${fixed}; whether ${installed(build)} has the fix ${why}.`;
     return { status: 'unknown', note, fixed, exact: false };
   }

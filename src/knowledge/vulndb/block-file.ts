@@ -13,7 +13,7 @@ const writeBytes = 1024 * 1024;
 
 /** @param reason what is wrong, without paths */
 export function damagedBlock(reason: string, cause?: unknown): PortolanError {
-  const remedy = 'Import it anew with "vulndb import --replace", or sync it with "vulndb sync --force".';
+  const remedy = 'Import it again with "vulndb import --replace", or sync it with "vulndb sync --force".';
   return new PortolanError('conflict', `The vulnerability data is damaged: ${reason}. ${remedy}`, {}, cause);
 }
 
@@ -85,7 +85,7 @@ export function readBlockBytes(fd: number, offset: number, length: number): Buff
   const bytes = Buffer.allocUnsafe(length);
   for (let read = 0; read < length; ) {
     const some = readSync(fd, bytes, read, length - read, offset + read);
-    if (some === 0) throw damagedBlock('a file is cut off');
+    if (some === 0) throw damagedBlock('a file is truncated');
     read += some;
   }
   return bytes;
@@ -106,18 +106,18 @@ export interface RecordBlock {
  */
 export function readRecordBlock(fd: number, offset: number, size: number): RecordBlock {
   if (!Number.isSafeInteger(offset) || offset < 0 || offset + headerBytes > size) {
-    throw damagedBlock('a block lies outside of its file');
+    throw damagedBlock('a block is outside its file');
   }
   const header = readBlockBytes(fd, offset, headerBytes);
   const packedLength = header.readUInt32LE(0);
   const rawLength = header.readUInt32LE(4);
   const end = offset + headerBytes + packedLength;
   if (end > size || Math.max(packedLength, rawLength) > maxBlockBytes)
-    throw damagedBlock('a block has an impossible length');
+    throw damagedBlock('a block has an invalid length');
   const packed = readBlockBytes(fd, offset + headerBytes, packedLength);
-  if (crc32(packed) !== header.readUInt32LE(8)) throw damagedBlock('a checksum is wrong');
+  if (crc32(packed) !== header.readUInt32LE(8)) throw damagedBlock('a checksum does not match');
   const raw = inflate(packed, rawLength);
-  if (raw.length !== rawLength) throw damagedBlock('a block has another length than it says');
+  if (raw.length !== rawLength) throw damagedBlock('a block differs from its stated length');
   return { text: raw.toString(), size: rawLength, end };
 }
 
@@ -125,6 +125,6 @@ function inflate(packed: Buffer, rawLength: number): Buffer {
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, rawLength) });
   } catch (error) {
-    throw damagedBlock('a block cannot be unpacked', error);
+    throw damagedBlock('a block cannot be decompressed', error);
   }
 }

@@ -25,7 +25,7 @@ export function listAt(value: unknown, place: string, most: number): readonly un
 
 /** @throws RecordProblem */
 export function textAt(value: unknown, place: string, longest: number): string {
-  if (typeof value !== 'string') throw new RecordProblem(place, 'must be a text');
+  if (typeof value !== 'string') throw new RecordProblem(place, 'must be text');
   if (value.length > longest) throw new RecordProblem(place, `is longer than ${longest} characters`);
   return value;
 }

@@ -36,7 +36,7 @@ export async function* feedBytes(
   for await (const chunk of packed ? unpack(rest) : rest) {
     size += chunk.length;
     if (size > most) {
-      throw new FeedProblem(`holds more than ${formatByteSize(most)}${packed ? ' when unpacked' : ''}`);
+      throw new FeedProblem(`is larger than ${formatByteSize(most)}${packed ? ' when decompressed' : ''}`);
     }
     yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
   }
@@ -80,7 +80,7 @@ async function* unpack(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';
     if (!code.startsWith('Z_')) throw error;
-    throw new FeedProblem(code === 'Z_BUF_ERROR' ? 'is cut off' : 'is broken gzip data');
+    throw new FeedProblem(code === 'Z_BUF_ERROR' ? 'is truncated' : 'is damaged gzip data');
   } finally {
     input.destroy();
     gunzip.destroy();

@@ -68,7 +68,7 @@ export class GenerationBuild {
       const [from, to] = [join(this.#baseFolder ?? '', name), join(this.#folder, name)];
       const known = this.#base?.files[name];
       if (known === undefined || sizeOf(from) !== known.size)
-        throw damagedBlock(`${name} is missing or cut off`);
+        throw damagedBlock(`${name} is missing or truncated`);
       try {
         linkSync(from, to);
       } catch {
@@ -263,7 +263,7 @@ export class GenerationBuild {
     const fd = openSync(path, 'r');
     try {
       const size = this.#base?.files[name]?.size ?? -1;
-      if (sizeOf(path) !== size) throw damagedBlock(`${name} is cut off`);
+      if (sizeOf(path) !== size) throw damagedBlock(`${name} is truncated`);
       yield* readLines(fd, size);
     } finally {
       closeSync(fd);

@@ -50,7 +50,7 @@ export function shaped<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof TypeError || error instanceof SyntaxError) {
-      throw damagedBlock('an entry is not as it was written', error);
+      throw damagedBlock('an entry differs from what was written', error);
     }
     throw error;
   }

@@ -27,7 +27,7 @@ export class GenerationLock {
       if (((error as { errcode?: number }).errcode ?? 0) % 256 !== sqliteBusy) throw error;
       throw new PortolanError(
         'conflict',
-        'Another import or sync of the vulnerability data is under way; try again when it has ended.',
+        'Another import or sync of the vulnerability data is in progress; try again when it has finished.',
       );
     }
   }

@@ -59,7 +59,7 @@ export function manifestOf(folder: string, generation: string): GenerationManife
   try {
     manifest = readGenerationManifest(text);
   } catch (error) {
-    throw damagedBlock(`its manifest cannot be read (${(error as Error).message})`, error);
+    throw damagedBlock(`cannot read its manifest (${(error as Error).message})`, error);
   }
   if (manifest.generation !== generation) throw damagedBlock('its manifest belongs to another generation');
   return manifest;

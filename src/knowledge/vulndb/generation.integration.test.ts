@@ -363,7 +363,7 @@ describe('what came since', () => {
 describe('the writer', () => {
   it('is one at a time', async () => {
     const writer = GenerationWriter.open(dir);
-    expect(() => GenerationWriter.open(dir)).toThrow(/Another import or sync .* under way/);
+    expect(() => GenerationWriter.open(dir)).toThrow(/Another import or sync .* in progress/);
     writer.close();
     GenerationWriter.open(dir).close();
   });

@@ -81,8 +81,7 @@ class Generation implements Vulndb {
       for (const name of [...generationFiles, ...(this.manifest.newer ? newerFiles : [])]) {
         this.#files.set(name, openSync(join(folder, name), 'r'));
         const { size } = fstatSync(this.#fd(name));
-        if (size !== this.#size(name))
-          throw damagedBlock(`${name} has another length than its manifest says`);
+        if (size !== this.#size(name)) throw damagedBlock(`the length of ${name} differs from its manifest`);
       }
       this.#base = {
         records: 'records.bin',
@@ -171,8 +170,7 @@ class Generation implements Vulndb {
   #readWhole(name: GenerationFile): Buffer {
     const bytes = readBlockBytes(this.#fd(name), 0, this.#size(name));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    if (sha256 !== this.manifest.files[name]?.sha256)
-      throw damagedBlock(`${name} is not what its manifest says`);
+    if (sha256 !== this.manifest.files[name]?.sha256) throw damagedBlock(`${name} differs from its manifest`);
     return bytes;
   }
 
@@ -180,13 +178,13 @@ class Generation implements Vulndb {
     const index = this.#readIndex('newer-shards.idx');
     const layer: Layer = { records: 'newer-records.bin', shards: 'newer-shards.bin', index };
     const found = this.#readShard(layer, replacedKey);
-    if (found === null) throw damagedBlock('the newer records do not say what they replace');
+    if (found === null) throw damagedBlock('the newer records do not state what they replace');
     return { layer, replaced: new Set(found.content as string[]) };
   }
 
   #readIndex(name: GenerationFile): ShardIndex {
     const bytes = this.#readWhole(name);
-    if (bytes.length % indexEntryBytes !== 0) throw damagedBlock(`${name} has half an entry`);
+    if (bytes.length % indexEntryBytes !== 0) throw damagedBlock(`${name} has an incomplete entry`);
     const count = bytes.length / indexEntryBytes;
     const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     return {
@@ -226,7 +224,7 @@ class Generation implements Vulndb {
       const block = readRecordBlock(this.#fd(shards), index.offsets[at] as number, this.#size(shards));
       const [named, content] = parsed(block) as [unknown, unknown];
       if (named !== key) continue;
-      if (!Array.isArray(content)) throw damagedBlock('a shard holds no list');
+      if (!Array.isArray(content)) throw damagedBlock('a shard has no list');
       return { content, size: block.size };
     }
     return null;
@@ -234,7 +232,7 @@ class Generation implements Vulndb {
 
   #lazyRecord(layer: Layer, core: PackedCore): CveRecord {
     const [id, published, modified, cvss, cwe, source, block, line, lines, configurations] = core;
-    if (typeof id !== 'string' || typeof modified !== 'string') throw new TypeError('a text is expected');
+    if (typeof id !== 'string' || typeof modified !== 'string') throw new TypeError('expected text');
     const whole = () => this.#wholeRecord(layer, id, block, line, lines);
     return new StoredRecord(id, published, modified, unpackScores(cvss), cwe, source, configurations, whole);
   }
@@ -279,7 +277,7 @@ class Generation implements Vulndb {
 
   #readEpss(): { keys: Float64Array; values: Uint32Array } {
     const bytes = this.#readWhole('epss.bin');
-    if (bytes.length % epssEntryBytes !== 0) throw damagedBlock('epss.bin has half an entry');
+    if (bytes.length % epssEntryBytes !== 0) throw damagedBlock('epss.bin has an incomplete entry');
     const count = bytes.length / epssEntryBytes;
     const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     return { keys: new Float64Array(whole, 0, count), values: new Uint32Array(whole, count * 8, count * 2) };
@@ -316,7 +314,7 @@ function roundUnit(value: number): number {
 function parsed({ text }: RecordBlock): unknown {
   return shaped(() => {
     const value: unknown = JSON.parse(text);
-    if (!Array.isArray(value)) throw new TypeError('a list is expected');
+    if (!Array.isArray(value)) throw new TypeError('expected a list');
     return value;
   });
 }

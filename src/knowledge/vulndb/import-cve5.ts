@@ -112,7 +112,8 @@ function configurationsOf(containers: Container[]): Configuration[] {
       matchesOf(objectAt(entry, `${place}.affected[${index}]`), `${place}.affected[${index}]`),
     ),
   );
-  if (matches.length > matchLimit) throw new RecordProblem('affected', `goes beyond ${matchLimit} versions`);
+  if (matches.length > matchLimit)
+    throw new RecordProblem('affected', `has more than ${matchLimit} versions`);
   if (matches.length === 0) return [];
   return [{ operator: 'OR', negate: false, nodes: [{ operator: 'OR', negate: false, matches }] }];
 }

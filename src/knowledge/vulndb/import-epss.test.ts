@@ -34,7 +34,7 @@ describe('readEpss', () => {
     const text =
       'cve,epss,percentile\nCVE-2021-1000,0.5,0.5\nCVE-2021-1001,1.5,0.5\nCVE-2021-1002,x,0.5\n=cmd(),0.5,0.5\n';
     const feed = await readEpss(pieces(text));
-    expect([feed.scores.length, feed.refused, feed.reasons[0]]).toEqual([1, 3, 'line 3 is no row of EPSS']);
+    expect([feed.scores.length, feed.refused, feed.reasons[0]]).toEqual([1, 3, 'line 3 is not an EPSS row']);
   });
 
   it('stops at a line without an end', async () => {

@@ -45,12 +45,12 @@ export async function readEpss(bytes: AsyncIterable<Buffer>): Promise<EpssFeed> 
       const known = id !== undefined && cveKey(id.toUpperCase()) !== null && Number(score) <= 1;
       if (!known || Number(percentile ?? 0) > 1) {
         feed.refused++;
-        if (feed.reasons.length < maxReasons) feed.reasons.push(`line ${number} is no row of EPSS`);
+        if (feed.reasons.length < maxReasons) feed.reasons.push(`line ${number} is not an EPSS row`);
         continue;
       }
       feed.scores.push({ id: id.toUpperCase(), score: Number(score), percentile: Number(percentile ?? 0) });
       ranked.push(percentile !== undefined);
-      if (feed.scores.length > maxRows) throw new FeedProblem(`holds more than ${maxRows} rows`);
+      if (feed.scores.length > maxRows) throw new FeedProblem(`has more than ${maxRows} rows`);
     }
   }
   if (!ranked.every(Boolean)) countPercentiles(feed.scores);

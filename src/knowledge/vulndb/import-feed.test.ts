@@ -101,23 +101,23 @@ describe('importFeed', () => {
   it.each([
     ['nothing', '', /is empty/],
     ['a page of HTML', '<html>', /neither JSON nor/],
-    ['JSON of another kind', { hello: 'world' }, /nothing that is known/],
+    ['JSON of another kind', { hello: 'world' }, /no known format/],
     ['NVD JSON 1.1', { CVE_Items: [{}] }, /NVD JSON 1.1/],
     [
       'a feed without a good record',
       nvdPage([nvdRecord('CVE-1')]),
-      /no good record: a record|no good record: CVE-1/,
+      /no valid record: a record|no valid record: CVE-1/,
     ],
     [
       'a feed that is cut off',
       JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])).slice(0, -2),
-      /is cut off/,
+      /is truncated/,
     ],
-    ['EPSS without a row', '#model_version:x\ncve,epss,percentile\nnone\n', /no row of EPSS: line 3/],
+    ['EPSS without a row', '#model_version:x\ncve,epss,percentile\nnone\n', /no EPSS row: line 3/],
     [
       'a packed feed that is cut off',
       gzipSync(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')]))).subarray(0, 90),
-      /is cut off/,
+      /is truncated/,
     ],
   ])('refuses %s as a whole', async (_, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
@@ -127,7 +127,7 @@ describe('importFeed', () => {
     const { sink } = collector();
     const page = JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')]));
     await expect(importFeed(bytes(gzipSync(page)), sink, 1000)).rejects.toThrow(
-      'holds more than 1KB when unpacked',
+      'is larger than 1KB when decompressed',
     );
   });
 });

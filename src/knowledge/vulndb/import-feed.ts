@@ -75,7 +75,7 @@ async function peek(bytes: AsyncIterable<Buffer>): Promise<[string, AsyncIterabl
 
 async function importEpss(bytes: AsyncIterable<Buffer>, sink: FeedSink): Promise<FeedReport> {
   const { scores, date, refused, reasons } = await readEpss(bytes);
-  if (scores.length === 0) throw new FeedProblem(`has no row of EPSS${because(reasons)}`, 'refused');
+  if (scores.length === 0) throw new FeedProblem(`has no EPSS row${because(reasons)}`, 'refused');
   sink.setEpss(scores);
   return { format: 'epss', accepted: scores.length, refused, reasons, date, page: null };
 }
@@ -105,11 +105,11 @@ class JsonImport {
     for await (const item of jsonItems(bytes, lists)) this.#take(item);
     const format = this.#format ?? (this.#page ? 'nvd' : null);
     if (format === null) {
-      throw new FeedProblem('holds nothing that is known here', 'unknown');
+      throw new FeedProblem('has no known format', 'unknown');
     }
     // An answer that has nothing new is a good one; a list in which nothing is good is not.
     if (this.#accepted === 0 && this.#refused > 0) {
-      throw new FeedProblem(`has no good record${because(this.#reasons)}`, 'refused');
+      throw new FeedProblem(`has no valid record${because(this.#reasons)}`, 'refused');
     }
     if (format === 'kev') this.#sink.setKev(this.#kev);
     const [accepted, refused, reasons] = [this.#accepted, this.#refused, this.#reasons];
@@ -118,7 +118,7 @@ class JsonImport {
 
   #take(item: FeedItem): void {
     if (item.member === 'CVE_Items') {
-      throw new FeedProblem('is NVD JSON 1.1, which NVD has given up; take the feed of version 2.0');
+      throw new FeedProblem('is NVD JSON 1.1, which NVD has retired; use the feed of version 2.0');
     }
     const classed = classify(item);
     if (classed === null) this.#readFrame(item);

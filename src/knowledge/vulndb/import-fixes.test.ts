@@ -23,9 +23,9 @@ describe('readPackageFixes', () => {
   });
 
   it.each([
-    [{ ...openssh, distro: undefined }, /distro must be a text/],
+    [{ ...openssh, distro: undefined }, /distro must be text/],
     [{ ...openssh, source: 'open ssh' }, /source must be a name/],
-    [{ ...openssh, fixedIn: { 'CVE-1': '1' } }, /CVE ids as names/],
+    [{ ...openssh, fixedIn: { 'CVE-1': '1' } }, /CVE IDs as names/],
     [{ ...openssh, fixedIn: { 'CVE-2023-38408': '1 or so' } }, /version of a package/],
     [{ ...openssh, fixedIn: [] }, /fixedIn must be an object/],
   ])('refuses %#', (value, reason) => {

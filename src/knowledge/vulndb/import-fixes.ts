@@ -27,7 +27,7 @@ export function readPackageFixes(value: unknown): PackageFixes {
   if (fixedIn.length > maxFixes) throw new RecordProblem('fixedIn', `has more than ${maxFixes} entries`);
   const fixed = new Map<string, string | null>();
   for (const [id, version] of fixedIn) {
-    if (cveKey(id) === null) throw new RecordProblem('fixedIn', 'must have CVE ids as names');
+    if (cveKey(id) === null) throw new RecordProblem('fixedIn', 'must have CVE IDs as names');
     fixed.set(id, version === null ? null : versionAt(version, `fixedIn.${id}`));
   }
   return {
@@ -40,7 +40,7 @@ export function readPackageFixes(value: unknown): PackageFixes {
 
 function nameAt(value: unknown, place: string): string {
   const text = textAt(value, place, nameLimit);
-  if (!/^[\w.+:~-]+$/.test(text)) throw new RecordProblem(place, 'must be a name without blanks');
+  if (!/^[\w.+:~-]+$/.test(text)) throw new RecordProblem(place, 'must be a name without spaces');
   return text;
 }
 

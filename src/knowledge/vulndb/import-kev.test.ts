@@ -12,7 +12,7 @@ describe('readKevEntry', () => {
     [{ cveID: 'CVE-21', dateAdded: '2021-12-10' }, /cveID must be a CVE id/],
     [{ cveID: 'CVE-2021-44228', dateAdded: '10.12.2021' }, /dateAdded must be a date/],
     [{ cveID: 'CVE-2021-44228', dateAdded: '2021-13-10' }, /dateAdded must be a date/],
-    [{ cveID: 'CVE-2021-44228' }, /dateAdded must be a text/],
+    [{ cveID: 'CVE-2021-44228' }, /dateAdded must be text/],
     [[], /entry must be an object/],
   ])('refuses %j', (entry, reason) => {
     expect(() => readKevEntry(entry)).toThrow(reason);

@@ -96,7 +96,7 @@ describe('readNvdRecord', () => {
       withMatch({ criteria: 'cpe:/a:acme:httpd' }),
       /cpeMatch\[0\]\.criteria must be a CPE 2\.3 name/,
     ],
-    ['an odd bound', withMatch({ versionEndIncluding: 7 }), /versionEndIncluding must be a text/],
+    ['an odd bound', withMatch({ versionEndIncluding: 7 }), /versionEndIncluding must be text/],
     ['a bound that is too long', withMatch({ versionEndIncluding: '1'.repeat(200) }), /longer than/],
     [
       'an odd operator',

@@ -150,7 +150,7 @@ function nodeAt(value: unknown, place: string, room: { matches: number }): Confi
   }
   const matches = listAt(fields['cpeMatch'], `${place}.cpeMatch`, matchLimit);
   room.matches -= matches.length;
-  if (room.matches < 0) throw new RecordProblem(place, `goes beyond ${matchLimit} CPE matches`);
+  if (room.matches < 0) throw new RecordProblem(place, `has more than ${matchLimit} CPE matches`);
   return {
     operator: operatorAt(fields['operator'], `${place}.operator`),
     negate: flagAt(fields['negate'], `${place}.negate`, false),

@@ -51,18 +51,18 @@ describe('jsonItems', () => {
   });
 
   it.each([
-    ['{"vulnerabilities":[{"a":1}', /cut off/],
-    ['{"vulnerabilities":[{"a":"1', /cut off/],
-    ['{"vulnerabilities":[{"a":1}]', /cut off/],
-    ['{"a":1', /cut off/],
-    ['{"vulnerabilities":[{"a":1},]}', /line 1: an object of the list/],
-    ['{"vulnerabilities":[{"a":1}{"b":1}]}', /an object of the list/],
-    ['{"vulnerabilities":[\n1]}', /line 2: an object of the list/],
-    ['{"vulnerabilities":[{"a":1]]}', /no JSON/],
-    ['{"vulnerabilities":[{"a":}]}', /no JSON/],
-    ['{"vulnerabilities":[{"a":1}], nonsense}', /no JSON/],
-    ['{"a":1}]', /object or list is expected/],
-    ['nothing', /object or list is expected/],
+    ['{"vulnerabilities":[{"a":1}', /truncated/],
+    ['{"vulnerabilities":[{"a":"1', /truncated/],
+    ['{"vulnerabilities":[{"a":1}]', /truncated/],
+    ['{"a":1', /truncated/],
+    ['{"vulnerabilities":[{"a":1},]}', /line 1: expected an object in the list/],
+    ['{"vulnerabilities":[{"a":1}{"b":1}]}', /expected an object in the list/],
+    ['{"vulnerabilities":[\n1]}', /line 2: expected an object in the list/],
+    ['{"vulnerabilities":[{"a":1]]}', /not JSON/],
+    ['{"vulnerabilities":[{"a":}]}', /not JSON/],
+    ['{"vulnerabilities":[{"a":1}], nonsense}', /not JSON/],
+    ['{"a":1}]', /expected a JSON object or list/],
+    ['nothing', /expected a JSON object or list/],
     [`{"vulnerabilities":[${'{"a":['.repeat(100)}`, /brackets/],
   ])('refuses %s', async (text, reason) => {
     await expect(read(text)).rejects.toThrow(reason);
@@ -73,7 +73,7 @@ describe('jsonItems', () => {
     const long = 'x'.repeat(maxRecordBytes);
     await expect(read(`{"vulnerabilities":[{"a":"${long}"}]}`)).rejects.toThrow(/larger than/);
     await expect(read(`{"a":"${long}","vulnerabilities":[]}`)).rejects.toThrow(/larger than/);
-    await expect(read(`[${' '.repeat(maxRecordBytes + 1)}`)).rejects.toThrow(/blanks/);
+    await expect(read(`[${' '.repeat(maxRecordBytes + 1)}`)).rejects.toThrow(/too much white space/);
   });
 
   it('reads what JSON.parse reads, in any chunks', async () => {

@@ -22,7 +22,7 @@ const byteOrderMark = new Set([0xef, 0xbb, 0xbf]);
 
 /** What a broken document is called; its content is never repeated. */
 function broken(line: number, reason: string): FeedProblem {
-  return new FeedProblem(`is broken in line ${line}: ${reason}`);
+  return new FeedProblem(`is invalid in line ${line}: ${reason}`);
 }
 
 /**
@@ -108,7 +108,7 @@ class Splitter {
           }
         } else if (byte === closeBrace || byte === closeBracket) {
           this.#depth--;
-          if (this.#depth < this.#base) throw broken(this.#line, 'a bracket closes nothing');
+          if (this.#depth < this.#base) throw broken(this.#line, 'unmatched closing bracket');
           if (this.#depth === this.#base) {
             this.#keep(chunk, start, at + 1);
             this.#finish();
@@ -121,7 +121,7 @@ class Splitter {
         // A value begins with this byte; nothing else between values is kept.
         start = begins ? at : at + 1;
         this.#gap = begins ? 0 : this.#gap + 1;
-        if (this.#gap > maxRecordBytes) throw broken(this.#line, 'there is nothing but blanks');
+        if (this.#gap > maxRecordBytes) throw broken(this.#line, 'too much white space');
         at++;
       }
     }
@@ -130,7 +130,7 @@ class Splitter {
 
   /** @throws FeedProblem */
   end(): void {
-    if (this.#place !== 'between') throw new FeedProblem(`is cut off in line ${this.#line}`);
+    if (this.#place !== 'between') throw new FeedProblem(`is truncated in line ${this.#line}`);
   }
 
   #passString(chunk: Buffer, from: number): number {
@@ -160,7 +160,7 @@ class Splitter {
   #between(byte: number): boolean {
     if (isBlank(byte) || byteOrderMark.has(byte)) return false;
     if (byte === openBrace) return this.#begin(0);
-    if (byte !== openBracket) throw broken(this.#line, 'a JSON object or list is expected');
+    if (byte !== openBracket) throw broken(this.#line, 'expected a JSON object or list');
     this.#enterList('');
     return false;
   }
@@ -171,7 +171,7 @@ class Splitter {
     if (byte === openBrace && this.#expect !== 'comma') return this.#begin(this.#depth);
     if (byte === comma && this.#expect === 'comma') this.#expect = 'element';
     else if (byte === closeBracket && this.#expect !== 'element') this.#leaveList();
-    else throw broken(this.#line, 'an object of the list is expected');
+    else throw broken(this.#line, 'expected an object in the list');
     return false;
   }
 
@@ -184,7 +184,7 @@ class Splitter {
 
   #deeper(): void {
     this.#depth++;
-    if (this.#depth > maxDepth) throw broken(this.#line, `more than ${maxDepth} brackets within each other`);
+    if (this.#depth > maxDepth) throw broken(this.#line, `more than ${maxDepth} nested brackets`);
   }
 
   /** The list that a bracket begins, when it is one that is read element by element. */
@@ -276,7 +276,7 @@ class Splitter {
     try {
       return JSON.parse(text);
     } catch {
-      throw broken(this.#line, 'this is no JSON');
+      throw broken(this.#line, 'not JSON');
     }
   }
 }

@@ -64,7 +64,7 @@ export const generationPattern = /^\d{8}T\d{6}Z-[0-9a-f]{6}$/;
 /** @throws TypeError, SyntaxError when the text is no manifest of this form */
 export function readGenerationManifest(text: string): GenerationManifest {
   const value = JSON.parse(text) as Partial<GenerationManifest> | null;
-  if (value?.format !== 1) throw new TypeError('its form is not known to this version');
+  if (value?.format !== 1) throw new TypeError('its format is unknown to this version');
   const { generation, counts, sources, files, distributions, newer } = value;
   const whole =
     typeof generation === 'string' &&
@@ -80,7 +80,7 @@ export function readGenerationManifest(text: string): GenerationManifest {
     (newer === undefined || (isCount(newer?.cves) && isCount(newer?.base_products))) &&
     Array.isArray(distributions) &&
     distributions.every(isDistribution);
-  if (!whole) throw new TypeError('a member is missing or not of its kind');
+  if (!whole) throw new TypeError('a member is missing or has the wrong type');
   return value as GenerationManifest;
 }
 

@@ -41,12 +41,12 @@ export function evaluateEdition(criterion: Cpe, subject: Subject): ReasonedTruth
   const told = subject.version === null ? null : editionBy[subject.key]?.(subject.version, named);
   if (typeof told === 'boolean') return { truth: told ? yes : no, because: '' };
   if (named === '-') return granted;
-  return { truth: platformUnknown, because: `It is about the edition ${named}, which was not seen.` };
+  return { truth: platformUnknown, because: `It applies to the edition ${named}, which was not seen.` };
 }
 
 export function evaluateHardware({ targetHw }: Cpe, subject: Subject): ReasonedTruth {
   if (targetHw === '-' || includes(targetHw, subject.cpe.targetHw)) return granted;
-  return { truth: platformUnknown, because: `It is about ${targetHw} hardware, which was not seen.` };
+  return { truth: platformUnknown, because: `It applies to ${targetHw} hardware, which was not seen.` };
 }
 
 /** Families of operating systems by the words that CPE names use for them. */
@@ -80,7 +80,7 @@ const writtenIn: Record<string, string> = {
 export function evaluateTarget(target: string, subject: Subject): ReasonedTruth {
   if (target === '-' || includes(target, subject.cpe.targetSw)) return granted;
   if (ownRegistries.has(target) || writtenIn[subject.key] === target) return granted;
-  const open = { truth: platformUnknown, because: `It is about ${target}, which was not seen.` } as const;
+  const open = { truth: platformUnknown, because: `It applies to ${target}, which was not seen.` } as const;
   const family = familyOf(target);
   if (family === null || subject.os === null) return open;
   const same = runsFamily(subject.os, family);

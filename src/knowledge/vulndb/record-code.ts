@@ -48,7 +48,7 @@ export function encodeRecord(record: CveRecord): string {
 /** @throws SyntaxError, TypeError when the text was not written by `encodeRecord` */
 export function decodeRecord(text: string): CveRecord {
   const packed: unknown = JSON.parse(text);
-  if (!Array.isArray(packed) || packed.length !== 11) throw new TypeError('a record has 11 members');
+  if (!Array.isArray(packed) || packed.length !== 11) throw new TypeError('a record must have 11 members');
   const [
     id,
     title,
@@ -85,7 +85,7 @@ export function packScores(scores: readonly CvssScore[]): PackedScore[] {
 export function unpackScores(packed: readonly PackedScore[]): CvssScore[] {
   return listOf(packed).map((entry) => {
     const [version, score, vector] = listOf(entry);
-    if (typeof score !== 'number') throw new TypeError('a score is a number');
+    if (typeof score !== 'number') throw new TypeError('a score must be a number');
     return { version: textOf(version), score, vector: textOf(vector) };
   });
 }
@@ -139,7 +139,7 @@ function unpackMatch(packed: PackedMatch): CpeMatch {
 }
 
 function listOf<T extends readonly unknown[]>(value: T): T {
-  if (!Array.isArray(value)) throw new TypeError('a list is expected');
+  if (!Array.isArray(value)) throw new TypeError('expected a list');
   return value;
 }
 
@@ -148,6 +148,6 @@ function textsOf(values: readonly string[]): string[] {
 }
 
 function textOf(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError('a text is expected');
+  if (typeof value !== 'string') throw new TypeError('expected text');
   return value;
 }

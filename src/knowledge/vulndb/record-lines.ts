@@ -107,7 +107,7 @@ export function decodeStored(text: string): CveRecord {
   try {
     return decodeRecord(text);
   } catch (error) {
-    throw damagedBlock('a record is not as it was written', error);
+    throw damagedBlock('a record differs from what was written', error);
   }
 }
 

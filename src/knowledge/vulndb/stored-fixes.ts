@@ -36,7 +36,7 @@ export function readFixes(folder: string): StoredFixes[] {
   try {
     return JSON.parse(readFileSync(join(folder, 'fixes.json'), 'utf8')) as StoredFixes[];
   } catch (error) {
-    throw damagedBlock('fixes.json cannot be read', error);
+    throw damagedBlock('cannot read fixes.json', error);
   }
 }
 

@@ -133,7 +133,7 @@ function grade(
   if (applicability.weak) return atMost(byBuild, worth.weakRecord);
   if (applicability.outcome === 'platform_unproven') return atMost(byBuild, worth.platformUnproven);
   if (byBuild.level === 'certain' && confidence < sureProduct) {
-    const limits = [...byBuild.limits, 'The product itself is not sure enough for more.'];
+    const limits = [...byBuild.limits, 'The confidence of the product itself allows no more.'];
     return { level: 'likely', value: worth.likely, limits };
   }
   return byBuild;
@@ -147,11 +147,11 @@ function gradeBuild(build: PackageBuild, backport: BackportVerdict): Grade {
   if (backport.status === 'affected') {
     return backport.exact
       ? { level: 'certain', value: worth.certain, limits: [] }
-      : { level: 'likely', value: worth.confirmedByVendor, limits: ['The package revision was not seen.'] };
+      : { level: 'likely', value: worth.confirmedByVendor, limits: ['The package revision is unknown.'] };
   }
   if (build.origin === 'upstream') return { level: 'certain', value: worth.certain, limits: [] };
   if (build.origin === 'unknown')
-    return { level: 'likely', value: worth.likely, limits: ['Who built the program was not seen.'] };
+    return { level: 'likely', value: worth.likely, limits: ['Who built the program is unknown.'] };
   const value = build.revision === null ? worth.revisionNotShown : worth.revisionWithoutData;
   return { level: 'possible', value, limits: [] };
 }

@@ -64,7 +64,7 @@ function boundsOf(match: CpeMatch, update: string): CpeMatch {
 }
 
 function unseen(match: CpeMatch): ReasonedTruth {
-  return { truth: versionUnknown, because: `The version was not seen; affected: ${describeRange(match)}.` };
+  return { truth: versionUnknown, because: `The version is unknown; affected: ${describeRange(match)}.` };
 }
 
 function incomparable(version: string, match: CpeMatch): ReasonedTruth {
@@ -122,7 +122,7 @@ function evaluateUpdate(match: CpeMatch, update: string, subject: Subject): Reas
   }
   // A candidate says so in its version; a patch level or service pack often stays untold.
   if (own !== '' || /^(?:alpha|beta|gamma|milestone|rc|cr|pre|dev|a|b|m)/.test(wanted)) return ruledOut;
-  const because = `Version ${subject.version} fits; whether it is ${update} was not seen.`;
+  const because = `Version ${subject.version} matches; whether it is ${update} is unknown.`;
   return { truth: versionUnknown, because };
 }
 

@@ -86,7 +86,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
   it('T-071 names the right that is missing', async () => {
     const { hosts, warnings, sent } = await run({ targets: ['10.9.0.0/24'], unprivileged: true });
     expect(warnings).toEqual([
-      'arp_unavailable: ARP discovery was skipped: cannot open a packet socket (EPERM); grant CAP_NET_RAW',
+      'arp_unavailable: ARP discovery skipped: cannot open a packet socket (EPERM); grant CAP_NET_RAW',
     ]);
     expect(hosts).toEqual([]);
     expect(sent).toBe(0);

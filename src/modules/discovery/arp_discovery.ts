@@ -10,12 +10,12 @@ export default defineModule({
   type: 'discovery',
   version: '1.0.0',
   description:
-    'Finds live hosts on the links of this machine by ARP and IPv6 Neighbour Discovery, with MAC and vendor; needs CAP_NET_RAW.',
+    'Discovers live hosts on directly attached links by ARP and IPv6 Neighbor Discovery, with MAC address and vendor; requires CAP_NET_RAW.',
   options: {
     ...discoveryOptions,
     interface: {
       Type: 'string',
-      Description: 'Name of the one interface to ask on; empty = every Ethernet link.',
+      Description: 'Name of the interface to send on; empty = every Ethernet link.',
       Default: '',
     },
   },
@@ -28,7 +28,7 @@ export default defineModule({
     if (only !== null && dead.length > 0) throw new Error(dead.join('; '));
     if (dead.length > 0) ctx.warn('link_down', dead.join('; '));
     if (obstacle !== null) {
-      ctx.warn('arp_unavailable', `ARP discovery was skipped: ${obstacle}`);
+      ctx.warn('arp_unavailable', `ARP discovery skipped: ${obstacle}`);
       return;
     }
     const hosts = new AddressIterator(addresses, ctx.restored);

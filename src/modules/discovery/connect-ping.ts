@@ -9,7 +9,7 @@ const hostsAtOnce = 256;
 /** Head start of a port before the next one is tried. */
 const staggerMs = 50;
 /** Reason of the abort that ends the other probes of a host; a shared one, because each own one would cost a stack. */
-const answered = new Error('the host has answered');
+const answered = new Error('the host has responded');
 
 /**
  * Finds live hosts by connections: whoever accepts or refuses lives. Each host is settled when its outcome is known.

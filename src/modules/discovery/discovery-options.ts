@@ -5,21 +5,21 @@ import type { OptionDefs } from '../../engine/options.ts';
 export const discoveryOptions = {
   timeout: {
     Type: 'duration',
-    Description: 'How long one probe waits for an answer.',
+    Description: 'Timeout of one probe.',
     Default: '2s',
     Min: 10,
     Max: 300_000,
   },
   retry: {
     Type: 'int',
-    Description: 'Further tries for a host that does not answer.',
+    Description: 'Retries for a host that does not respond.',
     Default: 2,
     Min: 0,
     Max: 10,
   },
   rate: {
     Type: 'int',
-    Description: 'Most packets per second that this module sends; the rate of the scan holds as well.',
+    Description: 'Maximum packets per second of this module; the rate of the scan applies as well.',
     Default: 1000,
     Min: 1,
     Max: highestRate,

@@ -66,7 +66,7 @@ describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
     expect(found(outcome)).toEqual(['10.9.0.2 icmp-timestamp', '10.9.0.3 icmp-timestamp']);
     for (const { latency_ms } of outcome.hosts) expect(latency_ms).toBeGreaterThan(0);
     expect(outcome.warnings).toEqual([
-      'timestamp_unavailable: IPv6 addresses are not asked: ICMPv6 has no timestamps',
+      'timestamp_unavailable: IPv6 addresses are not probed: ICMPv6 has no timestamps',
     ]);
     // The silent one twice.
     expect(outcome.sent).toBe(4);
@@ -89,7 +89,7 @@ describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
       // Two and two, one for IPv6, and both messages twice for the silent one.
       expect(outcome.sent).toBe(2 + 2 + 1 + 4);
       expect(outcome.warnings).toEqual([
-        'timestamp_unavailable: IPv6 addresses are asked by echo alone: ICMPv6 has no timestamps',
+        'timestamp_unavailable: IPv6 addresses are probed by echo only: ICMPv6 has no timestamps',
       ]);
     } finally {
       peer.exec('sysctl', '-qw', 'net.ipv4.icmp_echo_ignore_all=0');
@@ -102,10 +102,10 @@ describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
     const both = await run({ types: 'echo,timestamp', targets, unprivileged: true });
     expect(found(both)).toEqual(['10.9.0.2 icmp-echo']);
     expect(both.warnings).toEqual([
-      expect.stringMatching(/^timestamp_unavailable: IPv4 addresses are asked by echo alone: .*CAP_NET_RAW/),
+      expect.stringMatching(/^timestamp_unavailable: IPv4 addresses are probed by echo only: .*CAP_NET_RAW/),
     ]);
     const alone = await run({ types: 'timestamp', targets, unprivileged: true });
-    expect(alone.warnings).toEqual([expect.stringMatching(/IPv4 addresses are not asked/)]);
+    expect(alone.warnings).toEqual([expect.stringMatching(/IPv4 addresses are not probed/)]);
     expect([alone.hosts, alone.sent]).toEqual([[], 0]);
   });
 });

@@ -16,13 +16,13 @@ export default defineModule({
   type: 'discovery',
   version: '1.0.0',
   description:
-    'Finds live hosts by ICMP and ICMPv6 echo, through a raw or a datagram socket, and by ICMP timestamps.',
+    'Discovers live hosts by ICMP and ICMPv6 echo through a raw or a datagram socket, and by ICMP timestamps.',
   options: {
     ...discoveryOptions,
     types: {
       Type: 'string',
       Description:
-        'ICMP messages to send, in turn until one is answered; timestamp is for IPv4 only and needs CAP_NET_RAW.',
+        'ICMP messages to send, in this order until one gets a response; timestamp is IPv4 only and requires CAP_NET_RAW.',
       Default: 'echo',
       Enum: ['echo', 'timestamp', 'echo,timestamp'],
     },
@@ -36,7 +36,7 @@ export default defineModule({
     const total = Number(net.addresses.size);
     ctx.checkpoint(() => hosts.state());
     if (method === 'none') {
-      ctx.warn('icmp_unavailable', `hosts are looked for by TCP connections instead of ICMP: ${reason}`);
+      ctx.warn('icmp_unavailable', `discovering hosts by TCP connections instead of ICMP: ${reason}`);
       return await pingByConnect(hosts, { net, ports: portsInstead }, ctx, data);
     }
     const types = ctx.options.types.split(',') as PingType[];
@@ -68,7 +68,7 @@ function warnOfTimestamps(
   types: readonly PingType[],
   ctx: Pick<ExecContext, 'warn'>,
 ): void {
-  const instead = types.includes('echo') ? 'asked by echo alone' : 'not asked';
+  const instead = types.includes('echo') ? 'probed by echo only' : 'not probed';
   const has = (family: 4 | 6) => net.addresses.intervals.some((interval) => interval.family === family);
   if (has(4) && method !== 'raw') {
     const reason = 'ICMP timestamps need a raw socket; grant CAP_NET_RAW';

@@ -17,19 +17,19 @@ export default defineModule({
   name: 'tcp_probe_discovery',
   type: 'discovery',
   version: '1.0.0',
-  description: 'Finds live hosts by TCP: a host that accepts or refuses a connection is up.',
+  description: 'Discovers live hosts by TCP: a host that accepts or refuses a connection is up.',
   options: {
     ...discoveryOptions,
     ports: {
       Type: 'string',
-      Description: 'Ports that are tried on every host.',
+      Description: 'Ports to try on every host.',
       Default: '80,443,22,25',
     },
     method: {
       Type: 'string',
       Description:
-        'syn sends raw SYN packets, which needs CAP_NET_RAW and a process of its own; connect makes full connections; ' +
-        'auto sends raw packets where that is allowed, and connects to this machine itself.',
+        'syn sends raw SYN packets, which requires CAP_NET_RAW; connect makes full connections; ' +
+        'auto sends raw packets where permitted, and connects to addresses of this machine itself.',
       Default: 'auto',
       Enum: ['auto', 'syn', 'connect'],
     },
@@ -58,7 +58,7 @@ export default defineModule({
 });
 
 function begunWay({ way }: Saved, ctx: Pick<ExecContext, 'method'>): Saved['way'] {
-  ctx.method(`${way === 'syn' ? 'raw packets' : 'connections'}: the scan began with them`);
+  ctx.method(`${way === 'syn' ? 'raw packets' : 'connections'}: the scan started with them`);
   return way;
 }
 
@@ -73,12 +73,12 @@ async function chooseWay(
   if (obstacle !== null && method === 'syn')
     throw new PortolanError('permission', `no raw packets: ${obstacle}`);
   const why = connections ?? obstacle;
-  ctx.method(why === null ? 'raw packets: CAP_NET_RAW is there' : `connections: ${why}`);
+  ctx.method(why === null ? 'raw packets: CAP_NET_RAW is available' : `connections: ${why}`);
   return why === null ? 'syn' : 'connect';
 }
 
 /** Why connections are made before anybody has looked for the right to raw packets, or null. */
 function whyConnections(method: string, { addresses }: NetworkGate): string | null {
-  if (method === 'connect') return 'asked for';
+  if (method === 'connect') return 'requested';
   return method === 'auto' && areThisMachine(addresses) ? 'every target is this machine' : null;
 }

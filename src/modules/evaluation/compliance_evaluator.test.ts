@@ -55,7 +55,7 @@ describe('compliance_evaluator', () => {
         port: 6379,
         framework: 'cis',
         control: '3.3',
-        title: 'Data is given only to those who may have it',
+        title: 'Only authorized users have access to data',
         description: 'Title of redis-no-auth',
         severity: 'critical',
         finding_ids: ['redis-no-auth'],

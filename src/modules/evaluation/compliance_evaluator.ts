@@ -21,11 +21,11 @@ export default defineModule({
   type: 'evaluation',
   version: '1.0.0',
   description:
-    'Judges each host by controls of CIS, PCI DSS and NIST: what it breaks, keeps, and what cannot be told.',
+    'Evaluates each host against controls of CIS, PCI DSS and NIST: passed, failed or not assessed.',
   options: {
     frameworks: {
       Type: 'string',
-      Description: 'Frameworks to judge by, as a comma list: cis, pci, nist.',
+      Description: 'Frameworks to evaluate, as a comma-separated list: cis, pci, nist.',
       Default: frameworks.join(','),
       Items: frameworks,
     },

@@ -14,30 +14,29 @@ export default defineModule({
   type: 'evaluation',
   version: '1.0.0',
   description:
-    'Compares products and versions with the vulnerability data, ranked by exploitation, EPSS and CVSS.',
+    'Matches products and versions against the vulnerability data, ranked by exploitation, EPSS and CVSS.',
   options: {
     min_severity: {
       Type: 'string',
-      Description: 'The least severity that is reported.',
+      Description: 'Minimum severity to report.',
       Default: 'info',
       Enum: severities,
     },
     min_confidence: {
       Type: 'int',
-      Description:
-        'Findings less certain than this are left out, in percent; those without a version are not asked.',
+      Description: 'Minimum confidence of a finding, in percent; products without a version are not matched.',
       Default: 25,
       Min: 0,
       Max: 100,
     },
     kev_only: {
       Type: 'bool',
-      Description: 'Report only what is known to be exploited.',
+      Description: 'Report only vulnerabilities known to be exploited.',
       Default: false,
     },
     include_unversioned: {
       Type: 'bool',
-      Description: 'Report also what may affect a product whose version is not known.',
+      Description: 'Also report what may affect a product of unknown version.',
       Default: false,
     },
   },

@@ -18,12 +18,11 @@ export default defineModule({
   name: 'misconfig_checker',
   type: 'evaluation',
   version: '1.0.0',
-  description:
-    'Finds services that are open to anyone, talk in clear text, or are set up carelessly; sends nothing.',
+  description: 'Finds services that are open to anyone, use clear text or are misconfigured; sends nothing.',
   options: {
     checks: {
       Type: 'string',
-      Description: 'Ids of the checks to make, as a comma list, or all.',
+      Description: 'IDs of the checks to run, as a comma-separated list, or all.',
       Default: 'all',
       Items: ['all', ...checkIds],
     },

@@ -219,7 +219,7 @@ describe.skipIf(!isInstalled('nginx') || !isInstalled('openssl'))('nginx', () =>
     const packs = await findingsOf(await serveWeb('gzip on;', 'gzip_min_length 20;'));
     expect(packs.findings.find(({ id }) => id === 'http-compression-in-tls')).toMatchObject({
       severity: 'info',
-      evidence: 'GET / that allows it: Content-Encoding: gzip',
+      evidence: 'response to GET /: Content-Encoding: gzip',
     });
     const plain = await findingsOf(await serveWeb('gzip off;'));
     expect(plain.ids).not.toContain('http-compression-in-tls');

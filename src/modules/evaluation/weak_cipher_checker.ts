@@ -18,17 +18,17 @@ export default defineModule({
   type: 'evaluation',
   version: '1.0.0',
   description:
-    'Finds weak versions, suites, keys and signatures of TLS, and weak algorithms of SSH; sends nothing itself.',
+    'Finds weak TLS versions, cipher suites, keys and signatures, and weak SSH algorithms; sends nothing itself.',
   options: {
     min_tls: {
       Type: 'string',
-      Description: 'The oldest TLS version that is no finding.',
+      Description: 'Oldest TLS version that is not a finding.',
       Default: '1.2',
       Enum: ['1.0', '1.1', '1.2', '1.3'],
     },
     min_rsa_bits: {
       Type: 'int',
-      Description: 'The shortest RSA or DSA key of a certificate that is no finding.',
+      Description: 'Shortest RSA or DSA certificate key that is not a finding.',
       Default: 2048,
       Min: 512,
       Max: 16_384,
@@ -57,7 +57,7 @@ export default defineModule({
     if (!data.has('parsed_services')) {
       ctx.warn(
         'not_evaluated',
-        'weak_cipher_checker needs tls_parser or ssh_parser before it: it judged nothing',
+        'weak_cipher_checker requires tls_parser or ssh_parser before it: nothing was evaluated',
       );
     }
     // Both streams are drained together: a producer must never wait for a reader that waits for another one.

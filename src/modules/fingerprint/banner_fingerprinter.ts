@@ -5,7 +5,7 @@ export default defineModule({
   name: 'banner_fingerprinter',
   type: 'fingerprint',
   version: '1.0.0',
-  description: 'Names products by what their greetings and answers say.',
+  description: 'Identifies products by their banners and responses.',
   options: matcherOptions,
   requires: ['banners'],
   provides: ['service_fingerprints'],

@@ -9,14 +9,14 @@ import { claimsOf, type EvidenceKind, PortClaims } from '../../knowledge/rules/c
 export const matcherOptions = {
   min_confidence: {
     Type: 'int',
-    Description: 'Claims less certain than this are left out, in percent.',
+    Description: 'Minimum confidence of a claim, in percent.',
     Default: 50,
     Min: 0,
     Max: 100,
   },
   rules: {
     Type: 'string',
-    Description: 'YAML file with signatures that are used besides the builtin ones.',
+    Description: 'YAML file with signatures to use in addition to the builtin ones.',
     Default: '',
   },
 } as const;

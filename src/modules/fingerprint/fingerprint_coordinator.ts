@@ -5,12 +5,12 @@ export default defineModule({
   name: 'fingerprint_coordinator',
   type: 'fingerprint',
   version: '1.0.0',
-  description: 'Runs all matchers on every port and settles on one record with alternatives.',
+  description: 'Runs all matchers on every port and merges their claims into one record with alternatives.',
   options: {
     ...matcherOptions,
     max_protocols: {
       Type: 'int',
-      Description: 'Different services that are kept for one port, the likeliest first.',
+      Description: 'Maximum number of different services reported for one port, most likely first.',
       Default: 3,
       Min: 1,
       Max: 20,

@@ -5,7 +5,7 @@ export default defineModule({
   name: 'http_fingerprinter',
   type: 'fingerprint',
   version: '1.0.0',
-  description: 'Names web servers and applications by headers, titles and bodies.',
+  description: 'Identifies web servers and applications by headers, titles and bodies.',
   options: matcherOptions,
   requires: ['banners'],
   provides: ['service_fingerprints'],

@@ -5,7 +5,7 @@ export default defineModule({
   name: 'tls_fingerprinter',
   type: 'fingerprint',
   version: '1.0.0',
-  description: 'Names products by the certificates they bring.',
+  description: 'Identifies products by their certificates.',
   options: matcherOptions,
   requires: ['banners'],
   provides: ['service_fingerprints'],

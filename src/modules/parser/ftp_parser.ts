@@ -7,7 +7,7 @@ export default defineModule({
   name: 'ftp_parser',
   type: 'parser',
   version: '1.0.0',
-  description: 'Reads greeting, features, system and AUTH TLS of file servers.',
+  description: 'Parses greeting, features, system and AUTH TLS of file servers.',
   options: {},
   requires: ['banners'],
   provides: ['parsed_services'],

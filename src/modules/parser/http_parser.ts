@@ -10,11 +10,11 @@ export default defineModule({
   type: 'parser',
   version: '1.0.0',
   description:
-    'Reads status, headers, title, redirects, cookie names, authentication, icon and technologies of HTTP answers.',
+    'Parses status, headers, title, redirects, cookie names, authentication, icon and technologies of HTTP responses.',
   options: {
     max_body: {
       Type: 'int',
-      Description: 'Bytes of a body that are read, after unpacking.',
+      Description: 'Maximum bytes of a body to parse, after decompression.',
       Default: bodyLimit,
       Min: 0,
       Max: 16 * 1024 * 1024,

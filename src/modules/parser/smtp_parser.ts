@@ -7,7 +7,7 @@ export default defineModule({
   name: 'smtp_parser',
   type: 'parser',
   version: '1.0.0',
-  description: 'Reads greeting, EHLO extensions, STARTTLS and AUTH methods of mail servers.',
+  description: 'Parses greeting, EHLO extensions, STARTTLS and AUTH methods of mail servers.',
   options: {},
   requires: ['banners'],
   provides: ['parsed_services'],

@@ -8,7 +8,7 @@ export default defineModule({
   name: 'ssh_parser',
   type: 'parser',
   version: '1.0.0',
-  description: 'Reads the identification line and the algorithm lists of SSH servers.',
+  description: 'Parses the identification line and the algorithm lists of SSH servers.',
   options: {},
   requires: ['banners'],
   provides: ['parsed_services'],

@@ -8,7 +8,7 @@ export default defineModule({
   name: 'tls_parser',
   type: 'parser',
   version: '1.0.0',
-  description: 'Reads protocol version, cipher, ALPN and the certificates of TLS handshakes.',
+  description: 'Parses protocol version, cipher, ALPN and certificates of TLS handshakes.',
   options: {},
   requires: ['banners'],
   provides: ['parsed_services'],

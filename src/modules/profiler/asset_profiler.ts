@@ -11,7 +11,7 @@ export default defineModule({
   type: 'profiler',
   version: '1.1.0',
   description:
-    'Puts one profile per host together: names, applications, functions, and what it takes along to another address.',
+    'Builds one profile per host: names, applications, functions, and the identity that survives a change of address.',
   options: {},
   requires: ['service_fingerprints', 'open_ports'],
   provides: ['asset_profiles'],

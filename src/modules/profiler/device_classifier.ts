@@ -12,7 +12,7 @@ export default defineModule({
   type: 'profiler',
   version: '1.0.0',
   description:
-    'Settles on the kind of every host: server, router, printer, camera and others, with the evidence.',
+    'Determines the kind of every host: server, router, printer, camera and others, with the evidence.',
   options: {},
   requires: ['service_fingerprints', 'open_ports'],
   provides: ['asset_profiles'],

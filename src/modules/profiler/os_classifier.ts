@@ -13,12 +13,11 @@ export default defineModule({
   name: 'os_classifier',
   type: 'profiler',
   version: '1.0.0',
-  description:
-    'Settles on the operating system of every host, with everything that speaks for and against it.',
+  description: 'Determines the operating system of every host, with all evidence for and against it.',
   options: {
     min_confidence: {
       Type: 'int',
-      Description: 'A system less certain than this is not named, in percent.',
+      Description: 'Minimum confidence to name a system, in percent.',
       Default: 50,
       Min: 0,
       Max: 100,

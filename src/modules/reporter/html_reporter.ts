@@ -6,11 +6,10 @@ export default defineModule({
   name: 'html_reporter',
   type: 'reporter',
   version: '1.0.0',
-  description:
-    'Writes one page for people, complete in itself and without script: summary, findings, hosts, ports.',
+  description: 'Writes one self-contained HTML page without scripts: summary, findings, hosts, ports.',
   options: {
     ...reporterOptions,
-    title: { Type: 'string', Description: 'Heading of the page; empty = the id of the scan.', Default: '' },
+    title: { Type: 'string', Description: 'Title of the page; empty = the ID of the scan.', Default: '' },
   },
   requires: [],
   provides: [],

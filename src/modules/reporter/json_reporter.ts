@@ -6,10 +6,10 @@ export default defineModule({
   name: 'json_reporter',
   type: 'reporter',
   version: '1.0.0',
-  description: 'Writes everything the scan found as one JSON document, hosts in address order.',
+  description: 'Writes all results of the scan as one JSON document, hosts in address order.',
   options: {
     ...reporterOptions,
-    pretty: { Type: 'bool', Description: 'Indent the document for people.', Default: false },
+    pretty: { Type: 'bool', Description: 'Indent the document.', Default: false },
   },
   requires: [],
   provides: [],

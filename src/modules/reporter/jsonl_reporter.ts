@@ -6,7 +6,7 @@ export default defineModule({
   name: 'jsonl_reporter',
   type: 'reporter',
   version: '1.0.0',
-  description: 'Writes everything the scan found as JSON Lines, one object a line, the summary last.',
+  description: 'Writes all results of the scan as JSON Lines, one object per line, the summary last.',
   options: reporterOptions,
   requires: [],
   provides: [],

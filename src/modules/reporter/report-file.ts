@@ -9,13 +9,13 @@ import { type ResultHead, resultHead } from '../../workspace/render/result-head.
 export const reporterOptions = {
   output: {
     Type: 'string',
-    Description: 'Where the report goes: a file in the reports folder of the scan, or standard output.',
+    Description: 'Output of the report: a file in the reports folder of the scan, or standard output.',
     Default: 'workspace',
     Enum: ['workspace', 'stdout'],
   },
   path: {
     Type: 'string',
-    Description: 'File name below the reports folder; empty = a name by format.',
+    Description: 'File name below the reports folder; empty = default name of the format.',
     Default: '',
   },
 } as const satisfies OptionDefs;

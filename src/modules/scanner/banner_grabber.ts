@@ -26,12 +26,13 @@ export default defineModule({
   name: 'banner_grabber',
   type: 'scanner',
   version: '1.0.0',
-  description: 'Asks open ports what they are: listens, then harmless read commands, with and without TLS.',
+  description:
+    'Identifies services on open ports: listens, then sends harmless read commands, with and without TLS.',
   options: {
     ...scanOptions,
     max_bytes: {
       Type: 'int',
-      Description: 'Bytes of one answer that are kept; of an HTTP answer, bytes of the body.',
+      Description: 'Maximum bytes kept of one response; of an HTTP response, bytes of the body.',
       Default: 65_536,
       Min: 256,
       Max: 1_048_576,
@@ -39,7 +40,7 @@ export default defineModule({
     probes: {
       Type: 'string',
       Description:
-        'none = only listen; safe = read commands that fit the port; all = like safe in this build.',
+        'none = only listen; safe = read commands that fit the port; all = same as safe in this build.',
       Default: 'safe',
       Enum: ['none', 'safe', 'all'],
     },
@@ -47,13 +48,13 @@ export default defineModule({
     tls_enumerate: {
       Type: 'bool',
       Description:
-        'Find out every TLS version, cipher suite and group that a server accepts, by many handshakes (needs tls); ask SSH servers for their RSA key and shortest group, and web servers over TLS for a compressed page.',
+        'Enumerate the TLS versions, cipher suites and groups a server accepts, by many handshakes (requires tls); also request the RSA key and shortest group of SSH servers, and a compressed page from web servers over TLS.',
       Default: false,
     },
     intrusive: {
       Type: 'bool',
       Description:
-        'Allow the login with the name for strangers (anonymous FTP) and, with tls_enumerate, to try whether a server leaks memory (Heartbleed, Ticketbleed), decrypts for others (ROBOT) or encrypts before a key is agreed upon (early ChangeCipherSpec).',
+        'Allow anonymous FTP login and, with tls_enumerate, test whether a server leaks memory (Heartbleed, Ticketbleed), decrypts for others (ROBOT) or encrypts before a key is agreed upon (early ChangeCipherSpec).',
       Default: false,
     },
   },
@@ -62,7 +63,7 @@ export default defineModule({
   reads: ['port_counts', 'targets'],
   async execute(ctx, data) {
     const { options, signal } = ctx;
-    if (options.protocol === 'udp') throw new Error('banner_grabber talks to TCP ports only in this build');
+    if (options.protocol === 'udp') throw new Error('banner_grabber supports only TCP ports in this build');
     const net = ctx.net.limitedTo(options.rate);
     const settings: PortSessionSettings = {
       net,

@@ -44,9 +44,9 @@ export async function sweepByConnect(
   const net = ctx.net.limitedTo(ctx.options.rate);
   const before = restored && 'pieces' in restored ? restored.pieces : null;
   const inPairs = restored !== null && 'pairs' in restored;
-  const obstacle = inPairs ? 'the scan began so' : await whyNotThreads(net, ctx, before !== null);
+  const obstacle = inPairs ? 'the scan started with them' : await whyNotThreads(net, ctx, before !== null);
   if (obstacle === null) {
-    onWay('connections by threads: epoll is there');
+    onWay('connections by threads: epoll is available');
     return await sweepPieces(ctx, data, net, before, keep);
   }
   onWay(`connections by socket objects: ${obstacle}`);
@@ -55,7 +55,7 @@ export async function sweepByConnect(
 
 async function whyNotThreads(net: NetworkGate, ctx: SweepContext, begun: boolean): Promise<string | null> {
   if (ctx.options.rate <= socketRate && !begun)
-    return `they are enough for ${ctx.options.rate} packets per second`;
+    return `they suffice for ${ctx.options.rate} packets per second`;
   return await net.connectObstacle(ctx.signal);
 }
 

@@ -8,8 +8,8 @@ export default defineModule({
   type: 'scanner',
   version: '1.0.0',
   description:
-    'Finds open TCP ports by full connections; needs no rights and tells refused, silent and unreachable apart. ' +
-    'With protocol udp it is udp_scanner.',
+    'Finds open TCP ports by full connections; requires no privileges and distinguishes refused, silent and unreachable. ' +
+    'With protocol udp it runs udp_scanner.',
   options: scanOptions,
   requires: ['discovered_hosts|targets'],
   provides: ['open_ports', 'port_counts'],

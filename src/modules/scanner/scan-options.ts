@@ -10,14 +10,14 @@ export const scanOptions = {
   },
   rate: {
     Type: 'int',
-    Description: 'Most packets per second that this module sends; the rate of the scan holds as well.',
+    Description: 'Maximum packets per second of this module; the rate of the scan applies as well.',
     Default: 1000,
     Min: 1,
     Max: highestRate,
   },
   timeout: {
     Type: 'duration',
-    Description: 'How long one probe waits for an answer.',
+    Description: 'Timeout of one probe.',
     Default: '3s',
     Min: 10,
     Max: 300_000,
@@ -30,21 +30,21 @@ export const scanOptions = {
   },
   retries: {
     Type: 'int',
-    Description: 'Further tries for a port that does not answer.',
+    Description: 'Retries for a port that does not respond.',
     Default: 1,
     Min: 0,
     Max: 10,
   },
   concurrency: {
     Type: 'int',
-    Description: 'Probes that are under way at the same time.',
+    Description: 'Maximum number of probes in flight.',
     Default: 100,
     Min: 1,
     Max: 10_000,
   },
   exclude_ports: {
     Type: 'string',
-    Description: 'Ports that are left out, written like ports.',
+    Description: 'Ports to exclude, in the syntax of ports.',
     Default: '',
   },
 } as const satisfies OptionDefs;

@@ -17,7 +17,7 @@ type Saved = { way: 'syn'; state: SlicedScanState } | { way: 'connect'; state: C
 
 /** Why connections do as well here, or null. */
 function whyConnections({ addresses }: NetworkGate, saved: Saved | null): string | null {
-  if (saved) return saved.way === 'connect' ? 'the scan began with them' : null;
+  if (saved) return saved.way === 'connect' ? 'the scan started with them' : null;
   return areThisMachine(addresses) ? 'every target is this machine' : null;
 }
 
@@ -27,7 +27,7 @@ function warnOfEgress({
 }: Pick<ExecContext, 'warn'> & { options: { interface: string; source_ip: string } }): void {
   const set = (['interface', 'source_ip'] as const).filter((name) => options[name] !== '');
   if (set.length > 0)
-    warn('option_ignored', `UDP probes leave as the system routes: ${set.join(' and ')} had no effect`);
+    warn('option_ignored', `UDP probes follow the routing table: ${set.join(' and ')} had no effect`);
 }
 
 export default defineModule({
@@ -35,24 +35,24 @@ export default defineModule({
   type: 'scanner',
   version: '1.0.0',
   description:
-    'Finds open TCP ports by half-open connections: raw SYN packets, keyed so that only true answers count. Needs ' +
-    'CAP_NET_RAW; without it connections are made instead, with a warning. They are made to this machine itself too. With protocol udp ' +
-    'it is udp_scanner.',
+    'Finds open TCP ports by half-open connections: raw SYN packets with keyed sequence numbers, so that forged responses do not count. Requires ' +
+    'CAP_NET_RAW; without it the module makes connections instead, with a warning, and always to addresses of this machine itself. With protocol udp ' +
+    'it runs udp_scanner.',
   options: {
     ...scanOptions,
     interface: {
       Type: 'string',
-      Description: 'Name of the interface that probes leave by; empty = as the system routes.',
+      Description: 'Name of the interface to send from; empty = by the routing table.',
       Default: '',
     },
     source_ip: {
       Type: 'string',
-      Description: 'Address of this machine that probes are sent from; empty = as the system chooses.',
+      Description: 'Source address of the probes; empty = by the routing table.',
       Default: '',
     },
     host_rate: {
       Type: 'int',
-      Description: 'Most packets per second to one host, beside the rate; 0 = only the rate counts.',
+      Description: 'Maximum packets per second to one host; 0 = only the rate applies.',
       Default: 5000,
       Min: 0,
       Max: 10_000_000,
@@ -60,7 +60,7 @@ export default defineModule({
     fallback: {
       Type: 'bool',
       Description:
-        'Scan by connections where raw packets are not allowed, and this machine itself; off = raw packets or nothing.',
+        'Scan by connections where raw packets are not permitted, and addresses of this machine itself; off = raw packets or nothing.',
       Default: true,
     },
   },
@@ -84,13 +84,13 @@ export default defineModule({
       if (!ctx.options.fallback) throw new PortolanError('permission', `no raw packets: ${obstacle}`);
       ctx.method(`connections: ${connections ?? obstacle}`);
       if (obstacle !== null)
-        ctx.warn('syn_fallback', `ports are scanned by connections instead of raw packets: ${obstacle}`);
+        ctx.warn('syn_fallback', `scanning ports by connections instead of raw packets: ${obstacle}`);
       const state = saved?.way === 'connect' ? saved.state : null;
       return await sweepByConnect(ctx, data, state, (now) =>
         ctx.checkpoint(() => ({ way: 'connect', state: now() }) satisfies Saved),
       );
     }
-    ctx.method('raw packets: CAP_NET_RAW is there');
+    ctx.method('raw packets: CAP_NET_RAW is available');
     const before = saved?.way === 'syn' ? saved.state : null;
     const discovered = data.has('discovered_hosts');
     const ports = plannedTcpPorts(ctx.options);

@@ -192,7 +192,7 @@ it.each([{ module: connect_scanner }, { module: syn_scanner, interface: 'lo' }])
     expect(trial.methods).toEqual(['UDP probes: protocol is udp']);
     expect(trial.warnings).toEqual(
       'interface' in options
-        ? ['option_ignored: UDP probes leave as the system routes: interface had no effect']
+        ? ['option_ignored: UDP probes follow the routing table: interface had no effect']
         : [],
     );
     expect(stateOf()).toMatchObject({ hosts: [], walk: { taken: 1, open: [] } });

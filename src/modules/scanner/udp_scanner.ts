@@ -9,10 +9,10 @@ export default defineModule({
   type: 'scanner',
   version: '1.0.0',
   description:
-    'Finds open UDP ports with protocol payloads; needs no rights. An answer is open, an ICMP error closed or ' +
+    'Finds open UDP ports with protocol payloads; requires no privileges. A response means open, an ICMP error closed or ' +
     'filtered. Silence is open|filtered: counted as filtered, and listed only for ports with a payload of their ' +
-    'protocol on hosts that are known to live. A port with several payloads is asked with each of them. A host ' +
-    'that limits its ICMP errors is probed slowly: once a second where a payload fits, in 3 minutes all other ports.',
+    'protocol on hosts that are known to be up. A port with several payloads gets each of them. A host ' +
+    'that limits its ICMP errors is probed slowly: once a second where a payload fits, all other ports within 3 minutes.',
   options: {
     ...sharedOptions,
     ports: { ...scanOptions.ports, Description: 'UDP ports to scan: numbers, ranges, service names or all.' },
@@ -24,7 +24,7 @@ export default defineModule({
     },
     concurrency: {
       ...scanOptions.concurrency,
-      Description: 'Has no effect here: each host sets its own pace.',
+      Description: 'Has no effect here: the rate adapts to each host.',
     },
   },
   requires: ['discovered_hosts|targets'],

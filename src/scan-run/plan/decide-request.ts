@@ -150,7 +150,7 @@ function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission:
   const first = refusals[0];
   const message =
     targetsOnly && first
-      ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'is' : 'are'} not accepted: ` +
+      ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'was' : 'were'} rejected: ` +
         `"${first.value}": ${first.reason === 'out_of_scope' ? `out of scope; ${first.hint}` : first.reason}`
       : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
   const details =
@@ -216,9 +216,10 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
   if ((tags?.length ?? 0) > maxTags || tags?.some((tag) => tag.length > maxTagLength)) {
     problems.push({ field: 'tags', reason: `at most ${maxTags} tags of at most ${maxTagLength} characters` });
   }
-  if (name && hasControls(name)) problems.push({ field: 'name', reason: 'must not hold control characters' });
+  if (name && hasControls(name))
+    problems.push({ field: 'name', reason: 'must not contain control characters' });
   if (tags?.some((tag) => tag === '' || hasControls(tag))) {
-    problems.push({ field: 'tags', reason: 'a tag must not be empty or hold control characters' });
+    problems.push({ field: 'tags', reason: 'a tag must not be empty or contain control characters' });
   }
   for (const channel of submission.notifications ?? []) checkChannel(channel, problems);
 }
@@ -228,7 +229,7 @@ function checkPool(pool: string | undefined, { workers }: Config, problems: Fiel
   if (pool === undefined || pool === defaultPool) return;
   if (workers.pools === null) {
     if (poolPattern.test(pool)) return;
-    problems.push({ field: 'pool', reason: `${quote(pool)} is not a name; needed: ${poolForm}` });
+    problems.push({ field: 'pool', reason: `${quote(pool)} is not a pool name; use ${poolForm}` });
   } else if (!Object.hasOwn(workers.pools, pool)) {
     const known = [...new Set([defaultPool, ...Object.keys(workers.pools)])].slice(0, maxListed);
     problems.push({ field: 'pool', reason: `unknown pool ${quote(pool)}; valid names: ${known.join(', ')}` });
@@ -346,7 +347,7 @@ function refusalHint(
 ): string | null {
   if (addresses.size === 0n) return null;
   if (scope.split(addresses).inside.size > 0n) {
-    return addresses.minus(blocked).size === 0n ? 'scanner.blocklist holds it' : null;
+    return addresses.minus(blocked).size === 0n ? 'scanner.blocklist contains it' : null;
   }
   const needed = [
     ...(allowed.split(addresses).inside.size < addresses.size ? ['add it to scanner.scope.allow'] : []),

@@ -98,9 +98,7 @@ describe('the check', () => {
     ].join('\n');
     expect(problemsOf(text, { SERVICE_MODULES__CONNECT_SCANNER__RETRIES: '-1' })).toEqual([
       expect.stringMatching(/^f:2:29 modules\.conect_scanner\.timeout: .* did you mean connect_scanner\?$/),
-      expect.stringMatching(
-        /^f:4:13 modules\.connect_scanner\.timout: is not known.* did you mean timeout\?$/,
-      ),
+      expect.stringMatching(/^f:4:13 modules\.connect_scanner\.timout: is unknown.* did you mean timeout\?$/),
       expect.stringMatching(/^f:6:14 modules\.connect_scanner\.timeout: must be a duration/),
       expect.stringMatching(
         /^environment SERVICE_MODULES__CONNECT_SCANNER__RETRIES modules\.connect_scanner\.retries: must be at least/,
@@ -108,7 +106,7 @@ describe('the check', () => {
       expect.stringMatching(/^f:5:18 modules\.connect_scanner\.concurrency: must be a whole number/),
     ]);
     expect(problemsOf('modules: {constructor: {a: 1}}')).toEqual([
-      expect.stringContaining('modules.constructor.a: there is no such module'),
+      expect.stringContaining('modules.constructor.a: no such module'),
     ]);
   });
 });

@@ -37,7 +37,7 @@ export function checkModuleDefaults(
     ),
   );
   if (problems.length === 0) return;
-  const message = `The configuration of modules is wrong:\n${problems.map((text) => `  ${text}`).join('\n')}`;
+  const message = `The configuration of modules is invalid:\n${problems.map((text) => `  ${text}`).join('\n')}`;
   throw new PortolanError('configuration', message, { problems });
 }
 
@@ -51,7 +51,7 @@ function problemsOf(type: string, config: Config, registry: Registry): Problem[]
   if (!definition) {
     const known = registry.list().map(({ name }) => name);
     const guess = nearest(type, known);
-    const reason = `there is no such module; ${guess ? `did you mean ${guess}?` : `known: ${known.join(', ')}`}`;
+    const reason = `no such module; ${guess ? `did you mean ${guess}?` : `known: ${known.join(', ')}`}`;
     return Object.keys(config.modules[type] ?? {}).map((option) => ({
       path: `modules.${type}.${option}`,
       reason,

@@ -58,7 +58,7 @@ export async function planScan(
     (definition, nodeConfig) => overlay(definition, configured(definition, nodeConfig), request, config),
     (definition, nodeConfig) =>
       without.includes(definition.type) || without.includes(definition.name)
-        ? 'is done for the scan as a whole'
+        ? 'applies to the scan as a whole'
         : leftOut(definition, configured(definition, nodeConfig), request),
   );
   const running = plan.nodes.filter((node) => node.skipped === null);
@@ -83,20 +83,20 @@ export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
     plan.nodes.some(({ skipped, definition }) => skipped === null && definition.provides.includes(key));
   const lack = (code: string, consequence: string): ScanWarning => ({
     code,
-    message: `no evaluation module of the graph ${plan.name} runs for that, so ${consequence}`,
+    message: `the graph ${plan.name} runs no evaluation module for that, so ${consequence}`,
   });
   const off =
-    `the graph ${plan.name} looks for vulnerabilities, and vuln: false turns that off: ` +
-    'no vulnerabilities are looked for';
+    `the graph ${plan.name} looks for vulnerabilities, but vuln: false turns that off: ` +
+    'the scan does not look for vulnerabilities';
   return [
     ...(plan.vuln && !request.vuln && !provided('vulnerabilities')
       ? [{ code: 'evaluation_off', message: off }]
       : []),
     ...(request.vuln && !provided('vulnerabilities')
-      ? [lack('vuln_unavailable', 'no vulnerabilities are looked for')]
+      ? [lack('vuln_unavailable', 'the scan does not look for vulnerabilities')]
       : []),
     ...(request.options.compliance?.length && !provided('compliance_violations')
-      ? [lack('compliance_unavailable', 'compliance is not judged')]
+      ? [lack('compliance_unavailable', 'compliance is not evaluated')]
       : []),
   ];
 }
@@ -118,7 +118,7 @@ function leftOut(
   const { options } = request;
   if (definition.type === 'fingerprint' && options.fingerprint === false) return 'fingerprinting is off';
   if (scansUdp(definition, nodeConfig) && request.ports !== null && udpPortsOf(request.ports, request) === '')
-    return 'no UDP port is asked for';
+    return 'no UDP port was requested';
   if (definition.type !== 'discovery' || options.exclude_ports === undefined) return null;
   return portsLeft(definition, nodeConfig, options.exclude_ports) === ''
     ? 'all its ports are excluded'

@@ -9,7 +9,7 @@ const fewAddresses = 64n;
 
 /** What is said of a target that may not be touched because it is this server. */
 export const serverTargetHint =
-  'it is this server itself; to authorise it, set scanner.scope.protect_self: false';
+  'it is this server itself; to authorize it, set scanner.scope.protect_self: false';
 
 /**
  * Targets of which every planned port of every address is a listener of this server. Without ports of its own a scan

@@ -70,8 +70,8 @@ describe('audit log', () => {
     const log = open(file, said);
     for (let n = 0; n < 3; n++) await log.record({ ...event, details: { n } });
     expect([log.fault, said]).toEqual([
-      'the audit log cannot be written: EISDIR',
-      ['the audit log cannot be written: EISDIR'],
+      'cannot write the audit log: EISDIR',
+      ['cannot write the audit log: EISDIR'],
     ]);
     await rm(file, { recursive: true });
     await new Promise((resolve) => setTimeout(resolve, 1300));
@@ -173,7 +173,7 @@ describe('a full disk', () => {
       });
       expect(stderr.match(/the log file cannot be written: ENOSPC/g)).toHaveLength(1);
       expect(stderr.match(/the log file is written again/g)).toHaveLength(1);
-      expect(stderr).toMatch(/audit log cannot be written: ENOSPC/);
+      expect(stderr).toMatch(/cannot write the audit log: ENOSPC/);
     },
     60_000,
   );
@@ -186,7 +186,7 @@ describe('a full disk', () => {
     const opened = `
       import { writeFileSync } from 'node:fs';
       import { AuditLog } from ${module('../../workspace/audit/audit-log.ts')};
-      import { settledLog } from ${module('../../workspace/audit/verifiable-log.ts')};
+      import { verifiableLog } from ${module('../../workspace/audit/verifiable-log.ts')};
       import { checkAuditLog } from ${module('../../workspace/audit/audit-check.ts')};
       const folder = ${JSON.stringify(dir)};
       const event = { ...${JSON.stringify(event)}, details: { text: 'x'.repeat(5000) } };
@@ -200,7 +200,7 @@ describe('a full disk', () => {
       for (let n = 0; n < 7; n++) await log.record(event);
       process.kill(process.pid, log.fault === null ? 'SIGTERM' : 'SIGKILL');`;
     const next = `${opened}
-      const { files, ...known } = settledLog({ folder, file: null });
+      const { files, ...known } = verifiableLog({ folder, file: null });
       console.log(JSON.stringify([log.gap, await checkAuditLog(files, known)]));
       await log.close();`;
     const args = ['--mount', 'sh', '-c', script, 'sh', dir, process.execPath, doomed, next];

@@ -42,7 +42,8 @@ describe('while no scan may send', () => {
         warnings: [
           {
             code: 'outside_window',
-            message: 'The scan waits: a freeze is active: holidays; scans go on at 2199-01-01T00:00:00.000Z.',
+            message:
+              'The scan is waiting: a freeze is active: holidays; scans resume at 2199-01-01T00:00:00.000Z.',
           },
         ],
       });
@@ -70,11 +71,11 @@ describe('while no scan may send', () => {
     expect((await ask(service, `scans/${paused}/pause`, 'POST')).status).toBe(200);
     const refused = await ask(service, `scans/${paused}/resume`, 'POST');
     expect([refused.status, refused.error.code]).toEqual([409, 'conflict']);
-    expect(refused.error.message).toContain('a freeze is active: holidays; scans go on at 2199');
+    expect(refused.error.message).toContain('a freeze is active: holidays; scans resume at 2199');
     expect(refused.error.details).toMatchObject({ reason: freeze.reason, until: '2199-01-01T00:00:00.000Z' });
     expect((await ask<Scan>(service, `scans/${doomed}/cancel`, 'POST')).data.status).toBe('failed');
     const over = await ask(service, `scans/${doomed}/resume`, 'POST');
-    expect(over.error.message).toContain('over');
+    expect(over.error.message).toContain('already ended');
 
     service.workers.setClosure(null);
     await expect.poll(async () => (await detail(service, resumed)).progress.paused).toBe(false);

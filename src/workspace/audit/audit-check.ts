@@ -77,14 +77,12 @@ class ChainWalk {
   take(line: string, ended: boolean): void {
     this.#line += 1;
     if (!ended) {
-      return this.#problem(
-        'the record is not complete; the next start of the server removes or completes it',
-      );
+      return this.#problem('the record is incomplete; the next start of the server removes or completes it');
     }
     const previous = previousHash.exec(line)?.[1];
-    if (previous === undefined) return this.#problem('this is no record of an audit log');
+    if (previous === undefined) return this.#problem('not a record of an audit log');
     this.#records += 1;
-    if (hashOfLine(line) === null) this.#problem('the record was changed: its hash does not fit');
+    if (hashOfLine(line) === null) this.#problem('the record was changed: its hash does not match');
     this.#takeGap(line, previous);
     this.#first ??= previous;
     // Go on from what the line says of itself, so that one change is reported once.
@@ -97,7 +95,7 @@ class ChainWalk {
     if (gap?.reason === 'not_written') add(this.#gaps, this.#here(gapText(gap)));
     else if (gap) return this.#problem(`the chain breaks: ${gapText(gap)}`);
     if (this.#last === null || previous === this.#last) return;
-    this.#problem('the chain breaks: records before this one were changed, removed or put in');
+    this.#problem('the chain breaks: records before this one were changed, removed or inserted');
   }
 
   report(files: number): AuditReport {
@@ -115,14 +113,12 @@ class ChainWalk {
 
   #compareEnd(): void {
     if (this.#end === 'unknown') {
-      this.#problem(
-        '.head is missing or damaged: nobody can tell whether records behind this one were removed',
-      );
+      this.#problem('.head is missing or damaged: cannot tell whether records after this one were removed');
     } else if (this.#end !== null && !this.#endSeen) {
       const { records, file } = this.#end;
       if (this.#file === '') this.begin(file);
-      const reached = records === null ? '' : `: the log had come to its record ${records}, in ${file}`;
-      this.#problem(`the end of the chain is missing${reached}; records behind this one were removed`);
+      const reached = records === null ? '' : `: the log had reached its record ${records}, in ${file}`;
+      this.#problem(`the end of the chain is missing${reached}; records after this one were removed`);
     }
   }
 

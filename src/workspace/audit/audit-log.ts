@@ -133,7 +133,7 @@ export class AuditLog {
   async #append(batch: readonly string[]): Promise<void> {
     const until = performance.now() + lockWaitMs;
     while (!this.#chain.append(batch)) {
-      if (performance.now() > until) throw new Error('another process holds it');
+      if (performance.now() > until) throw new Error('another process has locked it');
       await sleep(lockPollMs);
     }
   }
@@ -169,7 +169,7 @@ export class AuditLog {
   #failed(error: unknown): void {
     const { code, message } = error as NodeJS.ErrnoException;
     if (this.#fault === null) {
-      this.#fault = `the audit log cannot be written: ${code ?? message}`;
+      this.#fault = `cannot write the audit log: ${code ?? message}`;
       this.#input.onFault(this.#fault, error);
     }
     this.#noteWaiting();
@@ -183,13 +183,13 @@ export class AuditLog {
     if (this.#fault === null) return;
     this.#fault = null;
     this.#noteWaiting();
-    this.#input.onRecovery('the audit log is written again');
+    this.#input.onRecovery('the audit log is writable again');
   }
 
   #newChain(): AuditChain {
     return new AuditChain(positionOf(this.#input.folder, this.#input.settings), {
       onRepair: (path, bytes) =>
-        this.#input.onRecovery(`${bytes} bytes of a torn record were removed from the end of ${path}`),
+        this.#input.onRecovery(`removed ${bytes} bytes of an incomplete record from the end of ${path}`),
       onGap: (gap) => this.#found(gap),
     });
   }

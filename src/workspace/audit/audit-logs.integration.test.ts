@@ -78,6 +78,6 @@ it('tells of a fault in any of them', async () => {
   await rm(dir, { recursive: true });
   writeFileSync(dir, 'no folder');
   await logs.record(event('globex', 1));
-  expect(logs.fault).toMatch(/^the audit log cannot be written: /);
+  expect(logs.fault).toMatch(/^cannot write the audit log: /);
   await logs.close();
 });

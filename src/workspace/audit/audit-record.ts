@@ -109,7 +109,7 @@ export function gapText({ reason, records, file, since }: AuditGap): string {
   if (reason === 'removed') return `${many} were removed from the end of the log${file ? ` (${file})` : ''}`;
   if (reason === 'not_written')
     return `${many} could not be written and were lost${since ? `, since ${since}` : ''}`;
-  return 'the end of the log was not known (.head was missing or damaged): records may have been removed';
+  return 'the end of the log was unknown (.head was missing or damaged): records may have been removed';
 }
 
 function safeText(value: unknown): string {

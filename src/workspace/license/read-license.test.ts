@@ -91,7 +91,7 @@ describe('an installed licence', () => {
   it('that is missing, torn or too large is told and gives nothing', async () => {
     const flags = { 'license.enforce': true, 'license.public_key': keys.publicKey };
     const missing = await readLicense(configWith(flags));
-    expect([missing.plan(), missing.notice()?.text]).toEqual(['free', 'no licence is installed']);
+    expect([missing.plan(), missing.notice()?.text]).toEqual(['free', 'no license is installed']);
     const { licence } = await issueLicense(order, keys.privateKey);
     for (const bad of ['', 'garbage', licence.slice(0, -10), 'x'.repeat(20_000), '\0'.repeat(100)]) {
       const read = await installed(bad);
@@ -136,7 +136,7 @@ describe('verification', () => {
     ['license_id', { license_id: 7 }],
     ['exp', { exp: undefined }],
     ['iat', { iat: -1 }],
-    ['begins', { exp: 1 }],
+    ['before it starts', { exp: 1 }],
   ])('refuses a signed licence with a bad %s', async (word, change) => {
     await expect(verify(await forge({ ...good, ...change }))).rejects.toThrow(word);
   });

@@ -42,12 +42,12 @@ export async function readLicense(config: Pick<Config, 'license' | 'workspace'>)
   try {
     const text = await readInstalled(licenseFile(config));
     if (publicKey === null) {
-      if (enforce) throw new PortolanError('configuration', 'license.enforce needs license.public_key');
-      const problem = text === null ? null : 'without license.public_key it cannot be checked';
+      if (enforce) throw new PortolanError('configuration', 'license.enforce requires license.public_key');
+      const problem = text === null ? null : 'cannot verify it without license.public_key';
       return new License(enforce, null, problem);
     }
     const key = await readPublicKey(publicKey);
-    if (text === null) return new License(enforce, null, enforce ? 'no licence is installed' : null);
+    if (text === null) return new License(enforce, null, enforce ? 'no license is installed' : null);
     return new License(enforce, await verifyLicense(text, key), null);
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
@@ -63,7 +63,7 @@ async function readInstalled(file: string): Promise<string | null> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw new PortolanError('license_required', `The licence cannot be read: ${code ?? message}.`);
+    throw new PortolanError('license_required', `Cannot read the license: ${code ?? message}.`);
   }
 }
 
@@ -104,7 +104,7 @@ export class License {
   /** @throws PortolanError `license_required` */
   demand(feature: LicenseFeature, now = Date.now()): void {
     if (this.features(now).includes(feature)) return;
-    throw new PortolanError('license_required', `This installation needs a licence for ${feature}.`, {
+    throw new PortolanError('license_required', `This installation requires a license for ${feature}.`, {
       feature,
     });
   }

@@ -38,9 +38,9 @@ function readClaims(payload: Uint8Array): LicenseClaims {
   } catch {
     throw badLicence('its claims are not JSON');
   }
-  if (typeof claims !== 'object' || claims === null) throw badLicence('its claims are no object');
+  if (typeof claims !== 'object' || claims === null) throw badLicence('its claims are not an object');
   const { iat, exp } = { iat: readTime(claims['iat'], 'iat'), exp: readTime(claims['exp'], 'exp') };
-  if (exp <= iat) throw badLicence('it ends before it begins');
+  if (exp <= iat) throw badLicence('it ends before it starts');
   return {
     customer_id: readId(claims['customer_id'], 'customer_id'),
     license_id: readId(claims['license_id'], 'license_id'),
@@ -64,7 +64,7 @@ function readTime(value: unknown, name: string): number {
 function readPlan(value: unknown): LicensePlan {
   const plan = licensePlans.find((known) => known === value);
   if (plan) return plan;
-  throw badLicence(`its plan is none of ${licensePlans.join(', ')}`);
+  throw badLicence(`its plan is not one of ${licensePlans.join(', ')}`);
 }
 
 /** Features of later versions are no fault of a licence. */
@@ -74,7 +74,7 @@ function readFeatures(value: unknown): LicenseFeature[] {
 }
 
 function badLicence(reason: string): PortolanError {
-  return new PortolanError('license_required', `The licence is not good: ${reason}.`);
+  return new PortolanError('license_required', `Invalid license: ${reason}.`);
 }
 
 /**
@@ -87,7 +87,7 @@ export async function readPublicKey(setting: string): Promise<KeyObject> {
   if (inline) return inline;
   const parsed = parsePublicKey(await readKeyFile(setting));
   if (parsed) return parsed;
-  throw badKey(`the file ${setting} has no Ed25519 public key in it`);
+  throw badKey(`the file ${setting} contains no Ed25519 public key`);
 }
 
 async function readKeyFile(file: string): Promise<string> {
@@ -96,7 +96,7 @@ async function readKeyFile(file: string): Promise<string> {
   try {
     return await readSmallFile(file);
   } catch (error) {
-    throw badKey(`the file ${file} cannot be read: ${(error as Error).message}`);
+    throw badKey(`cannot read the file ${file}: ${(error as Error).message}`);
   }
 }
 
@@ -104,7 +104,7 @@ async function readKeyFile(file: string): Promise<string> {
 function parsePublicKey(text: string): KeyObject | null {
   const trimmed = text.trim();
   if (/PRIVATE KEY-----/.test(trimmed) || /"d"\s*:/.test(trimmed)) {
-    throw badKey('it holds a private key, which belongs to whoever issues licences; give the public one');
+    throw badKey('it contains a private key, which belongs to the license issuer; use the public key');
   }
   try {
     const key = toKey(trimmed);
@@ -142,6 +142,6 @@ export async function readSmallFile(file: string): Promise<string> {
     maxLicenceBytes + 1,
     0,
   );
-  if (bytesRead > maxLicenceBytes) throw new Error(`it is above ${maxLicenceBytes} bytes`);
+  if (bytesRead > maxLicenceBytes) throw new Error(`it is larger than ${maxLicenceBytes} bytes`);
   return buffer.toString('utf8', 0, bytesRead);
 }

@@ -54,12 +54,12 @@ export class ComplianceTable {
   /** Empty when nothing was judged. */
   *section(): Generator<string> {
     if (this.#controls.size === 0) return;
-    const more = this.#left > 0 ? ` ${this.#left} entries of further controls are in the JSON form.` : '';
+    const more = this.#left > 0 ? ` ${this.#left} entries of further controls are in the JSON format.` : '';
     yield `<section id="compliance" aria-labelledby="compliance-title">
 <h2 id="compliance-title">Compliance</h2>
-<div class="card scroll"><table><caption>What shows on the network only; a control that is kept here may be broken elsewhere.${more}</caption>
-<thead><tr><th scope="col">Control</th><th scope="col">What it asks</th><th scope="col" class="num">Broken</th>
-<th scope="col" class="num">Kept</th><th scope="col" class="num">Not told</th></tr></thead><tbody>
+<div class="card scroll"><table><caption>Only what is visible from the network; a control that passes here may fail elsewhere.${more}</caption>
+<thead><tr><th scope="col">Control</th><th scope="col">Requirement</th><th scope="col" class="num">Failed</th>
+<th scope="col" class="num">Passed</th><th scope="col" class="num">Not assessed</th></tr></thead><tbody>
 `;
     for (const judged of this.#controls.values()) yield controlLine(judged);
     yield '</tbody></table></div>\n</section>\n';

@@ -33,7 +33,7 @@ export function hostHeading(row: HostRow): string {
     ['Identity', row.identity?.map(({ kind, value }) => `${kind.replaceAll('_', ' ')} ${value}`).join(', ')],
   ];
   const liar = row.all_ports_open
-    ? '<p><strong>This host accepts nearly every port:</strong> open ports are no evidence of services here.</p>'
+    ? '<p><strong>This host accepts connections on nearly every port:</strong> open ports are no evidence of services here.</p>'
     : '';
   return `<header><h3 class="mono">${htmlText(row.host)}${anchor}</h3>${pairs(facts)}${liar}</header>\n`;
 }
@@ -80,7 +80,7 @@ export function portRows(row: PortRow, anchor: string): string {
 }
 
 function shortageNote({ unidentified_reason: reason }: PortRow): string {
-  return reason ? ` <small>probes had no time: ${htmlText(reason)}</small>` : '';
+  return reason ? ` <small>probes timed out: ${htmlText(reason)}</small>` : '';
 }
 
 function bannerBlock({ banner, truncated, partial }: PortRow): string {
@@ -88,9 +88,9 @@ function bannerBlock({ banner, truncated, partial }: PortRow): string {
   if (whole === '') return '';
   const text = textPart(whole);
   const marks = [
-    text !== whole && 'binary data follows, see the JSON form',
-    truncated && 'cut short by a limit',
-    partial && 'the connection broke',
+    text !== whole && 'binary data follows, see the JSON format',
+    truncated && 'truncated at a limit',
+    partial && 'the connection was lost',
   ].filter(Boolean);
   const note = marks.length === 0 ? '' : `<small>${marks.join(', ')}</small>`;
   return `<pre>${htmlLines(shortenedHtml(text, shownBannerLimit))}</pre>${note}`;
@@ -108,7 +108,7 @@ function factList(title: string, facts: Record<string, unknown> | null | undefin
   if (!facts) return '';
   const found: [string, string][] = [];
   collectFacts(found, title, facts);
-  const cut = found.length > shownFactLimit ? '<small>more facts are in the JSON form</small>' : '';
+  const cut = found.length > shownFactLimit ? '<small>more facts are in the JSON format</small>' : '';
   return pairs(found.slice(0, shownFactLimit)) + cut;
 }
 

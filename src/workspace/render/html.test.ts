@@ -99,7 +99,7 @@ describe('HTML report', () => {
       }),
       port(23, { banner: '\\x00\\x01' }),
     ]);
-    expect(page).toContain('<pre>SSH-2.0-x</pre><small>binary data follows, see the JSON form</small>');
+    expect(page).toContain('<pre>SSH-2.0-x</pre><small>binary data follows, see the JSON format</small>');
     expect(page).toContain('<pre>\\x00\\x01</pre>');
     expect(page).toContain('<dt>ssh.host_keys</dt><dd>a b</dd>');
   });

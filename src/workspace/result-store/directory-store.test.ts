@@ -94,7 +94,7 @@ describe('a result store in a directory', () => {
     await expect(missing.check()).rejects.toMatchObject({ code: 'configuration' });
     await expect(missing.check()).rejects.toThrow('workspace.result_store.url');
     await writeFile(join(root, 'file'), '');
-    await expect(new DirectoryStore(join(root, 'file')).check()).rejects.toThrow('is no directory');
+    await expect(new DirectoryStore(join(root, 'file')).check()).rejects.toThrow('is not a directory');
     await store.put('_/one/a.txt', textContent('1'));
     await rm(root, { recursive: true });
     await expect(text('_/one/a.txt')).rejects.toMatchObject({ code: 'unavailable' });
@@ -102,7 +102,7 @@ describe('a result store in a directory', () => {
   });
 
   it('that takes no files is refused', async () => {
-    await expect(new DirectoryStore('/sys').check()).rejects.toThrow('cannot be written to');
+    await expect(new DirectoryStore('/sys').check()).rejects.toThrow('is not writable');
   });
 
   it('keeps the bytes as they are', async () => {

@@ -29,7 +29,7 @@ export class DirectoryStore implements ObjectStore {
    */
   async check(): Promise<void> {
     try {
-      if (!(await lstat(join(this.#root, '.'))).isDirectory()) throw rejection('is no directory');
+      if (!(await lstat(join(this.#root, '.'))).isDirectory()) throw rejection('is not a directory');
       await mkdir(join(this.#root, drafts), { recursive: true, mode: folderMode });
       const draft = this.#draft();
       await (await open(draft, 'wx', fileMode)).close();
@@ -39,8 +39,8 @@ export class DirectoryStore implements ObjectStore {
       if (error instanceof PortolanError) throw error;
       const { code } = error as NodeJS.ErrnoException;
       if (isMissing(error)) throw rejection('is missing', error);
-      if (code === 'ENOTDIR') throw rejection('is no directory', error);
-      throw rejection(`cannot be written to (${code})`, error);
+      if (code === 'ENOTDIR') throw rejection('is not a directory', error);
+      throw rejection(`is not writable (${code})`, error);
     }
   }
 
@@ -125,7 +125,7 @@ export class DirectoryStore implements ObjectStore {
   /** A mount that went away looks like a directory without objects. */
   async #demandRoot(): Promise<void> {
     await lstat(join(this.#root, drafts)).catch((error: unknown) => {
-      throw storeAway('cannot be reached: its directory is not there', error);
+      throw storeAway('is not reachable: its directory is missing', error);
     });
   }
 

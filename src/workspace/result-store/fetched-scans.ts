@@ -158,7 +158,7 @@ export class FetchedScans {
   async #fetch(entry: Entry, files: readonly StoredFile[], put: (draft: string) => void): Promise<void> {
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     if (bytes > (await this.#workspace.freeBytes()))
-      throw new PortolanError('insufficient_storage', 'The disk has no room for the results of the scan.');
+      throw new PortolanError('insufficient_storage', 'The disk has no space for the results of the scan.');
     const draft = join(this.#root, `.${randomBytes(8).toString('hex')}`);
     try {
       await mkdir(draft, { recursive: true, mode: folderMode });

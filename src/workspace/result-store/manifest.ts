@@ -43,8 +43,7 @@ export function contentsText(names: Iterable<string>): string {
 /** @throws PortolanError `internal_error` for what is no manifest of this scan */
 export function readResultManifest(text: string, scanId: string): ResultManifest {
   const manifest = parsed(text) as Partial<ResultManifest> | null;
-  if (manifest?.version !== 1)
-    throw damagedManifest(scanId, 'their manifest has a form that is not known here');
+  if (manifest?.version !== 1) throw damagedManifest(scanId, 'their manifest has an unknown format');
   const { files } = manifest;
   if (manifest.scan_id !== scanId || !Array.isArray(files) || files.length > maxStoredFiles)
     throw damagedManifest(scanId, 'their manifest is damaged');
@@ -77,9 +76,9 @@ export function isStoredName(name: unknown): name is string {
   return parts.every((part) => part !== '' && !part.startsWith('.'));
 }
 
-/** @param what follows "The stored results of scan … cannot be used:" */
+/** @param what the reason, for "Cannot use the stored results of scan …" */
 export function damagedManifest(scanId: string, what: string, cause?: unknown): PortolanError {
-  const message = `The stored results of scan ${scanId} cannot be used: ${what}.`;
+  const message = `Cannot use the stored results of scan ${scanId}: ${what}.`;
   return new PortolanError('internal_error', message, {}, cause);
 }
 

@@ -173,8 +173,8 @@ describe('a result store', () => {
     const text = (more: object) => JSON.stringify({ version: 1, scan_id: place.scanId, files: [], ...more });
     expect(readResultManifest(text({}), place.scanId).files).toEqual([]);
     expect(() => readResultManifest(text({ scan_id: 'scan-1' }), place.scanId)).toThrow('damaged');
-    expect(() => readResultManifest(text({ version: 2 }), place.scanId)).toThrow('not known here');
-    expect(() => readResultManifest('{', place.scanId)).toThrow('not known here');
+    expect(() => readResultManifest(text({ version: 2 }), place.scanId)).toThrow('unknown format');
+    expect(() => readResultManifest('{', place.scanId)).toThrow('unknown format');
   });
 });
 

@@ -83,7 +83,7 @@ export class ResultStore {
     folder: string,
     signal?: AbortSignal,
   ): Promise<void> {
-    const other = () => damagedManifest(place.scanId, `${file.name} is not what was stored`);
+    const other = () => damagedManifest(place.scanId, `${file.name} differs from what was stored`);
     const bytes = async () => {
       const found = await this.#objects.read(pathOf(place, file.name), file.size, signal);
       if (found === null) throw damagedManifest(place.scanId, `${file.name} is missing`);

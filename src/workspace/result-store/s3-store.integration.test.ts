@@ -68,11 +68,11 @@ describe.skipIf(swiftObstacle() !== null)('a result store in a real S3-compatibl
   it('says what is wrong: the key, its id, the bucket', async () => {
     const wrong = new S3Store(place({ secretKey: 'guess' }), impatient);
     await expect(wrong.put('_/a', textContent('x'))).rejects.toThrow(
-      'The result store answers 403 (SignatureDoesNotMatch).',
+      'The result store responded 403 (SignatureDoesNotMatch).',
     );
     await expect(wrong.read('_/a', 0)).rejects.toMatchObject({ code: 'unavailable' });
     const unknown = new S3Store(place({ accessKey: 'test:nobody' }), impatient);
-    await expect(unknown.read('_/a', 0)).rejects.toThrow('answers 403');
+    await expect(unknown.read('_/a', 0)).rejects.toThrow('responded 403');
     const bucket = new S3Store(place({ bucket: 'nowhere' }), impatient);
     await expect(bucket.put('_/a', textContent('x'))).rejects.toThrow('NoSuchBucket');
     await expect(bucket.read('_/a', 0)).rejects.toThrow('NoSuchBucket');
@@ -83,7 +83,7 @@ describe.skipIf(swiftObstacle() !== null)('a result store in a real S3-compatibl
     await store.put('_/one/kept', textContent('kept'));
     await swift.stop();
     await expect(store.read('_/one/kept', 0)).rejects.toMatchObject({ code: 'unavailable' });
-    await expect(store.put('_/one/new', textContent('x'))).rejects.toThrow('cannot be reached');
+    await expect(store.put('_/one/new', textContent('x'))).rejects.toThrow('is not reachable');
     await swift.start();
     expect(await textOf(store, '_/one/kept')).toBe('kept');
   }, 60_000);
@@ -140,7 +140,7 @@ describe('a result store behind a service that misbehaves', () => {
     });
     await expect(store.read('a', 0)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'The result store answers 500 (InternalError).',
+      message: 'The result store responded 500 (InternalError).',
     });
     expect(tries).toBe(3);
   });
@@ -184,7 +184,7 @@ describe('a result store behind a service that misbehaves', () => {
 
   it('takes only its word for it that an object is not there', async () => {
     const page = await storeAt((_request, response) => response.writeHead(404).end('<h1>Not Found</h1>'));
-    await expect(page.read('a', 0)).rejects.toThrow('The result store answers 404.');
+    await expect(page.read('a', 0)).rejects.toThrow('The result store responded 404.');
     const service = await storeAt((_request, response) =>
       response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>'),
     );
@@ -199,7 +199,7 @@ describe('a result store behind a service that misbehaves', () => {
       asked++;
       response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end('<Code>a\u001b[31m</Code>secret');
     });
-    await expect(store.read('a', 0)).rejects.toThrow(/^The result store answers 307\.$/);
+    await expect(store.read('a', 0)).rejects.toThrow(/^The result store responded 307\.$/);
     expect(asked).toBe(1);
   });
 

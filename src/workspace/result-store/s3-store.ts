@@ -65,7 +65,7 @@ export class S3Store implements ObjectStore {
   }
 
   async put(name: string, content: ObjectContent, signal?: AbortSignal): Promise<void> {
-    if (content.size > maxObjectBytes) throw storeAway('takes no file above 5 GiB');
+    if (content.size > maxObjectBytes) throw storeAway('rejects files above 5 GiB');
     const answer = await this.#send({ method: 'PUT', name, content, size: content.size, signal });
     if (answer) await discard(answer);
   }
@@ -159,7 +159,7 @@ async function exchange(
   content: ObjectContent | null,
 ): Promise<IncomingMessage> {
   const outgoing = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options);
-  outgoing.on('timeout', () => outgoing.destroy(new Error('nothing came for too long')));
+  outgoing.on('timeout', () => outgoing.destroy(new Error('timed out: no data')));
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve);
     outgoing.once('error', reject);
@@ -218,7 +218,7 @@ async function errorCode(answer: IncomingMessage): Promise<string> {
 class PassingFault extends Error {}
 
 function rejection(status: number, code: string): Error {
-  const what = `answers ${status}${code === '' ? '' : ` (${code})`}`;
+  const what = `responded ${status}${code === '' ? '' : ` (${code})`}`;
   return passing.has(status) ? new PassingFault(what) : storeAway(what);
 }
 
@@ -227,7 +227,7 @@ function brokenOff(error: unknown): unknown {
   if (error instanceof PortolanError || error instanceof PassingFault) return error;
   const { name, code, message } = error as NodeJS.ErrnoException;
   const reason = name === 'AbortError' || name === 'TimeoutError' ? 'it is too slow' : (code ?? message);
-  return new PassingFault(`cannot be reached (${reason})`, { cause: error });
+  return new PassingFault(`is not reachable (${reason})`, { cause: error });
 }
 
 function told(error: unknown): unknown {

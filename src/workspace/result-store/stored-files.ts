@@ -22,7 +22,7 @@ export async function filesOf(folder: string, signal?: AbortSignal): Promise<Sto
     if (files.length >= maxStoredFiles || !isStoredName(name))
       throw new PortolanError(
         'conflict',
-        `The folder of the scan holds more or other files than a scan has.`,
+        `The folder of the scan contains more or other files than a scan has.`,
       );
     files.push({ name, ...(await digestOf(join(folder, name), signal)) });
   }

@@ -247,7 +247,7 @@ describe('an end that comes near', () => {
     expect(await checks(new License(true, claims(5 * day), null))).toBe(1);
     expect(await checks(new License(true, claims(60 * day), null))).toBe(0);
     expect(await checks(new License(true, claims(-day), null))).toBe(1);
-    expect(await checks(new License(true, null, 'no licence is installed'))).toBe(1);
+    expect(await checks(new License(true, null, 'no license is installed'))).toBe(1);
     expect(await checks(new License(false, claims(-30 * day), null))).toBe(0);
   });
 
