@@ -126,6 +126,17 @@ describe('the words of the glossary hold in', () => {
     expect(wrong(names)).toEqual([]);
   });
 
+  it('exported names, of which each stands in one file of src/', () => {
+    const pattern =
+      /^export (?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type|enum) (\w+)/gm;
+    const places = new Map<string, Set<string>>();
+    for (const file of files.filter((name) => name.startsWith('src/') && !name.endsWith('.test.ts')))
+      for (const { name } of matches(file, pattern))
+        places.set(name, (places.get(name) ?? new Set()).add(file));
+    const twice = [...places].filter(([, where]) => where.size > 1);
+    expect(twice.map(([name, where]) => `${name}: ${[...where].join(', ')}`)).toEqual([]);
+  });
+
   it('tables and columns', () => {
     const columns = matches('src/store/schema/tables.ts', /^ {2}(\w+): /gm);
     expect(columns.length).toBeGreaterThan(100);

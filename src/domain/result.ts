@@ -11,12 +11,12 @@ import type { Fingerprint } from './service.ts';
  */
 export type ResultRow = HostRow | PortRow | VulnerabilityRow | ComplianceRow | ErrorRow | SummaryRow;
 
-export type PortCounts = PortCoverage;
+export type HostPortCounts = PortCoverage;
 
 /** Port counts of one host by protocol. */
 export interface CountsByProtocol {
-  tcp: PortCounts | undefined;
-  udp: PortCounts | undefined;
+  tcp: HostPortCounts | undefined;
+  udp: HostPortCounts | undefined;
 }
 
 /** The port counts of a host row by protocol. */
@@ -27,7 +27,11 @@ export function countsByProtocol({ port_counts: all, udp_port_counts: udp }: Hos
 }
 
 /** The sum of two port counts, or with the sign -1 their difference. */
-export function addCounts(a: PortCounts = noPorts, b: PortCounts = noPorts, sign = 1): PortCounts {
+export function addCounts(
+  a: HostPortCounts = noPorts,
+  b: HostPortCounts = noPorts,
+  sign = 1,
+): HostPortCounts {
   return {
     open: a.open + sign * b.open,
     closed: a.closed + sign * b.closed,
@@ -36,7 +40,7 @@ export function addCounts(a: PortCounts = noPorts, b: PortCounts = noPorts, sign
   };
 }
 
-const noPorts: PortCounts = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+const noPorts: HostPortCounts = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
 
 interface RowBase {
   /** ISO 8601 UTC with milliseconds. */
@@ -62,9 +66,9 @@ export interface HostRow extends RowBase {
   applications?: { name: string; version: string | null; role: string }[];
   functions?: string[];
   /** Over all protocols. */
-  port_counts?: PortCounts;
+  port_counts?: HostPortCounts;
   /** The UDP part, if UDP ports were planned. */
-  udp_port_counts?: PortCounts;
+  udp_port_counts?: HostPortCounts;
   all_ports_open?: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface InstalledInput extends Pick<LoadedConfig, 'config' | 'origins'>
 }
 
 /** Reads the installed graphs and profiles. @throws PortolanError `configuration` */
-export async function readInstalled(input: InstalledInput): Promise<Libraries> {
+export async function readInstallation(input: InstalledInput): Promise<Libraries> {
   const { config, registry, library } = input;
   registry.maxRate = () => config.scanner.max_rate;
   const libraries = await readLibraries(library, registry, config, null);

@@ -12,7 +12,7 @@ import { checkUiFolder } from './http/resources/ui.ts';
 import { Installed } from './installed.ts';
 import { configChanged } from './logging/audit.ts';
 import { openResources, type Resources } from './open-resources.ts';
-import { followInstalled, type InstalledInput, readInstalled } from './read-installed.ts';
+import { followInstalled, type InstalledInput, readInstallation } from './read-installed.ts';
 import { scanComponent } from './scans/scan-component.ts';
 import { Settings } from './settings.ts';
 import { LocalWorker } from './shards/local-worker.ts';
@@ -62,7 +62,7 @@ export async function startServer(input: StartInput): Promise<RunningServer> {
 
 async function start(input: StartInput, components: Components): Promise<RunningServer> {
   const { config } = input;
-  const libraries = await readInstalled(input);
+  const libraries = await readInstallation(input);
   await checkUiFolder(input);
   const tls = await readTls(config.server.tls);
   const licence = await readLicense(config);

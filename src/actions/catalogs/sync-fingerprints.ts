@@ -10,7 +10,7 @@ import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
 import { downloadFeed, urlWithoutSecret } from './download-feed.ts';
 import { checkRules, maxRuleFeedBytes, readRulePath, unpackFeed } from './read-rule-feed.ts';
 
-export interface SyncRequest {
+export interface FingerprintSyncRequest {
   /** Where the rules come from; `fingerprint.cache.url` when neither it nor a file is named. */
   url?: string | undefined;
   file?: string | undefined;
@@ -51,7 +51,10 @@ type Settings = Pick<Config, 'fingerprint' | 'workspace'>;
  * @throws PortolanError `configuration` when the feed is not good, `conflict` when it is older or smaller, `network`,
  *   `timeout`, `usage`
  */
-export async function syncFingerprints(config: Settings, order: SyncRequest): Promise<FingerprintSyncReport> {
+export async function syncFingerprints(
+  config: Settings,
+  order: FingerprintSyncRequest,
+): Promise<FingerprintSyncReport> {
   const { dir } = config.workspace;
   if (order.file !== undefined) {
     const { signatures } = await checkRules(await readRulePath(order.file));
@@ -88,7 +91,7 @@ function ageOf({ checked_at }: SyncState, now: number): number {
 async function syncFrom(
   url: string,
   config: Settings,
-  { force, signal }: SyncRequest,
+  { force, signal }: FingerprintSyncRequest,
 ): Promise<FingerprintSyncReport> {
   const { dir } = config.workspace;
   const source = urlWithoutSecret(url);

@@ -10,7 +10,7 @@ import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fi
 import { openVulndb } from '../../knowledge/vulndb/generation.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
 import { importVulndb } from './import-vulndb.ts';
-import { type SyncRequest, syncVulndb } from './sync-vulndb.ts';
+import { syncVulndb, type VulndbSyncRequest } from './sync-vulndb.ts';
 
 /** A server that plays NVD, CISA and FIRST. */
 class Sources {
@@ -84,7 +84,7 @@ afterEach(async () => {
 
 const told: string[] = [];
 
-function run(more: Partial<SyncRequest> = {}) {
+function run(more: Partial<VulndbSyncRequest> = {}) {
   told.length = 0;
   const { url } = sources;
   return syncVulndb({
@@ -101,7 +101,7 @@ function run(more: Partial<SyncRequest> = {}) {
   });
 }
 
-const outcomes = async (more: Partial<SyncRequest> = {}) =>
+const outcomes = async (more: Partial<VulndbSyncRequest> = {}) =>
   (await run(more)).synced.map(({ source, status }) => `${source} ${status}`);
 
 const status =

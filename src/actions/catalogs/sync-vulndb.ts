@@ -10,7 +10,7 @@ import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
 export const syncSources = ['nvd', 'kev', 'epss'] as const;
 export type SyncSource = (typeof syncSources)[number];
 
-export interface SyncRequest {
+export interface VulndbSyncRequest {
   /** Folder of the vulnerability data. */
   dir: string;
   urls: Record<SyncSource, string>;
@@ -81,7 +81,7 @@ const maxReasons = 5;
  * @throws PortolanError `conflict` while another import runs or what is there is damaged, `insufficient_storage`,
  *   `unavailable` when it was broken off
  */
-export async function syncVulndb(request: SyncRequest): Promise<VulndbSyncReport> {
+export async function syncVulndb(request: VulndbSyncRequest): Promise<VulndbSyncReport> {
   const writer = openWriter(request);
   try {
     const run = new Sync(request, writer);
@@ -103,7 +103,7 @@ export async function syncVulndb(request: SyncRequest): Promise<VulndbSyncReport
   }
 }
 
-function openWriter({ dir, force }: SyncRequest): GenerationWriter {
+function openWriter({ dir, force }: VulndbSyncRequest): GenerationWriter {
   try {
     return GenerationWriter.open(dir);
   } catch (error) {
@@ -113,7 +113,7 @@ function openWriter({ dir, force }: SyncRequest): GenerationWriter {
 }
 
 class Sync {
-  readonly #request: SyncRequest;
+  readonly #request: VulndbSyncRequest;
   readonly #writer: GenerationWriter;
   readonly #pace: SyncIntervals;
   readonly synced: SyncedSource[] = [];
@@ -121,7 +121,7 @@ class Sync {
   /** When NVD was asked last, monotonic milliseconds. */
   #askedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(request: SyncRequest, writer: GenerationWriter) {
+  constructor(request: VulndbSyncRequest, writer: GenerationWriter) {
     this.#request = request;
     this.#writer = writer;
     this.#pace = {

@@ -5,10 +5,10 @@ import type { CursorPosition } from '../../store/cursor.ts';
 import type { Store } from '../../store/open.ts';
 import { newestOfAll } from '../../store/scans/age-windows.ts';
 import {
+  agePositionOf,
   compareAge,
   type FinishedScan,
   type OlderThan,
-  positionOf,
   type ScanAges,
 } from '../../store/scans/scan-ages.ts';
 import { RemovalBatch, type RemovalContext, type RemovalReport } from './removal-batch.ts';
@@ -174,7 +174,7 @@ async function clearSpace(
     if (clearable < minFree - free) return { min_free_space: minFree, free, clearable };
     let expected = 0;
     for await (const scan of readable()) {
-      after = positionOf(scan);
+      after = agePositionOf(scan);
       expected += scan.size_bytes;
       // What lies in the result store takes no room here.
       if ((await batch.localBytes(scan)) > 0) await batch.add(scan);

@@ -29,7 +29,7 @@ export interface JobListFlags extends ServerFlags {
 }
 
 /** What a job is made of. */
-export interface JobSubmission {
+export interface JobSubmissionBody {
   params: Record<string, unknown>;
   schedule?: string | undefined;
   pool?: string | undefined;
@@ -53,7 +53,11 @@ export async function submitJobFromFlags(
 }
 
 /** Submits a job and prints it with its next times. */
-export async function submitJobCommand(client: Client, order: JobSubmission, format: string): Promise<void> {
+export async function submitJobCommand(
+  client: Client,
+  order: JobSubmissionBody,
+  format: string,
+): Promise<void> {
   const body = { type: 'scan', ...order };
   const { data, warnings } = await client.submit<Job>('POST', '/api/v1/jobs', body);
   for (const warning of warnings) note(`warning: ${printable(warning)}`);

@@ -20,7 +20,7 @@ import {
   mergedLines,
   notingRejected,
   type RecordLine,
-  readLines,
+  readRecordLines,
   recordLine,
   type SpooledRecord,
 } from './record-lines.ts';
@@ -264,7 +264,7 @@ export class GenerationBuild {
     try {
       const size = this.#base?.files[name]?.size ?? -1;
       if (sizeOf(path) !== size) throw damagedBlock(`${name} is truncated`);
-      yield* readLines(fd, size);
+      yield* readRecordLines(fd, size);
     } finally {
       closeSync(fd);
     }

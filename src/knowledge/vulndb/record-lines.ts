@@ -112,7 +112,7 @@ export function decodeStored(text: string): CveRecord {
 }
 
 /** Lines of each block of a file of records in their order. @throws PortolanError `conflict` */
-export function* readLines(fd: number, size: number): Generator<string> {
+export function* readRecordLines(fd: number, size: number): Generator<string> {
   for (let offset = 0; offset < size; ) {
     const block = readRecordBlock(fd, offset, size);
     yield* block.text.split('\n');

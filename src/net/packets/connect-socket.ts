@@ -65,7 +65,7 @@ export type StartedConnect =
   | { trouble: string };
 
 /** What became of an attempt that was waited for; null = nothing yet. */
-export type Ended = { verdict: number; itself: boolean } | { trouble: string } | null;
+export type EndedConnect = { verdict: number; itself: boolean } | { trouble: string } | null;
 
 /** Connection attempts of one thread, waited for with epoll(7). */
 export class ConnectSockets {
@@ -115,7 +115,7 @@ export class ConnectSockets {
    * connect() called once more tells what happened, and leaves a socket whose attempt failed ready for the next one: that
    * spares closing it, making another and registering it with epoll, a third of all that an attempt takes.
    */
-  end(fd: number, peer: Peer): Ended {
+  end(fd: number, peer: Peer): EndedConnect {
     const { family, address, scope, port } = peer;
     const code = this.#connect(fd, peer);
     if (code === errno.already) return null;

@@ -13,7 +13,7 @@ import { ShardedScan, type ShardedScanInput } from '../shards/sharded-scan.ts';
 import type { Blackout } from './blackout.ts';
 import { storeProgress } from './live-progress.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
-import type { RateDivision } from './rate-division.ts';
+import type { RateSharing } from './rate-sharing.ts';
 import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
 import type { ScanEnds } from './scan-end.ts';
 import { pauseProgress, type ScanSlot } from './scan-slot.ts';
@@ -40,11 +40,11 @@ export class ScanRunner {
   readonly #context: PoolContext;
   readonly #ends: ScanEnds;
   readonly #blackout: Blackout;
-  readonly #rates: RateDivision;
+  readonly #rates: RateSharing;
   /** A scan in shards ends in a process of this server. */
   readonly #lastSteps: Slots;
 
-  constructor(context: PoolContext, ends: ScanEnds, blackout: Blackout, rates: RateDivision) {
+  constructor(context: PoolContext, ends: ScanEnds, blackout: Blackout, rates: RateSharing) {
     this.#context = context;
     this.#ends = ends;
     this.#blackout = blackout;

@@ -15,7 +15,7 @@ import { renewLeases } from './lease-renewal.ts';
 import { storeProgress, withLiveProgress } from './live-progress.ts';
 import { PoolCapacity } from './pool-capacity.ts';
 import type { PoolContext, WorkerPoolInput } from './pool-context.ts';
-import { RateDivision } from './rate-division.ts';
+import { RateSharing } from './rate-sharing.ts';
 import { recoverScans } from './recover-scans.ts';
 import { ScanEnds } from './scan-end.ts';
 import { ScanRunner } from './scan-runner.ts';
@@ -36,7 +36,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   readonly #stopping = new AbortController();
   readonly #blackout: Blackout;
   readonly #capacity: PoolCapacity;
-  readonly #rates: RateDivision;
+  readonly #rates: RateSharing;
   readonly #ends: ScanEnds;
   readonly #runner: ScanRunner;
   readonly #claims: ClaimLoop;
@@ -52,7 +52,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     this.#context = context;
     this.#blackout = new Blackout(context);
     this.#capacity = new PoolCapacity(context);
-    this.#rates = new RateDivision(context, this.#blackout);
+    this.#rates = new RateSharing(context, this.#blackout);
     this.#ends = new ScanEnds(context);
     this.#runner = new ScanRunner(context, this.#ends, this.#blackout, this.#rates);
     this.#claims = new ClaimLoop(context, this.#blackout, this.#capacity, (claim) => this.#begin(claim));

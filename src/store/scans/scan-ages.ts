@@ -115,7 +115,7 @@ export class ScanAges {
       .limit(1)
       .offset(n - 1)
       .executeTakeFirst();
-    return row ? positionOf(row) : null;
+    return row ? agePositionOf(row) : null;
   }
 
   /** Scans of whatever state, newest first. Those that are stored meanwhile are left out. */
@@ -124,7 +124,7 @@ export class ScanAges {
       const page: DatedScan[] = await this.#pageBefore(position);
       yield* page;
       const last = page.at(-1);
-      position = last && page.length === rowsAtOnce ? positionOf(last) : null;
+      position = last && page.length === rowsAtOnce ? agePositionOf(last) : null;
     }
   }
 
@@ -225,7 +225,7 @@ class PageReader {
       this.#rows = await this.#read(this.#last);
       this.#next = 0;
       const last = this.#rows.at(-1);
-      if (last) this.#last = positionOf(last);
+      if (last) this.#last = agePositionOf(last);
       this.#ended = this.#rows.length < rowsAtOnce;
     }
     return this.#rows[this.#next] ?? null;
@@ -251,13 +251,13 @@ async function oldestHead(streams: readonly PageReader[]): Promise<PageReader | 
   for (const stream of streams) {
     const scan = await stream.head();
     if (scan === null) continue;
-    if (oldest === null || compareAge(positionOf(scan), positionOf(oldest.scan)) < 0)
+    if (oldest === null || compareAge(agePositionOf(scan), agePositionOf(oldest.scan)) < 0)
       oldest = { stream, scan };
   }
   return oldest?.stream ?? null;
 }
 
-export function positionOf({
+export function agePositionOf({
   created_at,
   scan_id,
 }: Pick<ScanTableRow, 'created_at' | 'scan_id'>): CursorPosition {

@@ -4,7 +4,7 @@ import type { PoolContext } from './pool-context.ts';
 import type { ScanSlot } from './scan-slot.ts';
 
 /** Divides `scanner.max_rate` among the scans that send. */
-export class RateDivision {
+export class RateSharing {
   readonly #context: Pick<PoolContext, 'slots' | 'config' | 'log'>;
   readonly #blackout: Pick<Blackout, 'window'>;
   /** One division after the other. */
