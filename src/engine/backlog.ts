@@ -1,14 +1,15 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Items written to the spill file at once. */
+/** Number of items per write to the spill file. */
 const spillBatch = 512;
 
 /**
- * What one reader has still to read of one stream. Holds at most `limit` items in memory: while the reader reads,
- * a full backlog makes producers wait; before the reader has opened the stream (it may be busy with another one),
- * items go to a temporary file instead, so that a reader which drains its inputs one after the other can never
- * stop its own producers.
+ *
+ * Unread items of one reader of one stream. Keeps at most `limit` items in memory: while the reader reads, a full
+ * backlog blocks producers; before the reader has opened the stream (it may be busy with another one), items go to a
+ * temporary file instead, so that a reader that drains its inputs one after the other can never deadlock its
+ * producers.
  */
 export class Backlog<T> {
   readonly #limit: number;
@@ -31,7 +32,7 @@ export class Backlog<T> {
     this.#spillDir = spillDir;
   }
 
-  /** Resolves when there is room again; undefined when there is room now. */
+  /** Resolves when there is room again; undefined if there is room now. */
   push(item: T): Promise<void> | undefined {
     if (this.#closed || this.#failure) return undefined;
     this.#pushed++;
@@ -52,19 +53,19 @@ export class Backlog<T> {
     this.#wakeStart();
   }
 
-  /** Makes the reader throw; what was not yet read is dropped. */
+  /** Makes the reader throw; unread items are dropped. */
   fail(reason: unknown): void {
     this.#failure ??= reason ?? new Error('aborted');
     this.#release();
   }
 
-  /** The reader is gone: nothing is kept and nobody waits. */
+  /** The reader is gone: drops all items and unblocks producers. */
   close(): void {
     this.#closed = true;
     this.#release();
   }
 
-  /** Resolves once there is a first item, or there will be none. */
+  /** Resolves at the first item, or when the stream ends without one. */
   started(): Promise<void> {
     if (this.#pushed > 0 || this.#ended || this.#failure || this.#closed) return Promise.resolve();
     return new Promise((resolve) => this.#firstItem.push(resolve));

@@ -1,4 +1,4 @@
-/** Values that a node's condition may ask for. */
+/** Variables available in the condition of a node. */
 export interface ConditionVariables {
   vuln: boolean;
   profile: string;
@@ -26,8 +26,9 @@ const tokenPattern =
   /\s*(?:(\$\{\s*[a-z_]+\s*\})|("(?:[^"\\]|\\.)*"|'[^']*')|(==|!=|!|\(|\)|&&|\|\|)|(and|or|not|true|false)\b)/y;
 
 /**
+ *
  * Compiles a condition such as `${vuln} and not ${intrusive}` or `${profile} == "deep"`.
- * @throws Error that says what is wrong and where
+ * @throws Error that states the problem and its position
  */
 export function compileCondition(text: string): Condition {
   const parser = new ConditionParser(tokenize(text), text);

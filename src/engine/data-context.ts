@@ -6,7 +6,7 @@ import { Backlog } from './backlog.ts';
 import { dataKeys, isStandardKey, itemIdentity, mergeRecords, type StandardKey } from './data-keys.ts';
 import type { DataContext } from './module.ts';
 
-/** The key has no producer that this node can see, or none of them published anything before failing. */
+/** No upstream node produces the key, or all producers failed before they published anything. */
 export class MissingKeyError extends Error {
   readonly key: string;
   constructor(key: string, why: string) {
@@ -16,7 +16,7 @@ export class MissingKeyError extends Error {
   }
 }
 
-/** The value under a key is not of the type that was asked for. */
+/** The value under a key does not have the requested type. */
 export class TypeMismatchError extends Error {
   readonly key: string;
   constructor(key: string, expected: string, found: string) {
@@ -26,7 +26,7 @@ export class TypeMismatchError extends Error {
   }
 }
 
-/** What one node publishes under one key. */
+/** The items one node publishes under one key. */
 export class ContextStream {
   readonly key: string;
   /** `<module_type>.<instance_id>.<output>` */
@@ -68,7 +68,7 @@ export class ContextStream {
   }
 }
 
-/** One node's reading of one key: everything that its ancestors publish there. */
+/** Subscription of one node to one key: all items its ancestors publish there. */
 export class Subscription {
   readonly key: string;
   readonly channels: ContextStream[];
@@ -79,7 +79,7 @@ export class Subscription {
   taken = false;
   itemsIn = 0;
 
-  /** @param repeats an item may come twice from one channel, because the scan was interrupted and goes on */
+  /** @param repeats an item may arrive twice from one channel, because the scan was resumed */
   constructor(key: string, channels: ContextStream[], backlog: Backlog<unknown>, repeats: boolean) {
     this.key = key;
     this.channels = channels;
@@ -111,11 +111,11 @@ export class Subscription {
 }
 
 export interface NodeDataOptions {
-  /** Plain keys this node may read, by its requirements, further reads and `consumes`. */
+  /** Plain keys this node may read: required, optional and from `consumes`. */
   subscriptions: Map<string, Subscription>;
   /** Keys this node may write. */
   channels: Map<string, ContextStream>;
-  /** Called at every item read or written: the node is alive. */
+  /** Called for every item read or written, as a heartbeat of the node. */
   onActivity: () => void;
   /** Called with +1 before and -1 after waiting for input. */
   onWait: (change: 1 | -1) => void;
@@ -247,7 +247,7 @@ function missingField(key: StandardKey, item: unknown): string | null {
   return null;
 }
 
-/** A backlog whose spill file, if it needs one, lies in `spillDir`. */
+/** A backlog whose spill file is created in `spillDir` if needed. */
 export function newSubscription(
   key: string,
   channels: ContextStream[],

@@ -1,6 +1,7 @@
 /**
- * The standard DataContext keys. `identity` names the fields that make two records speak of the same thing;
- * `work` marks keys whose records cause packets, so that a record which two producers report is handed on once.
+ *
+ * The standard DataContext keys. `identity` lists the fields that identify a record; `work` marks keys whose records
+ * cause packets, so that a record from two producers is delivered once.
  */
 export const dataKeys = {
   targets: { identity: ['value', 'ip'], work: false, required: ['value', 'kind'] },
@@ -45,7 +46,7 @@ export function isStandardKey(key: string): key is StandardKey {
   return Object.hasOwn(dataKeys, key);
 }
 
-/** Text that is equal for two records of a key exactly when they have one identity; null without identity. */
+/** Identity of a record as text, equal for two records that describe the same thing; null for keys without identity. */
 export function itemIdentity(key: string, record: unknown): string | null {
   if (!isStandardKey(key) || typeof record !== 'object' || record === null) return null;
   const fields = record as Record<string, unknown>;
@@ -53,8 +54,9 @@ export function itemIdentity(key: string, record: unknown): string | null {
 }
 
 /**
- * Records of one identity made one, field by field: non-null values are kept; where both have one, the record of
- * higher confidence wins, of equal confidence the later one.
+ *
+ * Merges records of one identity, field by field: non-null values win; if both have one, the record of higher
+ * confidence wins, or the later one if equal.
  */
 export function mergeRecords<T>(earlier: T, later: T): T {
   const weaker = confidenceOf(later) >= confidenceOf(earlier) ? earlier : later;

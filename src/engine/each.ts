@@ -1,9 +1,9 @@
 import type { ExecContext } from './module.ts';
 
 export interface EachOptions {
-  /** Items worked on at the same time. */
+  /** Maximum number of items processed concurrently. */
   concurrency: number;
-  /** Called for an item whose work threw; by default the failure is logged at debug level. */
+  /** Called for an item that failed; by default the failure is logged at debug level. */
   onError?: (error: unknown) => void;
 }
 
@@ -13,8 +13,9 @@ export interface EachTally {
 }
 
 /**
- * Works on every item with bounded concurrency. An item that throws is counted and the others go on; when every
- * item failed, the first cause is thrown. Stops pulling items once the context is aborted.
+ *
+ * Processes every item with bounded concurrency. An item that throws is counted and the others continue; if every
+ * item failed, the first error is thrown. Stops once the context is aborted.
  */
 export async function forEachItem<T>(
   ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId'>,
@@ -25,7 +26,7 @@ export async function forEachItem<T>(
   const tally: EachTally = { done: 0, failed: 0 };
   let firstError: unknown;
   let running = 0;
-  // At most one waits: the loop below, for a free place or for the last item.
+  // At most one waiter: the loop below, for a free slot or for the last item.
   let wake: (() => void) | null = null;
   const fewerThan = async (count: number) => {
     while (running >= count) await new Promise<void>((resolve) => (wake = resolve));

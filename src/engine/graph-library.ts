@@ -22,48 +22,49 @@ import { validateGraph } from './validate.ts';
 export interface LibraryEntry {
   name: string;
   description: string;
-  /** `profile` when scans may name it as one, else `dag`. */
+  /** `profile` if scans may use it as a profile, else `dag`. */
   kind: 'profile' | 'dag';
   aliases: string[];
-  /** `builtin`, or which kind of folder it is in. */
+  /** `builtin`, or the kind of folder it is in. */
   source: string;
   file: string;
   graph: Graph;
-  /** The file as it was read. */
+  /** Content of the file. */
   text: string;
 }
 
-/** What a scan may name as its profile: a builtin graph, or a profile file. */
+/** A profile for scans: a builtin graph, or a profile file. */
 export interface ProfileEntry {
   name: string;
   description: string;
   aliases: string[];
   source: string;
   file: string;
-  /** Name of the graph that it runs. */
+  /** Name of its graph. */
   dag: string;
   graph: Graph;
-  /** Null for a builtin profile: all it says is in its graph. */
+  /** Null for a builtin profile: its graph contains all settings. */
   settings: ProfileSettings | null;
   text: string;
 }
 
-/** A file in a folder that is left out, or kept as it was before. */
+/** An installed file that was skipped, or whose previous version stays in force. */
 export interface LibraryProblem {
   source: string;
-  /** `file:line:column: what is wrong`, a line for each problem. */
+  /** `file:line:column: message`, one line per problem. */
   message: string;
 }
 
-/** The installed graphs and profiles. Builtin profiles are graphs, nothing more. */
+/** The installed graphs and profiles. Builtin profiles are just graphs. */
 export class GraphLibrary {
   readonly #graphs = new Map<string, LibraryEntry>();
   readonly #profiles = new Map<string, ProfileEntry>();
   readonly problems: LibraryProblem[] = [];
 
   /**
-   * Reads every graph file of a folder, which have to be right: they come with the program.
-   * @throws PortolanError `configuration`, `invalid_request` when one of them is not valid
+   *
+   * Reads every graph file of a folder; all must be valid, as they ship with the program.
+   * @throws PortolanError `configuration`, or `invalid_request` for an invalid one
    */
   static async load(dir: string, source: string, registry: Registry): Promise<GraphLibrary> {
     const library = new GraphLibrary();
@@ -75,8 +76,8 @@ export class GraphLibrary {
   }
 
   /**
-   * The same with one profile alone, or null when no file is named like it: to scan with a profile, the others need not
-   * be read.
+   *
+   * The same with only one profile, or null if no file has that name: a scan needs only its own profile.
    */
   static async loadProfile(
     dir: string,
@@ -105,9 +106,10 @@ export class GraphLibrary {
   }
 
   /**
-   * These graphs and profiles and those in folders. A later folder goes before an earlier one; builtin names cannot
-   * be taken. A file that is no good is told in `problems` and left out.
-   * @param before what was installed until now: a file that was good then holds as it was
+   *
+   * These graphs and profiles and those in folders. A later folder overrides an earlier one; builtin names are
+   * reserved. An invalid file is reported in `problems` and skipped.
+   * @param before the previous library: a file that was valid before stays in force in that version
    */
   async withInstalled(
     folders: InstalledFolders,
@@ -137,7 +139,7 @@ export class GraphLibrary {
     return library;
   }
 
-  /** These and one profile more. @throws PortolanError that lists every problem of the file with its place */
+  /** These and one more profile. @throws PortolanError with every problem of the file and its position */
   async withProfile(file: string, registry: Registry): Promise<{ library: GraphLibrary; name: string }> {
     const library = this.#copy();
     const entry = await library.#readProfile(file, 'file', registry);
@@ -195,7 +197,7 @@ export class GraphLibrary {
     return this.#profiles.get(name);
   }
 
-  /** The graphs, those that are builtin profiles too. */
+  /** All graphs, including builtin profiles. */
   list(): LibraryEntry[] {
     return [...new Set(this.#graphs.values())];
   }
@@ -213,9 +215,9 @@ async function graphFiles(dir: string): Promise<string[]> {
   return (await readdir(dir)).filter((file) => /\.(ya?ml|json)$/.test(file)).sort();
 }
 
-/** Where the entries of a folder go. */
+/** Destination of the entries of a folder. */
 interface FolderShelf<E> {
-  /** Such a name no file may take. */
+  /** Names reserved for builtin entries. */
   isBuiltin(name: string): boolean;
   entries: Map<string, E>;
   before: readonly E[];
@@ -265,8 +267,9 @@ function readEntry(text: string, file: string, source: string, registry: Registr
 }
 
 /**
- * A graph without errors.
- * @throws PortolanError `invalid_request` that lists every problem with its place
+ *
+ * Parses a graph that must be valid.
+ * @throws PortolanError `invalid_request` with every problem and its position
  */
 export function readValidGraph(text: string, file: string, registry: Registry): Graph {
   const { graph, issues } = loadGraph(text, nameOfFile(file));

@@ -3,12 +3,12 @@ import { parseDuration } from '../domain/duration.ts';
 import { type Condition, compileCondition } from './condition.ts';
 import { type Position, SafeYaml } from './safe-yaml.ts';
 
-/** Largest graph file, bytes. */
+/** Maximum size of a graph file, bytes. */
 export const maxGraphBytes = 1024 * 1024;
-/** Most nodes of one graph. */
+/** Maximum number of nodes in a graph. */
 export const maxGraphNodes = 1000;
 
-/** Something wrong with a graph: where, and how to mend it. */
+/** A problem in a graph: its position and a suggested fix. */
 export interface GraphIssue extends Position {
   type: string;
   message: string;
@@ -25,11 +25,11 @@ export interface GraphNode {
   condition: Condition | null;
   /** Further keys to read, plain or `<module_type>.<instance_id>.<output>`. */
   consumes: string[];
-  /** What the node is meant to provide; checked against its module. */
+  /** Expected outputs of the node; checked against its module. */
   produces: string[];
   timeoutMs: number | null;
   retry: { attempts: number; backoffMs: number };
-  /** Position of a field's value (or of the node itself) for messages; `config.ports` reaches into the map. */
+  /** Position of a field's value (or of the node itself) for messages; `config.ports` is resolved within the map. */
   positionOf(field: string): Position;
 }
 
@@ -41,7 +41,7 @@ export interface Graph {
   nodes: GraphNode[];
 }
 
-/** Whether a graph is for looking for vulnerabilities: `metadata: { vuln: true }`. */
+/** Whether a graph looks for vulnerabilities: `metadata: { vuln: true }`. */
 export function requestsVuln({ metadata }: Pick<Graph, 'metadata'>): boolean {
   return metadata['vuln'] === true;
 }
@@ -67,7 +67,7 @@ const nodeFields = [
 ];
 const idPattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** Reads a graph file (YAML or JSON). Everything that is wrong with its form is an issue with line and column. */
+/** Parses a graph file (YAML or JSON). Reports every syntactic problem as an issue with line and column. */
 export function loadGraph(text: string, fallbackName: string): LoadedGraph {
   return new GraphReader(text, fallbackName).read();
 }
@@ -241,7 +241,7 @@ class GraphReader {
     }
   }
 
-  /** Position of `a.b` below a map, or of the nearest part of it that is there. */
+  /** Position of `a.b` below a map, or of the nearest existing part. */
   #field(map: YAMLMap, field: string): Position {
     let node: unknown = map;
     for (const name of field.split('.')) {

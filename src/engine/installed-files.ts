@@ -4,10 +4,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 
-/** Most files that are read of one folder; further ones are reported and left out. */
+/** Maximum number of files read from one folder; further ones are reported and skipped. */
 export const maxInstalledFiles = 200;
 
-/** Where a graph or a profile comes from. */
+/** Origin of a graph or profile. */
 export type InstalledSource = 'builtin' | 'system' | 'user' | 'workspace' | 'tenant' | 'file';
 
 export interface InstalledFolder {
@@ -15,13 +15,13 @@ export interface InstalledFolder {
   dir: string;
 }
 
-/** Where people install graphs and profiles; of two with one name the later one holds. */
+/** Folders of installed graphs and profiles; of two with one name the later one wins. */
 export interface InstalledFolders {
   dags: InstalledFolder[];
   profiles: InstalledFolder[];
 }
 
-/** @param workspaceDir null when nothing is kept */
+/** @param workspaceDir null without a workspace */
 export function installedFolders(workspaceDir: string | null, env: NodeJS.ProcessEnv): InstalledFolders {
   const home = env['HOME'] || homedir();
   const roots: InstalledFolder[] = [
@@ -32,7 +32,7 @@ export function installedFolders(workspaceDir: string | null, env: NodeJS.Proces
   return foldersBelow(roots);
 }
 
-/** Where a tenant has graphs and profiles of its own, beside those of everybody. */
+/** Folders of a tenant's own graphs and profiles, in addition to the shared ones. */
 export function tenantFolders(workspaceDir: string, tenant: string): InstalledFolders {
   return foldersBelow([{ source: 'tenant', dir: join(workspaceDir, 'tenants', tenant, 'config') }]);
 }
@@ -43,12 +43,12 @@ function foldersBelow(roots: readonly InstalledFolder[]): InstalledFolders {
 }
 
 export interface FolderListing {
-  /** Paths, in the order of their names. */
+  /** Paths, sorted by name. */
   files: string[];
   problems: string[];
 }
 
-/** The YAML and JSON files of a folder; a folder that is not there has none. */
+/** The YAML and JSON files of a folder; none if it does not exist. */
 export async function listInstalled(dir: string): Promise<FolderListing> {
   let names: string[];
   try {
@@ -65,7 +65,7 @@ export async function listInstalled(dir: string): Promise<FolderListing> {
   return { files, problems };
 }
 
-/** Whether there is nothing in these folders, and nothing to say of them. */
+/** Whether these folders contain no files and no problems. */
 export async function areEmpty(folders: readonly InstalledFolders[]): Promise<boolean> {
   const dirs = folders.flatMap(({ dags, profiles }) => [...dags, ...profiles]);
   const listings = await Promise.all(dirs.map(({ dir }) => listInstalled(dir)));
@@ -73,12 +73,13 @@ export async function areEmpty(folders: readonly InstalledFolders[]): Promise<bo
 }
 
 /**
- * The text of a file; of one that is larger than `maxBytes` as much as shows that it is.
- * @throws PortolanError `usage` when it cannot be read, is not UTF-8 or no file
+ *
+ * The content of a file; of one larger than `maxBytes`, just enough to detect that.
+ * @throws PortolanError `usage` if it is unreadable, not UTF-8 or not a regular file
  */
 export async function readInstalled(file: string, maxBytes: number): Promise<string> {
   try {
-    // A pipe that nobody writes to must not hold up whoever lists the folder.
+    // Opening a pipe without a writer must not block.
     await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     if (!(await handle.stat()).isFile()) throw new PortolanError('usage', `${file}: not a regular file`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0);

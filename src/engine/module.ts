@@ -21,8 +21,9 @@ export const moduleTypes = [
 export type ModuleType = (typeof moduleTypes)[number];
 
 /**
- * The module contract. One object is one configured instance: the engine creates it, initializes and configures
- * it, executes it once per scan and cleans it up.
+ *
+ * The module contract. One object is one configured instance: the engine creates, initializes and configures it,
+ * executes it once per scan and cleans it up.
  */
 export interface Module {
   name(): string;
@@ -31,7 +32,7 @@ export interface Module {
   configSchema(): OptionDefs;
   /** @throws Error naming every bad option */
   configure(config: Record<string, unknown>): void | Promise<void>;
-  /** DataContext keys that must be there; `a|b` = at least one, the first available is preferred. */
+  /** Required DataContext keys; `a|b` = at least one, the first available is preferred. */
   requires(): string[];
   provides(): string[];
   execute(ctx: ExecContext, data: DataContext): Promise<void>;
@@ -39,11 +40,11 @@ export interface Module {
   cleanup(): void | Promise<void>;
 }
 
-/** What a module may use while it executes. Modules never open a socket: `net` does. */
+/** Services for a module during execution. Modules never open a socket: `net` does. */
 export interface ExecContext<O extends OptionDefs = OptionDefs> {
   /** Aborted on cancel, on the node's deadline and when the scan ends. */
   signal: AbortSignal;
-  /** Monotonic milliseconds (performance.now) at which the node is stopped, or null. */
+  /** Monotonic milliseconds (performance.now) at which the node times out, or null. */
   deadline: number | null;
   instanceId: string;
   scanId: string;
@@ -51,36 +52,38 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   net: NetworkGate;
   log: Logger;
   /**
-   * The fingerprint rules of the scan: builtin, installed, and those of a file when one is named. They stay the same for
-   * the whole scan.
-   * @throws PortolanError `configuration` when the file is not good
+   *
+   * The fingerprint rules of the scan: builtin, installed, and those of a file if one is named. They do not change
+   * during the scan.
+   * @throws PortolanError `configuration` if the file is invalid
    */
   fingerprints(rulesFile: string): Promise<RuleCatalog>;
-  /** The vulnerability data of the scan: imported and builtin. It stays the same for the whole scan. */
+  /** The vulnerability data of the scan: imported and builtin. It does not change during the scan. */
   vulnerabilities(): Promise<CveSource>;
-  /** The nodes before this one that were neither left out nor failed so far: their options by module type. */
+  /** The upstream nodes that were neither skipped nor failed so far: their options by module type. */
   upstream(): ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   progress(done: number, total?: number): void;
-  /** A warning in the scan's detail; the same code and target are reported once. */
+  /** Adds a warning to the scan; the same code and target are reported once. */
   warn(code: string, message: string, target?: string): void;
-  /** Adds pairs of host and port that are done: together they become the plan. Kept with the checkpoint. */
+  /** Adds completed pairs of host and port: in the end they sum up to the plan. Saved with the checkpoint. */
   cover(counts: PortCoverage): void;
-  /** Replaces what an earlier run of the node covered. */
+  /** Replaces the coverage of an earlier run of the node. */
   recount(counts: PortCoverage): void;
-  /** How packets leave, and why so, where there is more than one way; stands in the record of the scan. */
+  /** How packets are sent and why, if there is more than one way; recorded with the scan. */
   method(text: string): void;
-  /** What the scan has found so far, merged and in address order; for reporters. */
+  /** Results of the scan so far, merged and in address order; for reporters. */
   results: ResultSource;
-  /** What this node saved before the scan was interrupted, or null: at the first start, or when nothing was saved. */
+  /** State this node saved before the scan was interrupted, or null: at the first start, or if nothing was saved. */
   restored: unknown;
   /**
-   * Names what to save of this node: asked for twice a second, written when every result published before is
-   * durable. It must be small and survive JSON. Without it an interrupted node starts from its beginning.
+   *
+   * Registers the state to save of this node: called twice a second, written once every result published before is
+   * durable. It must be small and JSON-serializable. Without it an interrupted node restarts from its beginning.
    */
   checkpoint(state: () => unknown): void;
-  /** True when the record already holds the outcome of this piece of work, from before an interruption. */
+  /** True if the record already has the result of this piece of work from before an interruption. */
   recorded(key: string, record: object): boolean;
-  /** How the sweep of each host ended that the record held before an interruption; empty at the first start. */
+  /** Sweep results per host that the record had before an interruption; empty at the first start. */
   recordedCounts(protocol: Protocol): ReadonlyMap<string, PortCoverage>;
 }
 
@@ -100,13 +103,13 @@ export interface ResultSource {
   /** Errors first, then each host followed by its ports and findings; hosts by address, ports ascending. */
   rows(): AsyncIterable<ResultRow>;
   warnings(): { code: string; message: string }[];
-  /** Whether something looks for vulnerabilities: without it, no findings are no good news. */
+  /** Whether the scan looks for vulnerabilities: if not, the absence of findings means nothing. */
   evaluated: boolean;
-  /** Folder for files of the reporters, or null when nothing may be written. */
+  /** Folder for report files, or null if nothing may be written. */
   reportsDir: string | null;
 }
 
-/** The shared, append-only streams of one scan, as one node sees them. */
+/** The shared, append-only streams of one scan, as seen by one node. */
 export interface DataContext {
   /** Waits for the complete value. @throws MissingKeyError */
   get<T>(key: string): Promise<T>;
@@ -125,7 +128,7 @@ export interface DataContext {
   getFingerprints(key: string): Promise<Fingerprint[]>;
 }
 
-/** What the registry knows of a module type, and how it makes instances. */
+/** Definition of a module type, with a factory for instances. */
 export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
   name: string;
   type: ModuleType;
@@ -134,11 +137,12 @@ export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
   options: O;
   requires: string[];
   provides: string[];
-  /** Further keys it reads when its ancestry produces them. */
+  /** Optional keys, read if an ancestor produces them. */
   reads: string[];
   /**
-   * Told as soon as a scan is planned, so that what takes long begins while the rest is made ready. Nothing is sent.
-   * @param addresses of the targets that are addresses
+   *
+   * Called as soon as a scan is planned, so that slow preparation starts early. Sends nothing.
+   * @param addresses the targets that are addresses
    */
   prepare?(config: Readonly<Record<string, unknown>>, addresses: AddressSet): void;
   create(): Module;
@@ -160,8 +164,9 @@ interface ModuleSource<O extends OptionDefs> {
 }
 
 /**
- * Defines a module type from one object: metadata, option schema and the work itself. `execute` sees validated
- * options with defaults; an option the schema does not know is an error.
+ *
+ * Defines a module type from one object: metadata, option schema and implementation. `execute` receives validated
+ * options with defaults; unknown options are an error.
  */
 export function defineModule<const O extends OptionDefs>(source: ModuleSource<O>): ModuleDefinition {
   return {

@@ -1,15 +1,15 @@
 import type { PauseGate } from '../net/gate/pause-gate.ts';
 import type { Node } from './node.ts';
 
-/** A module that is still silent this long after it was told to stop is left behind, ms. */
+/** Grace period after the abort of a module before it is abandoned, milliseconds. */
 const abandonAfterMs = 2000;
 
 export interface WatchOptions {
-  /** Abort the node too; the reason is handed on. */
+  /** Also abort the node; the reason is passed on. */
   signals: AbortSignal[];
-  /** 0 = a node may stay silent for ever. */
+  /** 0 = no limit. */
   stallTimeoutMs: number;
-  /** While it is held the node's clocks stand still. */
+  /** While it is paused, the node's clocks stand still. */
   hold: PauseGate;
 }
 
@@ -21,7 +21,7 @@ export interface NodeWatch {
   stop(): void;
 }
 
-/** Watches over one execution of a node. Whatever ends it also ends the reads that the module waits for. */
+/** Supervises one execution of a node. An abort also ends pending reads of the module. */
 export function watchNode(node: Node, { signals, stallTimeoutMs, hold }: WatchOptions): NodeWatch {
   const abort = new AbortController();
   const timers: (() => void)[] = [];
@@ -62,8 +62,9 @@ export function watchNode(node: Node, { signals, stallTimeoutMs, hold }: WatchOp
 }
 
 /**
- * Runs the work; once aborted, gives it a short while to end and then goes on without it.
- * @throws what the work throws, else the reason of the abort
+ *
+ * Runs the work; after an abort, gives it a grace period and then abandons it.
+ * @throws the error of the work, else the reason of the abort
  */
 export async function abortSignalled(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   signal.throwIfAborted();

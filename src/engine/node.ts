@@ -4,29 +4,29 @@ import type { StageRecord } from '../domain/scan.ts';
 import { ContextStream, type Subscription } from './data-context.ts';
 import type { PlannedNode } from './plan.ts';
 
-/** Sees every item of every plain key once it is published; a promise holds the producer back. */
+/** Sees every item of every plain key once it is published; a returned promise blocks the producer. */
 export type Tap = (key: string, item: unknown) => Promise<void> | undefined;
 
-/** A node's part of a checkpoint. A node that saves its state and completed is not run again. */
+/** A node's part of a checkpoint. A completed node that saves its state does not run again. */
 export interface SavedState {
   completed: boolean;
-  /** Last figure that the module gave to `progress`: it grows, so it tells a scan that gets on from one that does not. */
+  /** Last value of `progress` from the module: it only grows, so it shows whether a scan makes progress. */
   done: number;
   state: unknown;
-  /** What the module had counted by then. */
+  /** Coverage counted by then. */
   coverage?: PortCoverage | undefined;
 }
 
-/** One node of a running graph: its streams, its record and its signs of life. */
+/** One node of a running graph: its streams, its record and its activity. */
 export class Node {
   readonly planned: PlannedNode;
   readonly stage: StageRecord;
   readonly channels = new Map<string, TappedChannel>();
   readonly subscriptions = new Map<string, Subscription>();
-  /** Gives what the module wants to have saved. */
+  /** Returns the state the module wants to save. */
   checkpoint: (() => unknown) | null = null;
   done = 0;
-  /** Reads that wait for input: a waiting node does not stall. */
+  /** Pending reads: a waiting node does not count as stalled. */
   waiting = 0;
   #begunAt = 0;
   #activeAt = performance.now();
@@ -57,24 +57,24 @@ export class Node {
     return this.planned.definition.type === 'reporter';
   }
 
-  /** Nothing was read and nothing was written, so the work can be repeated. */
+  /** Nothing was read or written, so the execution can be repeated. */
   get untouched(): boolean {
     this.alive();
     return this.stage.items_in === 0 && this.stage.items_out === 0;
   }
 
-  /** Milliseconds since the last sign of life. */
+  /** Milliseconds since the last activity. */
   get silentMs(): number {
     return performance.now() - this.#activeAt;
   }
 
-  /** A key of a required input under which nothing will come, or null. */
+  /** A required input key under which no data will arrive, or null. */
   get barrenInput(): string | null {
     const barren = this.planned.inputs.find((i) => i.required && this.subscriptions.get(i.key)?.neverComes);
     return barren?.key ?? null;
   }
 
-  /** Channels that a reader of a plain or instance-scoped key reads. */
+  /** Channels of a plain or instance-scoped key. */
   channelsOf(key: string): ContextStream[] {
     return [...this.channels.values()].filter(
       (channel) => channel.key === key || channel.instanceKey === key,
@@ -113,7 +113,7 @@ export class Node {
     this.stage.items_out = sumOf(this.channels.values(), (channel) => channel.count);
   }
 
-  /** Ends the node's streams; what it wrote stays. */
+  /** Ends the node's streams; published items remain. */
   close(status: StageRecord['status'], error: string | null): void {
     this.alive();
     this.stage.status = status;
@@ -123,7 +123,7 @@ export class Node {
     for (const subscription of this.subscriptions.values()) subscription.backlog.close();
   }
 
-  /** By its start and what it took: a clock that was set meanwhile changes no duration. */
+  /** Start time plus duration: setting the clock meanwhile changes no duration. */
   #endTime(): string {
     const { started_at } = this.stage;
     const end = started_at === null ? Date.now() : Date.parse(started_at) + performance.now() - this.#begunAt;
@@ -135,7 +135,7 @@ export class Node {
     for (const subscription of this.subscriptions.values()) subscription.backlog.fail(reason);
   }
 
-  /** What to write down of the node, or null when its module saves nothing. */
+  /** State to save for the node, or null if its module saves nothing. */
   snapshot(): SavedState | null {
     if (this.checkpoint === null) return null;
     const completed = this.stage.status === 'completed';
@@ -149,7 +149,7 @@ export class Node {
   }
 }
 
-/** A channel whose items the scan's record sees as well. */
+/** A channel whose items also go to the record of the scan. */
 class TappedChannel extends ContextStream {
   readonly #tap: Tap;
 
@@ -158,7 +158,7 @@ class TappedChannel extends ContextStream {
     this.#tap = tap;
   }
 
-  /** Hands an item on that the record already has. */
+  /** Republishes an item that the record already has. */
   replay(item: unknown): Promise<unknown> | undefined {
     return super.append(item);
   }

@@ -23,7 +23,7 @@ type ValueOf<D extends OptionDef> = D['Type'] extends 'int' | 'duration'
     ? boolean
     : string;
 
-/** Option values as a module sees them; durations are milliseconds. */
+/** Option values as a module receives them; durations are milliseconds. */
 export type OptionValues<O extends OptionDefs> = { [K in keyof O]: ValueOf<O[K]> };
 
 export interface OptionCheck {

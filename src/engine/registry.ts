@@ -7,18 +7,18 @@ import type { OptionDef } from './options.ts';
 
 const namePattern = /^[a-z][a-z0-9_]{1,63}$/;
 
-/** Bound of the option `rate` where `scanner.max_rate` sets no other one, packets per second. */
+/** Default upper bound of the option `rate` if `scanner.max_rate` is not set, packets per second. */
 const usualMaxRate = 100_000;
 
-/** The module types that graphs may name. */
+/** Registry of module types for graphs. */
 export class Registry {
-  /** Most packets per second that the option `rate` of a module accepts; asked for at every reading. */
+  /** Upper bound of the option `rate` of modules, packets per second; evaluated at every read. */
   maxRate: () => number = () => usualMaxRate;
   readonly #definitions = new Map<string, ModuleDefinition & { source: string }>();
-  /** What loads a definition that nobody has asked for so far. */
+  /** Loaders of definitions that are not loaded yet. */
   readonly #announced = new Map<string, () => void>();
 
-  /** @throws Error when the name is malformed or taken: nothing is ever shadowed */
+  /** @throws Error if the name is malformed or taken: modules cannot be shadowed */
   register(definition: ModuleDefinition, source: string): void {
     const { name } = definition;
     if (!namePattern.test(name)) throw new Error(`"${name}" is not a module name (${namePattern.source})`);
@@ -26,7 +26,7 @@ export class Registry {
     this.#definitions.set(name, { ...definition, source });
   }
 
-  /** Makes a name known. Its definition is loaded when somebody asks for it. @throws Error when the name is taken */
+  /** Announces a name whose definition is loaded on demand. @throws Error if the name is taken */
   announce(name: string, load: () => ModuleDefinition, source: string): void {
     this.#refuseTaken(name);
     this.#announced.set(name, () => this.register(load(), source));
@@ -68,15 +68,16 @@ function boundedRate(rate: OptionDef, max: number): OptionDef {
 }
 
 /**
- * Registers every module file of `<dir>/<kind>/`: the file name is the module's name, so adding a module touches
- * one file. Works on the sources and on the emitted build alike.
+ *
+ * Registers every module file of `<dir>/<kind>/`: the file name is the module name, so adding a module touches one
+ * file. Works with the sources and with the emitted build.
  */
 export async function registerModules(registry: Registry, dir: string): Promise<void> {
   const definitions = await Promise.all((await moduleFiles(dir)).map((file) => importModule(file)));
   for (const definition of definitions) registry.register(definition, 'builtin');
 }
 
-/** The same, each one loaded when somebody asks for it: a scan has no use for most of them. */
+/** The same, with lazy loading: a scan uses only a few of them. */
 export async function announceModules(registry: Registry, dir: string): Promise<void> {
   const require = createRequire(import.meta.url);
   for (const file of await moduleFiles(dir))
@@ -96,12 +97,12 @@ async function moduleFiles(dir: string): Promise<string[]> {
   return files.flat();
 }
 
-/** Module names have two words or more, joined by `_`; the files that serve a module are written in kebab-case. */
+/** Module names have two words or more, joined by `_`; other files are kebab-case. */
 function isModuleFile(file: string): boolean {
   return /^[a-z0-9]+(_[a-z0-9]+)+\.[jt]s$/.test(file);
 }
 
-/** What a module file exports. */
+/** Exports of a module file. */
 interface ModuleFile {
   default?: ModuleDefinition;
 }

@@ -16,7 +16,7 @@ import { requireOptions } from './options.ts';
 import type { Plan } from './plan.ts';
 import { answerable } from './uncaught-errors.ts';
 
-/** Characters of a method that are kept. */
+/** Maximum length of a method text, characters. */
 const maxMethodLength = 500;
 
 export interface RunEnvironment {
@@ -29,43 +29,43 @@ export interface RunEnvironment {
   fingerprints: (rulesFile: string) => Promise<RuleCatalog>;
   /** See ExecContext. */
   vulnerabilities: () => Promise<CveSource>;
-  /** Cancel of the whole scan; its reason becomes the reason of every node. */
+  /** Cancels the whole scan; its reason becomes the reason of every node. */
   signal: AbortSignal;
-  /** Items a stream holds before its producer waits. */
+  /** Items a stream buffers before its producer blocks. */
   streamBuffer: number;
   maxParallelNodes: number;
   failFast: boolean;
-  /** A node without any sign of life for this long fails; 0 = never. */
+  /** A node without activity for this long fails; 0 = never, milliseconds. */
   stallTimeoutMs: number;
-  /** While it is held the clocks of all nodes but the reporters stand still. */
+  /** While it is paused, the clocks of all nodes except reporters stand still. */
   hold?: PauseGate;
   tap: Tap;
-  /** Called when everything but the reporters has ended, before they start. */
+  /** Called when everything except the reporters has ended, before they start. */
   beforeReporters: () => Promise<void>;
   onWarning: (warning: { code: string; message: string; node?: string; target?: string }) => void;
   onProgress: (instanceId: string, done: number, total: number | undefined) => void;
-  /** What an interrupted run of this scan left behind; null at the first start. */
+  /** State of an interrupted run of this scan; null at the first start. */
   earlier: EarlierRun | null;
 }
 
-/** What is known of the run before. */
+/** State of the previous run. */
 export interface EarlierRun {
-  /** Saved states by instance id. */
+  /** Saved states by instance ID. */
   states: ReadonlyMap<string, SavedState>;
   /** Items that were published under a key and are durable. */
   items(key: string): AsyncIterable<unknown>;
-  /** True when the outcome of this piece of work is durable. */
+  /** True if the result of this piece of work is durable. */
   has(key: string, record: object): boolean;
-  /** How the sweep of each host ended whose outcome is durable. */
+  /** Durable sweep results per host. */
   counts(protocol: Protocol): ReadonlyMap<string, PortCoverage>;
 }
 
 export interface GraphRun {
-  /** Live records, one a node, in the order of the plan. */
+  /** Live stage records, one per node, in the order of the plan. */
   stages: StageRecord[];
-  /** Resolves when every node has ended; never rejects for what a module does. */
+  /** Resolves when every node has ended; never rejects because of a module. */
   finished: Promise<void>;
-  /** How far every node is that saves its state, by instance id. */
+  /** Progress of every node that saves its state, by instance ID. */
   snapshot(): Record<string, SavedState>;
 }
 
@@ -79,7 +79,7 @@ class Run {
   readonly #environment: RunEnvironment;
   readonly #nodes: Node[];
   readonly #targets = new ContextStream('targets', 'targets');
-  /** The node that hands on what the run before published under a key. */
+  /** The node that republishes what the previous run published under a key. */
   readonly #replayers = new Map<string, Node>();
   readonly #slots: Slots;
   /** Aborted by the first failure under fail_fast. */
@@ -103,7 +103,7 @@ class Run {
 
   snapshot(): Record<string, SavedState> {
     const { earlier } = this.#environment;
-    // A node that has not begun again, or was done before, stands where the run before left it.
+    // A node that has not started again, or had completed, keeps the state of the previous run.
     const saved = this.#nodes.map(
       (node) => [node.id, node.snapshot() ?? earlier?.states.get(node.id) ?? null] as const,
     );
@@ -134,7 +134,7 @@ class Run {
     return this.#nodes.find((node) => node.id === producer)?.channelsOf(key) ?? [];
   }
 
-  /** The first running producer of each key stands for all producers of the run before. */
+  /** Chooses the first running producer of each key to replay for all producers of the previous run. */
   #chooseReplayers(): void {
     for (const node of this.#nodes.filter(({ planned }) => !planned.skipped)) {
       for (const key of node.channels.keys()) if (!this.#replayers.has(key)) this.#replayers.set(key, node);
@@ -178,14 +178,14 @@ class Run {
         if (!this.#wasCompleted(node)) await this.#executeOnce(node);
         return node.close('completed', null);
       } catch (error) {
-        // A stream cannot be read twice, so only an attempt that touched nothing can be repeated.
+        // A stream cannot be read twice, so only an attempt that read and wrote nothing can be repeated.
         if (attempt >= retry.attempts || !node.untouched || this.#stopped) return this.#fail(node, error);
         await new Promise((resolve) => setTimeout(resolve, retry.backoffMs * attempt));
       }
     }
   }
 
-  /** Publishes again what the run before published, for the nodes that read it; the record has it already. */
+  /** Republishes what the previous run published for the nodes that read it; the record already has it. */
   async #replay(node: Node): Promise<void> {
     const { earlier } = this.#environment;
     if (!earlier) return;
@@ -198,7 +198,7 @@ class Run {
     }
   }
 
-  /** Whether a node that is not done reads a channel. */
+  /** Whether an unfinished node reads a channel. */
   #isRead(channel: ContextStream): boolean {
     return this.#nodes.some((node) => !this.#wasCompleted(node) && node.reads(channel));
   }
@@ -210,7 +210,7 @@ class Run {
   async #executeOnce(node: Node): Promise<void> {
     const { signal, stallTimeoutMs, log } = this.#environment;
     const module = node.planned.definition.create();
-    // Reporters always run: a cancel stops the gathering, not the report of what was gathered.
+    // Reporters always run: a cancel stops the collection, not the report of what was collected.
     const signals = node.isReporter ? [] : [signal, this.#stop.signal];
     const hold = (node.isReporter ? null : this.#environment.hold) ?? new PauseGate();
     const watch = watchNode(node, { signals, stallTimeoutMs, hold });
@@ -236,7 +236,7 @@ class Run {
     }
   }
 
-  /** A module threw where nobody could await it. After its end there is no work to stop, but it did not go well. */
+  /** Handles an uncaught error of a module. After its end there is nothing to stop, but the node counts as failed. */
   #takeStray(node: Node, watch: NodeWatch, error: unknown): void {
     const reason = new Error(`uncaught error: ${describe(error)}`);
     const { status } = node.stage;
@@ -326,7 +326,7 @@ async function cleanUp(module: Module, log: Logger): Promise<void> {
   }
 }
 
-/** The message of an error followed by its causes. */
+/** The message of an error followed by those of its causes. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? '' : `: ${describe(error.cause)}`;

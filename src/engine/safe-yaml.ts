@@ -9,29 +9,30 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** A place in a file, both from 1. */
+/** A position in a file, line and column from 1. */
 export interface Position {
   line: number;
   column: number;
 }
 
 export interface YamlProblem extends Position {
-  /** `form`: the document is empty or something else than a map. */
+  /** `form`: the document is empty or not a map. */
   type: 'size' | 'syntax' | 'form';
   message: string;
 }
 
 /**
- * A YAML or JSON file whose top is a map, read as the safe subset: no custom tags, no merge keys, no repeated keys.
- * Values are nodes that know their place; an alias stays an alias, nothing is written out.
+ *
+ * A YAML or JSON file with a map at the top, parsed as a safe subset: no custom tags, merge keys or duplicate keys.
+ * Nodes keep their position; aliases are not expanded.
  */
 export class SafeYaml {
-  /** Null when there are problems. */
+  /** Null if there are problems. */
   readonly root: YAMLMap | null;
   readonly problems: YamlProblem[] = [];
   readonly #lines = new LineCounter();
 
-  /** @param maxBytes a longer text is not even parsed */
+  /** @param maxBytes a longer text is not parsed at all */
   constructor(text: string, maxBytes: number, needs: string) {
     if (Buffer.byteLength(text) > maxBytes) {
       const message = `the file is larger than ${sizeText(maxBytes)}`;
@@ -60,7 +61,7 @@ export class SafeYaml {
   /** @returns whether there were none */
   #noteProblems(document: Document.Parsed<ParsedNode>): boolean {
     const problems = [...document.errors, ...document.warnings];
-    // The parser reports its own full stack as a problem of the file, followed by dozens that are none.
+    // On stack overflow the parser reports dozens of follow-up problems.
     const tooDeep = problems.find(({ message }) => /call stack|stack overflow/i.test(message));
     const told = tooDeep ? [tooDeep] : problems;
     for (const { message, pos } of told) {
@@ -70,7 +71,7 @@ export class SafeYaml {
     return told.length === 0;
   }
 
-  /** Where a node begins; of anything else, the beginning of the file. */
+  /** Start position of a node; otherwise the start of the file. */
   placeOf(node: unknown): Position {
     const range = isNode(node) ? (node as Node).range : null;
     return this.#at(range?.[0] ?? 0);

@@ -5,7 +5,7 @@ type Blame = (error: unknown) => void;
 
 const blamed = new AsyncLocalStorage<Blame>();
 
-/** Does the work of a module: what it throws outside of the promise that it returned, now or later, goes to `blame`. */
+/** Runs the work of a module: errors outside its promise, now or later, go to `blame`. */
 export function answerable<T>(blame: Blame, work: () => T): T {
   return blamed.run(blame, work);
 }
@@ -13,8 +13,9 @@ export function answerable<T>(blame: Blame, work: () => T): T {
 let catchers = 0;
 
 /**
- * Keeps an error outside of any promise from ending this process: the node whose module threw it fails, and without
- * one it is logged. Lasts until the returned function is called.
+ *
+ * Keeps an uncaught error from ending this process: the node whose module threw it fails; without one it is logged.
+ * Active until the returned function is called.
  */
 export function catchUncaughtErrors(log: Logger): () => void {
   catchers += 1;

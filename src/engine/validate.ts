@@ -10,7 +10,7 @@ export interface GraphCheck {
   warnings: GraphIssue[];
 }
 
-/** Checks what the form alone cannot show: names, dependencies, options and the flow of data. */
+/** Semantic checks: names, dependencies, options and data flow. */
 export function validateGraph(graph: Graph, registry: Registry): GraphCheck {
   const check: GraphCheck = { errors: [], warnings: [] };
   checkIds(graph, check);
@@ -68,7 +68,7 @@ function checkDependencies(graph: Graph, check: GraphCheck): void {
   }
 }
 
-/** The ids along a cycle, the first again at the end; null when there is none. */
+/** The IDs along a cycle, the first again at the end; null if there is none. */
 function findCycle(graph: Graph): string[] | null {
   const byId = new Map(graph.nodes.map((node) => [node.instanceId, node]));
   const finished = new Set<string>();
@@ -122,7 +122,7 @@ function checkModules(graph: Graph, registry: Registry, check: GraphCheck): Modu
   return modules;
 }
 
-/** Ids of every node that a node depends on, directly or through others. */
+/** IDs of all direct and indirect dependencies of a node. */
 export function ancestorsOf(node: GraphNode, graph: Graph): Set<string> {
   const byId = new Map(graph.nodes.map((candidate) => [candidate.instanceId, candidate]));
   const found = new Set<string>();

@@ -1,48 +1,52 @@
 import { type Clock, type Db, PgBoss, systemClock } from 'pg-boss';
 import type { Store } from '../store/open.ts';
 
-/** Where pg-boss keeps its tables. */
+/** Schema of the pg-boss tables. */
 const schema = 'portolan_queue';
-/** Connections of one process beside those of the store. */
+/** Connections per process in addition to those of the store. */
 const maxConnections = 2;
-/** An answer of the database is waited for this long, milliseconds. */
+/** Query timeout, milliseconds. */
 const answerMs = 20_000;
-/** A slip that was taken and not marked as done comes back after this time, seconds: whoever took it is gone. */
+/** A message that was fetched but not completed is redelivered after this time, seconds: its consumer is gone. */
 const expireSeconds = 30;
-/** Slips are looked through for such ones this often, seconds. */
+/** Interval of the check for such messages, seconds. */
 const superviseSeconds = 10;
 const mostReturns = 1000;
 const slipsAtOnce = 100;
-/** Slips that nobody took or that are done are swept after this time, seconds. */
+/** Retention of unfetched and completed messages, seconds. */
 const keepSeconds = 30 * 24 * 3600;
 const sweepSeconds = 3600;
-/** Of failures in the background one is told within this time, milliseconds: a database that is away fails often. */
+/**
+ * Background failures are reported at most once per this interval, milliseconds: an unreachable database fails often.
+ */
 const tellMs = 60_000;
-/** A name of a line that pg-boss accepts. */
+/** Characters that are not valid in pg-boss queue names. */
 const strange = /[^A-Za-z0-9_.-]/g;
 
-/** Slips have lower ones. */
+/** Messages have lower priorities. */
 const highestPriority = 2 ** 31 - 1;
 
 /**
- * Starts from the wall clock and never leaps. After a leap back by weeks, pg-boss would wait for longer than a timer of
- * Node.js can, which fires at once then: it would turn in circles until the wall clock has caught up.
+ *
+ * Starts at the wall clock and never jumps. After a jump back by weeks, pg-boss would set a timer longer than Node.js
+ * supports, which fires immediately: it would spin until the wall clock has caught up.
  */
 const steadyClock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() };
 
-/** A slip that was taken from a line. */
+/** A message fetched from a queue. */
 export interface ShardMessage<T> {
   id: string;
   data: T;
 }
 
 /**
- * Hands out slips of paper over PostgreSQL by pg-boss: each to one taker, over any number of hosts. A slip says only
- * that there is something to do; what it is, and whose it is, stands in the tables of the store.
+ *
+ * Distributes messages over PostgreSQL by pg-boss: each to one consumer, across any number of hosts. A message only
+ * says that there is work; the tables of the store say what it is and who owns it.
  */
 export class Dispatcher {
   readonly #boss: PgBoss;
-  /** Lines that exist. */
+  /** Existing queues. */
   readonly #lines = new Set<string>();
 
   private constructor(boss: PgBoss) {
@@ -50,8 +54,9 @@ export class Dispatcher {
   }
 
   /**
-   * @param place URL of the database, or a connection that the caller keeps
-   * @param onError told about failures in the background; nobody waits for them
+   *
+   * @param place URL of the database, or a connection owned by the caller
+   * @param onError called for background failures
    */
   static async start(
     place: string | { db: Db; backend: 'pglite' },
@@ -63,7 +68,7 @@ export class Dispatcher {
             connectionString: place,
             max: maxConnections,
             application_name: 'portolan queue',
-            // A connection that was cut without a word is given up.
+            // Gives up a connection that was cut without notice.
             query_timeout: answerMs,
           }
         : place;
@@ -84,7 +89,7 @@ export class Dispatcher {
     return new Dispatcher(boss);
   }
 
-  /** Makes a line that is not there. To be called before a transaction in which something is put in it. */
+  /** Creates a queue if missing. Call it before a transaction that sends to it. */
   async open(line: string): Promise<void> {
     const name = nameOf(line);
     if (this.#lines.has(name)) return;
@@ -94,14 +99,14 @@ export class Dispatcher {
       deleteAfterSeconds: sweepSeconds,
       retryLimit: mostReturns,
     });
-    // What pg-boss knows of a queue it reads at the first use, on a connection of its own: not within a transaction.
+    // pg-boss reads queue metadata at first use, on its own connection: not possible within a transaction.
     await this.#boss.fetch(name, { minPriority: highestPriority });
     this.#lines.add(name);
   }
 
   /**
-   * Puts slips in a line, as part of a transaction of the store, so that they are there when it is committed, and else
-   * never were.
+   *
+   * Sends messages to a queue as part of a transaction of the store: they exist once it is committed.
    */
   async send(
     store: Store,
@@ -116,7 +121,7 @@ export class Dispatcher {
     );
   }
 
-  /** Takes the oldest slips, a hundred at the most, and throws them away. @returns how many there were */
+  /** Fetches and discards the oldest messages, up to a hundred. @returns their number */
   async takeAll(line: string): Promise<number> {
     const name = nameOf(line);
     const slips = await this.#boss.fetch(name, { batchSize: slipsAtOnce });
@@ -128,7 +133,7 @@ export class Dispatcher {
     return slips.length;
   }
 
-  /** Takes the slip with the highest priority, of those the oldest. */
+  /** Fetches the message with the highest priority, oldest first. */
   async take<T extends object>(line: string): Promise<ShardMessage<T> | null> {
     await this.open(line);
     const [job] = await this.#boss.fetch<T>(nameOf(line), { batchSize: 1 });
@@ -136,8 +141,9 @@ export class Dispatcher {
   }
 
   /**
-   * What a slip was about is done, or is known elsewhere. It is thrown away: taking the next one would have to look
-   * through those that are kept.
+   *
+   * The work of a message is done, or tracked elsewhere. Deletes the message: keeping it would slow down later
+   * fetches.
    */
   async done(line: string, { id }: ShardMessage<unknown>): Promise<void> {
     await this.#boss.deleteJob(nameOf(line), id);

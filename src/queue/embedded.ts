@@ -2,16 +2,16 @@ import type { Store } from '../store/open.ts';
 import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
-/** A failed job counts in the queue's figures for so long. */
+/** Failed jobs count in the queue statistics for this long, milliseconds. */
 export const failureMemoryMs = 7 * 24 * 3600 * 1000;
 
-/** The queue of one server: the store is all it needs. */
+/** The queue of a single server: needs nothing but the store. */
 export class EmbeddedQueue implements JobQueue {
   readonly #store: Store;
   readonly #leaseMs: number;
   readonly #home: string | undefined;
 
-  /** @param options.home id of this server, where others put jobs of theirs in the same table */
+  /** @param options.home ID of this server, if others use the same table */
   constructor(store: Store, options: { leaseMs: number; home?: string }) {
     this.#store = store;
     this.#leaseMs = options.leaseMs;

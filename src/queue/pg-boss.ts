@@ -4,17 +4,18 @@ import type { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 
 /**
- * The queue of a server that shares its database with others. Its scans lie in its own workspace, so only it claims
- * their jobs; the work within them is divided by `ShardLine`. Slips of pg-boss say that something waits; the table
- * says what has the next turn.
+ *
+ * The queue of a server that shares its database with others. Its scans are in its own workspace, so only it claims
+ * their jobs; their shards are distributed by the shard queue. pg-boss messages announce waiting work; the table
+ * decides what is next.
  */
 export class PgBossQueue extends EmbeddedQueue {
   readonly #dispatcher: Dispatcher;
   readonly #home: string;
-  /** Those taken from the line: so many jobs may wait. */
+  /** Fetched messages: as many jobs may be waiting. */
   #slips = 0;
 
-  /** @param home id of this server */
+  /** @param home ID of this server */
   static async open(
     store: Store,
     dispatcher: Dispatcher,
@@ -42,7 +43,7 @@ export class PgBossQueue extends EmbeddedQueue {
     fullPools?: readonly string[],
   ): Promise<QueueClaim | null> {
     if (pools?.length === 0) return null;
-    // Slips are taken by the hundred; a job that was paused, given back or left by a dead server waits without one.
+    // Messages are fetched in batches; a job that was paused, given back or left by a dead server waits without one.
     if (this.#slips > 0) this.#slips -= 1;
     else this.#slips = await this.#dispatcher.takeAll(lineOf(this.#home));
     return await super.claim(worker, pools, running, fullPools);
@@ -58,10 +59,10 @@ function lineOf(home: string): string {
 }
 
 /**
- * Lays out slips for scans that wait in the table `scan_queue`, as part of the transaction of `store`. The line has to be open
- * before it begins, see `openScanLine`.
  *
- * @param home id of the server in whose workspace they lie
+ * Sends messages for scans waiting in the table `scan_queue`, as part of the transaction of `store`. The queue must
+ * be open before the transaction starts, see `openScanLine`.
+ * @param home ID of the server whose workspace they are in
  */
 export async function announceScans(
   dispatcher: Dispatcher,

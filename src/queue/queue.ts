@@ -2,20 +2,21 @@ import type { Store } from '../store/open.ts';
 import type { QueueClaim } from '../store/scan-queue.ts';
 
 /**
- * The line of scans that wait for a worker. A claim is a lease: it lapses `leaseMs` after the last heartbeat and the
- * job goes to the next worker. Every write of a worker names its attempt and is refused (`false`) once another worker
- * has claimed the job, so a worker that slept through its lease cannot do harm. What is true stands in the table
- * `jobs` of the store, whatever hands the jobs out.
+ *
+ * The queue of scans that wait for a worker. A claim is a lease: it expires `leaseMs` after the last heartbeat, and
+ * then the job goes to the next worker. Every write of a worker carries its attempt and is rejected (`false`) once
+ * another worker has claimed the job, so a worker that overslept its lease does no harm. The table in the store is
+ * authoritative, whatever distributes the jobs.
  */
 export interface JobQueue {
-  /** Puts a stored scan at the end of the line. `store` is the one of the transaction that also stores the scan. */
+  /** Appends a stored scan to the queue. `store` is that of the transaction that also stores the scan. */
   enqueue(store: Store, scanId: string, pool: string): Promise<void>;
   /**
-   * Takes the job that waits longest, or one whose worker let its lease lapse.
    *
-   * @param pools only jobs of these pools; all when absent
-   * @param running scans of each tenant that the worker runs: no tenant waits until another one's line is empty
-   * @param fullPools pools that have as many scans running as they may
+   * Claims the oldest waiting job, or one whose lease expired.
+   * @param pools only jobs of these pools; all if absent
+   * @param running running scans per tenant of this worker: no tenant waits until another one's queue is empty
+   * @param fullPools pools at their limit of running scans
    */
   claim(
     worker: string,
@@ -23,24 +24,25 @@ export interface JobQueue {
     running?: ReadonlyMap<string, number>,
     fullPools?: readonly string[],
   ): Promise<QueueClaim | null>;
-  /** Prolongs the lease. `false`: the job is somebody else's or over, the worker must stop. */
+  /** Renews the lease. `false`: the job belongs to another worker or has ended; the worker must stop. */
   heartbeat(scanId: string, attempt: number): Promise<boolean>;
   complete(scanId: string, attempt: number): Promise<boolean>;
   /** Ends the job and counts it as failed. */
   fail(scanId: string, attempt: number): Promise<boolean>;
-  /** Gives the job back to its old place in the line; one that was canceled meanwhile ends instead. */
+  /** Returns the job to its previous position in the queue; if it was canceled meanwhile, it ends instead. */
   release(scanId: string, attempt: number): Promise<boolean>;
   /**
-   * What the job was doing: a `waiting` one is over now, a `running` one is marked and its worker has to stop it.
-   * A canceled job is never claimed again.
+   *
+   * Returns the previous state of the job: a `waiting` one ends now, a `running` one is marked and its worker must
+   * stop it. A canceled job is never claimed again.
    */
   cancel(scanId: string): Promise<'waiting' | 'running' | 'unknown'>;
   isCanceled(scanId: string): Promise<boolean>;
-  /** @param store that of a transaction, so that what is decided by the figures cannot be overtaken */
+  /** @param store that of a transaction, if a decision depends on the counts */
   counts(store?: Store): Promise<{ pending: number; running: number; failed: number }>;
-  /** At server start: the leases that it gave before are void. @returns the number of jobs that wait again */
+  /** At server start: voids all earlier leases. @returns the number of jobs that wait again */
   reclaimAll(): Promise<number>;
   remove(scanId: string): Promise<boolean>;
-  /** Lets go of connections; no call may follow. */
+  /** Closes connections; no call may follow. */
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { databaseTime } from './database-clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { type WakeUps, wakeEverybody } from './wake-ups.ts';
 
-/** A shard that this process may work on, and what it proves that with to the home of the scan. */
+/** A claimed shard with the key that authorizes it to the owner of the scan. */
 export interface QueuedShard extends ShardClaim {
   key: string;
 }
@@ -16,20 +16,20 @@ interface ShardSlip {
   shard: number;
 }
 
-/** The clock of the database is asked again after this time, milliseconds. */
+/** The database clock is read again after this time, milliseconds. */
 const clockMs = 60_000;
 
-/** The lines of shards, one for each pool. */
+/** The queues of shards, one per pool. */
 export class ShardQueue {
   readonly #store: Store;
   readonly #dispatcher: Dispatcher;
   readonly #wakeUps: WakeUps | null;
-  /** How long a worker has a shard without a sign of life, milliseconds. */
+  /** Lease of a shard after the last heartbeat, milliseconds. */
   readonly leaseMs: number;
-  /** What the clock of the database said when this machine had been up for so long, milliseconds. */
+  /** Database time at a given uptime of this machine, milliseconds. */
   #clock: { said: number; at: number } | null = null;
 
-  /** @param options.wakeUps what tells of news at once; absent = everybody looks by the clock */
+  /** @param options.wakeUps notifications; without them everybody polls */
   constructor(store: Store, dispatcher: Dispatcher, options: { leaseMs: number; wakeUps?: WakeUps }) {
     this.#store = store;
     this.#dispatcher = dispatcher;
@@ -37,14 +37,14 @@ export class ShardQueue {
     this.#wakeUps = options.wakeUps ?? null;
   }
 
-  /** Calls `wake` at once when there is news of the shards of a scan. @returns what ends that */
+  /** Calls `wake` when the shards of a scan change. @returns unsubscribe */
   onNews(wake: (scanId: string) => void): () => void {
     return this.#wakeUps?.on(wake) ?? (() => undefined);
   }
 
   /**
-   * The time that leases are reckoned by, epoch milliseconds: that of the database, which the clocks of hosts, set or
-   * not, have no part in.
+   *
+   * Time base of leases, epoch milliseconds: that of the database, independent of the clocks of hosts.
    */
   async now(): Promise<number> {
     if (this.#clock === null || performance.now() - this.#clock.at > clockMs) {
@@ -55,7 +55,7 @@ export class ShardQueue {
     return Math.round(this.#clock.said + performance.now() - this.#clock.at);
   }
 
-  /** Divides a scan into so many shards and lays out a slip for each: all of it or nothing. */
+  /** Divides a scan into shards and sends a message for each, atomically. */
   async layOut(scanId: string, pool: string, division: ShardPlan, of: number): Promise<void> {
     await this.#dispatcher.open(lineOf(pool));
     await this.#store.transaction(async (store) => {
@@ -69,8 +69,9 @@ export class ShardQueue {
   }
 
   /**
-   * A worker begins with a shard: its scan runs from the first such moment on.
-   * @returns when that was, by the clock of this machine, ISO 8601 UTC; null for a scan that is not divided
+   *
+   * A worker starts a shard: the first start of a shard starts the scan.
+   * @returns its time by the clock of this machine, ISO 8601 UTC; null for a scan without shards
    */
   async begin(scanId: string): Promise<string | null> {
     const now = await this.now();
@@ -84,25 +85,25 @@ export class ShardQueue {
     return new Date(Date.now() - agoMs).toISOString();
   }
 
-  /** Tells all shards of a scan that are not over what is wanted. */
+  /** Sends a command to all unfinished shards of a scan. */
   async command(scanId: string, command: ShardCommand): Promise<void> {
     await this.#store.shards.command(scanId, command);
     await wakeEverybody(this.#store, scanId);
   }
 
-  /** Hands changed scope rules, as JSON text, to all shards of a scan. */
+  /** Sends changed scope rules, as JSON text, to all shards of a scan. */
   async setRules(scanId: string, rules: string): Promise<void> {
     await this.#store.shards.setRules(scanId, rules);
     await wakeEverybody(this.#store, scanId);
   }
 
-  /** Grants rates, packets per second. */
+  /** Assigns rates, packets per second. */
   async grant(scanId: string, grants: readonly { shard: number; rate: number }[]): Promise<void> {
     for (const { shard, rate } of grants) await this.#store.shards.grant(scanId, shard, rate);
     if (grants.length > 0) await wakeEverybody(this.#store, scanId);
   }
 
-  /** Shards whose worker is gone wait again. @returns those that lapsed */
+  /** Expires leases of dead workers. @returns the shards that expired */
   async lapse(scanId: string, pool: string, maxAttempts: number): Promise<LapsedShard[]> {
     await this.#dispatcher.open(urgentLineOf(pool));
     const now = await this.now();
@@ -119,8 +120,9 @@ export class ShardQueue {
   }
 
   /**
-   * Takes the next shard of one of the pools; null when there is none.
-   * @param which `begun`: only shards that another worker has begun and lost or given back
+   *
+   * Claims the next shard of one of the pools; null if there is none.
+   * @param which `begun`: only shards that another worker has started and lost or given back
    */
   async claim(
     worker: string,
@@ -151,7 +153,7 @@ export class ShardQueue {
     return null;
   }
 
-  /** Prolongs the lease. Null: the shard is somebody else's or over, and nothing of it may be sent any more. */
+  /** Renews the lease. Null: the shard belongs to another worker or has ended; nothing of it may be sent any more. */
   async beat(held: LeasedShard, beat: Omit<ShardHeartbeat, 'leaseUntil'>): Promise<ShardCommands | null> {
     return await this.#store.shards.beat(held, { ...beat, leaseUntil: (await this.now()) + this.leaseMs });
   }
@@ -162,21 +164,21 @@ export class ShardQueue {
     return finished;
   }
 
-  /** Ends the lease of a shard that this worker cannot carry on; that costs a try. */
+  /** Ends the lease of a shard that this worker cannot continue; counts as an attempt. */
   async abandon(held: LeasedShard): Promise<boolean> {
     const abandoned = await this.#store.shards.abandon(held);
     if (abandoned) await wakeEverybody(this.#store, held.scanId);
     return abandoned;
   }
 
-  /** Gives back what workers had that are known to be gone; that costs no try. @param prefix of their ids */
+  /** Releases the shards of workers known to be gone; does not count as an attempt. @param prefix of their IDs */
   async releaseOf(prefix: string): Promise<number> {
     const held = await this.#store.shards.heldBy(prefix);
     for (const shard of held) await this.release(shard, shard.pool);
     return held.length;
   }
 
-  /** Gives a shard back, for another worker to go on with it. */
+  /** Gives a shard back for another worker to continue. */
   async release(held: LeasedShard, pool: string): Promise<boolean> {
     await this.#dispatcher.open(urgentLineOf(pool));
     return await this.#store.transaction(async (store) => {
@@ -187,7 +189,7 @@ export class ShardQueue {
     });
   }
 
-  /** Early shards go first whatever scan they are of, so that a small scan does not wait for the end of a large one. */
+  /** Early shards of all scans go first, so that a small scan does not wait for the end of a large one. */
   async #announce(
     store: Store,
     shards: readonly { scanId: string; shard: number; pool: string }[],
@@ -203,7 +205,7 @@ export class ShardQueue {
   }
 }
 
-/** What the store keeps of a worker's key. */
+/** Digest of a worker's key, as stored. */
 export function keyDigestOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -212,7 +214,7 @@ function lineOf(pool: string): string {
   return `shards.${pool}`;
 }
 
-/** For shards that were begun: nobody waits for them behind others. */
+/** Queue of started shards: they go first. */
 function urgentLineOf(pool: string): string {
   return `begun.${pool}`;
 }

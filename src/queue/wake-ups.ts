@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Store } from '../store/open.ts';
 
-/** PostgreSQL's channel for news of shards; the payload is the id of their scan. */
+/** PostgreSQL channel for changes of shards; the payload is the ID of their scan. */
 const channel = 'portolan_shards';
-/** A connection that broke is made anew after this time, milliseconds. Meanwhile everybody looks by the clock. */
+/** Reconnect delay, milliseconds. Meanwhile everybody polls. */
 const retryMs = 2000;
 const connectMs = 5000;
 
 /**
- * Hears at once, over any number of hosts, that something about the shards of a scan has changed (LISTEN and NOTIFY).
- * Nothing depends on it: whoever hears nothing looks again a moment later. Behind a pool that lends connections for
- * single transactions nothing is heard.
+ *
+ * Notifies about changes of the shards of a scan across hosts (LISTEN and NOTIFY). Nothing depends on it: without
+ * notifications everybody polls. A pooler in transaction mode delivers none.
  */
 export class WakeUps {
   readonly #url: string;
@@ -26,7 +26,7 @@ export class WakeUps {
     this.#listening = this.#keepListening();
   }
 
-  /** Calls `wake` with the id of each scan of which there is news. @returns what ends that */
+  /** Calls `wake` with the ID of each scan that changed. @returns unsubscribe */
   on(wake: (scanId: string) => void): () => void {
     this.#listeners.add(wake);
     return () => this.#listeners.delete(wake);
@@ -46,7 +46,7 @@ export class WakeUps {
     }
   }
 
-  /** Until the connection ends. */
+  /** Runs until the connection ends. */
   async #listen(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#url,
@@ -71,7 +71,7 @@ export class WakeUps {
   }
 }
 
-/** Tells everybody; within a transaction of the store when it is committed. Nobody waits for it in vain. */
+/** Notifies everybody; within a transaction, at commit. A lost notification is harmless. */
 export async function wakeEverybody(store: Store, scanId: string): Promise<void> {
   await store.execute('select pg_notify($1, $2)', [channel, scanId]);
 }

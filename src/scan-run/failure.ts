@@ -9,7 +9,7 @@ export interface ScanFailure {
   message: string;
 }
 
-/** The reason to give when a scan is aborted; its code becomes the scan's. */
+/** The reason for aborting a scan; its code becomes that of the scan. */
 export class ScanAbort extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {
@@ -30,7 +30,10 @@ export function failureFrom(error: unknown): ScanFailure {
   return { code: 'pipeline_failed', message: error instanceof Error ? error.message : String(error) };
 }
 
-/** The signal of one run: aborted by a cancel from outside, by the shorter of the two time limits, or by the run itself. */
+/**
+ * The abort signal of one run: aborted by a cancel from outside, by the shorter of the two time limits, or by the run
+ * itself.
+ */
 export class ScanStop {
   readonly #abort = new AbortController();
   readonly #outside: AbortSignal;
@@ -38,9 +41,10 @@ export class ScanStop {
   readonly #onOutside: () => void;
 
   /**
+   *
    * @param globalTimeoutMs `engine.global_timeout`; 0 = none
-   * @param elapsedMs time that earlier runs of the scan took: an interruption does not give it more
-   * @param hold while it is held the limit waits too
+   * @param elapsedMs time of earlier runs of the scan: an interruption does not extend the limit
+   * @param hold while it is closed, the limit is suspended
    */
   constructor(
     outside: AbortSignal,
@@ -67,7 +71,7 @@ export class ScanStop {
     this.#abort.abort(reason);
   }
 
-  /** The run is over: nothing is waited for any more. */
+  /** Ends the run: stops all timers and listeners. */
   release(): void {
     this.#stopTimer();
     this.#outside.removeEventListener('abort', this.#onOutside);

@@ -5,12 +5,13 @@ import { maxBannerFiles, writeBannerFiles } from '../workspace/record/banner-art
 import { compressRecord } from '../workspace/record/record-compress.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
-/** What is to be kept of scans, and how (`workspace.scans`). */
+/** What to retain of scans, and how (`workspace.scans`). */
 export type RetainRules = Config['workspace']['scans'];
 
 /**
- * Gives a finished record its final form: artifacts beside it, and itself compressed. The results are safe already,
- * so what fails here is a warning and not the end of the scan. May be called again.
+ *
+ * Gives a finished record its final form: writes artifacts and compresses it. The results are safe already, so a
+ * failure here is a warning and does not fail the scan. Idempotent.
  */
 export async function finalizeRecord(folder: ScanFolder, keep: RetainRules): Promise<ScanWarning[]> {
   const warnings: ScanWarning[] = [];
@@ -43,7 +44,7 @@ async function attempt<T>(
   }
 }
 
-/** Texts of the system name paths, so only its code is told. */
+/** System messages contain paths, so only the code is reported. */
 function reasonOf(error: unknown): string {
   if (error instanceof PortolanError) return error.message;
   return (error as NodeJS.ErrnoException).code ?? (error as Error).message;

@@ -8,8 +8,9 @@ import { type EndContext, interruptScan } from './interrupt-scan.ts';
 import { storedStatus } from './status.ts';
 
 /**
- * Stores the end of a scan whose record is finished, but whose process or server died before the store knew: what the
- * record and `status.json` say is what happened.
+ *
+ * Stores the end of a scan whose record is finished, but whose process or server died before the store was updated:
+ * the record and `status.json` are authoritative.
  */
 export async function concludeScan({ store, workspace, config }: EndContext, scanId: string) {
   const folder = workspace.scan(scanId);
@@ -46,7 +47,7 @@ async function failureOf(folder: ScanFolder): Promise<NonNullable<Scan['error']>
     const error = errors?.[0];
     if (error && Object.hasOwn(failureCodes, error.code)) return error;
   } catch {
-    // Without status.json the reason is not known.
+    // Without status.json the reason is unknown.
   }
   return { code: 'interrupted', message };
 }

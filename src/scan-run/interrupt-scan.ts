@@ -18,18 +18,19 @@ import { countRows } from './stream-results.ts';
 export interface EndContext {
   store: Store;
   workspace: Workspace;
-  /** How records are kept; without it they stay plain and without artifacts. */
+  /** Retention settings; without them records stay uncompressed and without artifacts. */
   config?: Pick<Config, 'workspace'>;
-  /** Called with a scan that ended here, once. */
+  /** Called once with a scan that ended here. */
   onEnd?: (scan: Scan) => void;
 }
 
 export const canceledFailure: ScanFailure = { code: 'canceled', message: 'The scan was canceled.' };
 
 /**
- * Ends a scan that no process runs any more: finishes its record, so that what was found stays readable, and stores
- * it as failed. Does nothing to a scan that is over already.
- * @returns the scan as it is now; null when there is none
+ *
+ * Ends a scan without a process: finishes its record, so that its results stay readable, and stores it as failed.
+ * Does nothing if the scan has ended already.
+ * @returns the scan as it is now; null if there is none
  */
 export async function interruptScan(
   context: EndContext,
@@ -42,7 +43,7 @@ export async function interruptScan(
   return await underWay;
 }
 
-/** Ends that are under way, by the folder of the scan: two at once would spoil the record that both finish. */
+/** Ends in progress, by the folder of the scan: two at once would corrupt the record. */
 const ends = new Map<string, Promise<Scan | null>>();
 
 async function endScan(context: EndContext, scanId: string, error: ScanFailure): Promise<Scan | null> {
@@ -63,13 +64,13 @@ async function endScan(context: EndContext, scanId: string, error: ScanFailure):
   return stored;
 }
 
-/** A scan with the figures of its record, and the bytes of its folder. */
+/** A scan with the counters of its record, and the size of its folder in bytes. */
 interface Closed {
   scan: Scan;
   size: number | null;
 }
 
-/** @returns the scan as it is when it has no record, or is deleted meanwhile */
+/** @returns the scan unchanged if it has no record, or was deleted meanwhile */
 async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
   const folder = context.workspace.scan(scan.scan_id);
   if (!(await folder.exists())) return { scan, size: null };
@@ -78,7 +79,7 @@ async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
   } catch (error) {
     if (!(await folder.exists())) return { scan, size: null };
     if (!isFull(error)) throw error;
-    // The record gets its end when there is room again, see tidyWorkspace.
+    // The record is finished when there is space again, see tidyWorkspace.
     const { results, severity_counts } = await countRows(mergedRows(folder));
     return { scan: { ...scan, results, severity_counts }, size: await folder.sizeBytes() };
   }
@@ -90,14 +91,14 @@ async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFold
     const { unidentified, ...counts } = await countRows(mergedRows(folder));
     const counted = { ...scan, ...counts };
     if (!record.finished) {
-      // Reports of a process that died before it finished the record say how it would have ended.
+      // Reports of a process that died before it finished the record state an end that did not happen.
       await folder.removeReports();
       const seconds = (await checkpointSeconds(folder)) ?? undefined;
       await record.finish({ ...provisionalSummary(counted, seconds), unidentified });
     }
     const warnings = config ? await finalizeRecord(folder, config.workspace.scans) : [];
     counted.warnings = [...scan.warnings, ...warnings];
-    // The store is what counts; a full disk must not keep the scan from ending.
+    // The store is authoritative; a full disk must not keep the scan from ending.
     await folder
       .writeStatus(storedStatus(counted, (await recordSummary(folder))?.duration_seconds))
       .catch(() => undefined);
@@ -116,10 +117,10 @@ function progressAtEnd({ progress }: Scan): Scan['progress'] {
 }
 
 /**
- * Process number of the command line that runs a scan by itself; null when it is gone or the server runs the scan. One
- * that works in the workspace of another server is taken to be alive.
  *
- * @param own what a store says of its own scans, see `Store.executor`
+ * Process ID of the command line that runs a scan; null if it is gone or the server runs the scan. One that works in
+ * the workspace of another server counts as alive.
+ * @param own executor of the store's own scans, see `Store.executor`
  */
 export function liveCommandLine(executor: string | null, own: string): number | null {
   const pid = commandLineOf(executor ?? '');

@@ -5,27 +5,28 @@ import { builtinRules, type NamedSignatures, type RuleCatalog } from '../knowled
 import { readSignatureFile } from '../knowledge/rules/signature-file.ts';
 import { FingerprintSets, type SetHeader, type SignatureSet } from '../workspace/fingerprint-sets.ts';
 
-/** Sets that people installed: they stay until they are removed. */
+/** Installed sets: kept until they are removed. */
 export function installedSets(workspaceDir: string): FingerprintSets {
   return new FingerprintSets(join(workspaceDir, 'config', 'fingerprints'));
 }
 
-/** What was fetched: it can be fetched again. */
+/** Synced sets: can be downloaded again. */
 export function syncedSets(workspaceDir: string): FingerprintSets {
   return new FingerprintSets(join(workspaceDir, 'cache', 'fingerprints'));
 }
 
 export interface LoadedFingerprints {
   catalogue: RuleCatalog;
-  /** The sets beside the builtin signatures, those that win first. */
+  /** The sets in addition to the builtin signatures, highest precedence first. */
   sets: (SignatureSet & { file: string })[];
-  /** What is wrong with sets and files that are left out, ready to be shown. */
+  /** Problems of skipped sets and files, for display. */
   problems: string[];
 }
 
 /**
- * Every signature in force: files of `fingerprint.rules`, installed sets, fetched sets, builtin ones. What cannot be used
- * is left out whole and told; nothing is fetched.
+ *
+ * Every signature in force: files of `fingerprint.rules`, installed sets, synced sets, builtin ones. Skips and
+ * reports unusable sets; downloads nothing.
  */
 export async function loadFingerprints(
   config: Pick<Config, 'fingerprint' | 'workspace'>,
@@ -47,7 +48,7 @@ export async function loadFingerprints(
     for (const name of names)
       await take(async () => ({ ...(await found.read(name)), file: found.fileOf(name) }));
   }
-  // What is named first goes before the rest, so it is laid on top last.
+  // Earlier sets take precedence, so they are applied last.
   const catalogue = sets.reduceRight((below, set) => below.extendedBy(namedSet(set)), builtinRules);
   return { catalogue, sets, problems };
 }

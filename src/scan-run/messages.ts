@@ -4,42 +4,42 @@ import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import type { ScopeRules } from './control.ts';
 
-/** What a running scan reports, at most twice a second. */
+/** Reports of a running scan, at most twice a second. */
 export type LiveScan = Pick<Scan, 'results' | 'progress' | 'severity_counts' | 'warnings' | 'stages'>;
 
-/** How a scan ended. */
+/** Outcome of a scan. */
 export type ScanOutcome = LiveScan &
   Pick<Scan, 'error'> & { status: 'completed' | 'failed'; completed_at: string };
 
-/** Messages to the process that runs one scan. `cancel`, `pause` and `rate` are answered once they hold. */
+/** Messages to the process that runs one scan. `cancel`, `pause` and `rate` are acknowledged once they take effect. */
 export type ToChild =
   | {
       type: 'start';
       request: ScanRequest;
       config: Config;
       workspaceDir: string;
-      /** Whose scan it is; null without tenants. */
+      /** Tenant of the scan; null without tenants. */
       tenant: string | null;
       /** When the scan was first started, ISO 8601 UTC. */
       startedAt: string;
       resumes: number;
-      /** When this run of it began, `machineNow()`. */
+      /** When this run started, `machineNow()`. */
       begunAt: number;
-      /** It begins paused. */
+      /** Starts paused. */
       paused: boolean;
-      /** Time that it was paused in earlier runs, milliseconds. */
+      /** Time paused in earlier runs, milliseconds. */
       pausedMs: number;
-      /** Packets per second that it may send at first; 0 = none until a `rate` comes. */
+      /** Initial rate limit, packets per second; 0 = none until a `rate` arrives. */
       rate: number;
-      /** Where this server takes connections. */
+      /** Listeners of this server. */
       listeners: Listener[];
-      /** Only a shard of the scan; null for the whole. */
+      /** Set for a shard; null for the whole scan. */
       part: ShardPart | null;
-      /** Addresses of names that were resolved when the scan began; they are not resolved again. */
+      /** Addresses of names resolved at the start of the scan; they are not resolved again. */
       names: Record<string, string[]>;
       /** See RunScanInput. */
       evaluated: EvaluationData[] | null;
-      /** The scan stops sending then, unless a `lease` puts it off, `machineNow()`; null = never. */
+      /** The scan stops sending then, unless a `lease` extends it, `machineNow()`; null = never. */
       leaseUntil: number | null;
     }
   | { type: 'lease'; until: number }
@@ -50,8 +50,9 @@ export type ToChild =
   | { type: 'scope'; rules: ScopeRules };
 
 /**
- * Messages from it. `sealed` carries the number of durable rows of the record, `packets` how many this process has sent
- * so far, `evaluated` what a shard was evaluated with; `obeyed` answers a message.
+ *
+ * Messages from it. `sealed` carries the number of durable rows of the record, `packets` the packets sent by this
+ * process so far, `evaluated` the data a shard was evaluated with; `obeyed` acknowledges a message.
  */
 export type FromChild =
   | { type: 'ready' }

@@ -7,31 +7,31 @@ import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { provisionalSummary } from './provisional-summary.ts';
 import { checkpointSeconds } from './run-time.ts';
 
-/** Code of the warning of results that are not what the scan recorded. */
+/** Code of the warning about damaged results. */
 export const recordDamaged = 'record_damaged';
 
-/** Hears how the records that are read are, and knows what is listed. */
+/** Tracks the damage of records as they are read, and knows which scans are listed. */
 export interface RecordObserver {
   isListed(scanId: string): Promise<boolean>;
-  /** @param warning null for a whole record */
+  /** @param warning null for an intact record */
   observed(scanId: string, warning: ScanWarning | null): void;
 }
 
-/** Of readers that nobody watches. */
+/** For readers without an observer. */
 export function storeObserver({ scans }: Pick<Store, 'scans'>): RecordObserver {
   return { isListed: async (scanId) => (await scans.get(scanId)) !== null, observed: () => undefined };
 }
 
-/** The results of a scan for one response, of one piece whatever becomes of its folder. To be closed. */
+/** The results of a scan for one response, consistent even if its folder changes. Must be closed. */
 export class OpenResults {
-  /** With the warning of a damaged record. */
+  /** Includes the warning about a damaged record. */
   readonly scan: Scan;
-  /** Partial when the record is damaged. */
+  /** Partial if the record is damaged. */
   readonly summary: SummaryRow;
   readonly damage: ScanWarning | null;
   readonly view: RecordView;
 
-  /** @param seconds that an unfinished scan has run; without it by the wall clock */
+  /** @param seconds duration of an unfinished scan so far; by default from the wall clock */
   constructor(scan: Scan, view: RecordView, damage: ScanWarning | null, seconds?: number) {
     this.scan = damage ? { ...scan, warnings: [...scan.warnings, damage] } : scan;
     // A record may be finished a moment before the scan counts as ended.
@@ -45,7 +45,7 @@ export class OpenResults {
     return this.view.rows();
   }
 
-  /** The rows behind an error row that names the damage, for forms without a place for warnings. */
+  /** The rows after an error row about the damage, for formats without warnings. */
   async *rowsWithDamage(): AsyncGenerator<ResultRow> {
     if (this.damage) yield damageRow(this.damage, this.summary.timestamp);
     yield* this.rows();
@@ -61,14 +61,16 @@ function damageRow({ code, message }: ScanWarning, timestamp: string): ErrorRow 
 }
 
 /**
- * When a large record is verified: before anything is read; while its first pages are read; or by reading its rows,
- * which ends with an error at the first damage.
+ *
+ * When a large record is verified: before the first read; during the first pages; or while its rows are read, which
+ * then fail at the first damage.
  */
 export type Verification = 'first' | 'behind-page' | 'while-reading';
 
 /**
- * Opens the record of a scan; that of one which is over is verified.
- * @throws PortolanError `not_found` for a scan that is deleted meanwhile
+ *
+ * Opens the record of a scan; verifies it if the scan has ended.
+ * @throws PortolanError `not_found` if the scan was deleted meanwhile
  */
 export async function openResults(
   scan: Scan,
@@ -96,7 +98,7 @@ export async function openResults(
   }
 }
 
-/** A deletion renames the folder, takes the scan off the list, then deletes the folder: in this order it is asked for. */
+/** A deletion renames the folder, unlists the scan, then deletes the folder: check in this order. */
 async function isDeleted(scan: Scan, folder: ScanFolder, observer: RecordObserver): Promise<boolean> {
   return (await folder.isRetired()) || !(await observer.isListed(scan.scan_id));
 }
@@ -109,7 +111,7 @@ function damageOf(scan: Scan, view: RecordView, fault: RecordDamage | null): Sca
   return { code: recordDamaged, message };
 }
 
-/** A scan that failed may have ended before it recorded anything, or before its record could be finished. */
+/** A failed scan may have ended before it recorded anything, or before its record was finished. */
 function isExpected({ status, results }: Scan, fault: RecordDamage): boolean {
   if (status === 'completed' || fault === 'damaged') return false;
   const counted = results.live_hosts + results.open_ports + results.vulnerabilities;

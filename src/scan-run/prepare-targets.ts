@@ -11,24 +11,24 @@ export type Resolve = (name: string) => Promise<Resolution>;
 
 export interface PreparedTargets {
   targets: Target[];
-  /** What may be touched: targets with names resolved, minus exclusions, inside the scope. */
+  /** Addresses to scan: targets with names resolved, minus exclusions, inside the scope. */
   addresses: AddressSet;
   scope: Scope;
-  /** Addresses that exclusions, the blocklist or the scope took away. */
+  /** Addresses removed by exclusions, the blocklist or the scope. */
   excluded: bigint;
-  /** Names that were asked for, by address. */
+  /** Requested names, by address. */
   hostnames: Map<string, string[]>;
   errors: { target: string; code: string; message: string }[];
   warnings: ScanWarning[];
 }
 
-/** How many names are resolved at the same time. */
+/** Maximum number of concurrent lookups. */
 const parallelLookups = 8;
 
 /**
- * Turns a submission's targets into the set of addresses that the scan may touch.
  *
- * @param part a shard, whose addresses are counted before this machine's own rules take any away
+ * Resolves the targets of a submission to the set of addresses to scan.
+ * @param part a shard, whose addresses are counted before the rules of this machine remove any
  */
 export async function prepareTargets(
   request: Pick<ScanRequest, 'targets' | 'exclude'>,
@@ -36,7 +36,7 @@ export async function prepareTargets(
   resolve: Resolve,
   part: ShardPart | null = null,
 ): Promise<PreparedTargets> {
-  // Whatever is left out before a shard's addresses are counted makes them others than those of the home.
+  // Removing addresses before the addresses of a shard are counted would shift them against those of the owner.
   const asked = parseTargets(request.targets, part ? anyInterface : undefined);
   const exclusions = parseTargets([...request.exclude, ...config.scanner.blocklist]);
   const scope = compileScope(config.scanner.scope);
@@ -58,7 +58,7 @@ export async function prepareTargets(
     scope,
     excluded: wanted.size - allowed.inside.size,
     hostnames: found.addresses,
-    // A name in `exclude` that does not resolve is an error too: it would silently protect nothing.
+    // A name in `exclude` that does not resolve is an error too: it would silently exclude nothing.
     errors: [...found.errors, ...forbidden.errors],
     warnings,
   };
@@ -67,8 +67,9 @@ export async function prepareTargets(
 type Narrow = (addresses: AddressSet) => AddressSet;
 
 /**
- * What changed rules leave of a set of addresses: `permitted` at once, `named` once the names of the block list have
- * been resolved.
+ *
+ * Applies changed rules to a set of addresses: `permitted` at once, `named` once the names of the blocklist have been
+ * resolved.
  */
 export function narrowing(
   rules: { allow: string[]; deny: string[]; blocklist: string[] },
@@ -120,14 +121,14 @@ async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): P
   }
 }
 
-/** A name stands once for each of its addresses. */
+/** Replaces a name by its addresses. */
 function withAddresses(target: Target, names: Resolved['addresses']): Target[] {
   if (target.kind !== 'hostname') return [target];
   const addresses = [...names].filter(([, ofAddress]) => ofAddress.includes(target.value));
   return addresses.length === 0 ? [target] : addresses.map(([ip]) => ({ ...target, ip }));
 }
 
-/** An answer is judged like a target: multicast, broadcast and unspecified addresses are never scanned. */
+/** Resolved addresses are checked like targets: multicast, broadcast and unspecified addresses are never scanned. */
 function addressSetOf(addresses: Iterable<string>): AddressSet {
   return parseTargets([...addresses]).addresses;
 }

@@ -3,7 +3,7 @@ import type { ScanCounts, ScanProgress, StageRecord } from '../domain/scan.ts';
 import type { Plan, PlannedNode } from '../engine/plan.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 
-/** Share of the whole that a kind of node stands for; kinds that are done in passing weigh nothing. */
+/** Share of a kind of node in the whole; quick kinds have none. */
 const weights: Partial<Record<string, number>> = { discovery: 1, scanner: 4 };
 
 const phases: [type: string, phase: string][] = [
@@ -22,7 +22,7 @@ interface Work {
   total: number | undefined;
 }
 
-/** Adds up what the nodes report to one figure for people. The percentage never goes back. */
+/** Combines the progress of all nodes into one percentage. It never decreases. */
 export class ProgressMeter {
   readonly #work: Map<string, Work>;
   readonly #hostsTotal: number;
@@ -68,7 +68,7 @@ export class ProgressMeter {
     };
   }
 
-  /** By the pace of this run: what an interrupted run had done before is no part of it. */
+  /** By the rate of this run: work of an interrupted run does not count. */
   #eta(): number | null {
     this.#percentAtFirst ??= this.#percent;
     const gained = this.#percent - this.#percentAtFirst;
@@ -77,7 +77,7 @@ export class ProgressMeter {
     return Math.round((elapsed * (100 - this.#percent)) / gained);
   }
 
-  /** Figures of a scan that has ended. What was cut short is not done. */
+  /** Progress of an ended scan. Work that was cut short does not count as done. */
   final(completed: boolean, stages: StageRecord[]): ScanProgress {
     const whole = stages.filter(({ status }) => status === 'completed');
     const ended = new Set(whole.map((stage) => stage.instance_id));
@@ -103,7 +103,7 @@ export class ProgressMeter {
     this.#measuredAt = now;
   }
 
-  /** 0..99: the last percent belongs to the end of the scan. */
+  /** 0..99: the last percent is for the end of the scan. */
   #weigh(ended: Set<string>): number {
     let sum = 0;
     let total = 0;
@@ -117,7 +117,7 @@ export class ProgressMeter {
     return total === 0 ? 0 : Math.min(99, Math.floor((sum / total) * 100));
   }
 
-  /** How much a node will get to do, once the nodes before it have ended. */
+  /** Expected input of a node, once its upstream nodes have ended. */
   #inputTotal(node: PlannedNode, ended: Set<string>): number | undefined {
     const input = node.inputs.find(({ required }) => required);
     if (!input?.producers.every((id) => ended.has(id))) return undefined;
@@ -125,7 +125,7 @@ export class ProgressMeter {
     return input.key === 'open_ports' ? this.#counts.open_ports : undefined;
   }
 
-  /** Addresses that the first stage of the scan has dealt with. */
+  /** Addresses that the first stage has completed. */
   #hostsDone(ended: Set<string>): number {
     for (const [id, { node, done, total }] of this.#work) {
       if (node.skipped || (node.definition.type !== 'discovery' && node.definition.type !== 'scanner'))
@@ -144,7 +144,7 @@ function isOver(stage: StageRecord): boolean {
 function phaseOf(stages: StageRecord[], work: Map<string, Work>): string {
   const running = stages.filter((stage) => stage.status === 'running');
   const types = new Set(running.map((stage) => work.get(stage.instance_id)?.node.definition.type));
-  // While the first packets are still going out, that is what people want to read.
+  // While the first packets are still being sent, that is the phase to show.
   for (const [type, phase] of [...phases].reverse())
     if (types.has(type as PlannedNode['definition']['type'])) return phase;
   return 'starting';

@@ -2,7 +2,7 @@ import type { SummaryRow } from '../domain/result.ts';
 import type { Scan } from '../domain/scan.ts';
 import { catalogVersion } from '../knowledge/rules/catalog-version.ts';
 
-/** What is known of a scan whose record has no summary yet. */
+/** Summary of a scan whose record has none yet. */
 export function provisionalSummary(scan: Scan, seconds = wallSeconds(scan)): SummaryRow {
   return {
     type: 'summary',
@@ -22,7 +22,7 @@ export function provisionalSummary(scan: Scan, seconds = wallSeconds(scan)): Sum
   };
 }
 
-/** From the start to the end or now: only where no checkpoint tells how long the scan ran. */
+/** From the start to the end or now: only if no checkpoint states the duration. */
 function wallSeconds({ started_at, completed_at }: Scan): number {
   const end = completed_at === null ? Date.now() : Date.parse(completed_at);
   return started_at === null ? 0 : Math.max(0, end - Date.parse(started_at)) / 1000;

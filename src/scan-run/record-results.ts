@@ -16,19 +16,20 @@ import {
 import type { ScanCounts } from '../domain/scan.ts';
 import type { Fingerprint, ParsedService } from '../domain/service.ts';
 
-/** Ports whose row is kept in memory to be enriched; older ones are completed by the reader, who merges rows. */
+/** Maximum number of ports whose row stays in memory for enrichment; older ones are merged by the reader. */
 const maxOpenRows = 8192;
-/** How long an enriched row may wait for further facts before it is written, ms. */
+/** Delay before an enriched row is written, milliseconds. */
 const flushMs = 300;
 
-/** Where rows go: the record of a scan. */
+/** Destination of rows: the record of a scan. */
 export interface RecordSink {
   append(row: ResultRow): void | Promise<void>;
 }
 
 /**
- * Turns what the modules publish into rows of the record. A row is written as soon as it exists and again, richer,
- * when more is known; rows of one identity are merged by whoever reads them.
+ *
+ * Converts published items into rows of the record. A row is written as soon as it exists and again, richer, when
+ * more is known; readers merge rows of one identity.
  */
 export class ResultRecorder {
   readonly counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
@@ -39,15 +40,15 @@ export class ResultRecorder {
   readonly #counts = new Map<string, CountsByProtocol>();
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
-  /** Findings of an interrupted run: told again, they are counted already. */
+  /** Findings of an interrupted run: they are counted already. */
   readonly #recalled = new Set<string>();
-  /** Some module publishes open ports: a port that is only enriched may be one of them. */
+  /** Whether some module publishes open ports: a port that is only enriched may be one of them. */
   #portsPublished = false;
   #timer: NodeJS.Timeout | null = null;
   readonly #onFailure: (error: unknown) => void;
   #failure: unknown = null;
 
-  /** @param onFailure called once, when the sink takes no more; what is found from then on is lost */
+  /** @param onFailure called once if the sink fails; later results are lost */
   constructor(
     sink: RecordSink,
     hostnames: ReadonlyMap<string, string[]>,
@@ -58,12 +59,12 @@ export class ResultRecorder {
     this.#onFailure = onFailure;
   }
 
-  /** What the record could not take, or null. */
+  /** The error of the sink, or null. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** Takes one published item; a promise asks the producer to wait. */
+  /** Records one published item; a returned promise blocks the producer. */
   take(key: string, item: unknown): Promise<void> | undefined {
     try {
       return this.#dispatch(key, item)?.catch((error: unknown) => this.#broken(error));
@@ -73,7 +74,7 @@ export class ResultRecorder {
     }
   }
 
-  /** Takes up a row of an interrupted run: it is counted and can be enriched, and is not written again. */
+  /** Restores a row of an interrupted run: it is counted and can be enriched, but is not written again. */
   recall(row: ResultRow): Promise<void> | undefined {
     if (row.type === 'host') this.#recallHost(row);
     if (row.type === 'vulnerability') {
@@ -82,7 +83,7 @@ export class ResultRecorder {
     }
     if (row.type !== 'port') return undefined;
     this.#countPort(row);
-    // A marked port is probed again; its next row takes the mark back.
+    // A marked port is probed again; its next row clears the mark.
     return this.#keep(row.unidentified_reason ? { ...row, unidentified_reason: null } : row);
   }
 
@@ -96,7 +97,7 @@ export class ResultRecorder {
     void this.#write({ type: 'error', timestamp: now(), host: null, target, code, message, node });
   }
 
-  /** Writes every row that is still waiting for more. */
+  /** Writes all pending rows. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -136,7 +137,7 @@ export class ResultRecorder {
   }
 
   #host(host: Host): Promise<void> | undefined {
-    // Several modules find the same host: only the first, or one that knows more, is worth a row.
+    // Several modules find the same host: write a row only for the first, or for one that adds facts.
     if (this.#hosts.has(host.ip) && !host.mac && !host.hostname) return undefined;
     const row = this.#hostRow(host.ip);
     row.latency_ms = host.latency_ms;
@@ -147,7 +148,7 @@ export class ResultRecorder {
     return this.#write(row);
   }
 
-  /** A row has the sum over the protocols, and the share of UDP where UDP ports were swept. */
+  /** A row has the sum over the protocols, and the UDP part if UDP ports were swept. */
   #portCounts({
     host,
     protocol,
@@ -162,7 +163,7 @@ export class ResultRecorder {
     const row = this.#hostRow(host);
     row.port_counts = addCounts(tcp, udp);
     if (udp) row.udp_port_counts = udp;
-    // What TCP ports prove is not taken back by UDP ports.
+    // UDP ports do not revoke what TCP ports have shown.
     if (all_ports_open || !before) row.all_ports_open = all_ports_open;
     return this.#write(row);
   }
@@ -178,7 +179,7 @@ export class ResultRecorder {
   }
 
   #banner(banner: Banner): Promise<void> | undefined {
-    // Without a scanner the banner is what shows that the port is open.
+    // Without a port scanner, the banner shows that the port is open.
     if (!this.#portsPublished) this.#countPort(blankPort(banner));
     return this.#enrich(banner, (row) => {
       if (banner.unidentified_reason) row.unidentified_reason = banner.unidentified_reason;
@@ -217,7 +218,7 @@ export class ResultRecorder {
     });
   }
 
-  /** Profilers tell parts of a profile: a part that says nothing of a field takes nothing back. */
+  /** Merges a part of a profile: missing fields leave earlier values unchanged. */
   #profile({ host, hostnames, mac, ...part }: ProfilePart): Promise<void> | undefined {
     const { os, os_evidence, device_type, device_evidence, applications, functions, identity } = part;
     const row = this.#hostRow(host);
@@ -234,7 +235,7 @@ export class ResultRecorder {
       }).map(([name, value]) => (value === undefined ? {} : { [name]: value })),
     );
     if (mac !== undefined) row.mac = mac;
-    // The names of an earlier row stay: the later row of a host replaces whole lists.
+    // Keep the names of an earlier row: a later row of a host replaces whole lists.
     if (hostnames === undefined) delete row.hostnames;
     else if (hostnames.length > 0) row.hostnames = [...new Set([...(row.hostnames ?? []), ...hostnames])];
     return this.#write(row);
@@ -259,7 +260,7 @@ export class ResultRecorder {
     return this.#write({ ...judged, ...control, description: reason, finding_ids: [] });
   }
 
-  /** A host that nothing found before its ports or findings has a row all the same. */
+  /** Ensures a row for a host that was not discovered before its ports or findings. */
   #showHost(host: string): void {
     if (!this.#hosts.has(host)) void this.#write(this.#hostRow(host));
   }

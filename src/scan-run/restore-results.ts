@@ -15,8 +15,9 @@ import { mergedRows } from '../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /**
- * What an interrupted run of a scan left behind: the saved state of its nodes, and its rows turned back into the items
- * they were made from. Null when nothing was recorded.
+ *
+ * State of an interrupted run of a scan: the saved state of its nodes, and its rows converted back into the items
+ * they were made from. Null if nothing was recorded.
  */
 export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | null> {
   const counts = { tcp: new Map<string, PortCoverage>(), udp: new Map<string, PortCoverage>() };
@@ -45,8 +46,9 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
 }
 
 /**
- * Silent, or named. A response without a name may have been cut off before it was read, and is requested again; so is
- * what had no time.
+ *
+ * Silent, or identified. A response without a product may have been truncated before it was parsed, and is requested
+ * again, as are ports whose probes timed out.
  */
 function isAnswered(row: PortRow): boolean {
   if (row.unidentified_reason) return false;
@@ -93,7 +95,7 @@ function portOf({ host, port, protocol, state, reason }: PortRow): Port {
   return { host, port, protocol, state: state as Port['state'], reason };
 }
 
-/** What each parser read, as far as the row tells them apart: by the protocol that its facts are named after. */
+/** What each parser extracted, as far as the row distinguishes them: by the protocol of its facts. */
 function parsedOf({ host, port, protocol, attributes, tls, truncated = false }: PortRow): ParsedService[] {
   const facts = Object.entries({ ...attributes, ...(tls ? { tls } : {}) });
   return facts.map(([service, own]) => {

@@ -9,8 +9,9 @@ import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';
 
 /**
- * The life of the process that runs one scan for a server: waits for `start`, reports until the scan has finished,
- * and ends at once when the server is gone; the next server resumes the scan from its record.
+ *
+ * Main loop of the process that runs one scan for a server: waits for `start`, reports until the scan has finished,
+ * and exits when the server is gone; the next server resumes the scan from its record.
  */
 export async function runScanProcess(
   loadCatalogue: () => Promise<ModuleCatalog>,
@@ -18,7 +19,7 @@ export async function runScanProcess(
 ): Promise<void> {
   const life = new ScanLife();
   process.on('disconnect', () => process.exit(0));
-  // A terminal sends Ctrl-C to the whole group; only the server decides what becomes of its scans.
+  // A terminal sends Ctrl-C to the whole group; only the server may stop its scans.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => process.exit(0));
   catchUncaughtErrors(log);
@@ -51,13 +52,13 @@ export async function runScanProcess(
 
 type Start = Extract<ToChild, { type: 'start' }>;
 
-/** What the server wants of the scan. */
+/** State of the scan as requested by the server. */
 class ScanLife {
   readonly #abort = new AbortController();
   readonly #begun = Promise.withResolvers<{ start: Start; control: ScanControl }>();
   #control: ScanControl | null = null;
   #lease: LeaseWatch | null = null;
-  /** The server wants it paused, whatever the lease says. */
+  /** Paused by the server, whatever the lease says. */
   #paused = false;
 
   constructor() {
@@ -97,7 +98,7 @@ class ScanLife {
     }
   }
 
-  /** What was canceled stays silent, and so does what somebody else may have by now. */
+  /** A canceled scan stays silent, and so does one that another worker may own by now. */
   #goOn(): void {
     if (!this.signal.aborted && !this.#paused && !this.#lease?.over) this.#control?.hold.release();
   }
@@ -105,7 +106,7 @@ class ScanLife {
   #start(start: Start): void {
     const { request, listeners, pausedMs, paused, rate, leaseUntil } = start;
     const control = new ScanControl({ rate: request.rate, listeners, pausedMs });
-    // Emptied first: what the rate of others leaves in this second is not known here.
+    // Emptied first: the budget of this second may have been used by others.
     control.rate.setRate(0);
     control.rate.setRate(rate);
     if (paused) control.hold.hold();
@@ -122,8 +123,9 @@ class ScanLife {
 }
 
 /**
- * Ends and begins with the lease of the process that started this one, which may be stopped or cut off. News of it may
- * have waited while this process was stopped itself: what counts is until when it holds.
+ *
+ * Tracks the lease of the parent process, which may be stopped or cut off. Its message may have waited while this
+ * process was stopped itself: only the expiry time counts.
  */
 class LeaseWatch {
   readonly #onEnd: () => void;
@@ -158,7 +160,7 @@ class LeaseWatch {
   }
 }
 
-/** The server may be gone in the middle of a message: `disconnect` ends this process then. */
+/** The server may die in the middle of a message: `disconnect` then ends this process. */
 function send(message: FromChild): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

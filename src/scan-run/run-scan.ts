@@ -36,7 +36,7 @@ import { ScanVulnerabilities } from './scan-vulnerabilities.ts';
 import { scanStatus } from './status.ts';
 import { countRows } from './stream-results.ts';
 
-/** At most two reports a second reach the outside. */
+/** At most two reports per second leave the process. */
 const liveIntervalMs = 500;
 
 export interface RunScanInput {
@@ -46,31 +46,31 @@ export interface RunScanInput {
   folder: ScanFolder;
   /** When the scan was first started, ISO 8601 UTC. */
   startedAt: string;
-  /** How often the scan was started before. */
+  /** Number of earlier starts of the scan. */
   resumes: number;
-  /** When this run began, `machineNow()`; absent = now. */
+  /** When this run started, `machineNow()`; absent = now. */
   begunAt?: number;
-  /** Only a shard of the scan; absent or null for the whole. */
+  /** Set for a shard; absent or null for the whole scan. */
   part?: ShardPart | null;
-  /** Addresses of names that were resolved when the scan began. */
+  /** Addresses of names resolved at the start of the scan. */
   names?: Readonly<Record<string, string[]>>;
-  /** What the shards of the scan were evaluated with, where all of it was; absent or null = it is evaluated here. */
+  /** Data the shards were evaluated with, if all were; absent or null = evaluate here. */
   evaluated?: readonly EvaluationData[] | null;
   /** Aborted with a ScanAbort to end the scan as failed. */
   signal: AbortSignal;
-  /** What may change while it runs; absent = nothing. */
+  /** Controls while it runs; absent = none. */
   control?: ScanControl;
   log: Logger;
   onLive?: (live: LiveScan) => void;
-  /** Called with the number of rows that are durable. */
+  /** Called with the number of durable rows. */
   onSealed?: (rows: number) => void;
   /** Called at the end of a shard. */
   onEvaluated?: (data: EvaluationData) => void;
-  /** Called with the packets of this run so far, at the same pace as `onLive` and once at the end. */
+  /** Called with the packets of this run so far, as often as `onLive` and once at the end. */
   onPackets?: (sent: number) => void;
 }
 
-/** What can only be said of a scan as a whole: types and names of modules. */
+/** Types and names of modules that need the whole scan. */
 const ofWholeScans = ['reporter', 'compliance_evaluator'];
 
 function isOfWholeScans({ type, name }: { type: string; name: string }): boolean {
@@ -80,8 +80,9 @@ function isOfWholeScans({ type, name }: { type: string; name: string }): boolean
 type Counted = Awaited<ReturnType<typeof countRows>>;
 
 /**
+ *
  * Runs one scan to its end: resolves names, applies the scope, executes the graph and leaves a finished record.
- * What was found stays, whatever happens. Never rejects for what a target or a module does.
+ * Results stay, whatever happens. Never rejects because of a target or a module.
  */
 export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
   const release = catchUncaughtErrors(input.log);
@@ -97,7 +98,7 @@ async function timeOf({ folder, startedAt, control, part, begunAt = machineNow()
   return new ScanTime(await earlierTime(folder, earlier), begunAt);
 }
 
-/** The pairs of host and port of all scanners together. */
+/** Coverage summed over all scanners. */
 function coverageOf(stages: readonly StageRecord[]): Pick<SummaryRow, 'coverage'> {
   const counted = stages.flatMap(({ coverage }) => coverage ?? []);
   if (counted.length === 0) return {};
@@ -106,7 +107,7 @@ function coverageOf(stages: readonly StageRecord[]): Pick<SummaryRow, 'coverage'
   return { coverage: { planned: open + closed + filtered + not_tried, open, closed, filtered, not_tried } };
 }
 
-/** Raw packets that were asked for are not replaced by anything else. @throws PortolanError `permission` */
+/** Explicitly requested raw packets have no fallback. @throws PortolanError `permission` */
 function demandRights({ options }: ScanRequest): void {
   const obstacle = options.scan_type === 'syn' ? rawObstacle() : null;
   if (obstacle !== null) throw new PortolanError('permission', `scan_type syn: ${obstacle}`);
@@ -125,13 +126,13 @@ class ScanRun {
   #recorder!: ResultRecorder;
   #prepared: PreparedTargets | null = null;
   #gate: ScanGate | null = null;
-  /** The end of what the gate has started. */
+  /** Pending close of the gate. */
   #closing: Promise<void> | null = null;
   #meter: ProgressMeter | null = null;
   #graph: GraphRun | null = null;
-  /** Why the scan failed; decided once, before the reporters run, so that reports and record say the same. */
+  /** Why the scan failed; decided once, before the reporters run, so that reports and record agree. */
   #verdict: ScanFailure | null = null;
-  /** What an interrupted run left behind. */
+  /** State of an interrupted run. */
   #earlier: EarlierRun | null = null;
 
   constructor(input: RunScanInput, time: ScanTime) {
@@ -175,7 +176,7 @@ class ScanRun {
     }
   }
 
-  /** The record was finished by a run that died before anybody heard of it. */
+  /** The record was finished by a run that died before it could report. */
   async #finishedBefore(): Promise<ScanOutcome> {
     const summary = await recordSummary(this.#input.folder);
     await this.#settle();
@@ -186,7 +187,7 @@ class ScanRun {
     );
   }
 
-  /** Runs everything up to the reporters' end. @returns why the scan failed, or null */
+  /** Runs everything up to the end of the reporters. @returns why the scan failed, or null */
   async #gather(): Promise<ScanFailure | null> {
     const { request, config, catalogue, part } = this.#input;
     try {
@@ -194,7 +195,7 @@ class ScanRun {
       const plan = await planScan(request, config, catalogue, part ? ofWholeScans : []);
       const prepared = await prepareTargets(request, config, (name) => this.#resolve(name), part);
       this.#prepared = part ? ofPart(prepared, part) : prepared;
-      // Nobody's hosts are bothered for results that cannot be kept.
+      // Do not probe hosts if the results cannot be stored.
       this.#recorder = new ResultRecorder(this.#record, this.#prepared.hostnames, (error) =>
         this.#stop.abort(error),
       );
@@ -266,7 +267,7 @@ class ScanRun {
       isOwn: localListeners(config.scanner.scope.protect_self ? this.#control.listeners : []),
     });
     this.#gate = gate;
-    // Whoever cannot keep to the rules does not go on without them.
+    // A scan that cannot apply the rules must not continue.
     await this.#control.onNarrow((rules) =>
       this.#narrow(gate, rules).catch((error: unknown) => this.#stop.abort(error)),
     );
@@ -312,7 +313,7 @@ class ScanRun {
     }
   }
 
-  /** Open ports that the end of the scan left without probes say so. */
+  /** Marks open ports whose probes were cut off by the end of the scan. */
   async #markCut(plan: Plan): Promise<void> {
     const probed = plan.nodes.some(
       ({ definition, skipped }) => !skipped && definition.provides.includes('banners'),
@@ -325,7 +326,7 @@ class ScanRun {
     await this.#record.seal();
   }
 
-  /** Nobody may take a trouble of this machine for silence of the targets. */
+  /** Warns about unsent packets: a local problem must not look like silence of the targets. */
   #noteUnsent({ unsent }: ScanGate): void {
     for (const [reason, count] of unsent) {
       const message = `could not send ${count} packets (${reason}): their targets were not probed`;
@@ -341,7 +342,7 @@ class ScanRun {
     this.#warnings.push({ code: 'own_listener_skipped', message });
   }
 
-  /** Rules that come while the scan runs can only take addresses away. */
+  /** Rules that arrive while the scan runs can only remove addresses. */
   async #narrow(gate: ScanGate, rules: ScopeRules): Promise<void> {
     const { permitted, named } = narrowing(rules, (name) => this.#resolve(name));
     const taken = gate.narrow(permitted) + gate.narrow(await named);
@@ -367,23 +368,23 @@ class ScanRun {
     return null;
   }
 
-  /** Seals the record with its summary, on disk before anybody hears of the end. */
+  /** Seals the record with its summary, on disk before the end is reported. */
   async #finish(failure: ScanFailure | null): Promise<ScanOutcome> {
     const { part, folder, onEvaluated, log } = this.#input;
     let counted: Counted;
     try {
       if (this.#recorder) await this.#sealAll();
       counted = await this.#countRecord();
-      // The home of the scan finishes the record of all its shards.
+      // The owner of the scan finishes the record of all its shards.
       if (part) onEvaluated?.(this.#evaluationData());
       else await this.#record.finish(this.#summary(failure, counted));
     } catch (error) {
-      // The reports speak of an end that the record does not have.
+      // The reports state an end that the record does not have.
       await folder.removeReports().catch(() => undefined);
       return await this.#outcome(failure ?? failureFrom(error), 'failed');
     }
     if (!part) {
-      // From here on the record says how the scan ended, and nothing changes that.
+      // From here on, the outcome in the record is final.
       await removeCheckpoint(folder).catch((error: unknown) =>
         log.warn('could not remove the checkpoint', { error: String(error) }),
       );
@@ -392,7 +393,7 @@ class ScanRun {
     return await this.#outcome(failure, failure ? 'failed' : 'completed', counted);
   }
 
-  /** The results are safe; their final form is what is left to do. */
+  /** The results are safe; gives them their final form. */
   async #settle(): Promise<void> {
     const { folder, config } = this.#input;
     this.#warnings.push(...(await finalizeRecord(folder, config.workspace.scans)));
@@ -483,7 +484,7 @@ class ScanRun {
     };
   }
 
-  /** The data that this scan was made with: the rules, and the imported vulnerability data where it was used. */
+  /** Version of the data this scan used: the rules, and the imported vulnerability data if used. */
   #catalogueVersion(): string {
     const { generation } = this.#vulnerabilities;
     return this.#fingerprints.version + (generation === null ? '' : `+vulndb@${generation}`);
@@ -495,7 +496,7 @@ class ScanRun {
   }
 }
 
-/** The home of the scan has left out what it must not touch: what is left out here, this machine does not permit. */
+/** The owner of the scan has applied its rules: what is removed here, this machine does not permit. */
 function ofPart(whole: PreparedTargets, part: ShardPart): PreparedTargets {
   const prepared = withNames(whole, part.hostnames);
   if (prepared.excluded === 0n) return prepared;
@@ -505,7 +506,7 @@ function ofPart(whole: PreparedTargets, part: ShardPart): PreparedTargets {
   return { ...prepared, warnings: [...others, { code: 'out_of_scope', message }] };
 }
 
-/** The names were resolved by the home of the scan. */
+/** The owner of the scan resolved the names. */
 function withNames(prepared: PreparedTargets, named: ShardPart['hostnames']): PreparedTargets {
   const hostnames = new Map(Object.entries(named).filter(([ip]) => prepared.addresses.has(ip)));
   const targets = [...hostnames].flatMap(([ip, names]) =>
@@ -514,7 +515,7 @@ function withNames(prepared: PreparedTargets, named: ShardPart['hostnames']): Pr
   return { ...prepared, hostnames, targets: [...prepared.targets, ...targets] };
 }
 
-/** Only what is said of the scan as a whole is left to do. */
+/** Only the modules for the whole scan are left to run. */
 function withoutEvaluation(earlier: EarlierRun, plan: Plan): EarlierRun {
   const done = plan.nodes.filter(({ definition, skipped }) => !skipped && !isOfWholeScans(definition));
   const completed: SavedState = { completed: true, done: 0, state: null };
@@ -522,7 +523,7 @@ function withoutEvaluation(earlier: EarlierRun, plan: Plan): EarlierRun {
   return { ...earlier, states: new Map([...states, ...earlier.states]) };
 }
 
-/** A probed port has a banner, be it empty; one of UDP only where it responded. */
+/** A probed port has a banner, possibly empty; a UDP port only if it responded. */
 function isUnprobed({ protocol, state, banner, service, unidentified_reason }: PortRow): boolean {
   return protocol === 'tcp' && state === 'open' && banner === null && !service && !unidentified_reason;
 }

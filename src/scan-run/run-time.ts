@@ -2,21 +2,22 @@ import { machineNow } from '../net/machine-clock.ts';
 import { type RunTime, readRunTime } from '../workspace/record/checkpoint.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
-/** How long a scan ran, over all its runs, by a clock that nobody sets. */
+/** Duration of a scan over all its runs, by a monotonic clock. */
 export class ScanTime {
   readonly #earlier: RunTime;
   readonly #begunAt: number;
 
   /**
-   * @param earlier what earlier runs took
-   * @param begunAt when this run began, `machineNow()`
+   *
+   * @param earlier duration of earlier runs
+   * @param begunAt when this run started, `machineNow()`
    */
   constructor(earlier: RunTime, begunAt: number) {
     this.#earlier = earlier;
     this.#begunAt = begunAt;
   }
 
-  /** What the limits of earlier runs leave out pauses of, milliseconds. */
+  /** Duration of earlier runs without pauses, milliseconds. */
   get earlierActiveMs(): number {
     return Math.max(0, this.#earlier.elapsed_ms - this.#earlier.paused_ms);
   }
@@ -37,13 +38,13 @@ export class ScanTime {
 
 interface FirstStart {
   startedAt: string;
-  /** Time that the scan was paused in earlier runs, milliseconds. */
+  /** Time the scan was paused in earlier runs, milliseconds. */
   pausedMs: number;
-  /** A shard: others of the scan may run since long ago, on other machines. */
+  /** A shard: others of the scan may have been running for long, on other machines. */
   isShard: boolean;
 }
 
-/** What earlier runs of a scan took. By the wall clock only where no run of it has left word. */
+/** Duration of earlier runs. By the wall clock only if no run has saved it. */
 export async function earlierTime(
   folder: ScanFolder,
   { startedAt, pausedMs, isShard }: FirstStart,
@@ -54,13 +55,13 @@ export async function earlierTime(
   return { elapsed_ms: Math.max(0, Date.now() - Date.parse(startedAt)), paused_ms: pausedMs };
 }
 
-/** Seconds that an unfinished scan has run by its last checkpoint; null when that does not tell. */
+/** Duration of an unfinished scan by its last checkpoint, seconds; null if unknown. */
 export async function checkpointSeconds(folder: ScanFolder): Promise<number | null> {
   const saved = await readRunTime(folder);
   return saved === null || saved === 'unknown' ? null : saved.elapsed_ms / 1000;
 }
 
-/** The end of a scan by the wall clock: never before its start, whatever happened to the clock in between. */
+/** End of a scan by the wall clock: never before its start, even if the clock was set back. */
 export function endTime(startedAt: string | null): string {
   const started = startedAt === null ? 0 : Date.parse(startedAt) || 0;
   return new Date(Math.max(Date.now(), started)).toISOString();

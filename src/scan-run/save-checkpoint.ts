@@ -5,15 +5,17 @@ import { type RunTime, writeCheckpoint } from '../workspace/record/checkpoint.ts
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /**
- * A kill costs at most what was done since the last checkpoint. A slow disk delays the next one by what the last one
- * took, not by a whole interval.
+ *
+ * Interval of checkpoints, milliseconds: a kill loses at most the work since the last one. A slow disk delays the
+ * next one by the duration of the write, not by a whole interval.
  */
 const intervalMs = 400;
 
 /**
- * Writes down at least twice a second how far the nodes are, until the returned function is called. `seal` makes
- * durable what was found before the states were taken: a checkpoint never says that something is done whose result is
- * not on disk.
+ *
+ * Saves the state of the nodes at least twice a second, until the returned function is called. `seal` first makes
+ * durable what was found before the states were taken: a checkpoint never marks work as done whose result is not on
+ * disk.
  */
 export function saveCheckpoint(
   folder: ScanFolder,

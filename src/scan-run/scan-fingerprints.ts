@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { catalogVersion } from '../knowledge/rules/catalog-version.ts';
 import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 
-/** The fingerprint rules of one scan: read when they are first asked for, and the same until its end. */
+/** The fingerprint rules of one scan: read on first use, and unchanged until its end. */
 export class ScanFingerprints {
   readonly #config: Config;
   readonly #onProblem: (problem: string) => void;
@@ -14,17 +14,17 @@ export class ScanFingerprints {
     this.#onProblem = onProblem;
   }
 
-  /** Whether anybody asked for them. */
+  /** Whether they were used. */
   get used(): boolean {
     return this.#byFile.size > 0;
   }
 
-  /** What the results of the scan name. */
+  /** Version for the results of the scan. */
   get version(): string {
     return this.#version;
   }
 
-  /** @param rulesFile a file of further rules, '' for none. @throws PortolanError `configuration` for that file */
+  /** @param rulesFile a file of additional rules, '' for none. @throws PortolanError `configuration` for that file */
   async of(rulesFile: string): Promise<RuleCatalog> {
     const known = this.#byFile.get(rulesFile);
     if (known) return known;

@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import { vulndbFolder } from './vulndb-folder.ts';
 
-/** The vulnerability data of one scan: opened when it is first asked for, and the same until its end. */
+/** The vulnerability data of one scan: opened on first use, and unchanged until its end. */
 export class ScanVulnerabilities {
   readonly #config: Config;
   readonly #onProblem: (problem: string) => void;
@@ -11,24 +11,24 @@ export class ScanVulnerabilities {
   #version: string | null = null;
   #close: () => void = () => undefined;
 
-  /** @param onProblem told when the imported data cannot be used and the builtin catalogue stands in for it */
+  /** @param onProblem called if the imported data is unusable and the builtin catalog replaces it */
   constructor(config: Config, onProblem: (problem: string) => void) {
     this.#config = config;
     this.#onProblem = onProblem;
   }
 
-  /** The imported data with the builtin catalogue, or that alone. */
+  /** The imported data with the builtin catalog, or the latter alone. */
   source(): Promise<CveSource> {
     this.#source ??= this.#open();
     return this.#source;
   }
 
-  /** Version of the data that the scan uses; null = nobody asked. */
+  /** Version of the data that the scan uses; null = not used. */
   get version(): string | null {
     return this.#version;
   }
 
-  /** The generation of the imported data that the scan uses; null = none, or nobody asked. */
+  /** Generation of the imported data that the scan uses; null = none, or not used. */
   get generation(): string | null {
     return this.#generation;
   }

@@ -11,11 +11,11 @@ interface StatusInput {
   request: ScanRequest;
   startedAt: string;
   warnings: ScanWarning[];
-  /** How the scan ended, and after how many seconds; null while it runs. */
+  /** Outcome and duration in seconds; null while it runs. */
   end: { outcome: ScanOutcome; seconds: number } | null;
 }
 
-/** Content of `status.json`: how the scan stands, for people and for a server that has to pick it up. */
+/** Content of `status.json`: the state of the scan, for people and for a server that resumes it. */
 export function scanStatus({ request, startedAt, warnings, end }: StatusInput): object {
   const outcome = end?.outcome;
   return statusFile({
@@ -32,7 +32,7 @@ export function scanStatus({ request, startedAt, warnings, end }: StatusInput): 
   });
 }
 
-/** The same of a scan as it is stored. @param seconds that it ran; without it by the wall clock */
+/** The same for a stored scan. @param seconds its duration; by default from the wall clock */
 export function storedStatus(scan: Scan, seconds?: number): object {
   const { started_at, completed_at } = scan;
   const ran = started_at !== null && completed_at !== null;

@@ -11,9 +11,10 @@ export const resultFormats = ['json', 'jsonl', 'csv'] as const;
 export type ResultFormat = (typeof resultFormats)[number];
 
 /**
- * The results of a scan as text, read while it is written out, whatever their size. An unfinished scan gives what is
- * there, marked as partial; so does a damaged record. `json` is the object that the API sends as `data`.
- * @throws PortolanError `internal_error` for a damaged record as CSV, which has no place to say so
+ *
+ * The results of a scan as text, streamed whatever their size. An unfinished scan returns its results so far, marked
+ * as partial, and so does a damaged record. `json` is the object that the API returns as `data`.
+ * @throws PortolanError `internal_error` for a damaged record as CSV, which cannot express that
  */
 export function streamResults(results: OpenResults, format: ResultFormat): AsyncIterable<string> {
   const { scan, summary, damage } = results;
@@ -29,7 +30,7 @@ export function streamResults(results: OpenResults, format: ResultFormat): Async
   return renderJson(resultHead(summary, scan), results.rows());
 }
 
-/** Counts what the record of a scan holds. */
+/** Counts the rows of a record. */
 export async function countRows(
   rows: AsyncIterable<ResultRow>,
 ): Promise<Pick<Scan, 'results' | 'severity_counts'> & { unidentified: UnidentifiedCounts }> {

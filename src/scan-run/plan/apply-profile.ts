@@ -7,13 +7,13 @@ import type { Submission } from './submission.ts';
 /** Options that no submission can set. */
 type Probing = Pick<ScanOptions, 'discovery_probes' | 'probe_timeout'>;
 
-/** A submission with what its profile sets where it sets nothing itself. */
+/** A submission completed by the settings of its profile. */
 export interface AppliedProfile {
   submission: Submission;
   probing: Probing;
 }
 
-/** Builtin profiles have no settings: theirs stand in their graphs. */
+/** Builtin profiles have no settings: their graphs contain them. */
 export function applyProfile(
   profile: ProfileEntry | undefined,
   submission: Submission,
@@ -48,7 +48,7 @@ export function applyProfile(
   };
 }
 
-/** The finer settings of a profile give way to the coarser ones of a submission. */
+/** The finer settings of a profile yield to the coarser ones of a submission. */
 function probingOf(settings: ProfileSettings, options: ScanOptions): Probing {
   const { probeTimeout, discoveryProbes } = settings;
   const ownDiscovery = options.discover_profile !== undefined || options.discover === false;

@@ -17,15 +17,15 @@ import { applyProfile } from './apply-profile.ts';
 import { serverTargetHint, serverTargets } from './server-targets.ts';
 import { maxNameLength, maxTagLength, maxTags, maxTargets, type Submission } from './submission.ts';
 
-/** Names that a submission may use. */
+/** Names available to a submission. */
 export interface ScanChoices {
   profiles: readonly { name: string; aliases: readonly string[] }[];
   dags: readonly string[];
-  /** What the names stand for. */
+  /** Installed graphs and profiles. */
   installed?: GraphLibrary;
-  /** What a graph file that `dag` names holds (command line only). */
+  /** Content of the graph file named by `dag` (command line only). */
   graph?: Graph;
-  /** Where the server that asks takes connections. */
+  /** Listeners of the requesting server. */
   listeners?: readonly Listener[];
 }
 
@@ -34,20 +34,20 @@ export interface SubmissionOrigin {
   createdAt: Date;
   /** Token id, `cli`, or null. */
   user: string | null;
-  /** A graph file may be named instead of an installed graph (command line only). */
+  /** `dag` may name a file instead of an installed graph (command line only). */
   graphFiles?: boolean;
 }
 
-/** Problems that an answer lists; further ones are only counted. */
+/** Maximum number of problems listed in a response; further ones are only counted. */
 const maxListed = 100;
 
-/** The pool that is always there. */
+/** The pool that always exists. */
 export const defaultPool = 'default';
 
-/** What every module accepts as the time of one probe. */
+/** Probe timeouts accepted by every module. */
 const probeTimeoutMs = { least: 10, most: 300_000 };
 
-/** Options that every submission may set. */
+/** Options available to every submission. */
 export const optionNames = [
   'scan_type',
   'discover',
@@ -75,7 +75,8 @@ interface TargetRefusal {
 }
 
 /**
- * Checks what a submission means and decides everything that it leaves open. Resolves no name, expands no range.
+ *
+ * Validates a submission and applies all defaults. Resolves no names, expands no ranges.
  * @throws PortolanError `invalid_request` with all problems at once
  */
 export function decideRequest(
@@ -121,7 +122,7 @@ export function decideRequest(
   };
 }
 
-/** Whether a scan that does not say so looks for vulnerabilities. */
+/** Whether a scan looks for vulnerabilities by default. */
 function evaluates(profile: string, dag: string | undefined, { installed, graph }: ScanChoices): boolean {
   const entry = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
   const chosen = entry?.graph ?? graph;
@@ -134,7 +135,7 @@ function graphOf(dag: string | undefined, { installed }: ScanChoices): string | 
   return entry?.source === 'builtin' ? undefined : entry?.text;
 }
 
-/** Only what is known: a request that is kept must not carry what a later version would obey. */
+/** Known options only: a stored request must not contain what a later version would apply. */
 function decideOptions(given: ScanOptions, { graphFiles }: SubmissionOrigin): ScanOptions {
   const names: (keyof ScanOptions)[] = [
     ...optionNames,
@@ -181,7 +182,7 @@ function checkGraph(
   problems.push({ field: 'dag', reason: `no graph ${quote(dag)} is installed; ${hint}` });
 }
 
-/** @param protocol of the ports that name none */
+/** @param protocol default protocol of the ports */
 function checkPorts(
   given: Submission['ports'],
   field: string,
@@ -224,7 +225,7 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
   for (const channel of submission.notifications ?? []) checkChannel(channel, problems);
 }
 
-/** Without a list of pools, one is there as soon as it is named. */
+/** Without configured pools, any pool name is valid. */
 function checkPool(pool: string | undefined, { workers }: Config, problems: FieldProblem[]): void {
   if (pool === undefined || pool === defaultPool) return;
   if (workers.pools === null) {
@@ -241,7 +242,7 @@ function checkChannel(channel: string, problems: FieldProblem[]): void {
   if (reason !== null) problems.push({ field: 'notifications', reason: `${quote(channel)} ${reason}` });
 }
 
-/** Who names no channel means the default ones. */
+/** Without channels in the submission, the default ones. */
 function channelsOf({ notifications = [] }: Submission, config: Config): string[] {
   const named = notifications.length > 0 ? notifications : config.notifications.default_channels;
   return [...new Set(named)];
@@ -310,7 +311,7 @@ function checkCount(
   });
 }
 
-/** Targets of which not one address may be scanned. */
+/** Targets without any permitted address. */
 function outOfScope(targets: readonly string[], wanted: TargetList, config: Config): TargetRefusal[] {
   const { allow, deny } = config.scanner.scope;
   const rules = {
@@ -332,15 +333,15 @@ function outOfScope(targets: readonly string[], wanted: TargetList, config: Conf
 
 interface ScopeKeys {
   scope: Scope;
-  /** What scanner.scope.allow alone lets pass. */
+  /** What scanner.scope.allow alone permits. */
   allowed: Scope;
-  /** What scanner.scope.deny holds, unless it is empty. */
+  /** What scanner.scope.deny contains, unless it is empty. */
   denied: Scope;
   deny: readonly string[];
   blocked: AddressSet;
 }
 
-/** Names the keys to change; null where an address is left to scan. */
+/** Names the keys to change; null if an address is left to scan. */
 function refusalHint(
   addresses: AddressSet,
   { scope, allowed, denied, deny, blocked }: ScopeKeys,

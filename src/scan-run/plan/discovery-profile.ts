@@ -6,7 +6,7 @@ type Probe = Pick<GraphNode, 'moduleType' | 'config'>;
 
 const wideTcp = '80,443,22,25,21,23,53,110,135,139,143,389,445,993,995,1433,3306,3389,5432,5900,8080,8443';
 
-/** How live hosts are found, whatever the graph says. */
+/** Discovery methods, overriding the graph. */
 const probesOf: Record<DiscoveryProfile, Probe[]> = {
   fast: [{ moduleType: 'icmp_discovery', config: { timeout: '1s', retry: 0 } }],
   standard: [
@@ -20,7 +20,7 @@ const probesOf: Record<DiscoveryProfile, Probe[]> = {
   tcp: [{ moduleType: 'tcp_probe_discovery', config: { ports: wideTcp } }],
 };
 
-/** The graph with other discovery nodes. */
+/** Replaces the discovery nodes of a graph. */
 export function withDiscovery(graph: Graph, profile: DiscoveryProfile, registry: Registry): Graph {
   return replaceDiscovery(graph, registry, (taken) =>
     probesOf[profile].map((probe) => newNode(probe, taken)),
@@ -28,8 +28,9 @@ export function withDiscovery(graph: Graph, profile: DiscoveryProfile, registry:
 }
 
 /**
- * The graph with discovery nodes as a profile wants them, by module type: options laid over those of the graph, nodes
- * that are not used left out, and a node more for each module that the graph does without.
+ *
+ * The graph with the discovery nodes of a profile, by module type: its options override those of the graph, unused
+ * nodes are removed, and missing modules are added.
  */
 export function withProbes(
   graph: Graph,
@@ -48,8 +49,9 @@ export function withProbes(
 }
 
 /**
- * What came after any of the old nodes comes after all of the new ones.
- * @param replace gives the new nodes; it is told which names the rest of the graph has
+ *
+ * Nodes that depended on any of the old nodes depend on all of the new ones.
+ * @param replace returns the new nodes, given the other names in the graph
  */
 function replaceDiscovery(
   graph: Graph,
@@ -62,7 +64,7 @@ function replaceDiscovery(
   const others = graph.nodes.filter((node) => !isOld(node));
   const added = replace(new Set(others.map(({ instanceId }) => instanceId)), old);
   const ids = added.map(({ instanceId }) => instanceId);
-  // A scanner that took the targets as they are now waits for discovery, which was asked for.
+  // A scanner that read the targets directly now waits for the requested discovery.
   const first = ({ dependsOn }: GraphNode) =>
     dependsOn.length === 0 || dependsOn.some((id) => oldIds.has(id));
   const joined = others.map((node) => ({

@@ -6,7 +6,7 @@ import type { ModuleDefinition } from '../../engine/module.ts';
 import { type OptionDef, validateOptions } from '../../engine/options.ts';
 import type { Registry } from '../../engine/registry.ts';
 
-/** What `modules.<module_type>.<option>` sets for the options of a module. */
+/** Defaults of module options from `modules.<module_type>.<option>`. */
 export function moduleDefaults(
   { name, options }: ModuleDefinition,
   { modules }: Config,
@@ -15,7 +15,7 @@ export function moduleDefaults(
   return Object.fromEntries(given.map(([option, value]) => [option, typed(options[option], value)]));
 }
 
-/** Environment variables hold texts, whatever the option wants. */
+/** Environment variables are text, whatever the type of the option. */
 function typed(option: OptionDef | undefined, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (option?.Type === 'int' && /^-?\d{1,16}$/.test(value)) return Number(value);
@@ -24,8 +24,9 @@ function typed(option: OptionDef | undefined, value: unknown): unknown {
 }
 
 /**
- * Checks the keys below `modules.`, which only those can judge who know the modules.
- * @throws PortolanError `configuration` that names the place and the key of each problem
+ *
+ * Validates the keys below `modules.`, which requires the module definitions.
+ * @throws PortolanError `configuration` with the position and key of each problem
  */
 export function checkModuleDefaults(
   { config, origins }: Pick<LoadedConfig, 'config' | 'origins'>,

@@ -16,19 +16,19 @@ import { moduleDefaults } from './module-defaults.ts';
 import { withScanType } from './scan-type.ts';
 import { scansOnlyUdp, scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.ts';
 
-/** What plans a scan: the installed modules and graphs. */
+/** The installed modules and graphs, for planning. */
 export interface ModuleCatalog {
   registry: Registry;
   library: GraphLibrary;
-  /** Refuses modules that need a licence; without it none is asked for. */
+  /** Rejects modules that require a license; without it none is required. */
   licence?: License;
 }
 
 /**
- * The graph that a submission asks for, with its own settings laid over it.
  *
- * @param without types and names of modules that are left out
- * @throws PortolanError `invalid_request` for an unknown profile or graph, or one that is not valid; `license_required`
+ * The graph of a submission, with its settings applied.
+ * @param without types and names of modules to leave out
+ * @throws PortolanError `invalid_request` for an unknown or invalid profile or graph; `license_required`
  */
 export async function planScan(
   submitted: ScanRequest,
@@ -66,7 +66,7 @@ export async function planScan(
   return plan;
 }
 
-/** Ports that name no protocol are UDP ports. */
+/** Ports without a protocol are UDP ports. */
 function ofUdpPorts(request: ScanRequest): ScanRequest {
   return { ...request, options: { ...request.options, scan_type: 'udp' } };
 }
@@ -77,7 +77,7 @@ function withAskedDiscovery(graph: Graph, { options }: ScanRequest, registry: Re
   return probes ? withProbes(found, probes, registry) : found;
 }
 
-/** What a submission asks for and its graph cannot do, to be said before and after the scan. */
+/** Requested features that the graph does not support; reported before and after the scan. */
 export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
   const provided = (key: string) =>
     plan.nodes.some(({ skipped, definition }) => skipped === null && definition.provides.includes(key));
@@ -125,7 +125,7 @@ function leftOut(
     : null;
 }
 
-/** The ports of a discovery node without those that must not be tried; null for a node that tries none. */
+/** The ports of a discovery node without the excluded ones; null for a node without ports. */
 function portsLeft(
   definition: ModuleDefinition,
   nodeConfig: Record<string, unknown>,
@@ -146,7 +146,7 @@ async function chooseGraph(request: ScanRequest, { library, registry }: ModuleCa
     const message = `unknown profile "${request.profile}"; known: ${known}`;
     throw invalidRequest(message, [{ field: 'profile', reason: `must be one of ${known}` }]);
   }
-  // Nobody's change of the file changes a scan that was accepted.
+  // Later changes of the file do not affect an accepted scan.
   if (request.graph !== undefined) return readValidGraph(request.graph, request.dag, registry);
   const installed = library.get(request.dag);
   if (installed) return installed.graph;
@@ -157,7 +157,7 @@ async function chooseGraph(request: ScanRequest, { library, registry }: ModuleCa
   ]);
 }
 
-/** A graph file named on the command line. @throws PortolanError */
+/** Reads a graph file named on the command line. @throws PortolanError */
 export async function readGraphFile(file: string, registry: Registry): Promise<Graph> {
   let text: string;
   try {
@@ -168,7 +168,7 @@ export async function readGraphFile(file: string, registry: Registry): Promise<G
   return readValidGraph(text, file, registry);
 }
 
-/** Settings of the submission go before those of the graph; the configuration fills what neither says. */
+/** Settings of the submission override those of the graph; the configuration supplies the rest. */
 function overlay(
   definition: ModuleDefinition,
   nodeConfig: Record<string, unknown>,
@@ -182,7 +182,7 @@ function overlay(
     if (asked !== undefined && asked !== null) result[name] = asked;
     else if (configured !== undefined && nodeConfig[name] === undefined) result[name] = configured;
   };
-  // A rate that the graph sets for a node stays below the scan's: its author meant it as a limit.
+  // A rate that the graph sets for a node stays below that of the scan: its author meant it as a limit.
   put('rate', nodeConfig['rate'], Math.min(request.rate, definition.options['rate']?.Max ?? request.rate));
   if (definition.type === 'discovery') {
     const probe = options.discovery_probes?.[definition.name]?.config;
@@ -197,7 +197,7 @@ function overlay(
   put('timeout', probing ?? options.timeout, formatDuration(config.scanner.timeout));
   put('retries', options.retries, config.scanner.retries);
   const { Max: lanes = Number.POSITIVE_INFINITY } = definition.options['concurrency'] ?? {};
-  // A ceiling, as the rate is: a module that makes less of it stays below.
+  // An upper bound, like the rate: a module that sets less stays below.
   const concurrency = options.concurrency && Math.min(options.concurrency, lanes);
   put('concurrency', concurrency, Math.min(config.scanner.concurrency, lanes));
   put('intrusive', options.intrusive);
@@ -210,7 +210,7 @@ function overlay(
   return result;
 }
 
-/** Ports of the submission for one scanner; null when it names none. */
+/** Ports of the submission for one scanner; null if it names none. */
 function portsFor(
   definition: ModuleDefinition,
   nodeConfig: Record<string, unknown>,
@@ -233,10 +233,10 @@ function excludedFor(
   return typeof ofGraph === 'string' && ofGraph.trim() !== '' ? `${ofGraph},U:${excluded}` : excluded;
 }
 
-/** What the graph excludes stays excluded. */
+/** Adds to the exclusions of the graph. */
 function withExcluded(ofGraph: unknown, asked: string | undefined): string | undefined {
   if (asked === undefined) return undefined;
   if (typeof ofGraph !== 'string' || ofGraph.trim() === '') return asked;
-  // The protocol of an item holds for those after it.
+  // The protocol of an item applies to those after it.
   return /^\s*[TU]:/i.test(asked) ? `${ofGraph},${asked}` : `${ofGraph},T:${asked}`;
 }

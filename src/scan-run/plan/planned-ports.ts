@@ -4,7 +4,7 @@ import type { Plan, PlannedNode } from '../../engine/plan.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import { scansUdp } from './udp-ports.ts';
 
-/** Ports that a scan asks of a host, by protocol. */
+/** Ports that a scan probes on a host, by protocol. */
 export type PlannedPorts = Record<Protocol, ReadonlySet<number>>;
 
 /** The ports of all nodes of a plan that look for open ports. */
@@ -14,13 +14,13 @@ export function plannedPorts(plan: Plan): PlannedPorts {
   return { tcp: distinct('tcp'), udp: distinct('udp') };
 }
 
-/** Whether a node runs and tries ports of its own choice; what follows open ports tries no others. */
+/** Whether a node runs and chooses its own ports; nodes that follow open ports do not. */
 export function findsPorts({ definition, skipped, inputs }: PlannedNode): boolean {
   if (definition.type !== 'scanner' || skipped !== null) return false;
   return definition.provides.includes('open_ports') || !inputs.some(({ key }) => key === 'open_ports');
 }
 
-/** Ports of one node, without those that it leaves out, ascending. */
+/** Ports of one node, without excluded ones, ascending. */
 export function portsOfNode(node: PlannedNode): Record<Protocol, number[]> {
   const planned = readPorts(node, 'ports');
   const excluded = readPorts(node, 'exclude_ports');
@@ -38,7 +38,7 @@ function readPorts(node: PlannedNode, option: string): Record<Protocol, number[]
   return parsePorts(text, portCatalog, scansUdp(node.definition, node.config) ? 'udp' : 'tcp');
 }
 
-/** What an option of a node is set to, or its default. */
+/** Value of an option of a node, or its default. */
 export function optionOf(node: PlannedNode, name: string): unknown {
   return node.config[name] ?? node.definition.options[name]?.Default;
 }

@@ -1,12 +1,13 @@
 import type { ScanRequest } from '../../domain/scan.ts';
 import type { Graph, GraphNode } from '../../engine/graph.ts';
 
-/** Options that only raw packets have. */
+/** Options that only raw packets support. */
 const rawOptions = ['interface', 'source_ip', 'host_rate', 'fallback'];
 
 /**
- * The graph with the TCP scanner, and the TCP probes for hosts, that `scan_type` asks for: `connect` never sends raw packets, `syn` nothing else.
- * Without it, and with `auto`, the graph says so itself.
+ *
+ * The graph with the TCP scanner and TCP discovery that `scan_type` requires: `connect` never sends raw packets,
+ * `syn` nothing else. Without it, and with `auto`, the graph decides.
  */
 export function withScanType(graph: Graph, { options }: Pick<ScanRequest, 'options'>): Graph {
   const { scan_type: type } = options;
@@ -22,7 +23,7 @@ export function withScanType(graph: Graph, { options }: Pick<ScanRequest, 'optio
   return { ...graph, nodes };
 }
 
-/** Hosts are looked for in the same way as ports, unless the graph says how. */
+/** Discovery uses the same method as the port scan, unless the graph sets one. */
 function probedBy(type: string, node: GraphNode): GraphNode {
   const { method = 'auto' } = node.config;
   return method === 'auto' ? { ...node, config: { ...node.config, method: type } } : node;

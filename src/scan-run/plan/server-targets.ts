@@ -4,18 +4,18 @@ import { parseTargets } from '../../domain/target.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import { type Listener, localListeners } from '../../net/local-listeners.ts';
 
-/** A target of more addresses is not this server alone; what of it is gets left out when the scan comes to it. */
+/** A target of more addresses is not this server alone; its own listeners are skipped during the scan. */
 const fewAddresses = 64n;
 
-/** What is said of a target that may not be touched because it is this server. */
+/** Hint for a target that is rejected because it is this server. */
 export const serverTargetHint =
   'it is this server itself; to authorize it, set scanner.scope.protect_self: false';
 
 /**
- * Targets of which every planned port of every address is a listener of this server. Without ports of its own a scan
- * has more in mind than that.
  *
- * @param ports port grammar text, known to be good
+ * Targets of which every planned port of every address is a listener of this server. Not applied to a scan without
+ * ports of its own.
+ * @param ports valid port grammar text
  */
 export function serverTargets(
   targets: readonly string[],

@@ -5,7 +5,7 @@ export const maxNameLength = 200;
 export const maxTags = 32;
 export const maxTagLength = 64;
 
-/** Body of a submission with its types checked; what is absent is decided here. */
+/** Body of a submission after type checks; defaults are applied later. */
 export interface Submission {
   targets: string[];
   profile?: string | undefined;

@@ -10,7 +10,7 @@ const udpScanner = 'udp_scanner';
 
 type PortRequest = Pick<ScanRequest, 'ports' | 'options'>;
 
-/** Whether the ports in the options of a node are UDP ports unless they say otherwise. */
+/** Whether ports without a protocol in the options of a node are UDP ports. */
 export function scansUdp(
   { options }: Pick<ModuleDefinition, 'options'>,
   config: Readonly<Record<string, unknown>>,
@@ -18,21 +18,22 @@ export function scansUdp(
   return options['protocol'] !== undefined && (config['protocol'] ?? options['protocol'].Default) === 'udp';
 }
 
-/** Whether every node of a graph that looks for open ports looks for UDP ports: then ports without a protocol are such. */
+/** Whether every port scanner of a graph scans UDP: then ports without a protocol are UDP. */
 export function scansOnlyUdp({ nodes }: Graph, registry: Registry): boolean {
   const scanners = nodes.filter(({ moduleType }) => findsOpenPorts(registry.get(moduleType)));
   return scanners.length > 0 && scanners.every((node) => !looksForTcpPorts(node, registry));
 }
 
-/** UDP ports of a port list of a submission, written as a list; empty when it has none. */
+/** UDP ports of a port list of a submission, as a list; empty if it has none. */
 export function udpPortsOf(list: string, { options }: Pick<ScanRequest, 'options'>): string {
   const first = options.scan_type === 'udp' ? 'udp' : 'tcp';
   return parsePorts(list, portCatalog, first).udp.join(',');
 }
 
 /**
- * The graph with a UDP scanner where the submission asks for one: `scan_type` udp puts it in the place of what looks
- * for TCP ports, UDP ports in `ports` put it beside that.
+ *
+ * The graph with a UDP scanner if the submission requires one: `scan_type` udp replaces the TCP scanner, UDP ports in
+ * `ports` add a UDP scanner.
  */
 export function withUdpScanner(graph: Graph, request: PortRequest, registry: Registry): Graph {
   const only = request.options.scan_type === 'udp';
