@@ -575,6 +575,12 @@ export function probeNamed(name: string): Probe {
   return probe;
 }
 
+/** The probe that goes on where the named one ends; null when none does. */
+export function nextProbe(name: string): Probe | null {
+  const next = byName.get(name)?.next;
+  return next ? probeNamed(next) : null;
+}
+
 /** The probe of the service that is usual on a port; on other TLS ports HTTP is the likeliest. */
 export function probeForPort(port: number, intrusive: boolean): Probe | null {
   const probe = byPort.get(port);

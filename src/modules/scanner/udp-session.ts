@@ -2,7 +2,7 @@ import { type Banner, describeBytes } from '../../domain/banner.ts';
 import { udpProbes } from '../../knowledge/requests/udp-probes.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { loopClock } from '../../net/loop-clock.ts';
-import { emptyBanner } from './port-session.ts';
+import { emptyBanner } from './port-connections.ts';
 
 /** The loop was late by so much of the time of all requests that responses may have been missed. */
 const lateShare = 0.02;
