@@ -11,13 +11,8 @@ import { SystemClaims, systemClaimsOfFact } from '../../src/knowledge/hosts/host
 import { HostTraits, TraitTable } from '../../src/knowledge/hosts/host-traits.ts';
 import { readRegistry } from '../../src/knowledge/hosts/oui.ts';
 import { systemOfRevision, systemOfWindowsBuild } from '../../src/knowledge/hosts/system-rules.ts';
-import {
-  probeForGreeting,
-  probes,
-  probesAfter,
-  serviceOf,
-  wantsTls,
-} from '../../src/knowledge/probes/probes.ts';
+import { serviceOf, wantsTls } from '../../src/knowledge/probes/first-bytes.ts';
+import { probeForGreeting, probes, probesAfter } from '../../src/knowledge/probes/probes.ts';
 import { webProbes } from '../../src/knowledge/probes/web.ts';
 import { parseCpe } from '../../src/knowledge/products/cpe.ts';
 import { compareVersions, type VersionScheme } from '../../src/knowledge/products/versions.ts';
@@ -722,7 +717,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'first bytes',
-    covers: ['knowledge/probes/probes.ts'],
+    covers: ['knowledge/probes/first-bytes.ts', 'knowledge/probes/probes.ts'],
     share: 5,
     seeds: everyAnswer,
     read: (bytes, pick) => {

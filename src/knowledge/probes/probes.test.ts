@@ -1,15 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import {
-  isUntouchable,
-  probeForGreeting,
-  probeForPort,
-  probeNamed,
-  probes,
-  serviceOf,
-  tlsPorts,
-  wantsTls,
-} from './probes.ts';
+import { serviceOf, wantsTls } from './first-bytes.ts';
+import { isUntouchable, probeForGreeting, probeForPort, probeNamed, probes, tlsPorts } from './probes.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 

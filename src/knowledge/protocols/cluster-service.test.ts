@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { probeNamed, secondProbesForPort, serviceOf } from '../probes/probes.ts';
+import { serviceOf } from '../probes/first-bytes.ts';
+import { probeNamed, secondProbesForPort } from '../probes/probes.ts';
 import { parseClusterService } from './cluster-service.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');

@@ -1,5 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
-import { sshGroupSizeName, sshRsaKeyName } from '../../knowledge/probes/probes.ts';
+import { sshGroupSizeName, sshRsaKeyName } from '../../knowledge/probes/remote-access.ts';
 import { serverBytes } from '../../knowledge/protocols/probe-session.ts';
 import { parseSsh, type SshFacts } from '../../knowledge/protocols/ssh.ts';
 import { parseBanners } from './banner-parser.ts';

@@ -1,7 +1,8 @@
 import { type Banner, bannerBytes, tlsRejection } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
+import { wantsTls } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe } from '../../knowledge/probes/probe.ts';
-import { furtherNames, probes, wantsTls } from '../../knowledge/probes/probes.ts';
+import { furtherNames, probes } from '../../knowledge/probes/probes.ts';
 import { sentRequests } from '../../knowledge/protocols/probe-session.ts';
 import type { Connection, NetworkGate } from '../../net/gate/gate.ts';
 import { ProbeSession } from './probe-session.ts';

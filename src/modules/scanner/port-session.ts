@@ -1,5 +1,6 @@
 import type { Banner, UnidentifiedReason } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
+import { wantsTls } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe } from '../../knowledge/probes/probe.ts';
 import {
   nextProbe,
@@ -10,7 +11,6 @@ import {
   secondProbesForPort,
   silentOrder,
   tlsPorts,
-  wantsTls,
 } from '../../knowledge/probes/probes.ts';
 import { startsHttp2 } from '../../knowledge/protocols/http2-text.ts';
 import type { PortObservation } from '../../net/gate/gate.ts';

@@ -1,8 +1,8 @@
 import type { Banner, TlsObservation } from '../../domain/banner.ts';
 import { describeBytes } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
+import { serviceOf } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
-import { serviceOf } from '../../knowledge/probes/probes.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';
 import { hostHeader, userAgent } from '../../knowledge/requests/http-request.ts';
 import type { ResponseForm } from '../../knowledge/requests/response-form.ts';

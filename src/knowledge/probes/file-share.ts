@@ -1,0 +1,92 @@
+import type { Probe } from './probe.ts';
+
+/** Probes of services that share files. */
+
+export const rsync: Probe = {
+  name: 'rsync',
+  service: 'rsync',
+  ports: [873],
+  greeting: 'line',
+  steps: [{ send: '@RSYNCD: 30.0\n#list\n', answer: 'all' }],
+};
+
+/** MS-SMB2 section 2.2.3: every dialect without the contexts of 3.1.1. */
+function smb2Negotiate(): Buffer {
+  const header = Buffer.alloc(64);
+  header.write('\xfeSMB', 'latin1');
+  header.writeUInt16LE(64, 4);
+  header.writeUInt16LE(31, 14);
+  const dialects = [0x0202, 0x0210, 0x0300, 0x0302];
+  const body = Buffer.alloc(36 + 2 * dialects.length);
+  body.writeUInt16LE(36, 0);
+  body.writeUInt16LE(dialects.length, 2);
+  body.writeUInt16LE(1, 4);
+  body.write('portolan-scanner', 12, 'latin1');
+  for (const [at, dialect] of dialects.entries()) body.writeUInt16LE(dialect, 36 + 2 * at);
+  return framed(header, body);
+}
+
+/** MS-CIFS section 2.2.4.52.1: the one dialect of Windows NT. */
+function smb1Negotiate(): Buffer {
+  const header = Buffer.alloc(32);
+  header.write('\xffSMB', 'latin1');
+  header[4] = 0x72;
+  header[9] = 0x18;
+  header.writeUInt16LE(0xc801, 10);
+  const dialect = Buffer.from('\x02NT LM 0.12\0', 'latin1');
+  return framed(header, Buffer.from([0, dialect.length, 0]), dialect);
+}
+
+/** Direct transport over TCP: a zero, then the length in 24 bits (MS-SMB2 section 2.1). */
+function framed(...parts: Uint8Array[]): Buffer {
+  const message = Buffer.concat(parts);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(message.length);
+  return Buffer.concat([length, message]);
+}
+
+export const smb: Probe = {
+  name: 'smb',
+  service: 'smb',
+  ports: [445],
+  greeting: null,
+  steps: [{ send: smb2Negotiate(), answer: 'framed' }],
+};
+
+/** Whether the old version is spoken too; a server without version 2 hangs up at the first question. */
+export const smb1: Probe = {
+  name: 'smb1',
+  service: 'smb',
+  ports: [],
+  greeting: null,
+  steps: [{ send: smb1Negotiate(), answer: 'framed' }],
+  after: { answer: /^\0[^]{3}\xfeSMB|^$/, ports: [445] },
+};
+
+/** A call of ONC RPC over TCP, RFC 5531 sections 9 and 11, with the id `PORT`. */
+function rpcCall(program: number, version: number, procedure: number): Buffer {
+  const words = [0x80000028, 0x504f5254, 0, 2, program, version, procedure, 0, 0, 0, 0];
+  const call = Buffer.alloc(words.length * 4);
+  for (const [at, word] of words.entries()) call.writeUInt32BE(word, at * 4);
+  return call;
+}
+
+/** PMAPPROC_DUMP, RFC 1833 section 3.2. */
+export const rpcbind: Probe = {
+  name: 'rpcbind',
+  service: 'rpcbind',
+  // Other programs of ONC RPC answer it too, with a refusal: those of NFS, and the one that keeps the names of Kerberos.
+  ports: [111, 662, 749, 875, 892, 4045, 20_048, 32_771, 32_803],
+  greeting: null,
+  steps: [{ send: rpcCall(100_000, 2, 4), answer: 'rpc' }],
+};
+
+/** NFSPROC3_NULL, RFC 1813 section 3.3.0. */
+export const nfs: Probe = {
+  name: 'nfs',
+  // The form of its answers is that of every program.
+  service: 'rpcbind',
+  ports: [2049],
+  greeting: null,
+  steps: [{ send: rpcCall(100_003, 3, 0), answer: 'rpc' }],
+};
