@@ -37,10 +37,10 @@ async function finishedScan(): Promise<ScanFolder> {
 async function settleAndDie(path: string, afterMs: number): Promise<void> {
   const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   const source = `
-    import { settleRecord } from ${module('./finalize-record.ts')};
+    import { finalizeRecord } from ${module('./finalize-record.ts')};
     import { ScanFolder } from ${module('../workspace/scan-folder.ts')};
     process.stdout.write('begun');
-    await settleRecord(new ScanFolder(${JSON.stringify(path)}), ${JSON.stringify(both)});`;
+    await finalizeRecord(new ScanFolder(${JSON.stringify(path)}), ${JSON.stringify(both)});`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -149,3 +149,8 @@ function phaseOf(stages: StageRecord[], work: Map<string, Work>): string {
     if (types.has(type as PlannedNode['definition']['type'])) return phase;
   return 'starting';
 }
+
+/** A number of addresses as a number of JSON. */
+export function clampCount(count: bigint): number {
+  return count > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(count);
+}

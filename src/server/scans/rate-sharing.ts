@@ -7,7 +7,7 @@ import type { ScanSlot } from './scan-slot.ts';
 export class RateSharing {
   readonly #context: Pick<PoolContext, 'slots' | 'config' | 'log'>;
   readonly #blackout: Pick<Blackout, 'window'>;
-  /** One division after the other. */
+  /** One after the other. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(context: Pick<PoolContext, 'slots' | 'config' | 'log'>, blackout: Pick<Blackout, 'window'>) {
@@ -18,12 +18,12 @@ export class RateSharing {
   /** Called whenever a scan begins, ends, pauses or resumes. */
   renew(): void {
     this.#last = this.#last
-      .then(() => this.#divide())
+      .then(() => this.#share())
       .catch((err) => this.#context.log.error({ err }, 'cannot divide the rate'));
   }
 
   /** Lowers rates first and waits for that, so that the sum holds at every moment. */
-  async #divide(): Promise<void> {
+  async #share(): Promise<void> {
     const running = [...this.#context.slots.values()].filter(({ process }) => process && !process.outcome);
     const requested = new Map(
       running.filter((slot) => this.#sends(slot)).map((slot) => [slot.scanId, slot.requestedRate]),

@@ -1,0 +1,56 @@
+import type { Config } from '../config/schema.ts';
+import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
+import type { EvaluationData, ShardPart } from '../domain/shard.ts';
+import type { Logger } from '../engine/module.ts';
+import type { Resolution } from '../net/resolve.ts';
+import type { RecordWriter } from '../workspace/record/record-writer.ts';
+import type { ScanFolder } from '../workspace/scan-folder.ts';
+import type { ScanControl } from './control.ts';
+import type { EvaluationSources } from './evaluation-sources.ts';
+import type { ScanStop } from './failure.ts';
+import type { LiveScan } from './messages.ts';
+import type { ModuleCatalog } from './plan/plan-scan.ts';
+import type { ScanTime } from './run-time.ts';
+
+export interface RunScanInput {
+  request: ScanRequest;
+  config: Config;
+  catalogue: ModuleCatalog;
+  folder: ScanFolder;
+  /** When the scan was first started, ISO 8601 UTC. */
+  startedAt: string;
+  /** Number of earlier starts of the scan. */
+  resumes: number;
+  /** When this run started, `machineNow()`; absent = now. */
+  begunAt?: number;
+  /** Set for a shard; absent or null for the whole scan. */
+  part?: ShardPart | null;
+  /** Addresses of names resolved at the start of the scan. */
+  names?: Readonly<Record<string, string[]>>;
+  /** Data the shards were evaluated with, if all were; absent or null = evaluate here. */
+  evaluated?: readonly EvaluationData[] | null;
+  /** Aborted with a ScanAbort to end the scan as failed. */
+  signal: AbortSignal;
+  /** Controls while it runs; absent = none. */
+  control?: ScanControl;
+  log: Logger;
+  onLive?: (live: LiveScan) => void;
+  /** Called with the number of durable rows. */
+  onSealed?: (rows: number) => void;
+  /** Called at the end of a shard. */
+  onEvaluated?: (data: EvaluationData) => void;
+  /** Called with the packets of this run so far, as often as `onLive` and once at the end. */
+  onPackets?: (sent: number) => void;
+}
+
+/** What the steps of a run share. */
+export interface RunContext {
+  readonly input: RunScanInput;
+  readonly time: ScanTime;
+  readonly control: ScanControl;
+  readonly stop: ScanStop;
+  readonly record: RecordWriter;
+  readonly evaluation: EvaluationSources;
+  readonly warnings: ScanWarning[];
+  resolve(name: string): Promise<Resolution>;
+}

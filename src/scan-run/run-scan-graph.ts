@@ -1,0 +1,225 @@
+import type { PortRow } from '../domain/result.ts';
+import type { ScanProgress, StageRecord } from '../domain/scan.ts';
+import type { ResultSource } from '../engine/module.ts';
+import type { Plan } from '../engine/plan.ts';
+import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
+import type { ScanGate } from '../net/gate/gate.ts';
+import { createGate } from '../net/gate/scoped-gate.ts';
+import { localListeners } from '../net/local-listeners.ts';
+import { mergedRows } from '../workspace/record/record-reader.ts';
+import type { ScopeRules } from './control.ts';
+import { failureFrom, type ScanFailure } from './failure.ts';
+import { unavailable } from './plan/plan-scan.ts';
+import { narrowing, type PreparedTargets } from './prepare-targets.ts';
+import { clampCount, ProgressMeter } from './progress.ts';
+import type { ResultRecorder } from './record-results.ts';
+import type { RunContext } from './run-context.ts';
+import { saveCheckpoint } from './save-checkpoint.ts';
+
+/** At most two reports per second leave the process. */
+const liveIntervalMs = 500;
+
+export interface ScanGraphInput {
+  plan: Plan;
+  targets: PreparedTargets;
+  recorder: ResultRecorder;
+  /** State of an interrupted run. */
+  earlier: EarlierRun | null;
+  /** What reporters read; called when all warnings of the start are known. */
+  results: () => ResultSource;
+}
+
+/** Runs the graph of a scan behind its gate: reports progress, saves checkpoints, and decides how the scan ended. */
+export class ScanGraph {
+  readonly #context: RunContext;
+  readonly #input: ScanGraphInput;
+  readonly #gate: ScanGate;
+  readonly #meter: ProgressMeter;
+  #graph: GraphRun | null = null;
+  /** Pending close of the gate. */
+  #closing: Promise<void> | null = null;
+  #verdict: ScanFailure | null = null;
+
+  constructor(context: RunContext, input: ScanGraphInput) {
+    this.#context = context;
+    this.#input = input;
+    const { control, stop, input: run } = context;
+    const { addresses, scope } = input.targets;
+    this.#gate = createGate({
+      addresses,
+      scope,
+      rate: control.rate,
+      hold: control.hold,
+      signal: stop.signal,
+      isOwn: localListeners(run.config.scanner.scope.protect_self ? control.listeners : []),
+    });
+    this.#meter = new ProgressMeter(input.plan, clampCount(addresses.size), run.resumes, control.hold);
+  }
+
+  /** Why the scan failed; decided once, before the reporters run, so that reports and record agree. */
+  get verdict(): ScanFailure | null {
+    return this.#verdict;
+  }
+
+  get stages(): StageRecord[] {
+    return this.#graph?.stages ?? [];
+  }
+
+  finalProgress(completed: boolean): ScanProgress {
+    return this.#meter.final(completed, this.stages);
+  }
+
+  async run(): Promise<void> {
+    const { control, stop, input, time, warnings } = this.#context;
+    // A scan that cannot apply the rules must not continue.
+    await control.onNarrow((rules) => this.#narrow(rules).catch((error: unknown) => stop.abort(error)));
+    warnings.push(...unavailable(this.#input.plan, input.request));
+    const graph = this.#begin();
+    this.#graph = graph;
+    const live = setInterval(() => this.#reportLive(), liveIntervalMs);
+    const timeSoFar = () => time.save(control.hold.heldMs);
+    const sealAll = () => this.#sealAll();
+    const stopCheckpoints = saveCheckpoint(input.folder, graph, sealAll, timeSoFar, input.log);
+    try {
+      await graph.finished;
+    } finally {
+      clearInterval(live);
+      this.#closing = this.#gate.close();
+      await stopCheckpoints();
+    }
+  }
+
+  /** Ends what the gate has started. */
+  async close(): Promise<void> {
+    this.#reportPackets();
+    await (this.#closing ?? this.#gate.close());
+  }
+
+  #begin(): GraphRun {
+    const { input, control, stop, evaluation, warnings } = this.#context;
+    const { request, config, log } = input;
+    const { plan, targets, recorder, earlier, results } = this.#input;
+    return runGraph(plan, {
+      scanId: request.scan_id,
+      targets: targets.targets,
+      net: this.#gate,
+      log,
+      results: results(),
+      fingerprints: (rulesFile) => evaluation.fingerprints.of(rulesFile),
+      vulnerabilities: () => evaluation.vulnerabilities.source(),
+      signal: stop.signal,
+      streamBuffer: config.engine.stream_buffer,
+      maxParallelNodes: config.engine.max_parallel_nodes,
+      failFast: this.#failFast,
+      stallTimeoutMs: config.engine.stall_timeout,
+      hold: control.hold,
+      tap: (key, item) => recorder.take(key, item),
+      beforeReporters: () => this.#concludeScanning(),
+      onWarning: (warning) => warnings.push(warning),
+      onProgress: (id, done, total) => this.#meter.report(id, done, total),
+      earlier,
+    });
+  }
+
+  get #failFast(): boolean {
+    const { request, config } = this.#context.input;
+    return request.options.fail_fast ?? config.engine.fail_fast;
+  }
+
+  async #concludeScanning(): Promise<void> {
+    const { control, stop, input } = this.#context;
+    this.#warnUnsent();
+    this.#warnSkipped();
+    await this.#sealAll();
+    // A paused scan can still be canceled: its verdict waits.
+    await control.hold.released(stop.signal);
+    this.#verdict = this.#failure();
+    if (this.#verdict && !input.part) await this.#markCut();
+  }
+
+  #failure(): ScanFailure | null {
+    const { stop } = this.#context;
+    const { recorder, plan } = this.#input;
+    if (stop.signal.aborted) return failureFrom(stop.signal.reason);
+    if (recorder.failure) return failureFrom(recorder.failure);
+    const working = this.stages.filter((stage) => typeOf(plan, stage) !== 'reporter');
+    const failed = working.filter((stage) => stage.status === 'failed');
+    if (failed.length > 0 && (this.#failFast || !working.some((stage) => stage.status === 'completed'))) {
+      return { code: 'pipeline_failed', message: failed[0]?.error ?? 'no stage produced results' };
+    }
+    return null;
+  }
+
+  /** Marks open ports whose probes were cut off by the end of the scan. */
+  async #markCut(): Promise<void> {
+    const { record, input } = this.#context;
+    const probed = this.#input.plan.nodes.some(
+      ({ definition, skipped }) => !skipped && definition.provides.includes('banners'),
+    );
+    if (!probed) return;
+    for await (const row of mergedRows(input.folder)) {
+      if (row.type === 'port' && isUnprobed(row)) await record.append({ ...row, unidentified_reason: 'cut' });
+    }
+    await record.seal();
+  }
+
+  /** A local problem must not look like silence of the targets. */
+  #warnUnsent(): void {
+    for (const [reason, count] of this.#gate.unsent) {
+      const message = `could not send ${count} packets (${reason}): their targets were not probed`;
+      this.#context.warnings.push({ code: 'packets_not_sent', message });
+    }
+  }
+
+  #warnSkipped(): void {
+    const { spared } = this.#gate;
+    if (spared === 0) return;
+    const message =
+      `${spared} attempts would have reached this server itself and were not made; ` +
+      'to authorize them, set scanner.scope.protect_self: false';
+    this.#context.warnings.push({ code: 'own_listener_skipped', message });
+  }
+
+  /** Rules that arrive while the scan runs can only remove addresses. */
+  async #narrow(rules: ScopeRules): Promise<void> {
+    const { resolve, warnings } = this.#context;
+    const { permitted, named } = narrowing(rules, resolve);
+    const taken = this.#gate.narrow(permitted) + this.#gate.narrow(await named);
+    if (taken === 0n) return;
+    const message = `scanner.scope or scanner.blocklist excluded ${taken} addresses while the scan ran`;
+    warnings.push({ code: 'scope_narrowed', message });
+  }
+
+  async #sealAll(): Promise<void> {
+    await this.#input.recorder.flush();
+    await this.#context.record.seal();
+  }
+
+  #reportPackets(): void {
+    this.#context.input.onPackets?.(this.#gate.packetsSent);
+  }
+
+  #reportLive(): void {
+    this.#reportPackets();
+    const { input, warnings } = this.#context;
+    const { recorder } = this.#input;
+    if (!input.onLive || !this.#graph) return;
+    const { stages } = this.#graph;
+    input.onLive({
+      results: { ...recorder.counts },
+      severity_counts: { ...recorder.severityCounts },
+      progress: this.#meter.measure(stages, this.#gate.packetsSent, recorder.counts),
+      warnings: [...warnings],
+      stages: stages.map((stage) => ({ ...stage })),
+    });
+  }
+}
+
+/** A probed port has a banner, possibly empty; a UDP port only if it responded. */
+function isUnprobed({ protocol, state, banner, service, unidentified_reason }: PortRow): boolean {
+  return protocol === 'tcp' && state === 'open' && banner === null && !service && !unidentified_reason;
+}
+
+function typeOf(plan: Plan, stage: StageRecord): string | undefined {
+  return plan.nodes.find((node) => node.instanceId === stage.instance_id)?.definition.type;
+}
