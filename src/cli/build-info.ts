@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** What a program was made from; null where nobody knows. */
+/** Source of a build; null = unknown. */
 export interface BuildInfo {
   /** Hash of the commit, 40 (or 64) hex digits. */
   commit: string | null;
@@ -15,17 +15,17 @@ const hash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 /** Written into dist/ by the build. */
 export const buildFile = 'build-info.json';
 
-/** Of the program in this folder: what the build noted there, else the commit of the checkout around its src/. */
+/** Build info of the program in this folder: from the file of the build, else the commit of the checkout. */
 export function readBuildInfo(folder: string): BuildInfo {
   const noted = textOf(join(folder, buildFile));
   if (noted !== null) return { ...unknown, ...(JSON.parse(noted) as BuildInfo) };
   return { ...unknown, commit: checkedOut(join(folder, '..')) };
 }
 
-/** The commit that is checked out in a folder, read without git; null when it is no checkout. */
+/** The commit that is checked out in a folder, read without git; null when it is not a checkout. */
 export function checkedOut(folder: string): string | null {
   const place = join(folder, '.git');
-  // A worktree has a file that names its folder, and shares the branches of another one.
+  // In a worktree, .git is a file that names its git directory; branches are shared with the main one.
   const linked = /^gitdir: (.+)$/m.exec(textOf(place) ?? '')?.[1];
   const own = linked === undefined ? place : resolve(folder, linked);
   const head = textOf(join(own, 'HEAD'))?.trim() ?? '';

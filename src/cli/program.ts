@@ -6,7 +6,7 @@ import type { CliWiring } from './wiring.ts';
 
 type AddCommand = (program: Command, wiring: CliWiring) => void;
 
-/** In the order of the help. */
+/** In the order of `--help`. */
 const commands: Record<string, () => Promise<AddCommand>> = {
   scan: async () => (await import('./scan/scan.ts')).addScanCommand,
   server: async () => (await import('./server/server.ts')).addServerCommand,
@@ -30,15 +30,15 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   completion: async () => (await import('./terminal/completion.ts')).addCompletionCommand,
 };
 
-/** The commands that `words` can mean: one that they begin with needs no other, but to complete takes them all. */
+/** Loads only the command that `words` start with; completion needs all. */
 function meantBy([first = '']: readonly string[]): (() => Promise<AddCommand>)[] {
   const named = first !== 'completion' && Object.hasOwn(commands, first) ? commands[first] : undefined;
   return named ? [named] : Object.values(commands);
 }
 
 /**
- * The command line: all of it, or the one command that the words after the program's name begin with. `parseAsync` of
- * what it returns runs one command, prints every failure and leaves the exit code of the contract in process.exitCode.
+ * The command line: all of it, or only the command that `words` start with. `parseAsync` of the result runs one command,
+ * prints every failure and sets process.exitCode to the exit code of the contract.
  */
 export async function buildProgram(wiring: CliWiring, words: readonly string[] = []): Promise<Command> {
   watchStdout();
@@ -49,15 +49,15 @@ export async function buildProgram(wiring: CliWiring, words: readonly string[] =
     .showSuggestionAfterError()
     .configureHelp({
       showGlobalOptions: true,
-      // The flags of a command between (scan, above scan status) are not flags of the one below.
+      // Flags of a parent command (scan) are not flags of its subcommands (scan status).
       visibleGlobalOptions: (command) =>
         command.parent === null ? [] : program.options.filter((option) => !option.hidden),
       helpWidth: Math.min(process.stdout.columns || 80, 110),
     })
     .configureOutput({
-      // commander repeats what was typed; a script may have put anything there.
+      // commander repeats the input, which may contain control characters.
       writeErr: (text) => void process.stderr.write(printableLines(text)),
-      outputError: (text, write) => write(withoutFalseAdvice(text).replace(/^error: /, 'portolan: ')),
+      outputError: (text, write) => write(withoutWrongSuggestion(text).replace(/^error: /, 'portolan: ')),
     })
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
   addGlobalOptions(program);
@@ -66,10 +66,10 @@ export async function buildProgram(wiring: CliWiring, words: readonly string[] =
   return program;
 }
 
-/** What is known and not in this build is no misspelling of something else. */
-function withoutFalseAdvice(text: string): string {
+/** A known command that this build lacks is not a misspelling: drop the suggestion. */
+function withoutWrongSuggestion(text: string): string {
   const [, absent] = /^error: unknown command '(plugin)'/.exec(text) ?? [];
-  return absent === undefined ? text : `error: the command ${absent} is not in this build\n`;
+  return absent === undefined ? text : `error: command ${absent} is not available in this build\n`;
 }
 
 const examples = `

@@ -3,44 +3,44 @@ import type { Config } from '../config/schema.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { BuildInfo } from './build-info.ts';
 
-/** What the command line needs from parts of the program that it may not import; main.ts provides it. */
+/** Dependencies of the command line on layers that it must not import; main.ts provides them. */
 export interface CliWiring {
-  /** The file that this program runs from (main.ts, or main.js of the packed build). */
+  /** Entry file of the program (main.ts, or main.js of the packed build). */
   entryFile: string;
   version: string;
-  /** What it was made from. */
+  /** Commit and time of the build. */
   build(): BuildInfo;
-  /** Folder of the builtin profiles. */
+  /** Directory of the builtin profiles. */
   profilesDir: string;
-  /** The installed modules with the bounds that the configuration sets, each loaded when it is first asked for. */
+  /** The installed modules with the bounds of the configuration, loaded on first use. */
   loadRegistry(config: Pick<Config, 'scanner'>): Promise<Registry>;
-  /** Opens the workspace, takes its lock and listens. @throws PortolanError */
+  /** Opens and locks the workspace, and listens. @throws PortolanError */
   startServer(input: ServerSettings): Promise<StartedServer>;
-  /** Takes shards of scans until the signal comes. @throws PortolanError */
+  /** Runs shards of scans until the signal aborts. @throws PortolanError */
   runWorker(input: WorkerOptions, signal: AbortSignal): Promise<void>;
 }
 
 export interface WorkerOptions extends Pick<LoadedConfig, 'config' | 'warnings'> {
   pools: string[];
   tags: string[];
-  /** Shards at a time. */
+  /** Maximum number of concurrent shards. */
   concurrency: number;
-  /** Where servers are, in place of what they say themselves; null = what they say. */
+  /** URL of the servers, overrides the one that they advertise; null = advertised URL. */
   homeUrl: string | null;
 }
 
 export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings' | 'origins' | 'alertFiles'> {
-  /** Aborted when a start that waits for its store is to end. */
+  /** Aborts a start that waits for its store. */
   stopping?: AbortSignal;
-  /** Reads them anew from where they came, for a reload. @throws PortolanError `configuration` */
+  /** Reads the configuration again from its sources, for a reload. @throws PortolanError `configuration` */
   readConfig(): Promise<LoadedConfig>;
 }
 
 export interface StartedServer {
-  /** Base URL that a client on this machine can use, without a slash at its end. */
+  /** Base URL for clients on this machine, without a trailing slash. */
   url: string;
-  /** Stops taking requests, lets running scans reach a checkpoint, gives the lock back. */
+  /** Rejects new requests, waits until running scans have saved a checkpoint, releases the lock. */
   stop(): Promise<void>;
-  /** Reads the settings anew and tells the log how that ended. Never throws. */
+  /** Reloads the configuration and logs the outcome. Never throws. */
   reload(): Promise<void>;
 }

@@ -23,7 +23,7 @@ describe('config init', () => {
     expect((await home.run(['config', 'validate', '--strict', '--config', file])).code).toBe(0);
     writeFileSync(file, 'mine');
     const again = await home.run(['config', 'init', file]);
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already')]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('file exists')]);
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect((await home.run(['config', 'init', '/none/such/c.yaml'])).code).toBe(1);
   });

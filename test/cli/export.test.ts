@@ -122,8 +122,8 @@ describe('workspace export', { concurrent: true, timeout: 60_000 }, () => {
   });
 
   it.each([
-    ['an unknown format', ['--format', 'exe'], 2, /choose one of/],
-    ['pdf', ['-o', 'x.pdf'], 2, /not in this build/],
+    ['an unknown format', ['--format', 'exe'], 2, /unknown format "exe"/],
+    ['pdf', ['-o', 'x.pdf'], 2, /not available in this build/],
     ['files in another format', ['--include-artifacts', '--format', 'json'], 2, /tar\.gz/],
   ])('refuses %s', async (_what, args, code, reason) => {
     const ended = await exported('here', ...args);

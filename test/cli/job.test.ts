@@ -107,7 +107,7 @@ describe('portolan job', () => {
     });
     writeFileSync(file, '[1]');
     const { code, stderr } = await run('job', 'submit', '--params', file);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('one JSON object')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('not a JSON object')]);
   });
 
   it('lists jobs as a table, JSON and CSV', async () => {

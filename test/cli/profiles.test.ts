@@ -68,7 +68,7 @@ describe('profiles and graphs of the command line', () => {
     const missing = await home.run(['scan', '127.0.0.1', '--profile', './none.yaml']);
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('no such file')]);
     const there = ['--server', 'http://127.0.0.1:1', '--profile', file];
-    expect((await home.run(['scan', '127.0.0.1', ...there])).stderr).toContain('installed profiles only');
+    expect((await home.run(['scan', '127.0.0.1', ...there])).stderr).toContain('only installed profiles');
   });
 
   it('the lists name the folder of each, and what is left out', async () => {

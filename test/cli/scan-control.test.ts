@@ -160,7 +160,7 @@ describe('scan diff', () => {
     });
     const text = await run('scan', 'diff', after, before);
     expect(text.stdout).toBe(
-      `changes in ${after} since ${before}\nno change\n? 127.0.0.1 ${ssh}/tcp  ${before} says nothing of it: not among its ports\n`,
+      `changes in ${after} since ${before}\nno change\n? 127.0.0.1 ${ssh}/tcp  unknown in ${before}: not among its ports\n`,
     );
     const others = [[unknown], ['nonsense'], []].map((other) => run('scan', 'diff', after, ...other));
     expect((await Promise.all(others)).map(({ code }) => code)).toEqual([1, 2, 2]);

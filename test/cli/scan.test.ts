@@ -230,7 +230,7 @@ describe('output', { concurrent: true, timeout: 60_000 }, () => {
     const fresh = new Home();
     const ended = await fresh.run(['scan', '127.0.0.1', '-o', fresh.file('none/result.json')]);
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain('no folder');
+    expect(ended.stderr).toContain('no directory');
     expect(existsSync(fresh.file('.local'))).toBe(false);
     fresh.remove();
   });

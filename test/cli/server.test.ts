@@ -209,7 +209,7 @@ describe('server start', () => {
     const first = new StartedServer(['--bind', '127.0.0.1:0', '--first-scan'], other.env);
     try {
       await first.until(/The server keeps running/);
-      expect(first.output).toMatch(/^\d+ hosts? up|No host answered/m);
+      expect(first.output).toMatch(/^\d+ hosts? up|No host responded/m);
       const [, url = ''] = /curl -X POST (\S+)/.exec(first.output) ?? [];
       const [, token = ''] = /Bearer (\S+)'/.exec(first.output) ?? [];
       const [, body = ''] = /-d '(.*)'/.exec(first.output) ?? [];

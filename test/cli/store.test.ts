@@ -62,7 +62,7 @@ describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
 
     for (const end of ['', '-wal', '-shm']) await rm(join(dir, `service.db${end}`), { force: true });
     const back = await portolan(['store', 'migrate', '--to', 'sqlite:', '--format', 'json'], onDatabase);
-    expect([back.code, back.stderr]).toEqual([0, expect.stringContaining('take queue.url out')]);
+    expect([back.code, back.stderr]).toEqual([0, expect.stringContaining('remove queue.url')]);
     expect((JSON.parse(back.stdout) as { from: string }).from).toBe(url);
     expect((await stat(join(dir, 'service.db'))).mode & 0o777).toBe(0o600);
     const tokens = await portolan(['server', 'token', 'list', '--format', 'json']);

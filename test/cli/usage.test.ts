@@ -16,7 +16,7 @@ writeFileSync(
 describe('wrong use', () => {
   it('tells a command that is not in this build from a misspelling', async () => {
     const { code, stderr } = await home.run(['plugin', 'list']);
-    expect([code, stderr]).toEqual([2, 'portolan: the command plugin is not in this build\n']);
+    expect([code, stderr]).toEqual([2, 'portolan: command plugin is not available in this build\n']);
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('wrong use', () => {
     expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({ code });
     // Findings of `dag validate` are its data; everything else is a remark.
     expect(ended.stderr + (args[0] === 'dag' ? ended.stdout : '')).toMatch(/\S/);
-    expect(ended.stderr).not.toContain('internal fault');
+    expect(ended.stderr).not.toContain('internal error');
     if (args[0] !== 'dag') expect(ended.stdout).toBe('');
   });
 

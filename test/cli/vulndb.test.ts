@@ -114,7 +114,7 @@ describe('portolan vulndb', { timeout: 90_000 }, () => {
     const { code, stderr, stdout } = await vulndb(['sync', '--since', '2026-11-01']);
     throttled = false;
     expect([code, stdout]).toEqual([4, expect.stringContaining('nvd: failed')]);
-    expect(stderr).toMatch(/nvd: .*404 \(Invalid apiKey\.\); its old data stays/);
+    expect(stderr).toMatch(/nvd: .*404 \(Invalid apiKey\.\); keeping its old data/);
   });
 
   it('import and sync: refuse to keep data where nothing is kept', async () => {
@@ -141,7 +141,7 @@ describe('portolan vulndb', { timeout: 90_000 }, () => {
       '--workspace-dir',
       home.file('ws'),
     ]);
-    expect(stdout).toMatch(/whole: \d+ records/);
+    expect(stdout).toMatch(/intact: \d+ records/);
     const day = new Date().toISOString().slice(0, 10);
     const log = readFileSync(home.file(`ws/audit/${day}.jsonl`), 'utf8');
     expect(log).toMatch(/"operation":"vulndb.import"/);

@@ -106,7 +106,7 @@ it('check tells of damage with exit code 1, and --fix mends it', async () => {
   await rm(join(dir, 'scans', storedScanId(1), 'request.json'));
   const found = await workspace('check');
   expect(found.code).toBe(1);
-  expect(found.stdout).toContain(`FAULT  scans/${storedScanId(1)}/request.json: is missing or damaged`);
+  expect(found.stdout).toContain(`ERROR  scans/${storedScanId(1)}/request.json: is missing or damaged`);
   const fixed = await workspace('check', '--fix');
   expect(fixed.stdout).toContain(`fixed  scans/${storedScanId(1)}/request.json`);
   expect(fixed.code).toBe(0);

@@ -138,7 +138,7 @@ describe.skipIf(postgresObstacle() !== null)('the command line beside a database
     expect([elsewhere.code, elsewhere.out]).toEqual([1, '']);
     expect(elsewhere.err).toMatch(/results of the scan .* are not in this workspace/);
     const deleted = await run(dir, ['workspace', 'delete', scan_id]);
-    expect([deleted.code, deleted.err]).toEqual([3, expect.stringMatching(/let the server do it/)]);
+    expect([deleted.code, deleted.err]).toEqual([3, expect.stringMatching(/run this on a server/)]);
     const jobs = await run(dir, ['job', 'list']);
     expect([jobs.code, jobs.err]).toEqual([4, expect.stringMatching(/no server runs on this workspace/)]);
 

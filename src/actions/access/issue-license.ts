@@ -19,7 +19,7 @@ export interface LicenseRequest {
   /** Duration text such as `365d`. */
   expiry: string;
   /** Null = a random one. */
-  licenceId: string | null;
+  licenseId: string | null;
 }
 
 /** A new Ed25519 key pair as PEM texts. */
@@ -30,17 +30,17 @@ export function createLicenseKeys(): { publicKey: string; privateKey: string } {
   });
 }
 
-/** Signs a licence. @throws PortolanError `invalid_request` with every problem of the order, `usage` for a bad key */
+/** Signs a license. @throws PortolanError `invalid_request` with every problem of the order, `usage` for a bad key */
 export async function issueLicense(
   order: LicenseRequest,
   privateKeyPem: string,
   now = new Date(),
-): Promise<{ licence: string; claims: LicenseClaims }> {
+): Promise<{ license: string; claims: LicenseClaims }> {
   const claims = decideClaims(order, now);
-  const licence = await new SignJWT({ ...claims })
+  const license = await new SignJWT({ ...claims })
     .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT' })
     .sign(readPrivateKey(privateKeyPem));
-  return { licence, claims };
+  return { license, claims };
 }
 
 function readPrivateKey(pem: string): KeyObject {
@@ -59,7 +59,7 @@ function decideClaims(order: LicenseRequest, now: Date): LicenseClaims {
   const plan = licensePlans.find((known) => known === order.plan);
   if (!plan) problems.push({ field: 'plan', reason: `must be one of ${licensePlans.join(', ')}` });
   const customer = checkedId('customer', order.customer, problems);
-  const licenceId = checkedId('license-id', order.licenceId ?? `lic-${randomUUID()}`, problems);
+  const licenseId = checkedId('license-id', order.licenseId ?? `lic-${randomUUID()}`, problems);
   const features = checkedFeatures(
     order.features ?? (plan === 'enterprise' ? licenseFeatures : []),
     problems,
@@ -73,7 +73,7 @@ function decideClaims(order: LicenseRequest, now: Date): LicenseClaims {
   }
   const iat = Math.floor(now.getTime() / 1000);
   const exp = iat + Math.floor(lifetime / 1000);
-  return { customer_id: customer, license_id: licenceId, plan, features, iat, exp };
+  return { customer_id: customer, license_id: licenseId, plan, features, iat, exp };
 }
 
 function checkedId(field: string, text: string, problems: FieldProblem[]): string {

@@ -6,20 +6,20 @@ import type { AuditActor, AuditEvent } from '../../workspace/audit/audit-record.
 import type { Workspace } from '../../workspace/workspace.ts';
 import { note } from '../terminal/output.ts';
 
-/** What is changed, and what is known of it before. */
+/** A change to record. */
 export interface Change {
   /** E.g. `token.create`. */
   operation: string;
-  /** Id of what is changed, when it has one already. */
+  /** Id of the changed object, if it already has one. */
   id?: string | null;
   tenant?: string | null;
   details?: Record<string, unknown>;
 }
 
 /**
- * Does a change and records it in the audit log of the workspace, also when it is refused. The server of the workspace
- * may append to the same log at the same time.
- * @param found what is known afterwards
+ * Makes a change and records it in the audit log of the workspace, also when it is rejected. The server of the workspace
+ * may append to the same log concurrently.
+ * @param found returns facts that are known only after the change
  */
 export async function recordChange<T>(
   { config, workspace }: { config: Config; workspace: Workspace },
@@ -64,7 +64,7 @@ function eventOf(
   };
 }
 
-/** Whoever is at the command line. */
+/** The user who runs the command. */
 function person(): AuditActor {
   try {
     const { uid, username } = userInfo();

@@ -15,11 +15,8 @@ export function addAuditCommand(program: Command): void {
   const audit = program.command('audit').description('check the audit log');
   audit
     .command('verify')
-    .description('check the hash chain: exit 0 when it is whole, 1 where it breaks')
-    .argument(
-      '[file...]',
-      'files that follow each other, the oldest first; else the log of the configuration',
-    )
+    .description('verify the hash chain: exit 0 if intact, 1 if broken')
+    .argument('[file...]', 'consecutive log files, oldest first; default: the configured log')
     .addOption(formatOption())
     .action(
       guarded((files: string[], { format }: { format: string }, command: Command) =>
@@ -28,7 +25,7 @@ export function addAuditCommand(program: Command): void {
     );
 }
 
-/** The report about the service's own log, with those of its tenants beside it. */
+/** Report on the log of the service and on those of its tenants. */
 interface WholeReport extends AuditReport {
   tenants?: Record<string, AuditReport>;
 }
@@ -39,7 +36,7 @@ async function verify(named: string[], format: string, global: GlobalFlags): Pro
   return report.ok ? 0 : 1;
 }
 
-/** Every log of the workspace; where one file is named for the log, that file. */
+/** Every log of the workspace, or the one file that is configured as the log. */
 async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
   const { auditFolder, tenantsWithLog } = await import('../../workspace/audit/audit-logs.ts');
   const { config } = await readConfig(global);
@@ -54,14 +51,14 @@ async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
   const found = Object.values(tenants);
   if (!own && found.length === 0) {
     const why = enabled ? '' : '; logging.audit.enabled is false';
-    throw new PortolanError('not_found', `there is no audit log at ${file || auditFolder(dir, null)}${why}`);
+    throw new PortolanError('not_found', `no audit log at ${file || auditFolder(dir, null)}${why}`);
   }
   const service = own ?? (await check([]));
   const ok = service.ok && found.every((report) => report.ok);
   return { ...service, ok, ...(found.length > 0 && { tenants }) };
 }
 
-/** @returns null when there is no log at this place */
+/** @returns null when no log exists there */
 async function checkPlace(place: AuditPosition): Promise<AuditReport | null> {
   const { verifiableLog } = await import('../../workspace/audit/verifiable-log.ts');
   const log = verifiableLog(place);
@@ -91,8 +88,8 @@ function textOf({ tenants = {}, ...own }: WholeReport): string {
 
 function linesOf({ files, records, complete, last_hash: last, problems, gaps }: AuditReport): string[] {
   const broken = problems.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
-  const from = complete ? '' : ', continuing an older log';
-  const word = problems.length > 0 ? 'BROKEN' : 'whole';
+  const from = complete ? '' : ', continues an older log';
+  const word = problems.length > 0 ? 'BROKEN' : 'intact';
   const summary = `${word}: ${formatCount(records, 'record')} in ${formatCount(files, 'file')}${from}`;
   const lost = gaps.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   return [...broken, ...lost, summary, ...(last ? [`last hash ${last}`] : [])];

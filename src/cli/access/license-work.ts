@@ -33,8 +33,8 @@ export async function keygen(folder: string, force: boolean): Promise<number> {
   await mkdir(folder, { recursive: true, mode: folderMode });
   await writeFileAtomic(files.private, privateKey);
   await writeFileAtomic(files.public, publicKey);
-  note(`${printable(files.private)} signs licences: keep it away from the machines that scan`);
-  note(`${printable(files.public)} checks them: set license.public_key to it`);
+  note(`${printable(files.private)} signs licenses: do not store it on machines that scan`);
+  note(`${printable(files.public)} verifies them: set license.public_key to it`);
   return 0;
 }
 
@@ -43,7 +43,7 @@ async function refuseExisting(file: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (there) throw new PortolanError('conflict', `${file} is there already; --force replaces it`);
+  if (there) throw new PortolanError('conflict', `${file} exists; --force replaces it`);
 }
 
 export async function issue(flags: IssueFlags): Promise<number> {
@@ -54,50 +54,50 @@ export async function issue(flags: IssueFlags): Promise<number> {
     plan: flags.plan,
     features: features?.filter((name) => name !== '') ?? null,
     expiry: flags.expiry,
-    licenceId: flags.licenseId ?? null,
+    licenseId: flags.licenseId ?? null,
   };
-  const { licence, claims } = await issueLicense(order, key);
+  const { license, claims } = await issueLicense(order, key);
   const until = new Date(claims.exp * 1000).toISOString();
   const allowed = claims.features.join(', ') || 'no features';
   note(
-    `licence ${printable(claims.license_id)} for ${printable(claims.customer_id)}: ${claims.plan}, ${allowed}, until ${until}`,
+    `license ${printable(claims.license_id)} for ${printable(claims.customer_id)}: ${claims.plan}, ${allowed}, until ${until}`,
   );
-  if (flags.output === undefined) print(`${licence}\n`);
-  else await writeFileAtomic(flags.output, `${licence}\n`);
+  if (flags.output === undefined) print(`${license}\n`);
+  else await writeFileAtomic(flags.output, `${license}\n`);
   return 0;
 }
 
 export async function installLicense(source: string, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
-  const text = (await readInput(source, 'licence')).trim();
+  const text = (await readInput(source, 'license')).trim();
   const workspace = await openWorkspace(config.workspace.dir);
   const file = licenseFile(config);
-  const licence = await recordChange(
+  const license = await recordChange(
     { config, workspace },
     { operation: 'license.install' },
-    () => keep(text, file, config),
+    () => store(text, file, config),
     ({ claims }) => ({ id: claims?.license_id ?? null, details: { plan: claims?.plan ?? null } }),
   );
-  warn(licence);
-  note(`the licence is in ${printable(file)}; a running server takes it at its next start`);
+  warn(license);
+  note(`license installed in ${printable(file)}; a running server uses it after a restart`);
   return 0;
 }
 
-/** Writes a licence that is good. @throws PortolanError `license_required` for another one, `configuration` */
-async function keep(text: string, file: string, config: Config): Promise<License> {
-  const licence = await judge(text, await configuredKey(config), config);
-  if (!licence.isValid()) throw notGood(licence);
+/** Stores a valid license. @throws PortolanError `license_required` for an invalid one, `configuration` */
+async function store(text: string, file: string, config: Config): Promise<License> {
+  const license = await verifyHere(text, await configuredKey(config), config);
+  if (!license.isValid()) throw invalidLicense(license);
   await mkdir(dirname(file), { recursive: true, mode: folderMode });
   await writeFileAtomic(file, `${text}\n`);
-  return licence;
+  return license;
 }
 
 export async function showLicense(format: string, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
-  const licence = await readLicense(config);
-  printLicence(licence, format);
-  const missing = licence.claims === null && licence.problem === null && !licence.enforced;
-  return missing || licence.isValid() ? 0 : 5;
+  const license = await readLicense(config);
+  printLicense(license, format);
+  const missing = license.claims === null && license.problem === null && !license.enforced;
+  return missing || license.isValid() ? 0 : 5;
 }
 
 export async function verify(
@@ -108,13 +108,13 @@ export async function verify(
   const { config } = await readConfig(global);
   const key =
     flags.publicKey === undefined ? await configuredKey(config) : await readPublicKey(flags.publicKey);
-  const licence = await judge((await readInput(source, 'licence')).trim(), key, config);
-  printLicence(licence, flags.format);
-  return licence.isValid() ? 0 : 5;
+  const license = await verifyHere((await readInput(source, 'license')).trim(), key, config);
+  printLicense(license, flags.format);
+  return license.isValid() ? 0 : 5;
 }
 
-/** What the licence would allow here. @throws PortolanError `license_required` when nobody has signed it */
-async function judge(
+/** Verifies a license for this installation. @throws PortolanError `license_required` for an invalid signature */
+async function verifyHere(
   text: string,
   key: Awaited<ReturnType<typeof readPublicKey>>,
   { license }: Config,
@@ -124,30 +124,30 @@ async function judge(
 
 async function configuredKey({ license }: Config) {
   if (license.public_key !== null) return readPublicKey(license.public_key);
-  throw new PortolanError('configuration', 'license.public_key is not set; licences cannot be checked');
+  throw new PortolanError('configuration', 'cannot verify licenses: license.public_key is not set');
 }
 
-function notGood(licence: License): PortolanError {
-  const text = licence.notice()?.text ?? 'the licence is not good';
+function invalidLicense(license: License): PortolanError {
+  const text = license.notice()?.text ?? 'invalid license';
   return new PortolanError('license_required', text);
 }
 
-function warn(licence: License): void {
-  const notice = licence.notice();
+function warn(license: License): void {
+  const notice = license.notice();
   if (notice) note(`warning: ${printable(notice.text)}`);
 }
 
-function printLicence(licence: License, format: string): void {
-  const { claims } = licence;
+function printLicense(license: License, format: string): void {
+  const { claims } = license;
   const facts = {
-    ...licence.report(),
+    ...license.report(),
     state: claims ? licenseState(claims, Date.now()) : 'none',
     customer_id: claims?.customer_id ?? null,
     license_id: claims?.license_id ?? null,
     licensed_plan: claims?.plan ?? null,
     licensed_features: claims?.features ?? [],
     issued_at: claims && new Date(claims.iat * 1000).toISOString(),
-    notice: licence.notice()?.text ?? null,
+    notice: license.notice()?.text ?? null,
   };
   if (format === 'json') print(printableJson(facts));
   else {
@@ -157,12 +157,12 @@ function printLicence(licence: License, format: string): void {
     ]);
     print(renderColumns(['FACT', 'VALUE'], rows));
   }
-  if (!licence.enforced && format !== 'json')
-    note('license.enforce is false: every feature works without a licence');
-  warn(licence);
+  if (!license.enforced && format !== 'json')
+    note('license.enforce is false: every feature works without a license');
+  warn(license);
 }
 
-/** Text of a small file, or of stdin for `-`: neither licence nor key may be seen in a list of processes. */
+/** Text of a small file, or of stdin for `-`: licenses and keys must not appear in the process list. */
 async function readInput(source: string, what: string): Promise<string> {
   if (source === '-') return readStdin();
   try {
@@ -176,7 +176,7 @@ async function readStdin(): Promise<string> {
   let text = '';
   for await (const part of process.stdin) {
     text += String(part);
-    if (text.length > 65_536) throw usage('what came on stdin is too large for a licence');
+    if (text.length > 65_536) throw usage('input on stdin is too large for a license');
   }
   return text;
 }

@@ -4,14 +4,14 @@ import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { IssueFlags } from './license-work.ts';
 
-/** Making and installing licences; an operator can run an enforced installation of its own with these. */
+/** `license`: issue and install licenses, also for operators who enforce licenses of their own. */
 export function addLicenseCommand(program: Command): void {
-  const license = program.command('license').description('issue, install and check licences');
+  const license = program.command('license').description('issue, install and verify licenses');
   license
     .command('keygen')
-    .description('make a key pair: the private key signs licences, the public one checks them')
-    .option('-o, --output <folder>', 'where license-private.pem and license-public.pem go', '.')
-    .option('--force', 'replace keys that are there')
+    .description('create a key pair: the private key signs licenses, the public key verifies them')
+    .option('-o, --output <folder>', 'directory for license-private.pem and license-public.pem', '.')
+    .option('--force', 'replace existing keys')
     .action(
       guarded(async ({ output, force }: { output: string; force?: boolean }) => {
         const { keygen } = await import('./license-work.ts');
@@ -20,14 +20,14 @@ export function addLicenseCommand(program: Command): void {
     );
   license
     .command('issue')
-    .description('sign a licence; it is printed once')
-    .requiredOption('--customer <id>', 'who it is for')
+    .description('sign a license and print it')
+    .requiredOption('--customer <id>', 'customer id')
     .requiredOption('--plan <plan>', 'starter, team, business or enterprise')
-    .option('--features <list>', 'separated by commas; without it all for enterprise, none for other plans')
+    .option('--features <list>', 'comma-separated (default: all for enterprise, none for other plans)')
     .requiredOption('--expiry <duration>', 'lifetime, e.g. 365d')
     .requiredOption('--key <file>', 'private key of license keygen')
-    .option('--license-id <id>', 'a name of its own; random when absent')
-    .option('-o, --output <file>', 'write it to a file (mode 0600) and not to stdout')
+    .option('--license-id <id>', 'license id (default: random)')
+    .option('-o, --output <file>', 'output file, mode 0600 (default: stdout)')
     .action(
       guarded(async (flags: IssueFlags) => {
         const { issue } = await import('./license-work.ts');
@@ -36,8 +36,8 @@ export function addLicenseCommand(program: Command): void {
     );
   license
     .command('install')
-    .description('check a licence against license.public_key and keep it in the workspace')
-    .argument('<file>', 'file with the licence, - for stdin')
+    .description('verify a license with license.public_key and install it in the workspace')
+    .argument('<file>', 'file with the license, - for stdin')
     .action(
       guarded(async (file: string, _flags: object, command: Command) => {
         const { installLicense } = await import('./license-work.ts');
@@ -46,7 +46,7 @@ export function addLicenseCommand(program: Command): void {
     );
   license
     .command('show')
-    .description('show what the installed licence allows: exit 5 when it is not good')
+    .description('show the installed license and its features: exit 5 if invalid')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
@@ -56,9 +56,9 @@ export function addLicenseCommand(program: Command): void {
     );
   license
     .command('verify')
-    .description('check a licence that is not installed: exit 0 when it is good, else 5')
-    .argument('<file>', 'file with the licence, - for stdin')
-    .option('--public-key <key>', 'PEM text or file; license.public_key when absent')
+    .description('verify a license without installing it: exit 0 if valid, else 5')
+    .argument('<file>', 'file with the license, - for stdin')
+    .option('--public-key <key>', 'PEM text or file (default: license.public_key)')
     .addOption(formatOption())
     .action(
       guarded(async (file: string, flags: { publicKey?: string; format: string }, command: Command) => {

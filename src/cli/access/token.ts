@@ -17,17 +17,17 @@ interface CreateFlags {
   tenant?: string;
 }
 
-/** Tokens are made and read on the machine of the server, straight in its store; a running server sees it within 2 s. */
+/** Reads and writes tokens directly in the store; a running server sees changes within 2 s. */
 export function addTokenCommand(server: Command): void {
   const token = server.command('token').description('create and manage API tokens on this machine');
   token
     .command('create')
     .description('create a token; its value is printed once')
-    .requiredOption('--name <name>', 'what the token is for')
-    .requiredOption('--scopes <list>', 'scopes separated by commas, e.g. scan:read,scan:write')
-    .option('--expiry <duration>', 'lifetime, e.g. 90d; without it the token never expires')
+    .requiredOption('--name <name>', 'purpose of the token')
+    .requiredOption('--scopes <list>', 'comma-separated scopes, e.g. scan:read,scan:write')
+    .option('--expiry <duration>', 'lifetime, e.g. 90d; default: no expiry')
     .addOption(new Option('--expires <duration>', 'same as --expiry').hideHelp())
-    .option('--tenant <tenant>', 'the only tenant that the token is for')
+    .option('--tenant <tenant>', 'restrict the token to this tenant')
     .action(guarded((flags: CreateFlags, command: Command) => create(flags, globalFlags(command))));
   token
     .command('list')
@@ -38,14 +38,14 @@ export function addTokenCommand(server: Command): void {
     );
   token
     .command('revoke')
-    .description('end a token for good')
+    .description('revoke a token permanently')
     .argument('<token_id>', 'id from the list')
     .action(guarded((id: string, _flags: object, command: Command) => revoke(id, globalFlags(command))));
   token
     .command('rotate')
-    .description('give a token a new value; the old one dies')
+    .description('replace the value of a token; the old value stops working')
     .argument('<token_id>', 'id from the list')
-    .option('--grace <duration>', 'keep the old value working for this time')
+    .option('--grace <duration>', 'keep the old value valid for this time')
     .action(
       guarded((id: string, { grace }: { grace?: string }, command: Command) =>
         rotate(id, grace, globalFlags(command)),
@@ -53,7 +53,7 @@ export function addTokenCommand(server: Command): void {
     );
   token
     .command('verify')
-    .description('check a token read from stdin (or SERVICE_API_TOKEN): exit 0 when it is good, else 5')
+    .description('check a token from stdin (or SERVICE_API_TOKEN): exit 0 if valid, else 5')
     .action(guarded((_flags: object, command: Command) => verify(globalFlags(command))));
 }
 
@@ -82,9 +82,9 @@ async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> 
   );
   for (const warning of created.warnings) note(`warning: ${warning}`);
   const { record } = created;
-  const until = record.expires_at ? `until ${record.expires_at}` : 'without expiry';
+  const until = record.expires_at ? `until ${record.expires_at}` : 'no expiry';
   note(
-    `token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}${record.tenant ? `, tenant ${record.tenant}` : ''}, ${until}; shown only this once:`,
+    `token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}${record.tenant ? `, tenant ${record.tenant}` : ''}, ${until}; shown only once:`,
   );
   print(`${created.token}\n`);
   return 0;
@@ -125,7 +125,7 @@ async function revoke(id: string, global: GlobalFlags): Promise<number> {
   await withStore(global, (session) =>
     recordChange(session, { operation: 'token.revoke', id }, () => revokeToken(session.store, id)),
   );
-  note(`token ${printable(id)} is revoked`);
+  note(`token ${printable(id)} revoked`);
   return 0;
 }
 
@@ -138,7 +138,7 @@ async function rotate(id: string, grace: string | undefined, global: GlobalFlags
     const change = { operation: 'token.rotate', id, details: { grace: grace ?? null } };
     return recordChange(session, change, () => rotateToken(session.store, id, grace ?? null));
   });
-  note(`token ${printable(id)} has a new value, shown only this once:`);
+  note(`token ${printable(id)} has a new value, shown only once:`);
   print(`${token}\n`);
   return 0;
 }
@@ -146,18 +146,15 @@ async function rotate(id: string, grace: string | undefined, global: GlobalFlags
 async function verify(global: GlobalFlags): Promise<number> {
   const { tokenIdOf, tokenState, verifyToken } = await import('../../actions/access/verify-token.ts');
   const value = (process.env['SERVICE_API_TOKEN'] || (await readLine())).trim();
-  if (value === '') throw usage('no token: give it on stdin or in SERVICE_API_TOKEN');
+  if (value === '') throw usage('no token: pass it on stdin or in SERVICE_API_TOKEN');
   const now = new Date();
   const record = await withStore(global, async ({ store }) => {
     const id = tokenIdOf(value);
     return id === null ? null : store.tokens.find(id);
   });
   if (!record || !verifyToken(value, record, now)) {
-    const why =
-      record && tokenState(record, now) !== 'active'
-        ? `it is ${tokenState(record, now)}`
-        : 'it is not known here';
-    throw new PortolanError('unauthorized', `the token is not good: ${why}`);
+    const why = record && tokenState(record, now) !== 'active' ? tokenState(record, now) : 'unknown';
+    throw new PortolanError('unauthorized', `invalid token: ${why}`);
   }
   const { id, name, scopes, expires_at } = record;
   print(printableJson({ token_id: id, name, scopes, tenant: record.tenant, expires_at }));

@@ -11,15 +11,15 @@ import { printable, printableJson, printableLines } from '../terminal/printable.
 import type { CliWiring } from '../wiring.ts';
 
 export function addConfigCommand(program: Command, wiring: CliWiring): void {
-  const config = program.command('config').description('check, show and begin a configuration');
+  const config = program.command('config').description('validate, show and create a configuration');
   config
     .command('init')
-    .description('write an example with every key to a file, or to stdout')
-    .argument('[file]', 'new file; one that exists is left alone')
+    .description('write an example with every key to a file or stdout')
+    .argument('[file]', 'new file; never overwrites')
     .action(guarded((file: string | undefined) => init(file)));
   config
     .command('validate')
-    .description('check the configuration that would hold: exit 0 valid, 3 not')
+    .description('validate the effective configuration: exit 0 if valid, else 3')
     .option('--strict', 'unknown keys are errors')
     .action(
       guarded(({ strict }: { strict?: boolean }, command: Command) =>
@@ -28,8 +28,8 @@ export function addConfigCommand(program: Command, wiring: CliWiring): void {
     );
   config
     .command('show')
-    .description('show every setting that holds; secrets are hidden')
-    .option('--origin', 'where each value comes from')
+    .description('show the effective settings; secrets are hidden')
+    .option('--origin', 'show the origin of each value')
     .addOption(formatOption())
     .action(
       guarded((flags: { origin?: boolean; format: string }, command: Command) =>
@@ -43,14 +43,12 @@ async function init(file: string | undefined): Promise<number> {
   if (file === undefined) print(renderExample());
   else {
     await writeNew(file, renderExample());
-    note(
-      `${printable(file)} is written; check it with: portolan config validate --config ${printable(file)}`,
-    );
+    note(`${printable(file)} written; check it with: portolan config validate --config ${printable(file)}`);
   }
   return 0;
 }
 
-/** Owner only: secrets may be put there. */
+/** Readable by the owner only: it may contain secrets. */
 async function writeNew(file: string, text: string): Promise<void> {
   const { writeFile } = await import('node:fs/promises');
   try {
@@ -58,9 +56,9 @@ async function writeNew(file: string, text: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const reasons: Record<string, string> = {
-      EEXIST: 'it exists already and is left as it is',
-      ENOENT: 'its folder does not exist',
-      EACCES: 'this user may not write there',
+      EEXIST: 'file exists',
+      ENOENT: 'no such directory',
+      EACCES: 'permission denied',
     };
     throw new PortolanError('conflict', `cannot write ${file}: ${reasons[code ?? ''] ?? code}`);
   }

@@ -18,8 +18,8 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     .command('validate')
     .description('check a graph file: exit 0 valid, 1 errors, 2 warnings with --strict')
     .argument('<file>', 'YAML or JSON file')
-    .option('--strict', 'warnings are failures too')
-    .option('--json', 'the findings as JSON')
+    .option('--strict', 'treat warnings as errors')
+    .option('--json', 'print the problems as JSON')
     .action(
       guarded((file: string, flags: { strict?: boolean; json?: boolean }, command: Command) =>
         validate(file, flags, globalFlags(command), wiring),
@@ -29,7 +29,9 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     .command('show')
     .description('show the nodes of a graph file or of an installed graph')
     .argument('<file>', 'file, or name of an installed graph')
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'dot', 'json']).default('text'))
+    .addOption(
+      new Option('--format <format>', 'output format').choices(['text', 'dot', 'json']).default('text'),
+    )
     .action(
       guarded((file: string, { format }: { format: string }, command: Command) =>
         show(file, format, globalFlags(command), wiring),
@@ -37,10 +39,10 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     );
   dag
     .command('export')
-    .description('print an installed graph as a file, to be changed and used with scan --dag')
+    .description('print an installed graph as a file, to edit and use with scan --dag')
     .argument('<name>', 'name of an installed graph')
-    .option('-o, --output <file>', 'file; stdout without it')
-    .addOption(new Option('--format <format>', 'form').choices(['yaml', 'json']).default('yaml'))
+    .option('-o, --output <file>', 'output file (default: stdout)')
+    .addOption(new Option('--format <format>', 'output format').choices(['yaml', 'json']).default('yaml'))
     .action(
       guarded((name: string, flags: { format: string; output?: string }, command: Command) =>
         exportGraph(name, flags, globalFlags(command), wiring),
@@ -73,7 +75,7 @@ async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): 
     wiring.loadRegistry(config),
   ]);
   const { graph, issues } = loadGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''));
-  // What refers to other nodes cannot be judged while the form is broken.
+  // References between nodes cannot be checked while the file is malformed.
   if (issues.length > 0) return { graph, errors: issues, warnings: [] };
   return { graph, ...validateGraph(graph, registry) };
 }
@@ -83,7 +85,7 @@ async function readGraphText(file: string): Promise<string> {
   const { maxGraphBytes } = await import('../../engine/graph.ts');
   try {
     await using handle = await open(file, 'r');
-    // One byte more than allowed is enough to see that a file is too large, whatever its size.
+    // Reading one byte more than allowed shows that a file is too large, whatever its size.
     const { buffer, bytesRead } = await handle.read(
       Buffer.alloc(maxGraphBytes + 1),
       0,
@@ -97,9 +99,9 @@ async function readGraphText(file: string): Promise<string> {
       throw new PortolanError('not_found', `no file ${file}; portolan dag list shows the installed graphs`);
     }
     const reasons: Record<string, string> = {
-      ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
-      EISDIR: 'it is a folder',
-      EACCES: 'not permitted',
+      ERR_ENCODING_INVALID_ENCODED_DATA: 'not UTF-8 text',
+      EISDIR: 'is a directory',
+      EACCES: 'permission denied',
     };
     throw new PortolanError('conflict', `cannot read ${file}: ${reasons[code ?? ''] ?? message}`);
   }
@@ -113,7 +115,7 @@ async function validate(
 ): Promise<number> {
   const { graph, errors, warnings } = await checkFile(file, global, wiring);
   const valid = errors.length === 0;
-  if (valid) await checkLicence(graph, global);
+  if (valid) await checkLicense(graph, global);
   if (flags.json)
     print(printableJson({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
   else {
@@ -125,8 +127,8 @@ async function validate(
   return flags.strict && warnings.length > 0 ? 2 : 0;
 }
 
-/** @throws PortolanError `license_required` for modules that need a licence where licences are enforced */
-async function checkLicence({ nodes }: Graph, global: GlobalFlags): Promise<void> {
+/** @throws PortolanError `license_required` for modules that need a license where licenses are enforced */
+async function checkLicense({ nodes }: Graph, global: GlobalFlags): Promise<void> {
   const moduleTypes = nodes.map((node) => node.moduleType);
   const { featuresOfModules } = await import('../../domain/license.ts');
   if (featuresOfModules(moduleTypes).length === 0) return;
@@ -169,7 +171,7 @@ async function findGraph(file: string, global: GlobalFlags, wiring: CliWiring): 
   return checkFile(file, global, wiring);
 }
 
-/** An installed graph as a file, to be changed and used with `scan --dag`. */
+/** An installed graph as a file, to edit and use with `scan --dag`. */
 async function exportGraph(
   name: string,
   flags: { format: string; output?: string },
@@ -180,7 +182,7 @@ async function exportGraph(
   const entry = library.get(name);
   if (!entry) {
     const known = library.list().map((installed) => installed.name);
-    throw new PortolanError('not_found', `no graph "${name}" is installed; there are ${known.join(', ')}`);
+    throw new PortolanError('not_found', `unknown graph "${name}" (${known.join(', ')})`);
   }
   const text = flags.format === 'json' ? printableJson(graphOut(entry.graph)) : entry.text;
   if (flags.output === undefined) print(printableLines(text));

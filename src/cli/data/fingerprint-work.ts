@@ -32,7 +32,7 @@ import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 
-/** Bytes of a sample that are read: more than any rule looks at. */
+/** Maximum bytes of a sample to read: more than any rule inspects. */
 const maxSampleBytes = 1024 * 1024;
 
 export interface FingerprintListFlags {
@@ -75,7 +75,7 @@ export async function listFingerprintSets(flags: FingerprintListFlags, global: G
   return 0;
 }
 
-/** What a list tells of a rule; `show` tells all. */
+/** Columns of a rule in the list; `show` prints all. */
 function rowOf({ set, signature }: ListedSignature): Record<string, unknown> {
   const {
     id,
@@ -139,7 +139,7 @@ function statisticsText(found: FingerprintStatistics): string {
       Object.entries(counts).map(([name, number]) => [name, String(number)]),
     );
   return [
-    `catalogue ${printable(found.catalogue_version)}: ${formatCount(found.signatures, 'rule')} for ${formatCount(found.products, 'product')}, ` +
+    `catalog ${printable(found.catalogue_version)}: ${formatCount(found.signatures, 'rule')} for ${formatCount(found.products, 'product')}, ` +
       `${found.with_cpe} with a CPE, ${formatCount(found.examples, 'example')}\n`,
     renderColumns(['SET', 'ORIGIN', 'RULES', 'INSTALLED', 'SOURCE'], sets),
     counted('CATEGORY', found.by_category),
@@ -153,7 +153,7 @@ export async function validate(file: string, format: string): Promise<number> {
     print(printableJson({ valid: true, files, signatures: signatures.length, examples }));
   else
     print(
-      `${printable(file)}: ${formatCount(signatures.length, 'rule')}, ${formatCount(examples, 'example')}, all good\n`,
+      `${printable(file)}: ${formatCount(signatures.length, 'rule')}, ${formatCount(examples, 'example')}, all valid\n`,
     );
   return 0;
 }
@@ -170,7 +170,7 @@ export async function tryRules(
   print(flags.format === 'json' ? printableJson(report) : sampleText(report));
   if (report.matches.length > 0) return 0;
   const keys = Object.keys(report.evidence).join(', ') || 'nothing';
-  note(`no rule matches; the sample was read as: ${printable(keys)}`);
+  note(`no rule matches; evidence in the sample: ${printable(keys)}`);
   return 1;
 }
 
@@ -193,7 +193,7 @@ async function readSample(sample: string): Promise<Buffer> {
     return Buffer.concat(parts).subarray(0, maxSampleBytes);
   } catch (error) {
     throw usage(
-      `the sample ${sample} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+      `cannot read the sample ${sample}: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
     );
   }
 }
@@ -237,7 +237,7 @@ function detailsOf({ signatures, sha256, source }: SetHeader): Record<string, un
 
 function installedText({ set, files, examples }: InstalledReport): string {
   const rows = files.map(({ file, signatures }) => [file, String(signatures)]);
-  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${formatCount(set.signatures, 'rule')} in force, ${formatCount(examples, 'example')} tried\n`;
+  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${formatCount(set.signatures, 'rule')} active, ${formatCount(examples, 'example')} tested\n`;
 }
 
 export async function removeFingerprintSet(name: string, global: GlobalFlags): Promise<number> {
@@ -245,14 +245,14 @@ export async function removeFingerprintSet(name: string, global: GlobalFlags): P
   await recordChange({ config, workspace }, { operation: 'fingerprint.remove', id: name }, () =>
     removeFingerprints(workspace.dir, name),
   );
-  if (!global.quiet) note(`the set ${printable(name)} is not used any more`);
+  if (!global.quiet) note(`set ${printable(name)} removed`);
   return 0;
 }
 
 export async function syncFingerprintSets(flags: FingerprintSyncFlags, global: GlobalFlags): Promise<number> {
   if (flags.url !== undefined && flags.file !== undefined) throw usage('--url and --file exclude each other');
   if (flags.url !== undefined && !/^https?:\/\//i.test(flags.url))
-    throw usage('--url must be an http or https address');
+    throw usage('--url must be an http or https URL');
   const { config, workspace } = await openLocalScanStore(global);
   const { url, file, force = false } = flags;
   const report = await recordChange(
@@ -268,24 +268,24 @@ export async function syncFingerprintSets(flags: FingerprintSyncFlags, global: G
 function syncText({ state, source, checked_at, set }: FingerprintSyncReport): string {
   const rules = set === null ? 'no rules' : formatCount(set.signatures, 'rule');
   const states = {
-    updated: `now ${rules} of ${source}`,
-    unchanged: `${source} has not changed: ${rules}`,
-    fresh: `${rules} of ${source}, fetched ${checked_at ?? ''}, are not old yet; --force fetches them anew`,
+    updated: `updated: ${rules} from ${source}`,
+    unchanged: `unchanged: ${rules} from ${source}`,
+    fresh: `up to date: ${rules} from ${source}, fetched ${checked_at ?? ''}; --force fetches them again`,
   };
   return `${printable(states[state])}\n`;
 }
 
-/** The workspace that keeps sets. @throws PortolanError `usage` when nothing is to be kept */
+/** The workspace that stores sets. @throws PortolanError `usage` with --no-workspace */
 async function openLocalScanStore(global: GlobalFlags): Promise<{ config: Config; workspace: Workspace }> {
   const { config } = await readConfig(global);
-  if (!config.workspace.enabled) throw usage('rules are kept in the workspace; leave out --no-workspace');
+  if (!config.workspace.enabled) throw usage('rules are stored in the workspace: omit --no-workspace');
   return { config, workspace: await openWorkspace(config.workspace.dir) };
 }
 
-/** Every rule in force; sets that are left out are told on stderr. */
+/** Every active rule; sets that cannot be used are reported on stderr. */
 async function inForce(global: GlobalFlags): Promise<LoadedFingerprints> {
   const { config } = await readConfigQuietly(global);
   const loaded = await loadFingerprints(config);
-  for (const problem of loaded.problems) note(`warning: left out: ${printable(problem)}`);
+  for (const problem of loaded.problems) note(`warning: skipped: ${printable(problem)}`);
   return loaded;
 }

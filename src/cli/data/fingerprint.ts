@@ -4,11 +4,9 @@ import { globalFlags } from '../terminal/globals.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 import type { FingerprintListFlags, FingerprintSyncFlags } from './fingerprint-work.ts';
 
-/** Looking at fingerprint rules, trying them, and putting further ones in force. */
+/** `fingerprint`: show, test and install fingerprint rules. */
 export function addFingerprintCommand(program: Command): void {
-  const fingerprint = program
-    .command('fingerprint')
-    .description('show, try and install the rules that name products');
+  const fingerprint = program.command('fingerprint').description('show, test and install fingerprint rules');
   addReadingCommands(fingerprint);
   addChangingCommands(fingerprint);
 }
@@ -16,11 +14,11 @@ export function addFingerprintCommand(program: Command): void {
 function addReadingCommands(fingerprint: Command): void {
   fingerprint
     .command('list')
-    .description('list the rules in force')
+    .description('list the active rules')
     .option('--category <name>', 'only this category, e.g. web; see fingerprint stats')
     .option(
       '--search <text>',
-      'only rules with this in id, product, vendor, service, evidence or description',
+      'only rules with this text in id, product, vendor, service, evidence or description',
     )
     .addOption(listFormatOption())
     .action(
@@ -42,7 +40,7 @@ function addReadingCommands(fingerprint: Command): void {
     );
   fingerprint
     .command('stats')
-    .description('count the rules in force, by set, category and evidence')
+    .description('count the active rules by set, category and evidence')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
@@ -52,8 +50,8 @@ function addReadingCommands(fingerprint: Command): void {
     );
   fingerprint
     .command('validate')
-    .description('check a file of rules with all its examples: exit 3 when something is wrong')
-    .argument('<file>', 'YAML or JSON file, XML database of Recog, archive or folder of such files')
+    .description('validate a rule file and its examples: exit 3 on errors')
+    .argument('<file>', 'YAML or JSON file, Recog XML database, or an archive or directory of these')
     .addOption(formatOption())
     .action(
       guarded(async (file: string, flags: { format: string }) => {
@@ -63,9 +61,9 @@ function addReadingCommands(fingerprint: Command): void {
     );
   fingerprint
     .command('test')
-    .description('show what rules read out of a sample: exit 1 when none matches')
-    .argument('<rules>', 'file of rules, "builtin", or "installed" for all rules in force')
-    .argument('<sample>', 'file with what a service answered, - for stdin')
+    .description('test rules against a sample: exit 1 if none matches')
+    .argument('<rules>', 'rule file, "builtin", or "installed" for all active rules')
+    .argument('<sample>', 'file with the response of a service, - for stdin')
     .option('--evidence <key>', 'the sample is the text of this evidence, e.g. http.header.server')
     .addOption(formatOption())
     .action(
@@ -86,10 +84,10 @@ function addReadingCommands(fingerprint: Command): void {
 function addChangingCommands(fingerprint: Command): void {
   fingerprint
     .command('add')
-    .description('check a file of rules and use it in every scan from now on')
+    .description('validate a rule file and install it for all scans')
     .argument('<file>', 'YAML or JSON file with rules')
-    .option('--name <name>', 'name of the set; that of the file when absent')
-    .option('--force', 'replace a set of that name')
+    .option('--name <name>', 'name of the set (default: name of the file)')
+    .option('--force', 'replace an existing set')
     .addOption(formatOption())
     .action(
       guarded(async (file: string, flags: InstallFlags, command: Command) => {
@@ -99,12 +97,10 @@ function addChangingCommands(fingerprint: Command): void {
     );
   fingerprint
     .command('import')
-    .description(
-      'turn databases of another format (Recog XML) into one set and use it in every scan from now on',
-    )
-    .argument('<file...>', 'databases, an archive or a folder with them')
+    .description('convert databases of another format (Recog XML) into one set and install it for all scans')
+    .argument('<file...>', 'databases, or an archive or directory of them')
     .option('--name <name>', 'name of the set', 'recog')
-    .option('--force', 'replace a set of that name')
+    .option('--force', 'replace an existing set')
     .addOption(formatOption())
     .action(
       guarded(async (files: string[], flags: InstallFlags, command: Command) => {
@@ -114,7 +110,7 @@ function addChangingCommands(fingerprint: Command): void {
     );
   fingerprint
     .command('remove')
-    .description('take a set that was added or imported out of use')
+    .description('remove a set that was added or imported')
     .argument('<name>', 'name of the set; see fingerprint stats')
     .action(
       guarded(async (name: string, _flags: object, command: Command) => {
@@ -124,12 +120,10 @@ function addChangingCommands(fingerprint: Command): void {
     );
   fingerprint
     .command('sync')
-    .description(
-      'fetch the rules of fingerprint.cache.url anew when they are older than fingerprint.cache.ttl',
-    )
-    .option('--url <url>', 'another address; #sha256=DIGEST behind it must fit what is fetched')
-    .option('--file <file>', 'take this file, nothing is fetched')
-    .option('--force', 'fetch also what is not old yet, and take it though it is older or has fewer rules')
+    .description('refresh the rules of fingerprint.cache.url if older than fingerprint.cache.ttl')
+    .option('--url <url>', 'fetch from this URL instead; append #sha256=DIGEST to verify the file')
+    .option('--file <file>', 'use this file instead of fetching')
+    .option('--force', 'fetch even if fresh, and accept rules that are older or fewer')
     .addOption(formatOption())
     .action(
       guarded(async (flags: FingerprintSyncFlags, command: Command) => {

@@ -35,7 +35,7 @@ export function graphText(graph: Graph): string {
   return `${printable(title)}\n\n${renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'CONFIG'], rows)}`;
 }
 
-/** Graphviz; names are quoted as JSON text, which DOT reads alike. */
+/** Graphviz; names are quoted as JSON strings, which DOT reads the same way. */
 export function graphDot(graph: Graph): string {
   const nodes = graph.nodes.map(
     (node) => `  ${dotText(node.instanceId)} [label=${dotText(`${node.instanceId}\n${node.moduleType}`)}];`,

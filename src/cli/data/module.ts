@@ -23,7 +23,7 @@ export function addModuleCommand(program: Command, wiring: CliWiring): void {
     );
   module
     .command('show')
-    .description('show what a module reads, writes and can be told')
+    .description('show inputs, outputs and options of a module')
     .argument('<name>', 'name of a module')
     .addOption(formatOption())
     .action(
@@ -79,7 +79,7 @@ function moduleText(module: ModuleDefinition & { source: string }): string {
   return `${facts.join('\n')}\n${options}`;
 }
 
-/** A longer list of words would be wider than a screen; `--format json` has all of them. */
+/** Longer lists would not fit the screen; `--format json` has all items. */
 const mostNamedItems = 6;
 
 /** Bounds of a duration are milliseconds. */

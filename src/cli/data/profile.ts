@@ -25,7 +25,7 @@ export function addProfileCommand(program: Command, wiring: CliWiring): void {
     );
   profile
     .command('show')
-    .description('print the file of a profile; of a file, check it')
+    .description('print a profile; validate it if it is a file')
     .argument('<name>', 'name or alias of a profile, or a profile file')
     .addOption(formatOption())
     .action(
@@ -65,14 +65,14 @@ function findProfile(library: GraphLibrary, name: string): ProfileEntry {
   const entry = library.profile(name);
   if (entry) return entry;
   const known = library.profileNames().join(', ');
-  throw new PortolanError('not_found', `no profile "${name}"; there are ${known}`);
+  throw new PortolanError('not_found', `unknown profile "${name}" (${known})`);
 }
 
 function profileOut({ name, description, source, aliases }: ProfileEntry): Record<string, unknown> {
   return { name, description, source, aliases };
 }
 
-/** Of a builtin profile, the graph says all. */
+/** A builtin profile is its graph, without settings. */
 function settingsOut({ dag, settings }: ProfileEntry): Record<string, unknown> {
   return settings === null ? {} : { dag, settings };
 }

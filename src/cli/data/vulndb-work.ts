@@ -49,7 +49,7 @@ export async function importFiles(paths: string[], flags: ImportFlags, global: G
   return 0;
 }
 
-/** @returns 0, or 4 when a source could not be had */
+/** @returns 0, or 4 when a source could not be fetched */
 export async function syncVulndbCommand(flags: VulndbSyncFlags, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   checkKept(config);
@@ -102,13 +102,13 @@ export async function showVulndbStats(format: string, global: GlobalFlags): Prom
     return 0;
   }
   const facts: [string, string][] = [
-    ['catalogue', state.catalogue_version],
+    ['catalog', state.catalogue_version],
     ['CVEs', String(state.cve_count)],
     ['withdrawn CVEs', String(manifest?.counts.rejected ?? 0)],
     ['products', String(manifest?.counts.products ?? 0)],
     ['known exploited (KEV)', String(state.kev_count)],
     ['EPSS scores', String(state.epss_count)],
-    ["distributions' fixes", String(state.fix_count)],
+    ['distribution fixes', String(state.fix_count)],
     ['last import or sync', state.synced_at ?? '-'],
     ...Object.entries(manifest?.sources ?? {}).map(([name, { updated_at, data_date }]): [string, string] => [
       `source ${name}`,
@@ -121,40 +121,38 @@ export async function showVulndbStats(format: string, global: GlobalFlags): Prom
   ];
   print(renderColumns(['FACT', 'VALUE'], facts));
   for (const notice of state.notices) note(notice);
-  if (manifest === null)
-    note('nothing was imported yet: portolan vulndb sync, or portolan vulndb import FILE');
+  if (manifest === null) note('no data yet; run portolan vulndb sync, or portolan vulndb import FILE');
   return 0;
 }
 
-/** Data that would be lost with the end of the command is not worth its way. */
+/** Rejects an import whose data would be lost when the command ends. */
 function checkKept({ workspace, vulndb }: Config): void {
   if (workspace.enabled || vulndb.dir !== '') return;
-  throw usage('without a workspace there is no place for the data; set vulndb.dir');
+  throw usage('no workspace to store the data: set vulndb.dir');
 }
 
 function readSources(list: string): SyncSource[] {
   const names = list.split(',').map((name) => name.trim().toLowerCase());
   const unknown = names.find((name) => !syncSources.some((source) => source === name));
   if (unknown !== undefined) {
-    throw usage(`${JSON.stringify(unknown)} is no source; choose of ${syncSources.join(', ')}`);
+    throw usage(`--source: unknown source ${JSON.stringify(unknown)} (${syncSources.join(', ')})`);
   }
   return syncSources.filter((source) => names.includes(source));
 }
 
 function tellRefused(name: string, { refused, reasons }: Pick<ImportedPath, 'refused' | 'reasons'>): void {
   if (refused === 0) return;
-  note(`warning: ${printable(name)}: ${formatCount(refused, 'record')} refused`);
+  note(`warning: ${printable(name)}: ${formatCount(refused, 'record')} rejected`);
   for (const reason of reasons) note(`  ${printable(reason)}`);
 }
 
 function tellOutcome(outcome: SyncedSource): void {
   tellRefused(outcome.source, outcome);
-  if (outcome.error !== null) note(`portolan: ${printable(outcome.error)}; its old data stays`);
+  if (outcome.error !== null) note(`portolan: ${printable(outcome.error)}; keeping its old data`);
 }
 
 function importedLine({ path, formats, files, skipped, accepted }: ImportedPath): string {
-  const from =
-    files === 1 && skipped === 0 ? '' : ` from ${formatCount(files, 'file')}, ${skipped} passed over`;
+  const from = files === 1 && skipped === 0 ? '' : ` from ${formatCount(files, 'file')}, ${skipped} skipped`;
   return `${printable(path)}: ${formatCount(accepted, 'record')} (${formats.join(', ')})${from}\n`;
 }
 
@@ -163,5 +161,5 @@ function syncedLine({ source, status, accepted }: SyncedSource): string {
 }
 
 function stateLine({ generation, counts: { cves, kev, epss, fixes } }: GenerationManifest): string {
-  return `${generation}: ${cves} CVEs, ${kev} known exploited, ${epss} EPSS scores, ${fixes} fixes of distributions\n`;
+  return `${generation}: ${cves} CVEs, ${kev} known exploited, ${epss} EPSS scores, ${fixes} distribution fixes\n`;
 }

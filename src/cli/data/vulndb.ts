@@ -4,16 +4,14 @@ import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { ImportFlags, VulndbSyncFlags } from './vulndb-work.ts';
 
-/** Vulnerability data: what is known about flaws of products, and where it comes from. */
+/** `vulndb`: import, fetch and show vulnerability data. */
 export function addVulndbCommand(program: Command): void {
   const vulndb = program.command('vulndb').description('import, fetch and show vulnerability data');
   vulndb
     .command('import')
-    .description(
-      'read files, all of them or none: NVD 2.0, CVE 5, KEV, EPSS, fixes of distributions; plain or .gz',
-    )
-    .argument('<file...>', 'files, or folders with such files below them')
-    .option('--replace', 'begin with nothing in place of what was imported before')
+    .description('import files atomically: NVD 2.0, CVE 5, KEV, EPSS, distribution fixes; plain or .gz')
+    .argument('<file...>', 'files, or directories of files')
+    .option('--replace', 'discard existing data first')
     .addOption(formatOption())
     .action(
       guarded(async (files: string[], flags: ImportFlags, command: Command) => {
@@ -23,10 +21,10 @@ export function addVulndbCommand(program: Command): void {
     );
   vulndb
     .command('sync')
-    .description('fetch what is new from NVD, CISA (KEV) and FIRST (EPSS)')
-    .option('--source <list>', 'nvd, kev, epss, separated by commas', 'nvd,kev,epss')
-    .option('--since <time>', 'of NVD, what was changed since this date or time', readTime)
-    .option('--force', 'everything anew, whatever is there')
+    .description('fetch updates from NVD, CISA (KEV) and FIRST (EPSS)')
+    .option('--source <list>', 'nvd, kev, epss, comma-separated', 'nvd,kev,epss')
+    .option('--since <time>', 'only NVD records changed since this date or time', readTime)
+    .option('--force', 'fetch everything again')
     .addOption(formatOption())
     .action(
       guarded(async (flags: VulndbSyncFlags, command: Command) => {
@@ -36,7 +34,7 @@ export function addVulndbCommand(program: Command): void {
     );
   vulndb
     .command('stats')
-    .description('show what there is, from when and from where')
+    .description('show counts, sources and dates of the data')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
@@ -52,6 +50,6 @@ function readTime(text: string): string {
   const zoned = text.includes('T') && !/(?:Z|[+-]\d\d:\d\d)$/.test(text) ? `${text}Z` : text;
   const time = form ? Date.parse(zoned) : Number.NaN;
   if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a date such as 2026-11-01, or a time.');
-  if (time > Date.now()) throw new InvalidArgumentError('It must not lie in the future.');
+  if (time > Date.now()) throw new InvalidArgumentError('It must not be in the future.');
   return new Date(time).toISOString();
 }

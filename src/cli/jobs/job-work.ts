@@ -28,7 +28,7 @@ export interface JobListFlags extends ServerFlags {
   offset?: number;
 }
 
-/** What a job is made of. */
+/** Job definition. */
 export interface JobSubmissionBody {
   params: Record<string, unknown>;
   schedule?: string | undefined;
@@ -52,13 +52,13 @@ export async function submitJobFromFlags(
   return 0;
 }
 
-/** Submits a job and prints it with its next times. */
+/** Submits a job and prints it with its next run times. */
 export async function submitJobCommand(
   client: Client,
-  order: JobSubmissionBody,
+  job: JobSubmissionBody,
   format: string,
 ): Promise<void> {
-  const body = { type: 'scan', ...order };
+  const body = { type: 'scan', ...job };
   const { data, warnings } = await client.submit<Job>('POST', '/api/v1/jobs', body);
   for (const warning of warnings) note(`warning: ${printable(warning)}`);
   printJob(data, format);
@@ -68,15 +68,15 @@ async function paramsOf(positional: string[], flags: JobFlags): Promise<Record<s
   const given = flags.params === undefined ? {} : await readParams(flags.params);
   const named = positional.length > 0 || flags.targets !== undefined || flags.targetFile !== undefined;
   const targets = named ? positional : targetsIn(given);
-  // The pool is the job's.
-  const { pool: _pool, ...asked }: ScanSubmissionBody = await submissionOf(targets, {
+  // The pool belongs to the job, not to its scans.
+  const { pool: _pool, ...requested }: ScanSubmissionBody = await submissionOf(targets, {
     ...flags,
     discover: true,
     fingerprint: true,
     wait: false,
   });
-  const options = { ...objectIn(given, 'options'), ...objectIn(asked, 'options') };
-  return { ...given, ...asked, ...(Object.keys(options).length > 0 && { options }) };
+  const options = { ...objectIn(given, 'options'), ...objectIn(requested, 'options') };
+  return { ...given, ...requested, ...(Object.keys(options).length > 0 && { options }) };
 }
 
 function targetsIn({ targets }: Record<string, unknown>): string[] {
@@ -96,9 +96,9 @@ async function readParams(file: string): Promise<Record<string, unknown>> {
       return value as Record<string, unknown>;
     }
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw usage(`--params: ${file} does not hold one JSON object`);
+  throw usage(`--params: ${file} is not a JSON object`);
 }
 
 /** `job list` */

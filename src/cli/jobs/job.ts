@@ -8,12 +8,12 @@ import type { JobFlags, JobListFlags, JobShowFlags } from './job-work.ts';
 
 /** `job submit|list|show|cancel`: jobs of a server. */
 export function addJobCommand(program: Command): void {
-  const job = program.command('job').description('scan at set times: jobs of a server');
+  const job = program.command('job').description('manage scheduled and one-off scans of a server');
   addSubmit(job);
   addList(job);
   job
     .command('show')
-    .description('show a job, its last runs and its next times')
+    .description('show a job, its last runs and its next run times')
     .argument('<id>', 'job id')
     .addOption(formatOption())
     .addOption(serverOption())
@@ -26,7 +26,7 @@ export function addJobCommand(program: Command): void {
     );
   job
     .command('cancel')
-    .description('end a job: it runs no more, and the scan that it runs is stopped')
+    .description('cancel a job and its running scan')
     .argument('<id>', 'job id')
     .addOption(formatOption())
     .addOption(serverOption())
@@ -42,28 +42,28 @@ export function addJobCommand(program: Command): void {
 function addSubmit(job: Command): void {
   job
     .command('submit')
-    .description('let a server scan now, or again and again')
-    .argument('[targets...]', 'addresses, CIDR, ranges, host names, @file with a list')
-    .option('--schedule <cron>', 'five fields of cron, e.g. "0 2 * * *", or @daily; without it, one run now')
+    .description('submit a one-off or recurring scan')
+    .argument('[targets...]', 'addresses, CIDR, ranges, host names, @file')
+    .option('--schedule <cron>', 'cron expression, e.g. "0 2 * * *" or @daily (default: run once, now)')
     .option('--pool <name>', 'worker pool of the server')
     .option('--name <name>', 'label of the job')
-    .option('--params <file>', 'JSON file with the fields of a scan, - for stdin; other flags come on top')
-    .option('-t, --targets <list>', 'further targets, separated by commas')
+    .option('--params <file>', 'JSON file with the fields of a scan, - for stdin; other flags override it')
+    .option('-t, --targets <list>', 'additional targets, comma-separated')
     .option('-f, --target-file <file>', 'file with targets, - for stdin')
-    .option('--exclude <list>', 'targets that are never touched')
-    .option('--exclude-file <file>', 'file with targets that are never touched')
+    .option('--exclude <list>', 'targets to exclude')
+    .option('--exclude-file <file>', 'file with targets to exclude')
     .option('-p, --profile <name>', 'profile of the scans')
-    .option('--dag <name>', 'installed graph in place of the profile')
+    .option('--dag <name>', 'installed graph to use instead of the profile')
     .option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all')
     .addOption(
       new Option('-r, --rate <n>', 'packets per second').argParser((text) => wholeNumber(text, 1, maxRate)),
     )
     .option('--vuln', 'evaluate vulnerabilities')
-    .option('--no-vuln', 'evaluate no vulnerabilities')
-    .option('--max-duration <duration>', 'end each scan after this time, e.g. 1h30m')
+    .option('--no-vuln', 'do not evaluate vulnerabilities')
+    .option('--max-duration <duration>', 'stop each scan after this time, e.g. 1h30m')
     .option('--scan-name <name>', 'label of the scans')
-    .option('--tags <list>', 'labels of the scans, separated by commas')
-    .option('--notify <list>', 'channels such as slack://security, separated by commas')
+    .option('--tags <list>', 'labels of the scans, comma-separated')
+    .option('--notify <list>', 'notification channels such as slack://security, comma-separated')
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
@@ -82,7 +82,7 @@ function addList(job: Command): void {
     .description('list jobs, newest first')
     .addOption(listFormatOption())
     .addOption(
-      new Option('--status <status>', 'only this state').choices([
+      new Option('--status <status>', 'filter by status').choices([
         'pending',
         'running',
         'completed',
@@ -95,7 +95,7 @@ function addList(job: Command): void {
     .addOption(new Option('--type <type>', 'only jobs of this type').choices(['scan']))
     .addOption(limitOption())
     .addOption(
-      new Option('--offset <n>', 'leave out so many').argParser((text) =>
+      new Option('--offset <n>', 'skip the first n jobs').argParser((text) =>
         wholeNumber(text, 0, 1_000_000_000),
       ),
     )

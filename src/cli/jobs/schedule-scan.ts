@@ -4,7 +4,7 @@ import type { Client } from '../session/client.ts';
 import { usage } from '../terminal/failure.ts';
 import { submitJobCommand } from './job-work.ts';
 
-/** `scan --schedule`: the scan becomes a job of a server, whose next times are printed. @returns the exit code */
+/** `scan --schedule`: submits the scan as a job of a server and prints its next run times. @returns the exit code */
 export async function scheduleScan(order: ScanCommand, client: Client): Promise<number> {
   const { flags, output } = order;
   refuseMeaningless(order);
@@ -14,7 +14,7 @@ export async function scheduleScan(order: ScanCommand, client: Client): Promise<
   return 0;
 }
 
-/** There is no result yet: what is about one would be ignored. */
+/** Rejects result flags, which would have no effect: there is no result yet. */
 function refuseMeaningless({ flags, output }: ScanCommand): void {
   const meaningless = {
     '--output': output.file !== null,
@@ -24,6 +24,8 @@ function refuseMeaningless({ flags, output }: ScanCommand): void {
   };
   const found = Object.entries(meaningless).find(([, given]) => given)?.[0];
   if (found !== undefined) {
-    throw usage(`${found} is about a result, and --schedule has none yet; see: portolan job show ID`);
+    throw usage(
+      `${found} cannot be combined with --schedule, which has no result yet; see: portolan job show ID`,
+    );
   }
 }

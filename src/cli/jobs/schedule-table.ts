@@ -3,18 +3,18 @@ import { defaultPool } from '../../scan-run/plan/decide-request.ts';
 import { renderColumns, renderRows } from '../terminal/columns.ts';
 import { columnsOf, fit, printable } from '../terminal/printable.ts';
 
-/** Terminals with fewer columns have no room for long names, nor for a pool that is the same everywhere. */
+/** Narrower terminals get shorter names, and no pool column if all pools are the default. */
 const wideColumns = 100;
-/** Narrower than this targets say nothing. */
+/** Minimum width of the targets column. */
 const leastTargetColumns = 10;
-/** Columns of what a person writes at any length; cut beyond. */
+/** Maximum widths of user-supplied text. */
 const roomFor = { wide: { name: 30, schedule: 40 }, narrow: { name: 12, schedule: 18 } };
-/** Between two cells. */
+/** Columns between two cells. */
 const gap = 2;
 
 type Column = [title: string, cellOf: (job: Job) => string];
 
-/** One line for each job, in which targets have what the other cells leave of `lineColumns`. */
+/** One line per job; targets fill the rest of `lineColumns`. */
 export function scheduleTable(jobs: readonly Job[], lineColumns: number): string {
   const columns = columnsFor(jobs, lineColumns >= wideColumns);
   const titles = columns.map(([title]) => title);
@@ -50,7 +50,7 @@ function widest(cells: readonly string[]): number {
   return cells.reduce((most, cell) => Math.max(most, columnsOf(cell)), 0);
 }
 
-/** As many targets as fit, at least one, and the number of the others. */
+/** As many targets as fit, at least one, and the number of the rest. */
 function shortTargets(job: Job, columns: number): string {
   const { shown, total } = targetsOf(job);
   const restAfter = (named: number) => (total > named ? ` +${total - named}` : '');
@@ -63,7 +63,7 @@ function shortTargets(job: Job, columns: number): string {
   return text;
 }
 
-/** A list of jobs shows only the first targets of each, and the number of all. */
+/** The list contains only the first targets of each job, and their total. */
 function targetsOf({ params }: Job): { shown: string[]; total: number } {
   const { targets, targets_total } = params;
   const shown = Array.isArray(targets) ? targets.map(String) : [];
@@ -82,7 +82,7 @@ const csvTitles = [
   'targets_total',
 ];
 
-/** The same for programs, nothing cut. */
+/** CSV, without truncation. */
 export function scheduleRows(jobs: readonly Job[]): string {
   return renderRows(csvTitles, jobs.map(rowOf));
 }

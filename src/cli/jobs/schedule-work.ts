@@ -28,7 +28,7 @@ export interface ScheduleNextFlags {
   from?: string;
 }
 
-/** Of a line that no terminal bounds. */
+/** Line width without a terminal. */
 const usualColumns = 120;
 
 /** `schedule list` */
@@ -43,8 +43,8 @@ export async function listSchedules(flags: ScheduleListFlags, global: GlobalFlag
 }
 
 /**
- * Jobs of one answer. Each may show a hundred long names of targets and as many that are excluded; so many jobs fit
- * into an answer that is read.
+ * Jobs per page. Each may list a hundred long target names and as many excluded ones; a page of this size stays below
+ * the size limit of responses.
  */
 const pageSize = 250;
 
@@ -63,15 +63,15 @@ function hasEnded({ status }: Job): boolean {
   return status !== 'pending' && status !== 'running';
 }
 
-/** Those that never run again come last. */
+/** Jobs that never run again come last. */
 function byNextRun(a: Job, b: Job): number {
   const [first, second] = [a, b].map((job) => job.next_run_at ?? '\uffff') as [string, string];
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
 function nothingRecurs({ pool }: ScheduleListFlags): string {
-  const where = pool === undefined ? '' : ` in the pool ${printable(pool)}`;
-  return `no job recurs${where}; make one with: portolan job submit TARGETS --schedule "0 2 * * *"`;
+  const where = pool === undefined ? '' : ` in pool ${printable(pool)}`;
+  return `no recurring jobs${where}; create one with: portolan job submit TARGETS --schedule "0 2 * * *"`;
 }
 
 /** `schedule next` */
@@ -91,12 +91,12 @@ export async function showNext(
   }));
   if (flags.format === 'json') {
     print(printableJson({ schedule: expression, zone, from: new Date(from).toISOString(), times }));
-  } else if (times.length === 0) note('no such time is known: the calendar ends with the year 9999');
+  } else if (times.length === 0) note('the schedule never fires before the year 10000');
   else print(timesText(times, zone));
   return 0;
 }
 
-/** The zone that was asked for, checked as one of the configuration, else that of the configuration. */
+/** The requested zone, validated like `queue.timezone`, which is the default. */
 async function zoneOf({ zone }: ScheduleNextFlags, global: GlobalFlags): Promise<string> {
   if (zone === undefined) return (await readConfigQuietly(global)).config.queue.timezone;
   const read = readTyped({ type: 'zone' }, zone);
@@ -104,18 +104,18 @@ async function zoneOf({ zone }: ScheduleNextFlags, global: GlobalFlags): Promise
   return zone;
 }
 
-/** In the form of scanner.freeze. Of a time that comes twice it is the first. @returns epoch milliseconds */
+/** Same format as scanner.freeze; an ambiguous local time is the first one. @returns epoch milliseconds */
 function readFrom(text: string, clock: WallClock): number {
   const problem = freezeTimePattern.test(text)
     ? freezeTimeProblem(text)
-    : 'is no time such as 2027-03-28, 2027-03-28T01:30 or 2027-03-28T01:30:00+01:00';
+    : 'is not a time such as 2027-03-28, 2027-03-28T01:30 or 2027-03-28T01:30:00+01:00';
   if (problem !== null) throw usage(`--from: "${text}" ${problem}`);
   const from = Math.min(...instantsOf(text, clock, 0));
   if (from >= 0) return from;
   throw usage(`--from: "${text}" is before 1970`);
 }
 
-/** The first times, `from` itself among them if it is one. */
+/** The first run times from `from` on, inclusive. */
 function timesFrom(schedule: CronSchedule, from: number, count: number): Date[] {
   const times: Date[] = [];
   let time = schedule.after(new Date(from - 1));

@@ -5,14 +5,14 @@ import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 import type { ScheduleListFlags, ScheduleNextFlags } from './schedule-work.ts';
 
-/** Most times that `schedule next` prints. */
+/** Maximum number of times that `schedule next` prints. */
 const maxTimes = 100;
 
-/** `schedule list|next`: what recurs, and when an expression fires. */
+/** `schedule list|next` */
 export function addScheduleCommand(program: Command): void {
   const schedule = program
     .command('schedule')
-    .description('see which scans recur, and try a cron expression')
+    .description('list recurring scans and preview cron expressions')
     .addHelpText('after', examples);
   addList(schedule);
   addNext(schedule);
@@ -21,8 +21,8 @@ export function addScheduleCommand(program: Command): void {
 function addList(schedule: Command): void {
   schedule
     .command('list')
-    .description('list the jobs that recur, the next to run first')
-    .option('--all', 'also those that have ended')
+    .description('list recurring jobs, next run first')
+    .option('--all', 'include jobs that have ended')
     .addOption(listFormatOption())
     .option('--pool <name>', 'only jobs of this pool')
     .addOption(serverOption())
@@ -38,15 +38,15 @@ function addList(schedule: Command): void {
 function addNext(schedule: Command): void {
   schedule
     .command('next')
-    .description('show when a cron expression fires next; asks no server')
-    .argument('<cron>', 'five fields of cron in quotes, e.g. "0 2 * * *", or @daily')
+    .description('show when a cron expression fires next; needs no server')
+    .argument('<cron>', 'cron expression in quotes, e.g. "0 2 * * *", or @daily')
     .addOption(
-      new Option('--count <n>', 'so many times')
+      new Option('--count <n>', 'number of times')
         .argParser((text) => wholeNumber(text, 1, maxTimes))
         .default(5),
     )
     .option('--zone <zone>', 'IANA time zone, e.g. Europe/Berlin (default: queue.timezone)')
-    .option('--from <time>', 'begin then and not now (ISO 8601; without an offset by the clock of the zone)')
+    .option('--from <time>', 'start time (ISO 8601, local time of the zone without an offset; default: now)')
     .addOption(formatOption())
     .action(
       guarded(async (cron: string, flags: ScheduleNextFlags, command: Command) => {

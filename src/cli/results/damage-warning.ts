@@ -3,7 +3,7 @@ import type { Store } from '../../store/open.ts';
 import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 
-/** Tells on stderr of records that are damaged. @param store null for a scan that is not stored */
+/** Warns on stderr about damaged records. @param store null for a scan that is not stored */
 export function damageNote(store: Pick<Store, 'scans'> | null): RecordObserver {
   return {
     isListed: async (scanId) => store === null || (await store.scans.get(scanId)) !== null,

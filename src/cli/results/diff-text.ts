@@ -9,9 +9,9 @@ import { printable } from '../terminal/printable.ts';
 
 const reasons: Record<NotComparable['reason'], string> = {
   out_of_scope: 'not among its targets',
-  partial: 'not reached by it',
+  partial: 'not reached',
   port_not_planned: 'not among its ports',
-  not_evaluated: 'not evaluated by it',
+  not_evaluated: 'not evaluated',
   record_damaged: 'its record is damaged',
 };
 
@@ -25,7 +25,7 @@ export async function* diffText(comparison: Comparison): AsyncGenerator<string> 
     yield `${printable(line)}\n`;
   }
   if (changes === 0) yield 'no change\n';
-  if (unchanged > 0) yield `${unchanged} findings are in both\n`;
+  if (unchanged > 0) yield `${unchanged} findings unchanged\n`;
   for await (const item of list('not_comparable')) yield `${printable(notComparableLine(item))}\n`;
 }
 
@@ -61,5 +61,5 @@ function findingLine({ vulnerability, ...place }: ListedFinding): string {
 }
 
 function notComparableLine({ reason, missing_in, ...place }: NotComparable): string {
-  return `? ${placeText(place)}  ${missing_in} says nothing of it: ${reasons[reason] ?? reason}`;
+  return `? ${placeText(place)}  unknown in ${missing_in}: ${reasons[reason] ?? reason}`;
 }

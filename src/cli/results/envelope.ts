@@ -1,6 +1,6 @@
 /**
- * Takes the value of `data` out of `{"data": ..., "meta": ...}` while it streams by, so that a result of any size
- * costs no memory. `data` must be the first member, as it is in every answer of the API.
+ * Extracts the value of `data` from a stream of `{"data": ..., "meta": ...}` in constant memory. `data` must be the first
+ * member, as in every response of the API.
  */
 export async function* unwrapData(chunks: AsyncIterable<string>): AsyncIterable<string> {
   const cutter = new DataCutter();
@@ -8,11 +8,11 @@ export async function* unwrapData(chunks: AsyncIterable<string>): AsyncIterable<
     const part = cutter.feed(chunk);
     if (part !== '') yield part;
   }
-  if (!cutter.complete) throw new Error('the answer ended before its data was complete');
+  if (!cutter.complete) throw new Error('the response ended before its data was complete');
 }
 
 const opening = /^\s*\{\s*"data"\s*:\s*/;
-/** The opening is far shorter; more than this without it is another document. */
+/** Maximum length of the opening; without it up to here, this is another document. */
 const maxOpening = 256;
 
 class DataCutter {
@@ -27,9 +27,9 @@ class DataCutter {
     if (this.#head === null) return this.#value(chunk);
     this.#head += chunk;
     const match = opening.exec(this.#head);
-    // A blank may still follow the colon, so the value starts with the first character after it.
+    // A space may follow the colon; the value starts with the first character after it.
     if (!match || match[0].length === this.#head.length) {
-      if (this.#head.length > maxOpening) throw new Error('the answer does not start with its data');
+      if (this.#head.length > maxOpening) throw new Error('the response does not start with its data');
       return '';
     }
     const rest = this.#head.slice(match[0].length);

@@ -5,7 +5,7 @@ import type { OutputFormat } from '../terminal/output.ts';
 import { jsonSafe, linesSafe } from '../terminal/printable.ts';
 import type { TableStyle } from './result-table.ts';
 
-/** The results of a scan on this machine in the asked format, safe to print. */
+/** The results of a local scan in the requested format, safe to print. */
 export async function* renderResult(
   format: OutputFormat,
   folder: ScanFolder,
@@ -29,8 +29,8 @@ export async function* renderResult(
 }
 
 /**
- * Results as the API sends them, with every control character escaped or visible, and a line end at the end; YAML is
- * made of the JSON form.
+ * Results as the API sends them, with every control character escaped or visible, and a trailing line break. YAML is
+ * converted from JSON.
  */
 export async function* makeSafe(
   format: Exclude<OutputFormat, 'text'>,

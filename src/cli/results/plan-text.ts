@@ -3,12 +3,12 @@ import { renderColumns } from '../terminal/columns.ts';
 import { print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 
-/** Prints a plan, as JSON when a JSON format was asked for. */
+/** Prints a plan, as JSON for the JSON formats. */
 export function printPreview(preview: ScanPreview, format: string): void {
   print(format === 'json' || format === 'jsonl' ? printableJson(preview) : planText(preview));
 }
 
-/** The plan of a scan for a person; names are not resolved, so each counts as one address. */
+/** The plan of a scan as text; names are not resolved, so each counts as one address. */
 function planText(preview: ScanPreview): string {
   const { addresses, hostnames, excluded, ports, warnings } = preview;
   const names = hostnames > 0 ? ` and ${hostnames} host names (not resolved yet)` : '';

@@ -8,7 +8,7 @@ import { unwrapData } from './envelope.ts';
 import { makeSafe } from './local-result.ts';
 import { renderTable, type TableStyle } from './result-table.ts';
 
-/** Results of a scan on a server in the asked format, streamed. */
+/** Results of a scan on a server in the requested format, streamed. */
 export async function* fetchResult(
   client: Client,
   { scan_id }: Pick<Scan, 'scan_id'>,
@@ -31,7 +31,7 @@ export async function* fetchResult(
   }
 }
 
-/** The whole folder of a scan on a server, as tar.gz. */
+/** The folder of a scan on a server, as tar.gz. */
 export async function* fetchArchive(client: Client, scanId: string): AsyncIterable<Uint8Array> {
   yield* await client.downloadBytes(`${exportPath(scanId)}?format=tar.gz`);
 }

@@ -117,8 +117,8 @@ describe('renderTable', () => {
     });
     const text = await render([judged('3.10', 'fail'), judged('4.8', 'pass'), host(), port(23)]);
     const [first, second, third] = text.split('\n');
-    expect(first).toMatch(/^cis 3\.10 is broken at 192\.0\.2\.10, port 23: Data is encrypted [^\x1b]*$/);
-    expect([second, third]).toEqual(['compliance: 1 broken, 1 kept, 0 not told', '']);
+    expect(first).toMatch(/^cis 3\.10 failed at 192\.0\.2\.10, port 23: Data is encrypted [^\x1b]*$/);
+    expect([second, third]).toEqual(['compliance: 1 failed, 1 passed, 0 not assessed', '']);
     expect(await render([host(), port(23)])).not.toContain('compliance');
   });
 
@@ -157,7 +157,7 @@ describe('renderTable', () => {
       summary({ unidentified: { timeout: 1, rate: 1, cut: 0 } }),
     ]);
     expect(text).toMatch(/22\/tcp .* SSH-2\.0-x\n80\/tcp .* not identified: timeout\n/);
-    expect(text).toMatch(/\nPorts whose probes had no time: timeout 1, rate 1\.\n$/);
+    expect(text).toMatch(/\nPorts not fully probed for lack of time: timeout 1, rate 1\.\n$/);
   });
 
   it('never is wider than the terminal', async () => {
@@ -188,7 +188,7 @@ describe('renderTable', () => {
 
   it('says something useful when nothing answered', async () => {
     const text = await render([summary({ live_hosts: 0, open_ports: 0, addresses_scanned: 254 })]);
-    expect(text).toMatch(/^No host answered; 254 addresses in 1\.3 s\.\n.*--no-discover/);
+    expect(text).toMatch(/^No host responded; 254 addresses in 1\.3 s\.\n.*--no-discover/);
   });
 
   it('uses colour only when asked', async () => {

@@ -14,11 +14,11 @@ import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
 import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 
-/** How a table is drawn. */
+/** Style of a table. */
 export interface TableStyle {
-  /** Columns of the terminal. */
+  /** Width of the terminal. */
   columns: number;
-  /** Whether somebody reads it on a terminal; elsewhere findings are not cut. */
+  /** Whether the output is a terminal; elsewhere findings are not truncated. */
   terminal?: boolean;
   color: boolean;
 }
@@ -30,7 +30,7 @@ const gap = '  ';
 const titles: Cells = ['PORT', 'STATE', 'SERVICE', 'PRODUCT', 'EVIDENCE'];
 const maxServiceColumns = 16;
 const maxProductColumns = 30;
-/** Narrower than this a banner says nothing. */
+/** Minimum width of the banner column. */
 const minEvidenceColumns = 12;
 
 /** The style that fits a stream: 80 columns unless a terminal tells otherwise, colour on a terminal that wants it. */
@@ -63,7 +63,7 @@ export async function* renderTable(
       last = item;
       continue;
     }
-    // Hosts of one line each stay together; everything else is set apart.
+    // Single-line hosts stay together; an empty line separates the rest.
     if (before && !(before.isEmpty && item.isEmpty)) yield '\n';
     yield item.render();
     for (const name of item.classes) classes[name] += 1;
@@ -106,7 +106,7 @@ async function* blocksOf(
   if (block) yield block;
 }
 
-/** Controls that are broken, named in the table; of all others the number. */
+/** Maximum number of failed controls to list; the rest are counted. */
 const maxNamedControls = 100;
 
 /** What was judged by frameworks: a line for each control that is broken, then the counts. */
@@ -124,7 +124,7 @@ class Judgements {
     this.#counts[status] += 1;
     if (status !== 'fail' || this.#counts.fail > maxNamedControls) return;
     const place = port === null ? (host ?? '') : `${host}, port ${port}`;
-    const text = `${framework} ${control} is broken at ${place}: ${title}`;
+    const text = `${framework} ${control} failed at ${place}: ${title}`;
     yield `${this.#colors.yellow(fit(printable(text), this.#style.columns))}\n`;
   }
 
@@ -132,7 +132,7 @@ class Judgements {
     const { fail, pass, not_assessed } = this.#counts;
     this.#counts = { fail: 0, pass: 0, not_assessed: 0 };
     if (fail + pass + not_assessed === 0) return;
-    yield `${this.#colors.bold(`compliance: ${fail} broken, ${pass} kept, ${not_assessed} not told`)}\n\n`;
+    yield `${this.#colors.bold(`compliance: ${fail} failed, ${pass} passed, ${not_assessed} not assessed`)}\n\n`;
   }
 }
 
@@ -172,7 +172,7 @@ class HostBlock {
     return `${[this.#header(), ...this.#portLines(), ...this.#notes()].join('\n')}\n`;
   }
 
-  /** Where no port was probed, nothing can be said about ports. */
+  /** Empty if no port was probed. */
   #emptyText(): string {
     if (!this.#host.port_counts) return '';
     const others = this.#otherPorts();
@@ -224,7 +224,7 @@ class HostBlock {
     if (others !== '') notes.push(this.#colors.dim(`not shown: ${others}`));
     if (this.#host.all_ports_open) {
       notes.push(
-        this.#colors.yellow('this host accepts nearly every port; open ports are no evidence of services'),
+        this.#colors.yellow('this host accepts nearly every port; open ports are not evidence of services'),
       );
     }
     const ranked = mostUrgentFirst(this.#findings, ({ vulnerability }) => vulnerability);
@@ -244,8 +244,8 @@ class HostBlock {
   }
 
   /**
-   * `  HIGH      ● certain    95 %  80/tcp  CVE-2021-41773  Title`, and what a distribution may have fixed behind it.
-   * Where that does not fit a mark says so, and the title is cut.
+   * `  HIGH      ● certain    95 %  80/tcp  CVE-2021-41773  Title`, followed by a note on possible backports. If the note
+   * does not fit, a mark replaces it and the title is truncated.
    */
   #findingLine({ vulnerability: finding, port, protocol }: VulnerabilityRow): string {
     const place = port === null ? 'host' : `${port}/${protocol}`;
@@ -271,7 +271,7 @@ const classMarks: Record<FindingClass, string> = { certain: '●', likely: '◐'
 const longestClass = 'possible'.length;
 const longestSeverity = 'CRITICAL'.length;
 
-/** Doubt is a word and has no color: only what is certain alarms. */
+/** Only certain findings have a color. */
 function severityColor(finding: Finding, colors: Colors): (text: string) => string {
   const plain = (text: string) => text;
   if (classOf(finding) !== 'certain') return plain;
@@ -293,7 +293,7 @@ function cellsOf(port: PortRow): Cells {
   return cells.map(printable) as Cells;
 }
 
-/** The first line of the banner that says something; without one, why the port has no identity. */
+/** The first non-empty line of the banner, else why the port was not identified. */
 function evidenceOf({ banner, fingerprints, unidentified_reason }: PortRow): string {
   const text = banner || fingerprints?.[0]?.evidence || '';
   const shown = text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== '');
@@ -326,25 +326,25 @@ function renderSummary(summary: SummaryRow, classes: Record<FindingClass, number
   return `${colors.bold(parts.join(', '))}${sure}; ${checked}${partial}${unidentifiedText(summary)}`;
 }
 
-/** Ports of which a later scan may tell more. */
+/** Ports that a later scan may identify. */
 function unidentifiedText({ unidentified }: SummaryRow): string {
   const reasons = unidentifiedReasons.filter((reason) => (unidentified?.[reason] ?? 0) > 0);
   if (reasons.length === 0) return '';
   const counts = reasons.map((reason) => `${reason} ${unidentified?.[reason]}`).join(', ');
-  return `\nPorts whose probes had no time: ${counts}.`;
+  return `\nPorts not fully probed for lack of time: ${counts}.`;
 }
 
-/** Of a completed scan the warnings say what is missing. */
+/** The warnings of a completed scan say what is missing. */
 function partialText({ partial, status }: SummaryRow): string {
   if (!partial) return '';
-  return status === 'completed' ? ' (partial)' : ' (partial: the scan did not reach its end)';
+  return status === 'completed' ? ' (partial)' : ' (partial: the scan did not finish)';
 }
 
 function nothingFound(summary: SummaryRow, checked: string): string {
   if (summary.partial && summary.status !== 'completed')
-    return `No host answered before the scan ended; ${checked}.`;
+    return `No host responded before the scan ended; ${checked}.`;
   return (
-    `No host answered; ${checked}.\n` +
-    'Hosts that ignore pings and common ports stay unseen: --no-discover scans the ports of every address.'
+    `No host responded; ${checked}.\n` +
+    'Hosts that ignore pings and common ports are not discovered: --no-discover scans the ports of every address.'
   );
 }

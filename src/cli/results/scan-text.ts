@@ -2,7 +2,7 @@ import type { Scan } from '../../domain/scan.ts';
 import { printable } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 
-/** The detail of a scan for a person. */
+/** The detail of a scan as text. */
 export function scanSummaryText(scan: Scan): string {
   const { results, error, progress } = scan;
   return factLines([
@@ -30,7 +30,7 @@ export function scanSummaryText(scan: Scan): string {
   ]);
 }
 
-/** Names and values in two columns, every value on one line and printable. */
+/** Names and values in two columns, every value printable and on one line. */
 export function factLines(facts: readonly (readonly [string, string])[]): string {
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join('');

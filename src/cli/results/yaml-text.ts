@@ -1,6 +1,6 @@
 /**
- * JSON text as YAML in block form, while it streams by: one scalar at a time is held. Every text that is not harmless
- * as it stands is double-quoted, and then pure ASCII apart from printable letters.
+ * Converts streamed JSON to YAML block style, with one scalar in memory at a time. Strings that are not safe as plain
+ * scalars are double-quoted, and then ASCII except for printable letters.
  */
 export async function* yamlOfJson(chunks: AsyncIterable<string>): AsyncIterable<string> {
   const writer = new YamlWriter();
@@ -12,11 +12,11 @@ export async function* yamlOfJson(chunks: AsyncIterable<string>): AsyncIterable<
   if (rest !== '') yield rest;
 }
 
-/** An object or list whose members are being written. */
+/** An open object or list. */
 interface Level {
   list: boolean;
   empty: boolean;
-  /** Blanks before its members. */
+  /** Indentation of its members, spaces. */
   indent: number;
 }
 
@@ -25,11 +25,11 @@ const tokenPattern = /[\s,]+|[{}[\]:]|"(?:[^"\\]|\\.)*"|[\w.+-]+/y;
 
 class YamlWriter {
   readonly #levels: Level[] = [];
-  /** What is not a whole token yet. */
+  /** Input after the last complete token. */
   #rest = '';
   /** The next scalar of an object is a member's name. */
   #expectName = false;
-  /** Where the value that comes next stands: behind a name, behind a dash, or at the very beginning. */
+  /** Position of the next value: after a name, after a dash, or at the start. */
   #place: 'name' | 'dash' | 'start' = 'start';
 
   feed(chunk: string): string {
@@ -39,7 +39,7 @@ class YamlWriter {
     for (;;) {
       tokenPattern.lastIndex = position;
       const token = tokenPattern.exec(text)?.[0];
-      // A number, word or string at the end may go on in the next piece.
+      // A number, word or string at the end may continue in the next chunk.
       if (
         token === undefined ||
         (position + token.length === text.length && /[\w"-]/.test(token[0] as string))
@@ -85,7 +85,7 @@ class YamlWriter {
     const outer = this.#levels.at(-1);
     this.#levels.push({ list, empty: true, indent: outer ? outer.indent + 2 : 0 });
     this.#expectName = !list;
-    // The first member ends the line of its name; the first of an element stands behind the dash.
+    // The first member starts a new line after a name; that of a list element follows the dash.
     this.#place = outer === undefined ? 'start' : outer.list ? 'dash' : 'name';
     return before;
   }
@@ -110,7 +110,7 @@ class YamlWriter {
     return `${before}${before === '' && this.#levels.length === 0 ? '' : ' '}${scalarText(token)}\n`;
   }
 
-  /** What stands before a value: the dash of an element. */
+  /** Prefix of a value: the dash of a list element. */
   #before(): string {
     const level = this.#levels.at(-1);
     if (!level?.list) return '';
@@ -127,7 +127,7 @@ class YamlWriter {
   }
 }
 
-/** Words that YAML 1.1 or 1.2 readers do not take as text. */
+/** Words that YAML 1.1 or 1.2 parsers do not read as strings. */
 const reserved = /^(?:y|n|yes|no|on|off|true|false|null|nan|inf)$/i;
 const plain = /^[A-Za-z][\w ./-]*$/;
 
@@ -138,7 +138,7 @@ function scalarText(token: string): string {
   return quoted(text);
 }
 
-/** What a double-quoted scalar must escape: quotes, and every character that cannot be seen. */
+/** Characters to escape in a double-quoted scalar: quotes, and everything unprintable. */
 const escapes = /["\\]|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Cn}]/gu;
 
 function quoted(text: string): string {

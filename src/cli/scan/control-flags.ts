@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { usage } from '../terminal/failure.ts';
 
-/** Flags of the commands below `scan`. */
+/** Flags of the subcommands of `scan`. */
 export type ControlFlags = ServerFlags & { format: string; progress?: boolean };
 
 /**
- * The flags of a command below `scan`. `scan` has flags of the same names and takes them first, so its own values are
- * read, and a flag without a meaning here is rejected rather than ignored.
+ * The flags of a subcommand. `scan` has flags of the same names and consumes them first, so its values are read; flags
+ * without a meaning here are rejected rather than ignored.
  */
 export function controlFlags(command: Command): ControlFlags {
   const scan = command.parent as Command;

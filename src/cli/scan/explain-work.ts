@@ -59,12 +59,12 @@ async function explained(
   });
 }
 
-/** Runs `work` with the rules and the vulnerability data of this machine. */
+/** Runs `work` with the local rules and vulnerability data. */
 async function withAtHand<T>(config: Config, work: (atHand: AtHand) => Promise<T>): Promise<T> {
-  const tell = (problem: string) => note(`warning: ${printable(problem)}`);
+  const warn = (problem: string) => note(`warning: ${printable(problem)}`);
   const { catalogue, problems } = await loadFingerprints(config);
-  problems.forEach(tell);
-  const vulnerabilities = new ScanVulnerabilities(config, tell);
+  problems.forEach(warn);
+  const vulnerabilities = new ScanVulnerabilities(config, warn);
   try {
     return await work({ signatures: catalogue, vulnerabilities: await vulnerabilities.source() });
   } finally {
@@ -72,25 +72,25 @@ async function withAtHand<T>(config: Config, work: (atHand: AtHand) => Promise<T
   }
 }
 
-/** Characters of a banner in the text form; the JSON form has all. */
+/** Maximum length of a banner in text output, characters; JSON has all of it. */
 const maxBannerText = 400;
 
-/** For a person: one block a port, with what follows from what indented below it. */
+/** Text output: one block per port, conclusions indented below their evidence. */
 export function explanationText({ scan_id, host, os, ports, findings, left_out }: Explanation): string {
   const system = os ? [os.family, os.distribution, os.version].filter(Boolean).join(' ') : null;
   const lines = [`${host} in ${scan_id}${os && system ? `: ${system}, ${os.confidence} sure` : ''}`];
   for (const port of ports) {
     lines.push('', `${port.port}/${port.protocol} ${port.state} (${port.reason})`);
     if (port.tls) lines.push(`  TLS: ${port.tls.version} ${port.tls.cipher}`);
-    lines.push(`  said: ${bannerText(port.banner)}${port.truncated ? ' (cut)' : ''}`);
-    if (port.claims.length === 0) lines.push('  no rule names it');
+    lines.push(`  banner: ${bannerText(port.banner)}${port.truncated ? ' (truncated)' : ''}`);
+    if (port.claims.length === 0) lines.push('  no rule matches');
     for (const claim of port.claims) lines.push(...claimLines(claim));
     if (port.findings.length === 0) lines.push('  no findings');
     for (const finding of port.findings) lines.push(...findingLines(finding));
   }
-  if (findings.length > 0) lines.push('', 'of the host itself');
+  if (findings.length > 0) lines.push('', 'the host itself');
   for (const finding of findings) lines.push(...findingLines(finding));
-  if (left_out > 0) lines.push('', `${left_out} more are left out; name one port`);
+  if (left_out > 0) lines.push('', `${left_out} more ports not shown; specify a port`);
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 

@@ -6,24 +6,19 @@ import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { ExplainFlags } from './explain-work.ts';
 
-/** `explain`: the way from what a service said to what is claimed of it. */
+/** `explain`: how a scan got from a response to a finding. */
 export function addExplainCommand(program: Command): void {
   program
     .command('explain')
-    .description(
-      'show why a scan says what it says of a host: what it answered, which rule read it, what follows',
-    )
+    .description('show the evidence behind the results of a host: responses, matching rules, conclusions')
     .argument('<scan_id>', 'scan id')
-    .argument(
-      '<host[:port]>',
-      'address or name, with a port for one service: 192.0.2.1:22, [2001:db8::1]:53/udp',
-    )
+    .argument('<host[:port]>', 'address or name, optionally with a port: 192.0.2.1:22, [2001:db8::1]:53/udp')
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
     .addHelpText(
       'after',
-      '\nReads the record of the scan; nothing is sent to the host. Rules and vulnerability data are looked up on this machine.',
+      '\nReads the record of the scan and sends nothing to the host. Uses the local rules and vulnerability data.',
     )
     .action(
       guarded(async (scanId: string, place: string, flags: ExplainFlags, command: Command) => {

@@ -9,10 +9,10 @@ import { onInterrupt } from '../terminal/interrupt.ts';
 import { printable } from '../terminal/printable.ts';
 
 /**
- * Tells the channels of a scan that it has ended, and waits for it. What comes of that changes nothing about the scan.
- * A first Ctrl-C gives up: what is owed then is sent when a server works with the workspace.
+ * Sends the notifications of an ended scan and waits for them. Failures do not affect the scan. The first Ctrl-C gives
+ * up: pending notifications are sent once a server uses the workspace.
  *
- * @param note takes lines for a person
+ * @param note prints a line for the user
  */
 export async function notifyFromHere(
   { store, workspace }: { store: Store | null; workspace: Workspace },
@@ -30,15 +30,15 @@ export async function notifyFromHere(
     const states = store
       ? await notifyScan({ ...context, pageOf, store, workspace }, scan.scan_id)
       : await notifyUnstoredScan(context, scan, channels, randomUUID);
-    for (const line of states.flatMap(remarkOn)) note(line);
+    for (const line of states.flatMap(warningsOf)) note(line);
   } catch (error) {
-    note(`warning: the notifications could not be sent: ${printable((error as Error).message)}`);
+    note(`warning: cannot send notifications: ${printable((error as Error).message)}`);
   } finally {
     release();
   }
 }
 
-function remarkOn({ channel, status, error }: NotificationState): string[] {
+function warningsOf({ channel, status, error }: NotificationState): string[] {
   if (status === 'delivered' && error === null) return [];
   const remark = error === null ? status : `${status}: ${error}`;
   return [`warning: notification to ${printable(channel)} ${printable(remark)}`];

@@ -34,7 +34,7 @@ export async function scanHere(
   wiring: CliWiring,
 ): Promise<number> {
   const { catalogue, request } = await decide(order, settings, wiring);
-  // What cannot be planned is refused before anything is stored or sent.
+  // Reject an invalid scan before anything is stored or sent.
   const plan = await planScan(request, settings.config, catalogue);
   await checkRules(request);
   prepareModules(plan, request);
@@ -47,7 +47,7 @@ export async function scanHere(
   }
 }
 
-/** A file of signatures that cannot be read or used is told before the scan. @throws PortolanError `usage` */
+/** Validates the rule file before the scan. @throws PortolanError `usage` */
 async function checkRules({ options }: ScanRequest): Promise<void> {
   const file = options.fingerprint_rules;
   if (file === undefined) return;
@@ -58,7 +58,7 @@ async function checkRules({ options }: ScanRequest): Promise<void> {
 }
 
 async function findBaseline({ store }: LocalScanStore, id: string): Promise<void> {
-  if (store === null) throw usage('--compare-with needs the workspace; leave out --no-workspace');
+  if (store === null) throw usage('--compare-with needs the workspace: omit --no-workspace');
   const { checkBaseline } = await import('../results/compared-with.ts');
   const { showScan } = await import('../../actions/scans/show-scan.ts');
   checkBaseline(await showScan(await store.whole(), id));
@@ -96,7 +96,7 @@ class LocalScan {
     try {
       await book.finish(outcome, await folder.sizeBytes());
     } catch (error) {
-      // Who waits for the result gets it, also when the store is away.
+      // Print the result even if the store is unavailable.
       await this.#writeResult(folder, scan);
       throw error;
     }
@@ -110,7 +110,7 @@ class LocalScan {
     return exitCodeOf(outcome);
   }
 
-  /** Where the scan is listed: what it owes to channels is a matter of the whole store. */
+  /** Store of the scan; pending notifications belong to the store as a whole. */
   async #openBook(): Promise<ScanBook> {
     const { store } = this.#place;
     if (store === null) return new ScanBook(null, this.#request);
@@ -148,7 +148,7 @@ class LocalScan {
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
     const abort = new AbortController();
     const release = onInterrupt(() => {
-      this.#view.note('canceling; what was found is kept. Press Ctrl-C again to end at once.');
+      this.#view.note('canceling, results so far are kept; press Ctrl-C again to quit at once');
       abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
     }, 7);
     try {
@@ -180,7 +180,7 @@ class LocalScan {
   }
 }
 
-/** Plans a scan and prints what it would do; nothing is sent and nothing is kept. @returns the exit code */
+/** Prints the plan of a scan; sends and stores nothing. @returns the exit code */
 export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
   const { previewScan } = await import('../../actions/scans/preview-scan.ts');
   const { printPreview } = await import('../results/plan-text.ts');
@@ -190,7 +190,7 @@ export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring:
   return 0;
 }
 
-/** What is installed, the profile file of the order too, and what the order means with it. @throws PortolanError */
+/** The installed modules and profiles, including a profile file, and the request resolved with them. @throws PortolanError */
 async function decide(
   order: ScanCommand,
   settings: LoadedConfig,
@@ -209,7 +209,7 @@ async function decide(
   return { catalogue: chosen.catalogue, request };
 }
 
-/** The name of the profile when the order needs no other graph, or null. */
+/** The name of the profile if the request needs no other graph, else null. */
 function onlyProfile({ dag, flags, submission }: ScanCommand, { scanner }: Config): string | null {
   return (dag ?? submission.dag) === undefined && flags.compareWith === undefined
     ? (flags.profile ?? scanner.default_profile)
@@ -240,18 +240,18 @@ async function requestOf(
   return decideRequest(submission, config, choices, origin);
 }
 
-/** Log lines are for those who ask for them: without a wish only warnings show. */
+/** Prints only warnings unless a log level was requested. */
 function logFor({ config, origins }: LoadedConfig, view: ScanView) {
   const level = origins.get('logging.level') === 'default' ? 'warn' : config.logging.level;
   return createLog(level, config.logging.format, (line) => view.note(line));
 }
 
-/** The scan's row in the store, kept up to date while it runs. Without a store it does nothing. */
+/** Updates the row of the scan in the store while it runs. Without a store it does nothing. */
 class ScanBook {
   readonly startedAt = new Date().toISOString();
   readonly #rows: ScanRows | null;
   readonly #scanId: string;
-  /** Updates one after another, so that an old state never overwrites a new one. */
+  /** Serializes updates, so that an old state never overwrites a new one. */
   #writing: Promise<unknown> = Promise.resolve();
   #latest: LiveScan | null = null;
 
@@ -260,7 +260,7 @@ class ScanBook {
     this.#scanId = scan_id;
   }
 
-  /** @param executor who runs the scan */
+  /** @param executor the process that runs the scan */
   static async open(rows: ScanRows, request: ScanRequest, executor: string): Promise<ScanBook> {
     const book = new ScanBook(rows, request);
     await rows.transaction(async ({ scans }) => {
@@ -270,7 +270,7 @@ class ScanBook {
     return book;
   }
 
-  /** A lost update is no harm: the next one or the end brings the truth. */
+  /** A lost update does no harm: the next one or the end corrects it. */
   live(live: LiveScan): void {
     if (this.#latest === null)
       this.#writing = this.#writing.then(() => this.#writeLatest()).catch(() => undefined);

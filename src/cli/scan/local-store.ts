@@ -8,17 +8,17 @@ import { openScanRows, type ScanRows } from '../../store/scans/scan-rows.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { chosenTenant } from '../session/tenant-choice.ts';
 
-/** Where a scan of this command line is kept. */
+/** Workspace and store of a local scan. */
 export interface LocalScanStore {
   workspace: Workspace;
-  /** Null in a temporary folder: nothing is listed anywhere. */
+  /** Null with --no-workspace: the scan is not listed anywhere. */
   store: LocalMetadata | null;
   close(): Promise<void>;
 }
 
-/** The store, which is opened as far as it is needed. */
+/** The store, opened on demand. */
 export interface LocalMetadata {
-  /** Who runs scans here, see `domain/executor.ts`. */
+  /** Executor of local scans, see `domain/executor.ts`. */
   executor: string;
   /** For the rows of a scan. */
   rows: ScanRows;
@@ -27,8 +27,8 @@ export interface LocalMetadata {
 }
 
 /**
- * @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden`; `unavailable` when the
- *   store is on another host that cannot be reached
+ * @throws PortolanError `configuration` when the workspace cannot be used, `tenant_forbidden`, `unavailable` when the
+ *   database cannot be reached
  */
 export async function openLocalScanStore(config: Config): Promise<LocalScanStore> {
   if (!config.workspace.enabled) return openTemporary();
@@ -63,7 +63,7 @@ async function openOwn(workspace: Workspace, tenant: string | null): Promise<Loc
   };
 }
 
-/** Of a store that servers share: the scan is one of the server whose workspace this is, whether it runs or not. */
+/** In a store shared by servers, the scan belongs to the server of this workspace, whether it runs or not. */
 async function openShared(url: string, workspace: Workspace, tenant: string | null): Promise<LocalScanStore> {
   const [{ openStore }, { serverId }] = await Promise.all([
     import('../../store/open.ts'),

@@ -1,14 +1,14 @@
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 
-/** Whether `--profile` names a file of this machine: a path, or a name with an extension. */
+/** Whether `--profile` is a local file: a path, or a name with an extension. */
 export function isProfileFile(profile: string): boolean {
   return /[/\\]|\.(?:ya?ml|json)$/i.test(profile);
 }
 
 /**
- * The installed profiles and the one of a file.
- * @returns the name of that one, too
- * @throws PortolanError `usage`, `invalid_request` with every problem of the file and its place
+ * The installed profiles plus that of a file.
+ * @returns the catalog with the profile, and its name
+ * @throws PortolanError `usage`, `invalid_request` with every problem of the file and its location
  */
 export async function withProfileFile(
   catalogue: ModuleCatalog,

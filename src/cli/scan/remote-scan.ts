@@ -16,7 +16,7 @@ import { isProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
 import type { ScanCommand } from './submission.ts';
 
-/** How long a server may stay away while a scan is followed. */
+/** How long a watched server may be unreachable. */
 const patienceMs = 30_000;
 const retryMs = 1000;
 
@@ -38,7 +38,7 @@ export async function scanOnServer(order: ScanCommand, client: Client): Promise<
     return 0;
   }
   const view = openView(flags);
-  view.note(`scan ${printable(accepted.scan_id)} runs on ${client.url}`);
+  view.note(`scan ${printable(accepted.scan_id)} submitted to ${client.url}`);
   const scan = await follow(client, accepted.scan_id, view);
   noteOutcome(scan, flags.quiet ?? false);
   const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
@@ -51,38 +51,38 @@ export async function scanOnServer(order: ScanCommand, client: Client): Promise<
   return exitCodeOf(scan);
 }
 
-/** Asks a server what a scan would do; nothing is sent to a target and nothing is kept. @returns the exit code */
+/** Prints the plan of a scan on a server, which sends and stores nothing. @returns the exit code */
 export async function dryRunOnServer(order: ScanCommand, client: Client): Promise<number> {
   const preview = await client.call<ScanPreview>('POST', '/api/v1/scans/plan', bodyOf(order));
   printPreview(preview, order.output.format);
   return 0;
 }
 
-/** The body of the submission to a server. @throws PortolanError `usage` for what a server cannot know */
+/** The request body for a server. @throws PortolanError `usage` for local files */
 export function bodyOf({ submission, dag, flags }: ScanCommand): Record<string, unknown> {
   if (flags.fingerprintRules !== undefined) {
-    throw usage('--fingerprint-rules names a file of this machine; a server cannot read it');
+    throw usage('--fingerprint-rules names a local file, which a server cannot read');
   }
   if (flags.profile !== undefined && isProfileFile(flags.profile)) {
     throw usage(
-      `a server runs installed profiles only, not the file ${flags.profile}; without a server (or with --no-workspace) it can be used`,
+      `a server runs only installed profiles, not the file ${flags.profile}; use it without a server or with --no-workspace`,
     );
   }
   return dag === undefined ? submission : { ...submission, dag: graphName(dag) };
 }
 
-/** Over the API a graph is an installed name; a file would have to lie on the server. */
+/** The API accepts only names of graphs that are installed on the server. */
 function graphName(dag: string): string {
   if (/^[\w-]+$/.test(dag)) return dag;
   throw usage(
-    `a server runs installed graphs only, not the file ${dag}; without a server (or with --no-workspace) it can be used`,
+    `a server runs only installed graphs, not the file ${dag}; use it without a server or with --no-workspace`,
   );
 }
 
-/** Shows a scan's progress until it is over. Ctrl-C cancels it on the server; its results stay. */
+/** Shows the progress of a scan until it ends. Ctrl-C cancels it on the server; its results stay. */
 async function follow(client: Client, scanId: string, view: ScanView): Promise<Scan> {
   const release = onInterrupt(() => {
-    view.note('canceling; what was found is kept. Press Ctrl-C again to end at once.');
+    view.note('canceling, results so far are kept; press Ctrl-C again to quit at once');
     client
       .call('POST', `${scanPath(scanId)}/cancel`)
       .catch((error: Error) => note(`portolan: cannot cancel: ${printable(error.message)}`));
@@ -96,9 +96,9 @@ async function follow(client: Client, scanId: string, view: ScanView): Promise<S
 }
 
 /**
- * Reads the events of a scan until it is over; picks up where it was after a broken connection.
- * @returns the scan at its end
- * @throws the reason of `signal` when that ends the wait, PortolanError `network` when the server stays away
+ * Reads the events of a scan until it ends; after a lost connection it resumes with the next event.
+ * @returns the ended scan
+ * @throws the reason of `signal` if aborted, PortolanError `network` when the server stays unreachable
  */
 export async function awaitScan(
   client: Client,
@@ -122,7 +122,7 @@ export async function awaitScan(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof PortolanError) || !['network', 'unavailable'].includes(error.code)) throw error;
-      if (lostAt === null) view.note(`the server is away; trying again for ${patienceMs / 1000} s`);
+      if (lostAt === null) view.note(`server unreachable, retrying for ${patienceMs / 1000} s`);
       lostAt ??= performance.now();
       if (performance.now() - lostAt > patienceMs) throw leftBehind(error, scanId);
     }
@@ -130,9 +130,9 @@ export async function awaitScan(
   }
 }
 
-/** What was acknowledged is not lost: the scan goes on with its server. */
+/** An accepted scan is not lost: it continues when its server does. */
 function leftBehind({ code, message }: PortolanError, scanId: string): PortolanError {
-  return new PortolanError(code, `${message}; the scan ${scanId} goes on when its server is back`);
+  return new PortolanError(code, `${message}; scan ${scanId} continues when its server is back`);
 }
 
 type Counts = Scan['results'];

@@ -11,32 +11,27 @@ export function addScanControl(scan: Command, wiring: CliWiring): void {
     const { showScanCommand } = await import('./scan-control.ts');
     return showScanCommand(id, flags, global);
   });
-  control(scan, 'cancel', 'end a scan of a server; its results stay', async (id, flags, global) => {
+  control(scan, 'cancel', 'cancel a scan of a server; its results stay', async (id, flags, global) => {
     const { steerScan } = await import('./scan-control.ts');
     return steerScan('cancel', id, flags, global);
   });
-  control(
-    scan,
-    'pause',
-    'let a scan of a server send nothing until it is resumed',
-    async (id, flags, global) => {
-      const { steerScan } = await import('./scan-control.ts');
-      return steerScan('pause', id, flags, global);
-    },
-  );
-  control(scan, 'resume', 'let a paused scan of a server go on', async (id, flags, global) => {
+  control(scan, 'pause', 'pause a scan of a server until it is resumed', async (id, flags, global) => {
+    const { steerScan } = await import('./scan-control.ts');
+    return steerScan('pause', id, flags, global);
+  });
+  control(scan, 'resume', 'resume a paused scan of a server', async (id, flags, global) => {
     const { steerScan } = await import('./scan-control.ts');
     return steerScan('resume', id, flags, global);
   });
   control(
     scan,
     'watch',
-    'follow a scan of a server to its end; exit code as of scan',
+    'watch a scan of a server until it ends; exit codes as with scan',
     async (id, flags, global) => {
       const { watchScanCommand } = await import('./scan-control.ts');
       return watchScanCommand(id, flags, global);
     },
-  ).option('--progress', 'show progress even when stderr is no terminal');
+  ).option('--progress', 'show progress even if stderr is not a terminal');
   addDiff(scan, wiring);
 }
 
@@ -52,10 +47,10 @@ function control(scan: Command, name: string, description: string, work: Work): 
 
 function addDiff(scan: Command, wiring: CliWiring): void {
   withPlace(scan.command('diff'))
-    .description('show what changed in a scan since another one')
+    .description('show the changes of a scan since another one')
     .argument('<id>', 'scan id')
-    .argument('<baseline>', 'id of the scan that it is compared with')
-    .addHelpText('after', '\nWithout a server the scans of the workspace are compared.')
+    .argument('<baseline>', 'id of the scan to compare with')
+    .addHelpText('after', '\nWithout a server, compares the scans of the workspace.')
     .action(
       guarded(async (id: string, baseline: string, _own: unknown, command: Command) => {
         const { diffScans } = await import('./scan-diff.ts');
@@ -66,7 +61,7 @@ function addDiff(scan: Command, wiring: CliWiring): void {
 
 function withPlace(command: Command): Command {
   return command
-    .addOption(new Option('--format <format>', 'form').choices(['text', 'json']))
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']))
     .addOption(serverOption())
     .addOption(tokenOption());
 }

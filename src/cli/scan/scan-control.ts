@@ -18,7 +18,7 @@ export async function showScanCommand(id: string, flags: ControlFlags, global: G
   return 0;
 }
 
-/** `scan cancel`, `pause` and `resume`: prints the scan as it is then. */
+/** `scan cancel`, `pause` and `resume`: prints the new state of the scan. */
 export async function steerScan(
   verb: 'cancel' | 'pause' | 'resume',
   id: string,
@@ -37,14 +37,14 @@ function stateOf({ status, progress, error }: Scan): string {
   return progress.paused ? `${status} (paused)` : status;
 }
 
-/** `scan watch`: follows a scan that somebody else submitted. Ctrl-C ends the watching, not the scan. */
+/** `scan watch`. Ctrl-C stops watching and does not cancel the scan. */
 export async function watchScanCommand(
   id: string,
   flags: ControlFlags,
   global: GlobalFlags,
 ): Promise<number> {
   const client = await requireServer(flags, global);
-  // An id that does not exist is told at once.
+  // Fails at once for an unknown id.
   await client.call<Scan>('GET', scanPath(id));
   const scan = await watch(client, id, { ...global, ...flags });
   if (scan === null) return 1;
@@ -62,7 +62,7 @@ async function watch(client: Client, id: string, flags: GlobalFlags & ControlFla
   } catch (error) {
     if (!enough.signal.aborted) throw error;
     view.end();
-    note(`no longer watched; the scan ${printable(id)} goes on`);
+    note(`stopped watching; scan ${printable(id)} continues`);
     return null;
   } finally {
     release();

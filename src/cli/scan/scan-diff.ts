@@ -17,7 +17,7 @@ interface Pair {
   baseline: string;
 }
 
-/** `scan diff`: on a server when one is named or holds the workspace, else in the workspace itself. */
+/** `scan diff`: on the server that is named or has the workspace locked, else in the workspace itself. */
 export async function diffScans(
   pair: Pair,
   flags: ControlFlags,
@@ -41,12 +41,12 @@ export async function diffScans(
   return 0;
 }
 
-/** A comparison of this machine, safe to print. */
+/** A local comparison, safe to print. */
 export function renderDiff(comparison: Comparison, format: string): AsyncIterable<string> {
   return format === 'json' ? makeSafe('json', renderComparison(comparison)) : diffText(comparison);
 }
 
-/** A comparison of a server, safe to print. As JSON it is streamed, as text it is read as a whole first. */
+/** A comparison by a server, safe to print. JSON is streamed, text needs the whole comparison in memory. */
 export async function* fetchDiff(
   client: Client,
   { id, baseline }: Pair,
@@ -57,7 +57,7 @@ export async function* fetchDiff(
   else yield* diffText(readComparison(await client.call<ComparisonAnswer>('GET', path)));
 }
 
-/** The answer of the API as far as it is read. */
+/** The used part of the API response. */
 interface ComparisonAnswer extends Record<string, unknown> {
   scan_id: string;
   against: string;

@@ -5,18 +5,18 @@ import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import { formatCount, ProgressBar, progressLine } from '../terminal/progress-bar.ts';
 
-/** Least time between two progress lines where there is no terminal. */
+/** Minimum interval between progress lines without a terminal, milliseconds. */
 const lineMs = 1000;
 
-/** What a person sees of a running scan, on stderr. */
+/** Progress output on stderr. */
 export interface ScanView {
   update(live: Pick<LiveScan, 'progress' | 'results'>): void;
-  /** A line that stays. */
+  /** Prints a permanent line. */
   note(text: string): void;
   end(): void;
 }
 
-/** A bar on a terminal, lines for `--progress` elsewhere, remarks only with `--quiet` or in a pipe. */
+/** A progress bar on a terminal, lines with `--progress` elsewhere, only warnings with `--quiet` or in a pipe. */
 export function openView(flags: GlobalFlags & { progress?: boolean }): ScanView {
   if (flags.quiet) return { update: () => undefined, note: () => undefined, end: () => undefined };
   if (process.stderr.isTTY) return new ProgressBar(process.stderr);
@@ -43,7 +43,7 @@ class ProgressLines implements ScanView {
 
 type Ended = Pick<Scan, 'status' | 'error' | 'warnings' | 'stages'>;
 
-/** Warnings of a finished scan and why it failed, one line each. */
+/** Prints warnings of a finished scan and why it failed, one line each. */
 export function noteOutcome(ended: Ended, quiet: boolean): void {
   if (!quiet) {
     for (const warning of ended.warnings) {
@@ -57,7 +57,7 @@ export function noteOutcome(ended: Ended, quiet: boolean): void {
   if (ended.error) note(`portolan: the scan failed (${ended.error.code}): ${printable(ended.error.message)}`);
 }
 
-/** On a terminal: where the result went, and the id that it is kept under. */
+/** On a terminal: the output file, and the id of the stored scan. */
 export function noteResult(
   scan: Pick<Scan, 'scan_id' | 'results'>,
   file: string | null,
@@ -67,13 +67,13 @@ export function noteResult(
   const { live_hosts, open_ports } = scan.results;
   if (file !== null) {
     note(
-      `${printable(file)} is written: ${formatCount(live_hosts, 'host')} up, ${formatCount(open_ports, 'open port')}`,
+      `wrote ${printable(file)}: ${formatCount(live_hosts, 'host')} up, ${formatCount(open_ports, 'open port')}`,
     );
   }
-  if (kept) note(`kept as ${printable(scan.scan_id)}`);
+  if (kept) note(`stored as ${printable(scan.scan_id)}`);
 }
 
-/** Exit code of a finished scan: 7 when it failed or a stage of it did; a missing right has its own. */
+/** Exit code of a finished scan: 7 if it or one of its stages failed, 5 for missing privileges. */
 export function exitCodeOf(ended: Pick<Ended, 'status' | 'error' | 'stages'>): number {
   if (ended.error?.code === 'permission') return 5;
   if (ended.status !== 'completed') return 7;

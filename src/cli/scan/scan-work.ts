@@ -16,7 +16,7 @@ export async function scan(
 ): Promise<number> {
   const output = outputOf(flags);
   if (flags.compareWith !== undefined && !flags.wait)
-    throw usage('--compare-with waits for the end of the scan; it does not go together with --no-wait');
+    throw usage('--compare-with waits for the end of the scan and cannot be combined with --no-wait');
   const submission = await submissionOf(positional, flags);
   if (output.file !== null) await checkOutputFile(output.file);
   const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
@@ -34,9 +34,8 @@ export async function scan(
   }
   const inCharge = await serverInCharge(settings.config);
   if (inCharge !== null) return scanOn(clientOf(inCharge, flags), order);
-  if (flags.pool !== undefined)
-    throw usage('--pool names workers of a server: name it with --server, or start one');
-  if (!flags.wait) throw usage('--no-wait needs a server: name it with --server, or start one');
+  if (flags.pool !== undefined) throw usage('--pool needs a server: pass --server, or start one');
+  if (!flags.wait) throw usage('--no-wait needs a server: pass --server, or start one');
   const { scanHere } = await import('./local-scan.ts');
   return scanHere(order, settings, wiring);
 }
@@ -55,10 +54,10 @@ function outputOf(flags: ScanFlags): ReturnType<typeof chooseOutput> {
   return { file: file === null ? null : flags.outputFile, format };
 }
 
-/** `-o json --output-file f`: the word next to -o is the format. */
+/** `-o json --output-file f`: the value of -o is the format. */
 function wordOf(output: string | undefined): string | undefined {
   if (output === undefined) return undefined;
   const { file, format } = chooseOutput({ output });
   if (file === null) return format;
-  throw usage('--output and --output-file name two files');
+  throw usage('--output and --output-file name different files');
 }

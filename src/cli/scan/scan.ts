@@ -9,14 +9,14 @@ import type { CliWiring } from '../wiring.ts';
 import { addScanControl } from './scan-commands.ts';
 import type { ScanFlags } from './submission.ts';
 
-/** Highest rate that a server can be asked for, packets per second. */
+/** Highest rate that a scan can request, packets per second. */
 export const maxRate = 10_000_000;
 
 export function addScanCommand(program: Command, wiring: CliWiring): void {
   const scan = program
     .command('scan')
-    .description('scan hosts and networks; or look after scans on a server')
-    .argument('[targets...]', 'addresses, CIDR, ranges, host names, @file with a list');
+    .description('scan hosts and networks, or manage scans on a server')
+    .argument('[targets...]', 'addresses, CIDR, ranges, host names, @file');
   addTargetOptions(scan);
   addDiscoveryOptions(scan);
   addProbeOptions(scan);
@@ -37,13 +37,13 @@ export function addScanCommand(program: Command, wiring: CliWiring): void {
 
 function addTargetOptions(scan: Command): void {
   scan
-    .option('-t, --targets <list>', 'further targets, separated by commas')
+    .option('-t, --targets <list>', 'additional targets, comma-separated')
     .option('-f, --target-file <file>', 'file with targets, - for stdin')
-    .option('--exclude <list>', 'targets that are never touched')
-    .option('--exclude-file <file>', 'file with targets that are never touched')
+    .option('--exclude <list>', 'targets to exclude')
+    .option('--exclude-file <file>', 'file with targets to exclude')
     .option(
       '-p, --profile <name>',
-      'quick, standard, deep, webapp, infrastructure, one of your own, or a file',
+      'quick, standard, deep, webapp, infrastructure, an installed profile, or a file',
     )
     .addOption(
       new Option(
@@ -52,7 +52,7 @@ function addTargetOptions(scan: Command): void {
       ).conflicts('onlyDiscover'),
     )
     .addOption(
-      new Option('--plugin <file>', 'module of a plugin file; not in this build').argParser(
+      new Option('--plugin <file>', 'plugin file; not available in this build').argParser(
         (file: string, before: string[] | undefined) => [...(before ?? []), file],
       ),
     );
@@ -60,21 +60,17 @@ function addTargetOptions(scan: Command): void {
 
 function addDiscoveryOptions(scan: Command): void {
   scan
-    .addOption(new Option('--only-discover', 'find live hosts, probe no ports').conflicts('discover'))
+    .addOption(new Option('--only-discover', 'find live hosts without probing ports').conflicts('discover'))
     .option('--no-discover', 'treat every target as up')
     .addOption(
-      new Option('--discover-profile <name>', 'how live hosts are found, whatever the graph says')
+      new Option('--discover-profile <name>', 'discovery method, overrides the graph')
         .choices(discoveryProfiles)
         .conflicts('discover'),
     )
     .addOption(
-      new Option('--discovery-timeout <duration>', 'how long one discovery probe waits').conflicts(
-        'discover',
-      ),
+      new Option('--discovery-timeout <duration>', 'timeout of a discovery probe').conflicts('discover'),
     )
-    .addOption(
-      number('--discovery-retry <n>', 'further tries of a discovery probe', 0, 10).conflicts('discover'),
-    );
+    .addOption(number('--discovery-retry <n>', 'retries of a discovery probe', 0, 10).conflicts('discover'));
 }
 
 function addProbeOptions(scan: Command): void {
@@ -83,61 +79,58 @@ function addProbeOptions(scan: Command): void {
       new Option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all').conflicts('topPorts'),
     )
     .addOption(number('--top-ports <n>', 'the n most frequent ports', 1, 1000))
-    .option('--exclude-ports <list>', 'ports that are never tried, written like --ports')
+    .option('--exclude-ports <list>', 'ports to exclude, same syntax as --ports')
     .addOption(
       new Option(
         '--scan-type <type>',
-        'how ports are probed: raw packets, connections, UDP, or as the profile says',
+        'probe type: raw packets, connections, UDP, or as the profile says',
       ).choices(['syn', 'connect', 'udp', 'auto']),
     )
     .addOption(number('-r, --rate <n>', 'packets per second', 1, maxRate))
-    .option('--timeout <duration>', 'how long one probe waits, e.g. 3s')
-    .addOption(number('--retries <n>', 'further tries of a silent probe', 0, 10))
+    .option('--timeout <duration>', 'timeout of a probe, e.g. 3s')
+    .addOption(number('--retries <n>', 'retries of a probe without a response', 0, 10))
     .addOption(number('--retry <n>', 'same as --retries', 0, 10).hideHelp())
     .addOption(number('--max-retries <n>', 'same as --retries', 0, 10).hideHelp())
-    .addOption(number('--concurrency <n>', 'open connections at once', 1, 65_535))
-    .option('--max-duration <duration>', 'end the scan after this time, e.g. 1h30m')
+    .addOption(number('--concurrency <n>', 'concurrent connections', 1, 65_535))
+    .option('--max-duration <duration>', 'stop the scan after this time, e.g. 1h30m')
     .addOption(
-      new Option('--fail-fast', 'the first error of a stage ends the scan').conflicts('continueOnError'),
+      new Option('--fail-fast', 'stop the scan at the first error of a stage').conflicts('continueOnError'),
     )
-    .option(
-      '--continue-on-error',
-      'an error of a stage does not end the scan, whatever engine.fail_fast says',
-    );
+    .option('--continue-on-error', 'continue after errors of a stage, overrides engine.fail_fast');
 }
 
 function addEvaluationOptions(scan: Command): void {
   scan
-    .option('--no-fingerprint', 'banners only: no products, versions and profiles')
-    .option('--fingerprint-rules <file>', 'file with further signatures (without a server)')
-    .addOption(number('--max-protocols <n>', 'different services that are kept for one port', 1, 20))
+    .option('--no-fingerprint', 'grab banners only, do not identify products and versions')
+    .option('--fingerprint-rules <file>', 'file with additional fingerprint rules (without a server)')
+    .addOption(number('--max-protocols <n>', 'maximum number of services reported per port', 1, 20))
     .option('--vuln', 'evaluate vulnerabilities')
-    .option('--no-vuln', 'evaluate no vulnerabilities')
-    .addOption(new Option('--min-severity <level>', 'least severity of findings').choices(severities))
-    .option('--compliance <list>', 'judge by cis, pci, nist (comma list)')
-    .option('--intrusive', 'allow checks that can disturb a service');
+    .option('--no-vuln', 'do not evaluate vulnerabilities')
+    .addOption(new Option('--min-severity <level>', 'minimum severity of findings').choices(severities))
+    .option('--compliance <list>', 'evaluate cis, pci, nist, comma-separated')
+    .option('--intrusive', 'allow checks that can disrupt a service');
 }
 
 function addResultOptions(scan: Command): void {
   scan
     .option('--format <format>', outputFormats.join(', '))
-    .option('-o, --output <file>', 'file for the result; a bare format word is taken as --format')
-    .option('--output-file <file>', 'same as --output, always a file')
+    .option('-o, --output <file>', 'output file; a bare format name is read as --format')
+    .option('--output-file <file>', 'like --output, always a file name')
     .option('--scan-name <name>', 'label of the scan')
-    .option('--tags <list>', 'labels, separated by commas')
+    .option('--tags <list>', 'labels, comma-separated')
     .option(
       '--notify <list>',
-      'who is told of the end: slack://name, email://address, webhook://name, separated by commas',
+      'notification channels: slack://name, email://address, webhook://name, comma-separated',
     )
-    .option('--server <url>', 'scan on this server (environment: SERVICE_SERVER)')
+    .option('--server <url>', 'run the scan on this server (environment: SERVICE_SERVER)')
     .addOption(tokenOption())
-    .option('--pool <name>', 'with a server: its worker pool')
-    .option('--schedule <cron>', 'with a server: scan again and again, e.g. "0 2 * * *" or @daily')
-    .option('--no-wait', 'with a server: print the scan id and end')
-    .option('--progress', 'show progress even when stderr is no terminal')
-    .option('--compare-with <id>', 'then show what changed since this scan')
+    .option('--pool <name>', 'worker pool of the server')
+    .option('--schedule <cron>', 'create a recurring job on the server, e.g. "0 2 * * *" or @daily')
+    .option('--no-wait', 'print the scan id and exit (needs a server)')
+    .option('--progress', 'show progress even if stderr is not a terminal')
+    .option('--compare-with <id>', 'also show the changes since this scan')
     .addOption(
-      new Option('--dry-run', 'show the plan and the number of packets; send nothing').conflicts(
+      new Option('--dry-run', 'show the plan and the number of packets, send nothing').conflicts(
         'compareWith',
       ),
     );
@@ -155,7 +148,7 @@ Examples:
   portolan scan 192.0.2.10 --server https://scanner.example:8443
   portolan scan watch 20261006-143022-a1b2c3
 
-A target named like a command (status, cancel, pause, resume, watch, diff) goes to --targets.
-Without --format the extension of the output file decides, else text. The result goes to
-stdout, everything else to stderr. The first Ctrl-C cancels and keeps the results.
+Pass a target named like a command (status, cancel, pause, resume, watch, diff) with --targets.
+Default format: that of the output file's extension, else text. The result goes to
+stdout, everything else to stderr. The first Ctrl-C cancels the scan and keeps its results.
 `;

@@ -80,8 +80,8 @@ describe('submissionOf', () => {
   it('refuses no targets and unreadable lists', async () => {
     await expect(submissionOf([], flags)).rejects.toMatchObject({ code: 'usage', exitCode: 2 });
     await expect(submissionOf(['@/none/such'], flags)).rejects.toThrow('no such file');
-    await expect(submissionOf([`@${folder}`], flags)).rejects.toThrow('it is a folder');
-    await expect(submissionOf(['@'], flags)).rejects.toThrow('name of a file');
+    await expect(submissionOf([`@${folder}`], flags)).rejects.toThrow('is a directory');
+    await expect(submissionOf(['@'], flags)).rejects.toThrow('file name');
   });
 
   it('reads no endless list', async () => {

@@ -4,7 +4,7 @@ import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import type { chooseOutput } from '../terminal/output.ts';
 
-/** Flags of `scan` as commander hands them over. */
+/** Flags of `scan` as parsed by commander. */
 export interface ScanFlags {
   targets?: string;
   targetFile?: string;
@@ -57,7 +57,7 @@ export interface ScanFlags {
   dryRun?: boolean;
 }
 
-/** Body of a submission (contract 2.5). Only what was asked for is in it; the rest is decided where the scan runs. */
+/** Body of a scan request (contract 2.5), only with what was specified; defaults apply where the scan runs. */
 export type ScanSubmissionBody = Record<string, unknown> & { targets: string[] };
 
 /** A command `scan`, wherever the scan runs. */
@@ -69,16 +69,16 @@ export interface ScanCommand {
   flags: GlobalFlags & ScanFlags;
 }
 
-/** Largest file with targets, bytes. */
+/** Maximum size of a target file, bytes. */
 const maxListBytes = 8 * 1024 * 1024;
 
-/** Turns the command line into the body that the API takes. */
+/** Converts the command line to a request body of the API. */
 export async function submissionOf(positional: string[], flags: ScanFlags): Promise<ScanSubmissionBody> {
-  refuseMissing(flags);
+  rejectUnimplemented(flags);
   const targets = await targetsOf(positional, flags);
   if (targets.length === 0) {
     throw usage(
-      'no targets: name an address, CIDR, range, host name or @file, e.g. portolan scan 192.0.2.10',
+      'no targets: pass addresses, CIDR, ranges, host names or @file, e.g. portolan scan 192.0.2.10',
     );
   }
   const exclude = [...(await expand(listOf(flags.exclude))), ...(await fileOf(flags.excludeFile))];
@@ -116,8 +116,8 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
   return { targets, ...optional };
 }
 
-/** Flags that are known and that nothing obeys yet. @throws PortolanError `not_implemented` */
-function refuseMissing({ plugin }: ScanFlags): void {
+/** Rejects known flags that are not implemented. @throws PortolanError `not_implemented` */
+function rejectUnimplemented({ plugin }: ScanFlags): void {
   if (plugin) throw new PortolanError('not_implemented', '--plugin: this build loads no plugins');
 }
 
@@ -127,7 +127,7 @@ function frameworksOf(list: string): string[] {
   const named = listOf(list.toLowerCase());
   const unknown = named.find((name) => !frameworks.includes(name));
   if (unknown === undefined) return [...new Set(named)];
-  throw usage(`--compliance: "${unknown}" is not one of ${frameworks.join(', ')}`);
+  throw usage(`--compliance: unknown framework "${unknown}" (${frameworks.join(', ')})`);
 }
 
 async function targetsOf(positional: string[], flags: ScanFlags): Promise<string[]> {
@@ -135,7 +135,7 @@ async function targetsOf(positional: string[], flags: ScanFlags): Promise<string
   return [...named, ...(await fileOf(flags.targetFile))];
 }
 
-/** `@file` stands for the list in that file. */
+/** Replaces `@file` by the list in that file. */
 async function expand(items: string[]): Promise<string[]> {
   const lists = await Promise.all(
     items.map((item) => (item.startsWith('@') ? fileOf(item.slice(1)) : [item])),
@@ -143,7 +143,7 @@ async function expand(items: string[]): Promise<string[]> {
   return lists.flat();
 }
 
-/** Items of a comma list; blanks around them do not count. Empty items stay: they are mistakes to be reported. */
+/** Trimmed items of a comma-separated list. Empty items are retained: they are mistakes to report. */
 function listOf(text: string | undefined): string[] {
   return text === undefined ? [] : text.split(',').map((item) => item.trim());
 }
@@ -152,14 +152,14 @@ async function fileOf(file: string | undefined): Promise<string[]> {
   return file === undefined ? [] : readList(file);
 }
 
-/** The text of a file, or of stdin when it is called `-`. @throws PortolanError `usage` */
+/** The text of a file, or of stdin for `-`. @throws PortolanError `usage` */
 export async function readListFile(file: string): Promise<string> {
   return file === '-' ? await readStdin() : await readText(file);
 }
 
-/** Items of a list file: one or more per line, separated by commas; `#` begins a comment. */
+/** Items of a list file: one or more per line, comma-separated; `#` starts a comment. */
 async function readList(file: string): Promise<string[]> {
-  if (file === '') throw usage('@ must be followed by the name of a file');
+  if (file === '') throw usage('@ must be followed by a file name');
   const text = await readListFile(file);
   return text
     .replace(/^\ufeff/, '')
@@ -179,8 +179,8 @@ async function readText(file: string): Promise<string> {
     if (code === undefined || code === 'usage') throw error;
     const reasons: Record<string, string> = {
       ENOENT: 'no such file',
-      EISDIR: 'it is a folder',
-      EACCES: 'not permitted',
+      EISDIR: 'is a directory',
+      EACCES: 'permission denied',
     };
     throw usage(`cannot read the list ${file}: ${reasons[code] ?? code}`);
   } finally {

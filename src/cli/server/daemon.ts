@@ -8,32 +8,32 @@ import { openWorkspace } from '../../workspace/workspace.ts';
 import { describeFailure } from '../terminal/failure.ts';
 import { note, print } from '../terminal/output.ts';
 
-/** Environment variable that tells a process that it is the one in the background. */
+/** Environment variable that marks the background process. */
 const mark = 'PORTOLAN_DAEMON';
-/** A server that does not serve within this time is ended. */
+/** Start timeout of a background server, milliseconds. */
 const startMs = 60_000;
 
 export interface DaemonCommand {
-  /** The file that the program runs from. */
+  /** Entry file of the program. */
   entryFile: string;
-  /** Words of the command line, from `server start` (or a global flag before it) on. */
+  /** Arguments of the command line, from `server start` (or a global flag before it) on. */
   args: string[];
   cwd: string;
   env: NodeJS.ProcessEnv;
   config: Config;
 }
 
-/** What the process in the background tells the one that started it: once, at the end of its start. */
+/** Message of the background process to its parent, sent once at the end of the start. */
 type StartReport = { url: string } | { failure: string; exitCode: number };
 
-/** Whether this process was started to be the server in the background; the processes it starts are not. */
+/** Whether this process is the background server; its children are not. */
 export function isDaemon(): boolean {
   const is = process.env[mark] !== undefined && process.send !== undefined;
   delete process.env[mark];
   return is;
 }
 
-/** Tells the process that waits for this server how its start went, and lets it go. */
+/** Reports the outcome of the start to the waiting parent and disconnects from it. */
 export async function reportStart(outcome: { url: string } | { error: unknown }): Promise<void> {
   const report: StartReport = 'url' in outcome ? outcome : failureOf(outcome.error);
   await new Promise<void>((resolve) => {
@@ -49,9 +49,9 @@ function failureOf(error: unknown): StartReport {
 }
 
 /**
- * Starts a server that goes on without this process, and waits until it serves. Its log goes to the log file; what it
- * says besides (a crash of Node.js itself) to `logs/stderr.log` in the workspace.
- * @returns 0, or the exit code of a server that could not start
+ * Starts a server in the background and waits until it serves. It logs to the log file; other output (a crash of
+ * Node.js itself) goes to `logs/stderr.log` in the workspace.
+ * @returns 0, or the exit code of a server that failed to start
  */
 export async function startDaemon(order: DaemonCommand, quiet: boolean): Promise<number> {
   const errors = await errorFile(order.config);
@@ -69,7 +69,7 @@ export async function startDaemon(order: DaemonCommand, quiet: boolean): Promise
     const late = setTimeout(() => {
       child.kill('SIGKILL');
       reject(
-        new PortolanError('timeout', `the server does not serve after ${startMs / 1000} s; it was ended`),
+        new PortolanError('timeout', `the server did not start within ${startMs / 1000} s and was stopped`),
       );
     }, startMs);
     const settle = (result: StartReport) => {
@@ -80,7 +80,7 @@ export async function startDaemon(order: DaemonCommand, quiet: boolean): Promise
     child.once('error', reject);
     child.once('exit', (code, signal) =>
       settle({
-        failure: `portolan: the server ended with ${signal ?? `code ${code}`} before it served; see ${errors}\n`,
+        failure: `portolan: the server exited with ${signal ?? `code ${code}`} during its start; see ${errors}\n`,
         exitCode: code || 1,
       }),
     );
@@ -98,7 +98,7 @@ export async function startDaemon(order: DaemonCommand, quiet: boolean): Promise
   return 0;
 }
 
-/** A server without a workspace keeps nothing, its last words neither. */
+/** A server without a workspace stores nothing, not even its stderr. */
 async function errorFile({ workspace }: Config): Promise<string> {
   if (!workspace.enabled) return '/dev/null';
   return join((await openWorkspace(workspace.dir)).dir, 'logs', 'stderr.log');

@@ -11,7 +11,7 @@ import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import { clientOf } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 
-/** One thing about this machine, and what to do when it is not as it should be. */
+/** Result of one check, and how to fix a problem. */
 export interface CheckResult {
   name: string;
   status: 'ok' | 'warn' | 'fail';
@@ -21,16 +21,16 @@ export interface CheckResult {
 
 type Verdict = Omit<CheckResult, 'name'>;
 
-const leastNodeMajor = 20;
+const minNodeMajor = 20;
 /** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
 const rawCapability = 1n << 13n;
-/** Files that the program has open beside the connections of a scan. */
+/** File descriptors of the program in addition to scan connections. */
 const ownHandles = 128;
-const leastHandles = 256;
-const tightSpace = 1024 ** 3;
-const leastSpace = 64 * 1024 ** 2;
+const minHandles = 256;
+const warnSpace = 1024 ** 3;
+const minSpace = 64 * 1024 ** 2;
 const resolverMs = 3000;
-/** A name that does not exist anywhere (RFC 6761): an answer shows that somebody answers. */
+/** A name that never exists (RFC 6761): any response shows that the resolver works. */
 const probeName = 'portolan.invalid';
 
 /** Checks of the machine alone. */
@@ -59,7 +59,7 @@ export function configuredChecks(config: Config, flags: ServerFlags): Promise<Ch
 function all(checks: Record<string, () => Promise<Verdict>>): Promise<CheckResult[]> {
   return Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
-      const verdict = await check().catch((error: Error) => warn(`could not be checked: ${error.message}`));
+      const verdict = await check().catch((error: Error) => warn(`check failed: ${error.message}`));
       return { name, ...verdict };
     }),
   );
@@ -80,17 +80,17 @@ function fail(message: string, remedy: string): Verdict {
 function nodeVersion(): Verdict {
   const { node } = process.versions;
   const message = `Node.js ${node}`;
-  if (Number(node.split('.')[0]) >= leastNodeMajor) return ok(message);
-  return fail(message, `install Node.js ${leastNodeMajor} or newer`);
+  if (Number(node.split('.')[0]) >= minNodeMajor) return ok(message);
+  return fail(message, `install Node.js ${minNodeMajor} or newer`);
 }
 
 async function rawSockets(): Promise<Verdict> {
   const status = await readFile('/proc/self/status', 'utf8');
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
-  if ((BigInt(`0x${effective}`) & rawCapability) !== 0n) return ok('CAP_NET_RAW is held');
+  if ((BigInt(`0x${effective}`) & rawCapability) !== 0n) return ok('CAP_NET_RAW available');
   return warn(
-    'CAP_NET_RAW is missing: scans make full connections and use the ICMP sockets of the system',
-    'in a service: AmbientCapabilities=CAP_NET_RAW; by hand: run it as root',
+    'CAP_NET_RAW missing: scans use full connections and unprivileged ICMP sockets',
+    'service: AmbientCapabilities=CAP_NET_RAW; command line: run as root',
   );
 }
 
@@ -98,7 +98,7 @@ function pingRights(): Verdict {
   const { method, reason } = choosePingMethod(4);
   if (method !== 'none') return ok(reason);
   return warn(
-    `ICMP discovery is not possible: ${reason}`,
+    `no ICMP discovery: ${reason}`,
     'sysctl -w net.ipv4.ping_group_range="0 2147483647", or grant CAP_NET_RAW',
   );
 }
@@ -110,7 +110,7 @@ function interfaces(): Verdict {
       .map(({ cidr, address }) => `${name} ${cidr ?? address}`),
   );
   if (outside.length > 0) return ok(outside.join(', '));
-  return warn('only loopback is up: no other machine can be scanned', 'bring a network interface up');
+  return warn('only loopback is up: other machines cannot be scanned', 'bring up a network interface');
 }
 
 async function routes(): Promise<Verdict> {
@@ -125,28 +125,28 @@ async function routes(): Promise<Verdict> {
   ];
   if (found.length > 0) return ok(`default route: ${found.join(', ')}`);
   return warn(
-    'no default route: only networks of this machine can be scanned',
+    'no default route: only directly connected networks can be scanned',
     'ip route add default via GATEWAY',
   );
 }
 
-/** A clock that stands before the installation of this program is wrong; whether a right one is kept so is told. */
+/** The clock is wrong if it is before the installation of this program; also reports whether it is synchronized. */
 async function clock(): Promise<Verdict> {
   const now = Date.now();
   const installed = (await stat(import.meta.filename)).mtimeMs;
   const time = new Date(now).toISOString();
   if (now < installed - 86_400_000)
     return fail(`${time} is before this program was installed`, 'set the clock');
-  const synchronised = await exists('/run/systemd/timesync/synchronized');
-  return ok(synchronised ? `${time}, kept by the network` : time);
+  const synchronized = await exists('/run/systemd/timesync/synchronized');
+  return ok(synchronized ? `${time}, synchronized by NTP` : time);
 }
 
 function openFiles({ scanner, server }: Config): Verdict {
   const limit = openFilesLimit();
   const wanted = ownHandles + scanner.concurrency;
-  const message = `${limit} files and connections at once`;
-  const remedy = 'raise it: LimitNOFILE= of the service, or ulimit -n';
-  if (limit < leastHandles) return fail(message, remedy);
+  const message = `${limit} open files and connections`;
+  const remedy = 'raise the limit: LimitNOFILE= of the service, or ulimit -n';
+  if (limit < minHandles) return fail(message, remedy);
   if (limit >= wanted) return ok(message);
   return warn(
     `${message}; scanner.concurrency ${scanner.concurrency} (${server.workers} scans) needs ${wanted}`,
@@ -156,22 +156,22 @@ function openFiles({ scanner, server }: Config): Verdict {
 
 async function workspaceState({ workspace }: Config): Promise<Verdict> {
   const { dir, enabled } = workspace;
-  if (!enabled) return ok('off (workspace.enabled): scans live in a temporary folder');
+  if (!enabled) return ok('disabled (workspace.enabled): scans use a temporary directory');
   if (!(await exists(dir))) return missingWorkspace(dir);
-  const elsewhere = 'choose another with workspace.dir';
+  const elsewhere = 'choose another directory with workspace.dir';
   const entry = await stat(dir);
-  if (!entry.isDirectory()) return fail(`${dir} is no folder`, elsewhere);
+  if (!entry.isDirectory()) return fail(`${dir} is not a directory`, elsewhere);
   const { mode, uid } = entry;
   if (process.geteuid && uid !== process.geteuid())
     return fail(`${dir} belongs to another user (uid ${uid})`, elsewhere);
   if (!(await isWritable(dir))) return fail(`${dir} is not writable`, elsewhere);
   if (!(await exists(join(dir, 'workspace.version'))))
-    return warn(`${dir} is no workspace yet; the first scan makes it one`);
-  if ((mode & 0o077) !== 0) return warn(`${dir} is open to other users`, `chmod 700 ${dir}`);
+    return warn(`${dir} is not a workspace yet; the first scan creates it`);
+  if ((mode & 0o077) !== 0) return warn(`${dir} is accessible to other users`, `chmod 700 ${dir}`);
   return openedWorkspace(dir);
 }
 
-/** Versions and damage are what opening finds. */
+/** Opening finds version mismatches and damage. */
 async function openedWorkspace(dir: string): Promise<Verdict> {
   const { openWorkspace } = await import('../../workspace/workspace.ts');
   try {
@@ -179,23 +179,29 @@ async function openedWorkspace(dir: string): Promise<Verdict> {
     return ok(dir);
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
-    return fail(error.message, 'choose another with workspace.dir, or see: portolan workspace check');
+    return fail(
+      error.message,
+      'choose another directory with workspace.dir, or see: portolan workspace check',
+    );
   }
 }
 
 async function missingWorkspace(dir: string): Promise<Verdict> {
   const parent = await nearestFolder(dir);
-  if (await isWritable(parent)) return ok(`${dir} will be made when it is needed`);
-  return fail(`${dir} cannot be made: ${parent} is not writable`, 'choose another with workspace.dir');
+  if (await isWritable(parent)) return ok(`${dir} will be created on demand`);
+  return fail(
+    `${dir} cannot be created: ${parent} is not writable`,
+    'choose another directory with workspace.dir',
+  );
 }
 
 async function diskSpace({ workspace }: Config): Promise<Verdict> {
   const { bavail, bsize } = await statfs(await nearestFolder(workspace.dir));
   const free = bavail * bsize;
-  const wanted = Math.max(tightSpace, workspace.retention.min_free_space ?? 0);
+  const wanted = Math.max(warnSpace, workspace.retention.min_free_space ?? 0);
   const message = `${inMebibytes(free)} free for the workspace`;
-  const remedy = 'make room: portolan workspace gc --older-than 30d';
-  if (free < leastSpace) return fail(message, remedy);
+  const remedy = 'free space: portolan workspace gc --older-than 30d';
+  if (free < minSpace) return fail(message, remedy);
   return free < wanted ? warn(`${message}, less than ${inMebibytes(wanted)}`, remedy) : ok(message);
 }
 
@@ -216,19 +222,19 @@ async function server({ workspace }: Config, flags: ServerFlags): Promise<Verdic
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
     if (error.code === 'unauthorized')
-      return warn(`${place}: its health needs a token`, 'set SERVICE_API_TOKEN');
+      return warn(`${place}: reading its health needs a token`, 'set SERVICE_API_TOKEN');
     return fail(`${place}: ${error.message}`, 'see its log: portolan server logs');
   }
 }
 
 async function resolver({ scanner }: Config): Promise<Verdict> {
   const { servers } = scanner.dns;
-  const place = servers.length > 0 ? servers.join(', ') : 'the resolver of the system';
+  const place = servers.length > 0 ? servers.join(', ') : 'system resolver';
   const names = new NameResolver({ servers, timeoutMs: Math.min(scanner.dns.timeout, resolverMs) });
   const answer = await names.resolve(probeName, new AbortController().signal);
-  // Whatever it says of a name that does not exist: it says something.
+  // Any response counts, also that the name does not exist.
   const silent = 'error' in answer && /does not respond|no response|refuses|failed/.test(answer.error);
-  if (!silent) return ok(`${place} answers`);
+  if (!silent) return ok(`${place} responds`);
   return warn(
     `${place}: ${answer.error}; host names cannot be scanned`,
     'check /etc/resolv.conf or set scanner.dns.servers',

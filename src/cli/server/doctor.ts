@@ -10,15 +10,15 @@ import { printable, printableJson } from '../terminal/printable.ts';
 import type { CheckResult } from './doctor-checks.ts';
 
 const help = `
-Looks at rights, interfaces and routes, the limit of open files, free space, the clock, the
-workspace, the server that holds it and the resolver. Nothing is changed, and no packet leaves
-this machine but one query to the resolver. Exit code 0 unless something fails, then 1.
+Checks privileges, interfaces, routes, the limit of open files, free space, the clock, the
+workspace, its server and the resolver. Changes nothing and sends a single packet, a DNS query
+to the resolver. Exit code 0 if no check fails, else 1.
 `;
 
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('check what this machine allows and what it lacks')
+    .description('check privileges and prerequisites of this machine')
     .addOption(formatOption())
     .addOption(tokenOption())
     .addHelpText('after', help)
@@ -40,13 +40,13 @@ async function examine(flags: ServerFlags, global: GlobalFlags): Promise<CheckRe
     const configuration: CheckResult = {
       name: 'configuration',
       status: warnings.length > 0 ? 'warn' : 'ok',
-      message: warnings.length > 0 ? warnings.join('; ') : 'no problem',
+      message: warnings.length > 0 ? warnings.join('; ') : 'no problems',
       remedy: warnings.length > 0 ? remedy : null,
     };
     return [...machine, configuration, ...(await configuredChecks(config, flags))];
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
-    const remedy = 'mend it; what depends on it was not checked';
+    const remedy = 'fix it; checks that depend on it were skipped';
     return [...machine, { name: 'configuration', status: 'fail', message: error.message, remedy }];
   }
 }

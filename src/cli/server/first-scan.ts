@@ -14,8 +14,8 @@ import type { StartedServer } from '../wiring.ts';
 const firstTarget = '127.0.0.1';
 
 /**
- * Shows a new user what the server does: scans this machine through the API, shows the result and how to go on.
- * @throws the reason of `signal` when the server is stopped meanwhile
+ * First scan for new users: scans this machine through the API, shows the result and the next steps.
+ * @throws the reason of `signal` when the server stops during the scan
  */
 export async function runFirstScan(
   server: StartedServer,
@@ -25,9 +25,7 @@ export async function runFirstScan(
 ): Promise<void> {
   const token = await firstToken(config);
   const client = new Client({ url: server.url, token });
-  note(
-    `Portolan serves ${server.url}; now it scans this machine (${firstTarget}) with the standard profile.`,
-  );
+  note(`Portolan serves ${server.url}; scanning this machine (${firstTarget}) with the standard profile`);
   const view = openView({ ...global, progress: true });
   try {
     const submission = { targets: [firstTarget], profile: 'standard', name: 'first scan' };
@@ -43,8 +41,8 @@ export async function runFirstScan(
 }
 
 /**
- * A token that lasts for a day, so that the line which is printed works whether the API demands one or not. Null
- * without a workspace: a store that ends with the process cannot be shared.
+ * A token for one day, so that the printed command works whether the API requires one or not. Null without a
+ * workspace: a temporary store cannot be shared.
  */
 async function firstToken(config: Config): Promise<string | null> {
   if (!config.workspace.enabled) return null;
@@ -61,13 +59,13 @@ async function firstToken(config: Config): Promise<string | null> {
 function nextSteps(url: string, token: string | null): string {
   const header = token === null ? '' : `    -H 'Authorization: Bearer ${token}' \\\n`;
   return `
-Scan something else${token === null ? '' : ' (the token is good for 24 hours)'}:
+Scan something else${token === null ? '' : ' (the token is valid for 24 hours)'}:
 
   curl -X POST ${url}/api/v1/scans \\
 ${header}    -H 'Content-Type: application/json' \\
     -d '{"targets": ["${firstTarget}"], "profile": "quick"}'
 
-Page about the API  ${url}/api/v1/docs
+API documentation   ${url}/api/v1/docs
 OpenAPI 3.1         ${url}/api/v1/openapi.json
 
 The server keeps running. Ctrl-C stops it.

@@ -2,8 +2,8 @@ import { closeSync, openSync } from 'node:fs';
 import type { StartedServer } from '../wiring.ts';
 
 /**
- * SIGHUP lets a server read its configuration again. It also comes when the terminal that the server was started in is
- * closed; the server then stops, as with Ctrl-C, and does not live on where nobody sees it.
+ * SIGHUP reloads the configuration of a server. The kernel also sends it when the terminal of the server closes; the
+ * server then stops, as with Ctrl-C, instead of running on unseen.
  */
 export class HangUp {
   readonly #stop: () => void;
@@ -16,7 +16,7 @@ export class HangUp {
     process.on('SIGHUP', this.#take);
   }
 
-  /** From now on; what was asked for during the start is done now. */
+  /** Starts handling; a reload requested during the start happens now. */
   reloads(server: StartedServer): void {
     this.#server = server;
     if (this.#asked) void server.reload();

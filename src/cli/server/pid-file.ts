@@ -4,8 +4,8 @@ import { PortolanError } from '../../domain/errors.ts';
 import { isMissing, writeFileAtomic } from '../../workspace/atomic-file.ts';
 
 /**
- * The file that names the process of a server, for scripts and service managers: its number and a line feed, mode 0600.
- * What a dead server left behind is replaced.
+ * Pid file of a server, for scripts and service managers: the pid and a line feed, mode 0600. A stale file of a dead
+ * server is replaced.
  */
 export class PidFile {
   readonly #path: string;
@@ -14,7 +14,7 @@ export class PidFile {
     this.#path = path;
   }
 
-  /** Writes nothing yet. @throws PortolanError `conflict` when the file is another running server's, or no pid file */
+  /** Does not write yet. @throws PortolanError `conflict` for the file of a running server, or one that is not a pid file */
   static claim(path: string): PidFile {
     const file = new PidFile(resolve(path));
     const owner = file.#read();
@@ -24,7 +24,7 @@ export class PidFile {
     return file;
   }
 
-  /** Written when the server serves; gone with the process, however it exits. */
+  /** Writes the file once the server serves; removed with the process, however it exits. */
   async write(): Promise<void> {
     try {
       await writeFileAtomic(this.#path, `${process.pid}\n`);
@@ -36,12 +36,12 @@ export class PidFile {
     process.once('exit', () => this.remove());
   }
 
-  /** May be called again; a file that another server wrote meanwhile stays. */
+  /** Idempotent; a file that another server has written since stays. */
   remove(): void {
     try {
       if (this.#read() === process.pid) rmSync(this.#path, { force: true });
     } catch {
-      // It is no pid file any more.
+      // Not a pid file any more.
     }
   }
 
@@ -56,11 +56,11 @@ export class PidFile {
     }
     if (/^\s*\d{1,10}\s*$/.test(text)) return Number(text);
     if (text.trim() === '') return null;
-    throw new PortolanError('conflict', `${this.#path} is no pid file; it is not overwritten`);
+    throw new PortolanError('conflict', `${this.#path} is not a pid file; not overwriting it`);
   }
 }
 
-/** A number that was given to another program since is no server. */
+/** A pid that was reused by another program is not a server. */
 function isServer(pid: number): boolean {
   const words = commandLine(pid).split('\0');
   const server = words.indexOf('server');

@@ -7,20 +7,20 @@ import { printable, printableJson } from '../terminal/printable.ts';
 interface Outcome {
   name: string;
   status: 'ok' | 'fail';
-  /** What is wrong, or null. */
+  /** The error, or null. */
   message: string | null;
 }
 
 const help = `
-For machines that are out of the ordinary: it checks the parts that the packet engine is made of (checksums, hashes,
-the walk over endpoints, the reading of packets, the pace). Nothing is sent, and no rights are needed; what this machine
-allows is told by: portolan doctor. Exit code 0 when all is well, else 1.
+For unusual machines: checks the parts of the packet engine (checksums, hashes, endpoint permutation, packet parsing,
+rate control). Sends nothing and needs no privileges; to check the privileges of this machine, use: portolan doctor.
+Exit code 0 if all checks pass, else 1.
 `;
 
 export function addSelftestCommand(program: Command): void {
   program
     .command('selftest')
-    .description('check the packet engine itself on this machine')
+    .description('check the packet engine on this machine')
     .addOption(formatOption())
     .addHelpText('after', help)
     .action(

@@ -20,14 +20,14 @@ export interface LogsFlags {
   level?: string;
 }
 
-/** Lines that are shown without --tail and --since. */
+/** Number of lines without --tail and --since. */
 const usualTail = 100;
-/** A longer line is cut, bytes. */
+/** Maximum line length, bytes; longer lines are cut. */
 const longestLine = 64 * 1024;
-/** How often the log is looked at while it is followed. */
+/** Poll interval of --follow, milliseconds. */
 const pollMs = 250;
 
-/** Which lines are shown. A line without a time of its own (a stack) belongs to the one before. */
+/** Filter of lines. A line without a timestamp (a stack trace) belongs to the one before. */
 class Filter {
   readonly #since: number;
   readonly #least: number;
@@ -55,7 +55,7 @@ export async function showLogs(flags: LogsFlags, global: GlobalFlags): Promise<n
   if (present.length === 0 && !(flags.follow && goesToFile(config))) throw noLogFile(config, path, since);
   const tail = flags.tail ?? (since === null ? usualTail : null);
   const makeFilter = () => new Filter(since, flags.level);
-  // What the last file holds beyond this is new; it is shown by following.
+  // Later bytes of the last file are new; --follow shows them.
   const end = await sizeOf(path);
   if (tail === null) {
     const filter = makeFilter();
@@ -80,16 +80,15 @@ function goesToFile({ logging }: Config): boolean {
 }
 
 function noLogFile(config: Config, path: string, since: number | null): PortolanError {
-  if (goesToFile(config) || since !== null)
-    return new PortolanError('not_found', `there is no log at ${path}`);
+  if (goesToFile(config) || since !== null) return new PortolanError('not_found', `no log at ${path}`);
   return new PortolanError(
     'not_found',
-    `the log goes to ${config.logging.output} and not to a file (there is none at ${path}); set logging.output: file, ` +
+    `the server logs to ${config.logging.output}, not to a file (none at ${path}); set logging.output: file, ` +
       'logging.file.enabled: true, or start the server with --daemon',
   );
 }
 
-/** The files that may hold lines of the time, the oldest first. */
+/** Files that may contain lines of the period, oldest first. */
 async function presentFiles(files: readonly string[], since: number | null): Promise<string[]> {
   const present: string[] = [];
   for (const file of files) {
@@ -103,7 +102,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => null))?.size ?? 0;
 }
 
-/** Looks at the newest files first and stops when there is enough. */
+/** Reads the newest files first and stops when there are enough lines. */
 async function lastLines(
   files: readonly string[],
   path: string,
@@ -144,7 +143,7 @@ async function eachLine(
   }
 }
 
-/** Shows what is written from now on, through rotations, until Ctrl-C. */
+/** Follows the log through rotations until Ctrl-C. */
 async function follow(path: string, from: number, filter: Filter): Promise<void> {
   const stopping = new AbortController();
   const release = onInterrupt(() => stopping.abort(), 0);
@@ -171,10 +170,10 @@ async function follow(path: string, from: number, filter: Filter): Promise<void>
   }
 }
 
-/** @returns how far whole lines were shown */
+/** @returns offset after the last complete line shown */
 async function showNew(file: FileHandle, from: number, filter: Filter): Promise<number> {
   const to = (await file.stat()).size;
-  // A file that got shorter was emptied.
+  // A file that got shorter was truncated.
   let at = to < from ? 0 : from;
   for await (const { bytes, ended, end } of textLinesOf(file, { from: at, to, longest: longestLine })) {
     if (!ended) break;

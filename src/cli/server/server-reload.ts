@@ -16,8 +16,8 @@ export interface ReloadFlags {
 const pollMs = 50;
 
 /**
- * Lets the server of the workspace read its configuration again and tells how that ended.
- * @throws PortolanError `network` when none runs, `configuration` when it was refused, `timeout` when no answer comes
+ * Reloads the configuration of the workspace's server and reports the outcome.
+ * @throws PortolanError `network` when none runs, `configuration` when it was rejected, `timeout` without a response
  */
 export async function reloadServer(flags: ReloadFlags, global: GlobalFlags): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout);
@@ -37,7 +37,7 @@ function hangUp(pid: number): void {
     process.kill(pid, 'SIGHUP');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ESRCH') throw new PortolanError('network', `the server (pid ${pid}) has just ended`);
+    if (code === 'ESRCH') throw new PortolanError('network', `the server (pid ${pid}) has just exited`);
     throw new PortolanError('permission', `cannot signal the server (pid ${pid}): ${code}`, {}, error);
   }
 }
@@ -48,19 +48,16 @@ async function outcome(dir: string, pid: number, before: number, timeoutMs: numb
     if (notice && notice.count > before) return notice;
     await sleep(pollMs);
   }
-  throw new PortolanError(
-    'timeout',
-    `the server (pid ${pid}) has not said how the reload ended; see its log`,
-  );
+  throw new PortolanError('timeout', `no response from the server (pid ${pid}) to the reload; see its log`);
 }
 
-/** @throws PortolanError `configuration` when the server has refused */
+/** @throws PortolanError `configuration` when the server rejected the configuration */
 function tell({ ok, changed, needs_restart, warnings, problems }: ReloadNotice, global: GlobalFlags): void {
   for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
   if (!ok) {
-    const message = 'the server keeps the configuration before; the new one has problems:';
+    const message = 'reload rejected, the server keeps its old configuration:';
     throw new PortolanError('configuration', [message, ...problems].join('\n  '), { problems });
   }
   if (needs_restart.length > 0) note(`warning: changed, but needs a restart: ${needs_restart.join(', ')}`);
-  if (!global.quiet) note(changed.length > 0 ? `changed: ${changed.join(', ')}` : 'no setting has changed');
+  if (!global.quiet) note(changed.length > 0 ? `changed: ${changed.join(', ')}` : 'no changes');
 }

@@ -15,9 +15,8 @@ interface Start {
 }
 
 /**
- * Stops the server of the workspace and starts it in the background with the arguments, the folder and the environment
- * that it had.
- * @throws PortolanError `network` when none runs, `conflict` when a service manager keeps it, `timeout`
+ * Restarts the server of the workspace in the background with its previous arguments, working directory and environment.
+ * @throws PortolanError `network` when none runs, `conflict` when a service manager runs it, `timeout`
  */
 export async function restartServer(
   flags: StopFlags,
@@ -36,7 +35,7 @@ export async function restartServer(
   if (start.env['NOTIFY_SOCKET']) {
     throw new PortolanError(
       'conflict',
-      'a service manager keeps this server running; restart it there, e.g. systemctl restart portolan',
+      'this server is run by a service manager; restart it there, e.g. systemctl restart portolan',
     );
   }
   const stopped = await stopServer(flags, global);

@@ -26,7 +26,7 @@ export interface StartFlags {
   plugin?: string[];
 }
 
-/** Runs the server until a signal ends it, or starts one in the background. @returns 0 after a clean stop or start */
+/** Runs the server until a signal stops it, or starts one in the background. @returns 0 after a clean stop or start */
 export async function startServerCommand(
   flags: StartFlags,
   global: GlobalFlags,
@@ -51,17 +51,17 @@ export async function startServerCommand(
   return await startDaemon(order, global.quiet ?? false);
 }
 
-/** Before anything is opened or written. */
+/** Validates flags before anything is opened or written. */
 function checkFlags({ bind, plugin }: StartFlags): void {
   if (bind !== undefined && !parseEndpoint(bind)) {
     throw usage(`--bind: "${bind}" is not host:port, such as 127.0.0.1:8080 or [::1]:0`);
   }
   if (plugin) {
-    throw new PortolanError('not_implemented', `--plugin ${plugin[0]}: this build has no plugins`);
+    throw new PortolanError('not_implemented', `--plugin ${plugin[0]}: this build does not support plugins`);
   }
 }
 
-/** @param started told once when the server serves */
+/** @param started called once, when the server serves */
 async function serve(
   flags: StartFlags,
   global: GlobalFlags,
@@ -90,7 +90,7 @@ async function serve(
     });
     await started(server.url);
     if (!flags.daemon && !global.quiet) notePlace(server, config);
-    // The first scan and its end must never keep the server from stopping.
+    // The first scan must never keep the server from stopping.
     if (flags.firstScan) await firstScan(server, config, global, stopping.signal);
     await aborted(stopping.signal);
     if (!flags.daemon && !global.quiet) note('stopping; running scans continue at the next start');
@@ -103,11 +103,11 @@ async function serve(
   }
 }
 
-/** Where the log is in a file, the terminal would say nothing at all. */
+/** With a log file the terminal would otherwise stay empty. */
 function notePlace({ url }: StartedServer, { logging, workspace }: Config): void {
   if (logging.output !== 'file') return;
   const file = logging.file.path || `${workspace.dir}/logs/portolan.log`;
-  note(`portolan serves ${url}; its log goes to ${file}`);
+  note(`portolan serves ${url}, logging to ${file}`);
 }
 
 async function serverConfig(flags: StartFlags, global: GlobalFlags): Promise<LoadedConfig> {
@@ -122,7 +122,7 @@ async function serverConfig(flags: StartFlags, global: GlobalFlags): Promise<Loa
   const loaded = await readConfigQuietly(global, chosen, flags.strictConfig);
   const levelChosen = loaded.origins.get('logging.level') !== 'default';
   if (!flags.firstScan || levelChosen) return loaded;
-  // Log lines of a healthy start would tear the progress bar of the first scan apart.
+  // Log lines of a normal start would garble the progress bar of the first scan.
   return readConfigQuietly(global, { ...chosen, 'logging.level': 'warn' }, flags.strictConfig);
 }
 
@@ -134,13 +134,13 @@ async function listen(settings: ServerSettings, wiring: CliWiring): Promise<Star
   }
 }
 
-/** What the system refused, in words that name the way out. */
+/** Explains a failed bind and how to fix it. */
 function listenFailure(error: unknown, bind: string): unknown {
   if (error instanceof PortolanError) return error;
   const port = bind.replace(/^.*:/, '');
   const reasons: Record<string, string> = {
     EADDRINUSE: `port ${port} is in use by another program; choose another with --bind, e.g. --bind 127.0.0.1:0 for any free port`,
-    EACCES: `port ${port} needs more rights; choose one above 1023 with --bind`,
+    EACCES: `no permission to listen on port ${port}; choose one above 1023 with --bind`,
     EADDRNOTAVAIL: 'this machine has no such address; choose another with --bind',
   };
   const reason = reasons[(error as NodeJS.ErrnoException).code ?? ''];

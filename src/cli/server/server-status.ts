@@ -9,7 +9,7 @@ import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 
-/** The health object of contract 8.1, as far as it is shown. */
+/** The displayed part of the health object (contract 8.1). */
 interface Health {
   status: string;
   uptime: number;
@@ -42,7 +42,7 @@ export async function showStatus(
         ? printableJson({ running: true, pid, url })
         : `status     running\nurl        ${url}\npid        ${pid}\n`,
     );
-    note('more needs a token that may read the health: set SERVICE_API_TOKEN or use --api-token');
+    note('details need a token that can read the health: set SERVICE_API_TOKEN or use --api-token');
     return 0;
   }
   print(
@@ -53,7 +53,7 @@ export async function showStatus(
   return health.status === 'unhealthy' ? 1 : 0;
 }
 
-/** Null where the server runs and does not tell it to this client. */
+/** Null when the server denies it to this client. */
 async function healthOf(client: Client): Promise<Health | null> {
   try {
     return await client.health<Health>();
@@ -76,13 +76,13 @@ function statusText(pid: number, url: string, health: Health): string {
     `workers    ${workers.active} active, ${workers.idle} idle`,
     `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
     `workspace  ${formatCount(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
-    ...closedText(health),
+    ...pauseText(health),
     ...(health.checks ?? []).map((check) => `check      ${check.name}: ${check.status}, ${check.message}`),
   ];
   return `${lines.map(printable).join('\n')}\n`;
 }
 
-function closedText({ windows }: Health): string[] {
+function pauseText({ windows }: Health): string[] {
   if (!windows || windows.open) return [];
-  return [`scans      held, ${windows.reason}${windows.until ? `, until ${windows.until}` : ''}`];
+  return [`scans      paused, ${windows.reason}${windows.until ? `, until ${windows.until}` : ''}`];
 }

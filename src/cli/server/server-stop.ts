@@ -13,16 +13,16 @@ export interface StopFlags {
 }
 
 const pollMs = 100;
-/** A killed process is gone after this time at the latest. */
+/** How long to wait for a killed process, milliseconds. */
 const killMs = 5000;
 
-/** Ends the server of the workspace. @throws `network` when none runs, `timeout` when it does not end in time */
+/** Stops the server of the workspace. @throws `network` when none runs, `timeout` when it does not stop in time */
 export async function stopServer(flags: StopFlags, global: GlobalFlags): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout);
   if (timeoutMs === null) throw usage(`--timeout: "${flags.timeout}" is not a duration such as 30s`);
   const { config } = await readConfig(global);
   const { dir } = config.workspace;
-  // The lock names this very process: same host, same boot, same start time. A reused pid is never signalled.
+  // The lock identifies this process by host, boot and start time: a reused pid is never signaled.
   const holder = await findLockHolder(dir);
   if (!holder) throw new PortolanError('network', `no server runs on the workspace ${dir}`);
   send(holder.pid, 'SIGTERM');
@@ -30,15 +30,15 @@ export async function stopServer(flags: StopFlags, global: GlobalFlags): Promise
     if (!flags.force) {
       throw new PortolanError(
         'timeout',
-        `the server (pid ${holder.pid}) still runs after ${flags.timeout}; --force kills it`,
+        `the server (pid ${holder.pid}) is still running after ${flags.timeout}; --force kills it`,
       );
     }
     send(holder.pid, 'SIGKILL');
     if (!(await ended(dir, holder.pid, killMs))) {
-      throw new PortolanError('timeout', `the server (pid ${holder.pid}) could not be killed`);
+      throw new PortolanError('timeout', `cannot kill the server (pid ${holder.pid})`);
     }
   }
-  if (!global.quiet) note(`the server (pid ${holder.pid}) has stopped`);
+  if (!global.quiet) note(`server stopped (pid ${holder.pid})`);
   return 0;
 }
 

@@ -11,21 +11,23 @@ import type { StartFlags } from './server-start.ts';
 import type { StopFlags } from './server-stop.ts';
 
 export function addServerCommand(program: Command, wiring: CliWiring): void {
-  const server = program.command('server').description('run and inspect the server');
+  const server = program.command('server').description('run and manage the server');
   server
     .command('start')
     .description('serve the REST API until Ctrl-C or SIGTERM')
-    .option('--bind <host:port>', 'listen address; port 0 takes any free port')
+    .option('--bind <host:port>', 'listen address; port 0 picks a free port')
     .addOption(
-      new Option('--workers <n>', 'scans at the same time').argParser((text) => wholeNumber(text, 1, 1024)),
+      new Option('--workers <n>', 'number of concurrent scans').argParser((text) =>
+        wholeNumber(text, 1, 1024),
+      ),
     )
-    .option('--allow-insecure', 'serve every client on a non-loopback address without tokens')
+    .option('--allow-insecure', 'allow a non-loopback address without tokens: every client is served')
     .option('--strict-config', 'unknown configuration keys are errors')
-    .option('-d, --daemon', 'serve in the background; the log goes to its file')
-    .option('--pid-file <file>', 'write the number of the process to this file while the server runs')
+    .option('-d, --daemon', 'run in the background and log to a file')
+    .option('--pid-file <file>', 'pid file, removed when the server stops')
     .option('--no-ui', 'do not serve the Web UI')
     .option('--no-api', 'do not serve the REST API')
-    .option('--plugin <file>', 'plugin file; not in this build', collect)
+    .option('--plugin <file>', 'plugin file; not available in this build', collect)
     .addOption(new Option('--first-scan', 'scan this machine once after the start').hideHelp())
     .action(
       guarded(async (flags: StartFlags, command: Command) => {
@@ -35,7 +37,7 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
     );
   server
     .command('status')
-    .description('show whether the server of the workspace runs: exit 0 running, 4 not')
+    .description('show the status of the server: exit 4 if none runs')
     .addOption(formatOption())
     .addOption(tokenOption())
     .action(
@@ -46,7 +48,7 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
     );
   server
     .command('reload')
-    .description('let the server of the workspace read its configuration again: exit 0 done, 3 refused')
+    .description('reload the configuration of the server: exit 3 if rejected')
     .option('--timeout <duration>', 'how long to wait for the outcome', '10s')
     .action(
       guarded(async (flags: ReloadFlags, command: Command) => {
@@ -56,9 +58,9 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
     );
   server
     .command('stop')
-    .description('stop the server of the workspace and wait for its end')
+    .description('stop the server and wait until it exits')
     .option('--timeout <duration>', 'how long to wait', '30s')
-    .option('--force', 'kill it when the time is over')
+    .option('--force', 'kill it after the timeout')
     .action(
       guarded(async (flags: StopFlags, command: Command) => {
         const { stopServer } = await import('./server-stop.ts');
@@ -67,9 +69,9 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
     );
   server
     .command('restart')
-    .description('stop the server of the workspace and start it in the background as it was started before')
-    .option('--timeout <duration>', 'how long to wait for its end', '30s')
-    .option('--force', 'kill it when the time is over')
+    .description('restart the server in the background with its previous arguments')
+    .option('--timeout <duration>', 'how long to wait until it exits', '30s')
+    .option('--force', 'kill it after the timeout')
     .action(
       guarded(async (flags: StopFlags, command: Command) => {
         const { restartServer } = await import('./server-restart.ts');
@@ -78,15 +80,15 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
     );
   server
     .command('logs')
-    .description('show the log file of the server, rotated files too')
-    .option('-f, --follow', 'go on with what is written from now on, until Ctrl-C')
+    .description('show the log of the server, including rotated files')
+    .option('-f, --follow', 'follow new lines until Ctrl-C')
     .addOption(
-      new Option('--tail <n>', 'the last lines only (100 without --since, unless this is given)').argParser(
-        (text) => wholeNumber(text, 0, 100_000),
+      new Option('--tail <n>', 'only the last n lines (default: 100 without --since)').argParser((text) =>
+        wholeNumber(text, 0, 100_000),
       ),
     )
-    .option('--since <time>', 'lines from then on: a time, a date, or how long ago such as 1h')
-    .addOption(new Option('--level <level>', 'least level').choices(logLevels))
+    .option('--since <time>', 'lines since a time, a date, or a duration ago such as 1h')
+    .addOption(new Option('--level <level>', 'minimum level').choices(logLevels))
     .action(
       guarded(async (flags: LogsFlags, command: Command) => {
         const { showLogs } = await import('./server-logs.ts');

@@ -9,9 +9,9 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printableJson } from '../terminal/printable.ts';
 
-/** Workers that gave a sign of life since are shown, milliseconds. */
+/** Workers with a heartbeat within this time are listed, milliseconds. */
 const presentMs = 60_000;
-/** They give one every five seconds; one that gave none for so long is in trouble or gone, milliseconds. */
+/** A worker is shown as lost without a heartbeat for this long, three intervals, milliseconds. */
 const silentMs = 15_000;
 
 /** @throws PortolanError `configuration` without a PostgreSQL queue, `unavailable` */
@@ -22,7 +22,7 @@ export async function listWorkers(
   const { config } = await readConfigQuietly(global, { 'queue.url': flags.queue });
   const { url } = config.queue;
   if (url === null || !isPostgresUrl(url)) {
-    const message = 'workers of other machines need a PostgreSQL queue: set queue.url or --queue';
+    const message = 'workers on other machines need a PostgreSQL queue: set queue.url or --queue';
     throw new PortolanError('configuration', message);
   }
   const store = await openStore(url);

@@ -17,11 +17,11 @@ export interface WorkerFlags {
   tags?: string;
 }
 
-/** Labels of one worker, and characters of each. */
+/** Maximum number of labels, and their syntax. */
 const maxTags = 20;
 const tagForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** Runs a worker until a signal ends it; a second one ends it at once. @returns 0 after a clean stop */
+/** Runs a worker until a signal stops it; a second one quits at once. @returns 0 after a clean stop */
 export async function startWorker(
   flags: WorkerFlags,
   global: GlobalFlags,
@@ -46,27 +46,27 @@ export async function startWorker(
 
 function poolsOf(text: string): string[] {
   const names = [...new Set(listOf(text))];
-  const strange = names.find((name) => !poolPattern.test(name));
-  if (strange !== undefined || names.length === 0)
-    throw usage(`--pool: "${strange ?? text}" is no name of a pool: ${poolForm}`);
+  const invalid = names.find((name) => !poolPattern.test(name));
+  if (invalid !== undefined || names.length === 0)
+    throw usage(`--pool: invalid pool name "${invalid ?? text}": ${poolForm}`);
   return names;
 }
 
-/** Where the pools are listed, a name that is not there is a slip: its worker would wait for ever. */
+/** Rejects a pool that is not configured: its worker would wait forever. */
 function checkPools(names: readonly string[], { workers: { pools } }: Config): void {
   if (pools === null) return;
   const known = [...new Set([defaultPool, ...Object.keys(pools)])];
-  const strange = names.find((name) => !known.includes(name));
-  if (strange === undefined) return;
-  throw usage(`--pool: unknown pool "${strange}"; valid names: ${known.join(', ')}`);
+  const invalid = names.find((name) => !known.includes(name));
+  if (invalid === undefined) return;
+  throw usage(`--pool: unknown pool "${invalid}"; valid names: ${known.join(', ')}`);
 }
 
 function tagsOf(text = ''): string[] {
   const tags = [...new Set(listOf(text))];
-  const strange = tags.find((tag) => !tagForm.test(tag));
-  if (strange !== undefined)
-    throw usage(`--tags: "${strange}" is no label of letters, digits, ".", "_" and "-"`);
-  if (tags.length > maxTags) throw usage(`--tags: ${maxTags} labels at most`);
+  const invalid = tags.find((tag) => !tagForm.test(tag));
+  if (invalid !== undefined)
+    throw usage(`--tags: "${invalid}" is not a label of letters, digits, ".", "_" and "-"`);
+  if (tags.length > maxTags) throw usage(`--tags: at most ${maxTags} labels`);
   return tags;
 }
 

@@ -8,22 +8,22 @@ import type { WorkerFlags } from './worker-start.ts';
 export function addWorkerCommand(program: Command, wiring: CliWiring): void {
   const worker = program
     .command('worker')
-    .description('run and list workers that take parts of scans from servers on other machines');
+    .description('run and list workers, which scan for servers on other machines');
   worker
     .command('start')
-    .description('take shards of scans until Ctrl-C or SIGTERM; what runs then is given back')
+    .description('run shards of scans until Ctrl-C or SIGTERM; unfinished shards return to the queue')
     .addOption(
-      new Option('--pool <names>', 'pools to work for, comma-separated').default('default').argParser(String),
+      new Option('--pool <names>', 'worker pools, comma-separated').default('default').argParser(String),
     )
     .option('--queue <url>', 'PostgreSQL database of the servers (environment: SERVICE_QUEUE__URL)')
-    .option('--server <url>', 'where the servers are reached, when not where they say')
-    .option('--ca-file <file>', 'certificates (PEM) to trust beside those of the system')
+    .option('--server <url>', 'URL of the servers, overrides the one that they advertise')
+    .option('--ca-file <file>', 'additional trusted CA certificates (PEM)')
     .addOption(
-      new Option('--concurrency <n>', 'shards at the same time (default: server.workers)').argParser((text) =>
-        wholeNumber(text, 1, 1024),
+      new Option('--concurrency <n>', 'number of concurrent shards (default: server.workers)').argParser(
+        (text) => wholeNumber(text, 1, 1024),
       ),
     )
-    .option('--tags <list>', 'labels that worker list shows, comma-separated')
+    .option('--tags <list>', 'labels shown by worker list, comma-separated')
     .action(
       guarded(async (flags: WorkerFlags, command: Command) => {
         const { startWorker } = await import('./worker-start.ts');
@@ -32,7 +32,7 @@ export function addWorkerCommand(program: Command, wiring: CliWiring): void {
     );
   worker
     .command('list')
-    .description('show the workers of all servers that gave a sign of life within the last minute')
+    .description('list the workers of all servers with a heartbeat within the last minute')
     .option('--queue <url>', 'PostgreSQL database of the servers (environment: SERVICE_QUEUE__URL)')
     .addOption(formatOption())
     .action(

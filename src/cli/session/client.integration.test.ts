@@ -44,7 +44,7 @@ describe('a refusal', () => {
     const without = await failureOf(new Client({ url, token: null }).call('GET', '/'));
     expect(without.message).toContain('set SERVICE_API_TOKEN or use --api-token');
     const bad = await failureOf(new Client({ url, token: 'svc_abcdef_secret' }).call('GET', '/'));
-    expect(bad.message).toContain('does not take this token');
+    expect(bad.message).toContain('rejected the token');
     expect(bad.message).not.toContain('secret');
     expect([without.exitCode, bad.exitCode]).toEqual([5, 5]);
   });
@@ -54,7 +54,7 @@ describe('a refusal', () => {
       refuse(400, 'invalid_request', { fields: [{ field: 'X-Tenant-ID', reason: 'is missing' }] }),
     );
     const missing = await failureOf(new Client({ url, token: null, tenant: null }).call('GET', '/'));
-    expect(missing.message).toBe('Refused. Name the tenant in SERVICE_TENANT_ID.');
+    expect(missing.message).toBe('Refused. Set the tenant in SERVICE_TENANT_ID.');
     const named = await failureOf(new Client({ url, token: null, tenant: 'a b' }).call('GET', '/'));
     expect(named.message).toBe('Refused.');
   });

@@ -2,22 +2,22 @@ import { type ErrorCode, errorCatalog, isErrorCode, PortolanError } from '../../
 import { readEvents, type ServerEvent } from './event-stream.ts';
 import { fetchFromLocalServer } from './local-certificate.ts';
 
-/** A request without a stream must be answered within this time. */
-const answerMs = 30_000;
-/** Largest answer that is read as a whole, characters. */
-const maxAnswer = 32 * 1024 * 1024;
+/** Timeout of a request without a stream, milliseconds. */
+const responseMs = 30_000;
+/** Maximum size of a response that is read as a whole, characters. */
+const maxResponse = 32 * 1024 * 1024;
 
 export interface Server {
   /** Base URL, e.g. `http://127.0.0.1:8080`. */
   url: string;
   token: string | null;
-  /** Whose scans it is about, on a server with tenants; SERVICE_TENANT_ID when absent. */
+  /** Tenant, on a server with tenants; default: SERVICE_TENANT_ID. */
   tenant?: string | null;
 }
 
 /**
- * A Portolan server over REST. Every failure is a PortolanError: `network` when the server cannot be reached or
- * breaks off, else the code that the server sent.
+ * Client of a Portolan server over REST. Every failure is a PortolanError: `network` when the server is unreachable or
+ * the connection breaks, else the code that the server sent.
  */
 export class Client {
   readonly url: string;
@@ -30,41 +30,47 @@ export class Client {
     this.#tenant = server.tenant ?? (process.env['SERVICE_TENANT_ID'] || null);
   }
 
-  /** Sends a request and gives the `data` of the answer, which must come within `patienceMs`. */
-  async call<T>(method: string, path: string, body?: unknown, patienceMs = answerMs): Promise<T> {
+  /** Sends a request and returns the `data` of the response, which must arrive within `patienceMs`. */
+  async call<T>(method: string, path: string, body?: unknown, patienceMs = responseMs): Promise<T> {
     return (await this.submit<T>(method, path, body, patienceMs)).data;
   }
 
-  /** The same, with what the server did not understand of the request. */
+  /** The same, with the warnings of the server about the request. */
   async submit<T>(
     method: string,
     path: string,
     body?: unknown,
-    patienceMs = answerMs,
+    patienceMs = responseMs,
   ): Promise<{ data: T; warnings: string[] }> {
     const signal = AbortSignal.timeout(patienceMs);
     const response = await this.#fetch(method, path, body, {}, signal);
     const { data, meta } = parseAnswer<T>(await readAll(this.#text(response))) ?? {};
     if (data !== undefined) return { data, warnings: meta?.warnings ?? [] };
-    throw new PortolanError('network', `${this.url} did not answer as a Portolan server does`);
+    throw new PortolanError('network', `unexpected response from ${this.url}: not a Portolan server`);
   }
 
-  /** The health object; an unhealthy server answers with 503, which is no error here. */
+  /** The health object; status 503 of an unhealthy server is not an error here. */
   async health<T>(): Promise<T> {
-    const response = await this.#send('GET', '/api/v1/health', undefined, {}, AbortSignal.timeout(answerMs));
+    const response = await this.#send(
+      'GET',
+      '/api/v1/health',
+      undefined,
+      {},
+      AbortSignal.timeout(responseMs),
+    );
     const text = await readAll(this.#text(response));
     const { data } = parseAnswer<T>(text) ?? {};
     if (data === undefined || (!response.ok && response.status !== 503))
-      throw this.#refusal(response.status, text);
+      throw this.#errorFrom(response.status, text);
     return data;
   }
 
-  /** The text of a download, piece by piece. */
+  /** Text of a download, in chunks. */
   async download(path: string, signal?: AbortSignal): Promise<AsyncIterable<string>> {
     return this.#text(await this.#fetch('GET', path, undefined, {}, signal));
   }
 
-  /** The bytes of a download, piece by piece. */
+  /** Bytes of a download, in chunks. */
   async downloadBytes(path: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     return this.#bytes(await this.#fetch('GET', path, undefined, {}, signal));
   }
@@ -79,7 +85,7 @@ export class Client {
     return readEvents(this.#text(await this.#fetch('GET', path, undefined, headers, signal)));
   }
 
-  /** @throws PortolanError for every answer that is not a success */
+  /** @throws PortolanError for every response that is not a success */
   async #fetch(
     method: string,
     path: string,
@@ -89,22 +95,22 @@ export class Client {
   ): Promise<Response> {
     const response = await this.#send(method, path, body, headers, signal);
     if (response.ok) return response;
-    throw this.#refusal(response.status, await readAll(this.#text(response)));
+    throw this.#errorFrom(response.status, await readAll(this.#text(response)));
   }
 
-  /** What the server says, in terms of flags and variables where a person can act on it. */
-  #refusal(status: number, text: string): PortolanError {
+  /** Error of the server, with flags and variables that fix it. */
+  #errorFrom(status: number, text: string): PortolanError {
     const { code, message, details } = errorOf(status, text);
     if (code === 'unauthorized') return new PortolanError(code, this.#tokenAdvice(), details);
     const isTenantMissing = this.#tenant === null && JSON.stringify(details).includes('"X-Tenant-ID"');
-    const advice = isTenantMissing ? ' Name the tenant in SERVICE_TENANT_ID.' : '';
+    const advice = isTenantMissing ? ' Set the tenant in SERVICE_TENANT_ID.' : '';
     return new PortolanError(code, message + advice, details);
   }
 
   #tokenAdvice(): string {
     return this.#token === null
-      ? `the server ${this.url} wants a token: set SERVICE_API_TOKEN or use --api-token`
-      : `the server ${this.url} does not take this token: it is malformed, unknown, expired or revoked`;
+      ? `the server ${this.url} requires a token: set SERVICE_API_TOKEN or use --api-token`
+      : `the server ${this.url} rejected the token: it is malformed, unknown, expired or revoked`;
   }
 
   async #send(
@@ -123,7 +129,7 @@ export class Client {
           ...(this.#tenant ? { 'x-tenant-id': this.#tenant } : {}),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
-        // A redirect could carry the token to another place.
+        // A redirect could leak the token to another host.
         redirect: 'error',
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         ...(signal ? { signal } : {}),
@@ -152,12 +158,12 @@ export class Client {
     const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
     if (name === 'AbortError') return error;
     const why =
-      name === 'TimeoutError' ? `no answer within ${answerMs / 1000} s` : networkReason(cause, message);
-    return new PortolanError('network', `the server ${this.url} is not reachable: ${why}`);
+      name === 'TimeoutError' ? `no response within ${responseMs / 1000} s` : networkReason(cause, message);
+    return new PortolanError('network', `the server ${this.url} is unreachable: ${why}`);
   }
 }
 
-/** The envelope of an answer, or null when it is none. */
+/** The envelope of a response, or null. */
 function parseAnswer<T>(text: string): { data?: T; meta?: { warnings?: string[] } } | null {
   try {
     return JSON.parse(text) as ReturnType<typeof parseAnswer<T>>;
@@ -166,7 +172,7 @@ function parseAnswer<T>(text: string): { data?: T; meta?: { warnings?: string[] 
   }
 }
 
-/** @throws PortolanError when the text is no http(s) URL, or holds more than a place */
+/** @throws PortolanError when the text is not an http(s) URL, or has more parts than a base URL */
 export function checkServerUrl(text: string): string {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (!url || !['http:', 'https:'].includes(url.protocol)) {
@@ -175,7 +181,7 @@ export function checkServerUrl(text: string): string {
   if (url.username || url.password || url.search || url.hash) {
     throw new PortolanError(
       'usage',
-      'a server URL holds scheme, host, port and path only; tokens go to --api-token',
+      'a server URL has only scheme, host, port and path; pass tokens with --api-token',
     );
   }
   return url.href.replace(/\/(api\/v1\/?)?$/, '');
@@ -184,25 +190,25 @@ export function checkServerUrl(text: string): string {
 function networkReason(cause: { code?: string; message?: string } | undefined, message: string): string {
   const known: Record<string, string> = {
     ECONNREFUSED: 'connection refused',
-    ENOTFOUND: 'the host name is not known',
-    EAI_AGAIN: 'the host name cannot be resolved now',
-    ECONNRESET: 'the connection was reset',
-    ETIMEDOUT: 'the connection timed out',
-    UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-    UND_ERR_SOCKET: 'the connection broke',
+    ENOTFOUND: 'unknown host name',
+    EAI_AGAIN: 'cannot resolve the host name',
+    ECONNRESET: 'connection reset',
+    ETIMEDOUT: 'connection timed out',
+    UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+    UND_ERR_SOCKET: 'connection closed',
   };
-  // Fetch refuses ports of other protocols (Fetch Standard, "bad port"), whatever listens there.
+  // fetch refuses ports of other protocols (Fetch Standard, "bad port").
   if (cause?.message === 'bad port') return 'HTTP clients refuse to use this port';
   return known[cause?.code ?? ''] ?? cause?.message ?? message;
 }
 
-/** What an error answer means here: the server's own code where it sent one, else what its status says. */
+/** Maps an error response: to the code of the server if it sent one, else by status. */
 export function errorOf(status: number, text: string): PortolanError {
   const sent = errorBody(text);
   const code = sent && isErrorCode(sent.code) ? sent.code : codeOfStatus(status);
   return new PortolanError(
     code,
-    sent?.message ?? `the server answered with status ${status}`,
+    sent?.message ?? `the server responded with status ${status}`,
     sent?.details ?? {},
   );
 }
@@ -229,7 +235,7 @@ async function readAll(chunks: AsyncIterable<string>): Promise<string> {
   let text = '';
   for await (const chunk of chunks) {
     text += chunk;
-    if (text.length > maxAnswer) throw new PortolanError('network', 'the answer is larger than 32 MiB');
+    if (text.length > maxResponse) throw new PortolanError('network', 'the response is larger than 32 MiB');
   }
   return text;
 }

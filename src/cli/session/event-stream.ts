@@ -5,10 +5,10 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Largest line that is taken from a server, characters. */
+/** Maximum length of a line, characters. */
 const maxLine = 16 * 1024 * 1024;
 
-/** Splits the text of an event stream into events; comments (heartbeats) are left out. */
+/** Splits the text of an event stream into events; comments (heartbeats) are skipped. */
 export async function* readEvents(chunks: AsyncIterable<string>): AsyncIterable<ServerEvent> {
   let pending: ServerEvent = { id: null, event: 'message', data: '' };
   for await (const line of readLines(chunks)) {
@@ -26,7 +26,7 @@ export async function* readEvents(chunks: AsyncIterable<string>): AsyncIterable<
   }
 }
 
-/** Lines without their ends (LF or CRLF); a last line without an end counts too. */
+/** Lines without their terminators (LF or CRLF), including an unterminated last line. */
 export async function* readLines(chunks: AsyncIterable<string>): AsyncIterable<string> {
   let rest = '';
   for await (const chunk of chunks) {

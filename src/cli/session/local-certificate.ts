@@ -7,19 +7,19 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 
 /**
- * A server that shows the very certificate of `server.tls.cert_file` is the server of this installation, under whatever
- * name or address it is reached: who has the key is it. The certificate need not name 127.0.0.1, nor come from an
- * authority that this machine knows. Every other server is checked as usual.
+ * Certificate pinning: a server that presents the certificate of `server.tls.cert_file` is that of this installation,
+ * whatever its name or address, since it has the key. The certificate need not name 127.0.0.1, nor come from a
+ * trusted authority. Every other server is verified as usual.
  */
 let certificateFile = '';
 
-/** From now on requests of this process trust the server of this configuration. */
+/** Makes requests of this process trust the server of this configuration. */
 export function trustLocalServer({ server }: Config): void {
   certificateFile = server.tls.cert_file;
 }
 
 /**
- * From now on requests of this process trust servers with certificates of further authorities too.
+ * Makes requests of this process trust additional certificate authorities.
  * @param file PEM
  * @throws PortolanError `configuration`
  */
@@ -29,7 +29,7 @@ export async function trustAuthorities(file: string): Promise<void> {
     setDefaultCACertificates([...getCACertificates('default'), await readFile(file, 'utf8')]);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new PortolanError('configuration', `${file} holds no certificates to trust: ${code ?? message}`);
+    throw new PortolanError('configuration', `cannot read certificates from ${file}: ${code ?? message}`);
   }
 }
 
@@ -47,7 +47,7 @@ export async function fetchFromLocalServer(url: string, init: RequestInit): Prom
   }
 }
 
-/** Null when none is configured, or when it cannot be read: then nothing more is trusted than elsewhere. */
+/** Null when none is configured or readable: no additional certificate is trusted then. */
 async function ownCertificate(): Promise<X509Certificate | null> {
   if (certificateFile === '') return null;
   try {
@@ -62,7 +62,7 @@ async function trustOf(own: X509Certificate): Promise<RequestOptions> {
   const { checkServerIdentity, getCACertificates } = await import('node:tls');
   return {
     ca: [...getCACertificates('default'), own.toString()],
-    // The own certificate counts although who signed it is not known.
+    // Accept the local certificate although its issuer is unknown.
     allowPartialTrustChain: true,
     checkServerIdentity: (name: string, shown: PeerCertificate) =>
       shown.raw.equals(own.raw) ? undefined : checkServerIdentity(name, shown),
@@ -85,7 +85,7 @@ async function send(url: string, { method, headers, body, signal }: RequestInit,
   });
 }
 
-/** @throws Error for a redirect, which could carry the token to another place */
+/** @throws Error for a redirect, which could leak the token to another host */
 async function responseOf(answer: IncomingMessage): Promise<Response> {
   const { statusCode: status = 500, headers } = answer;
   if (status >= 300 && status < 400) {

@@ -6,8 +6,8 @@ import type { ServerFlags } from './server-flags.ts';
 import { readConfigQuietly } from './session.ts';
 
 /**
- * The server that a command works on: `--server`, else SERVICE_SERVER, else the one that holds the workspace. Null
- * when there is none; then the command may work on the workspace itself.
+ * The server for a command: `--server`, else SERVICE_SERVER, else the one that has the workspace locked. Null when there
+ * is none; the command may then use the workspace itself.
  */
 export async function findServer(flags: ServerFlags, global: GlobalFlags): Promise<Client | null> {
   const named = await namedClient(flags, global);
@@ -17,16 +17,16 @@ export async function findServer(flags: ServerFlags, global: GlobalFlags): Promi
   return url === null ? null : clientOf(url, flags);
 }
 
-/** The server that flag or environment name, or null. */
+/** The server named by flag or environment, or null. */
 export async function namedClient(flags: ServerFlags, global: GlobalFlags): Promise<Client | null> {
   const url = namedServer(flags);
   if (url === null) return null;
-  // The configuration may name the certificate to trust; one that is wrong is no matter of another server.
+  // The configuration may name the certificate to trust; its errors do not matter for another server.
   if (/^https:/i.test(url)) await readConfigQuietly(global).catch(() => undefined);
   return clientOf(url, flags);
 }
 
-/** The same for commands that only a server can do. @throws PortolanError `network` when there is none */
+/** The same for commands that need a server. @throws PortolanError `network` when there is none */
 export async function requireServer(flags: ServerFlags, global: GlobalFlags): Promise<Client> {
   const client = await findServer(flags, global);
   if (client) return client;
@@ -36,17 +36,17 @@ export async function requireServer(flags: ServerFlags, global: GlobalFlags): Pr
   );
 }
 
-/** URL that was asked for by flag or environment, or null. */
+/** URL given by flag or environment, or null. */
 function namedServer(flags: ServerFlags): string | null {
   return flags.server ?? (process.env['SERVICE_SERVER'] || null);
 }
 
-/** A client for a server, with the token that was given by flag or environment. */
+/** A client for a server, with the token given by flag or environment. */
 export function clientOf(url: string, flags: ServerFlags): Client {
   return new Client({ url, token: flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null) });
 }
 
-/** URL of the server that is in charge of the workspace, or null. Writes nothing. */
+/** URL of the server that has the workspace locked, or null. Writes nothing. */
 export async function serverInCharge({ workspace }: Config): Promise<string | null> {
   if (!workspace.enabled) return null;
   const { findLockHolder } = await import('../../workspace/workspace-lock.ts');

@@ -1,13 +1,13 @@
 import { Option } from 'commander';
 
-/** Flags of every command that can work on a server. */
+/** Flags of every command that can use a server. */
 export interface ServerFlags {
   server?: string;
   apiToken?: string;
 }
 
 export function serverOption(): Option {
-  return new Option('--server <url>', 'on this server (environment: SERVICE_SERVER)');
+  return new Option('--server <url>', 'server to use (environment: SERVICE_SERVER)');
 }
 
 export function tokenOption(): Option {

@@ -16,7 +16,7 @@ export async function readConfig(flags: GlobalFlags): Promise<LoadedConfig> {
   return loaded;
 }
 
-/** The same with values of further flags; the caller reports the warnings. */
+/** The same with values of additional flags; the caller prints the warnings. */
 export async function readConfigQuietly(
   flags: GlobalFlags,
   more: Record<string, unknown> = {},
@@ -52,7 +52,7 @@ export async function withStore<T>(flags: GlobalFlags, work: (session: Session) 
   ]);
   const workspace = await openWorkspace(config.workspace.dir);
   const { url } = config.queue;
-  // Of a store that servers share, the scans of this workspace are those of its server.
+  // In a store shared by servers, the scans of this workspace belong to its server.
   const store = await openStore(
     url ?? workspace.storeFile,
     url === null ? null : await serverId(workspace.dir),
@@ -67,8 +67,8 @@ export async function withStore<T>(flags: GlobalFlags, work: (session: Session) 
 /**
  * The installed modules and graphs.
  *
- * @param config whose licence decides what may run
- * @param profile when nothing but this builtin profile is asked for, the other graphs may be left out
+ * @param config its license decides which modules can run
+ * @param profile if set, only this builtin profile is needed: other graphs need not be loaded
  */
 export async function loadModuleCatalog(
   wiring: CliWiring,
@@ -96,14 +96,14 @@ async function installedCatalogue(
   const folders = [installedFolders(dir, process.env)];
   const tenant = chosenTenant(config);
   if (tenant !== null && dir !== null) folders.push(tenantFolders(dir, tenant));
-  // What people have installed may build on any graph, and what is wrong with it is told at each scan.
+  // Installed profiles may build on any graph, and their errors are reported at each scan.
   if (one && (await areEmpty(folders))) return { registry, library: one };
   let library = await GraphLibrary.load(wiring.profilesDir, 'builtin', registry);
   for (const folder of folders) library = await library.withInstalled(folder, registry);
   return { registry, library };
 }
 
-/** The same for commands that only show them. Files that are left out are told on stderr. @throws PortolanError */
+/** The same for commands that only show them. Skipped files are reported on stderr. @throws PortolanError */
 export async function loadInstalled(wiring: CliWiring, flags: GlobalFlags): Promise<ModuleCatalog> {
   const { config } = await readConfigQuietly(flags);
   const catalogue = await installedCatalogue(wiring, config);
@@ -112,5 +112,5 @@ export async function loadInstalled(wiring: CliWiring, flags: GlobalFlags): Prom
 }
 
 export function noteProblems({ library }: ModuleCatalog): void {
-  for (const { message } of library.problems) note(`warning: left out: ${printableLines(message)}`);
+  for (const { message } of library.problems) note(`warning: skipped: ${printableLines(message)}`);
 }

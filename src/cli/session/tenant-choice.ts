@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 
-/** Whose the scans of this command line are; null without tenants. @throws PortolanError `tenant_forbidden` */
+/** Tenant of local scans; null without tenants. @throws PortolanError `tenant_forbidden` */
 export function chosenTenant({
   multi_tenant: { enabled, tenants, default_tenant: byDefault },
 }: Pick<Config, 'multi_tenant'>): string | null {

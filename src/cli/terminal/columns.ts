@@ -15,7 +15,7 @@ export function renderColumns(titles: readonly string[], rows: readonly (readonl
     .join('');
 }
 
-/** CSV by RFC 4180; a cell that a spreadsheet would take as a formula gets an apostrophe. */
+/** CSV by RFC 4180; a cell that a spreadsheet would read as a formula is prefixed with an apostrophe. */
 export function renderRows(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   return [titles, ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('');
 }

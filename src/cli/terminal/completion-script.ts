@@ -1,18 +1,18 @@
 import type { Command, Option } from 'commander';
 
-/** What can follow a command on the line. */
+/** Completions of a command. */
 interface Entry {
   /** Words after `portolan`: `server token create`. Empty for the program itself. */
   path: string;
   commands: { name: string; description: string }[];
   options: { flags: string[]; description: string; takesValue: boolean; choices: readonly string[] }[];
-  /** Fixed words that an argument accepts. */
+  /** Choices of its arguments. */
   words: readonly string[];
 }
 
 export type CompletionShell = 'bash' | 'zsh' | 'fish' | 'powershell';
 
-/** A completion script made from the command tree, so that it knows exactly what this version knows. */
+/** Completion script generated from the command tree, so that it matches this version exactly. */
 export function completionScript(program: Command, shell: CompletionShell): string {
   const entries = collect(program, []);
   if (shell === 'bash') return bashScript(program.name(), entries);
@@ -35,7 +35,7 @@ function collect(command: Command, path: string[], inherited: readonly Option[] 
   entry.options.push({ flags: ['-h', '--help'], description: 'print help', takesValue: false, choices: [] });
   return [
     entry,
-    // Flags of the program hold everywhere, those of a command between do not.
+    // Global flags apply everywhere, those of a parent command do not.
     ...commands.flatMap((child) =>
       namesOf(child).flatMap((name) => collect(child, [...path, name], path.length === 0 ? own : inherited)),
     ),
@@ -202,7 +202,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** For PowerShell 5 and later; what is offered stands as `word|description`. */
+/** For PowerShell 5 and later; completions have the form `word|description`. */
 function powershellScript(name: string, entries: Entry[]): string {
   const table = (title: string, rows: [key: string, words: readonly string[]][]) => {
     const lines = rows.map(([key, words]) => `    ${psQuote(key)} = @(${words.map(psQuote).join(', ')})`);
@@ -266,7 +266,7 @@ function splitWords(words: string): string[] {
   return words.split(' ').filter((word) => word !== '');
 }
 
-/** Single quotes of PowerShell: a quote inside is doubled. Typographic ones end a text there, too. */
+/** Single-quotes for PowerShell: quotes inside are doubled, typographic ones too. */
 function psQuote(text: string): string {
   return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
 }
@@ -282,7 +282,7 @@ function valuedFlags(entry: Entry): string {
     .join(' ');
 }
 
-/** Flags with a fixed list of values, by command and flag: `server start --log-level`. */
+/** Flags with choices, by command and flag: `server start --log-level`. */
 function choiceCases(entries: Entry[]): [place: string, values: string][] {
   return entries.flatMap((entry) =>
     entry.options
@@ -297,7 +297,7 @@ function described(name: string, description: string): string {
   return quote(`${name.replaceAll(':', '\\:')}:${description.replaceAll(':', '\\:')}`);
 }
 
-/** Single quotes, safe in all three shells: a quote inside ends the text, adds itself escaped and begins it again. */
+/** Single-quotes for all three shells: a quote inside closes the string, adds an escaped quote and reopens it. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -15,8 +15,8 @@ Install:
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .description('print a script that completes commands and flags in a shell')
-    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .description('print a shell completion script')
+    .addArgument(new Argument('<shell>', 'shell to complete for').choices(shells))
     .addHelpText('after', installHelp)
     .action(async (shell: Shell) => {
       const { completionScript } = await import('./completion-script.ts');

@@ -50,7 +50,7 @@ describe('describeFailure', () => {
 
   it('marks faults of the program', () => {
     expect(describeFailure(new TypeError('x is undefined'))).toMatch(
-      /^portolan: internal fault: TypeError: x is/,
+      /^portolan: internal error: TypeError: x is/,
     );
   });
 });

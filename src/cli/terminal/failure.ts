@@ -1,12 +1,12 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { printable, printableLines } from './printable.ts';
 
-/** Longest list of single problems that is printed. */
+/** Maximum number of problems to print. */
 const maxProblems = 20;
 
 /**
- * Wraps the work of a command: its number (or 0) becomes the exit code, an error becomes text on stderr and the exit
- * code of the catalogue.
+ * Wraps the action of a command: its result (or 0) becomes the exit code, an error becomes text on stderr and the exit
+ * code of the error catalog.
  */
 export function guarded<A extends unknown[]>(
   work: (...args: A) => Promise<number | undefined>,
@@ -21,17 +21,17 @@ export function guarded<A extends unknown[]>(
   };
 }
 
-/** Prints an error for the person at the terminal and gives the exit code. */
+/** Prints an error for the user and returns the exit code. */
 export function reportFailure(error: unknown): number {
   process.stderr.write(describeFailure(error));
   return error instanceof PortolanError ? error.exitCode : 1;
 }
 
-/** `portolan: message`, followed by one line for each field or target that is wrong and not named there already. */
+/** `portolan: message`, followed by one line per invalid field or target that the message does not name. */
 export function describeFailure(error: unknown): string {
-  if (!(error instanceof PortolanError)) return `portolan: internal fault: ${faultText(error)}\n`;
+  if (!(error instanceof PortolanError)) return `portolan: internal error: ${faultText(error)}\n`;
   const targets = problemsOf(error.details['targets']);
-  // The problems of targets are listed one by one; the field as a whole says nothing more.
+  // Problems of targets are listed one by one; the entry for the whole field adds nothing.
   const fields = problemsOf(error.details['fields']).filter(
     ({ field }) => field !== 'targets' || targets.length === 0,
   );
@@ -44,7 +44,7 @@ export function describeFailure(error: unknown): string {
   return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;
 }
 
-/** A target is named by its quoted text, in other words than the reason code; a lone problem may be the message. */
+/** Messages name a target by its quoted text instead of the reason code; a single problem may be the message. */
 function saysAlready(message: string, subject: string, reason: string, problems: number): boolean {
   if ([': ', ' '].some((gap) => message.includes(subject + gap + reason))) return true;
   return (
@@ -73,7 +73,7 @@ function faultText(error: unknown): string {
   return printableLines(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
-/** The command line is wrong (exit 2). */
+/** A usage error (exit 2). */
 export function usage(message: string): PortolanError {
   return new PortolanError('usage', message);
 }

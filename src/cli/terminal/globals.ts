@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** Flags that every command takes, as commander hands them over. */
+/** Global flags as parsed by commander. */
 export interface GlobalFlags {
   config?: string;
   workspaceDir?: string;
@@ -21,29 +21,29 @@ export function addGlobalOptions(program: Command): void {
   program
     .option('--config <file>', 'configuration file (environment: SERVICE_CONFIG)')
     .option('--workspace-dir <dir>', 'root of the workspace')
-    .option('--no-workspace', 'keep nothing: a scan lives in a temporary folder')
-    .addOption(new Option('--log-level <level>', 'least level of log lines').choices(logLevels))
-    .addOption(new Option('--log-format <format>', 'form of log lines').choices(['text', 'json']))
+    .option('--no-workspace', 'store nothing: scans use a temporary directory')
+    .addOption(new Option('--log-level <level>', 'minimum log level').choices(logLevels))
+    .addOption(new Option('--log-format <format>', 'format of log lines').choices(['text', 'json']))
     .option(
       '-v, --verbose',
-      'more log lines; -vv for all',
+      'more log output; -vv for all',
       (_value, before: number | undefined) => (before ?? 0) + 1,
     )
     .addOption(
-      new Option('--verbosity <n>', '0 to 3: same as that many -v').argParser((text) =>
+      new Option('--verbosity <n>', '0 to 3: same as repeating -v').argParser((text) =>
         wholeNumber(text, 0, 3),
       ),
     )
-    .option('-q, --quiet', 'no progress on stderr; errors and exit codes stay')
-    .option('--no-color', 'no colours (environment: NO_COLOR)');
+    .option('-q, --quiet', 'no progress on stderr, only errors')
+    .option('--no-color', 'no colors (environment: NO_COLOR)');
 }
 
-/** The global flags, wherever they stood on the command line. */
+/** The global flags, wherever they are on the command line. */
 export function globalFlags(command: Command): GlobalFlags {
   return command.optsWithGlobals() as GlobalFlags;
 }
 
-/** What the flags set in the configuration, by key. */
+/** Configuration values set by flags, by key. */
 export function configFlags(flags: GlobalFlags): Record<string, unknown> {
   const chosen: Record<string, unknown> = {};
   if (flags.workspaceDir !== undefined) chosen['workspace.dir'] = flags.workspaceDir;

@@ -1,15 +1,15 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * One Ctrl-C can arrive twice: a terminal sends it to the whole process group, and the launcher passes its own on.
- * Nobody presses it twice within this time.
+ * Debounce time, milliseconds: one Ctrl-C can arrive twice, since a terminal signals the whole process group and the
+ * launcher forwards its own.
  */
 const sameKeyMs = 150;
 const usual: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Calls `first` at the first Ctrl-C (or another of `signals`); a second one ends the process at once with `exitCode`.
- * @returns a function that gives the signals back
+ * Calls `first` at the first Ctrl-C (or another of `signals`); a second one exits at once with `exitCode`.
+ * @returns a function that removes the handlers
  */
 export function onInterrupt(first: () => void, exitCode: number, signals = usual): () => void {
   let firstAt: number | null = null;

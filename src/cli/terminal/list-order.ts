@@ -1,4 +1,4 @@
-/** Orders of `workspace list`; figures with the largest first. */
+/** Sort orders of `workspace list`; numbers in descending order. */
 export const listOrders = [
   'newest',
   'oldest',

@@ -2,7 +2,7 @@ import type { Logger } from '../../engine/module.ts';
 import { logLevels } from './globals.ts';
 import { printable } from './printable.ts';
 
-/** A log for a scan in this process: one line each, written where the progress bar is not disturbed. */
+/** Log of a local scan: one line per event, written so that it does not disturb the progress bar. */
 export function createLog(level: string, format: string, write: (line: string) => void): Logger {
   const least = logLevels.indexOf(level);
   const log =

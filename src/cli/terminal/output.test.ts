@@ -41,9 +41,9 @@ describe('chooseOutput', () => {
   });
 
   it.each([
-    [{ format: 'xml' }, 'not a format'],
-    [{ format: 'pdf' }, 'not in this build'],
-    [{ output: 'report.pdf' }, 'not in this build'],
+    [{ format: 'xml' }, 'unknown format'],
+    [{ format: 'pdf' }, 'not available in this build'],
+    [{ output: 'report.pdf' }, 'not available in this build'],
     [{ output: 'scan.tar.gz' }, 'workspace export'],
     [{ output: '' }, 'needs a file name'],
   ])('refuses %j', (flags, reason) => {

@@ -10,7 +10,7 @@ export const outputFormats = ['text', 'json', 'jsonl', 'csv', 'yaml', 'html', 'n
 export type OutputFormat = (typeof outputFormats)[number];
 export type FileFormat = OutputFormat | 'tar.gz';
 
-/** Words for formats that are not in this build. */
+/** Formats that are not available in this build. */
 const laterWords = ['pdf'];
 const bareWords = ['json', 'jsonl', 'csv', 'text', 'yaml'];
 const extensions: Record<string, string> = {
@@ -31,12 +31,12 @@ const extensions: Record<string, string> = {
 };
 
 /**
- * Where results go and in which format: `-o` names a file, except that a bare format word means the format; without
- * `--format` the extension of the file decides, else text. `file: null` is stdout.
+ * Destination and format of results: `-o` names a file, except that a bare format name is the format; without `--format`
+ * the extension of the file decides, else text. `file: null` is stdout.
  */
 export function chooseOutput(flags: OutputFlags): { file: string | null; format: OutputFormat } {
   const { file, format } = chooseFile(flags);
-  if (format === 'tar.gz') throw usage('tar.gz is for workspace export: a whole scan with its files');
+  if (format === 'tar.gz') throw usage('format tar.gz is only for workspace export');
   return { file, format };
 }
 
@@ -45,7 +45,7 @@ interface OutputFlags {
   format?: string | undefined;
 }
 
-/** The same where tar.gz is a format too. */
+/** The same, including tar.gz. */
 export function chooseFile(flags: OutputFlags): { file: string | null; format: FileFormat } {
   const word = flags.output !== undefined && bareWords.includes(flags.output);
   const file = word || flags.output === '-' ? null : (flags.output ?? null);
@@ -62,32 +62,32 @@ function extensionOf(file: string): string {
 function checkFormat(format: string): FileFormat {
   const known = [...outputFormats, 'tar.gz' as const].find((candidate) => candidate === format);
   if (known) return known;
-  const why = laterWords.includes(format) ? 'is not in this build' : 'is not a format';
-  throw usage(`${format} ${why}; choose one of ${outputFormats.join(', ')}`);
+  const why = laterWords.includes(format) ? 'format not available in this build:' : 'unknown format';
+  throw usage(`${why} "${format}" (${outputFormats.join(', ')})`);
 }
 
 /**
- * Checks before any work is done that results can be written to a file afterwards.
- * @throws PortolanError when its folder is missing or not writable, or a folder has its name
+ * Checks before the work starts that results can be written to a file afterwards.
+ * @throws PortolanError when its directory is missing or not writable, or the file is a directory
  */
 export async function checkOutputFile(file: string): Promise<void> {
   const folder = dirname(resolve(file));
   const found = await stat(folder).catch(() => null);
   if (!found?.isDirectory())
-    throw new PortolanError('not_found', `cannot write ${file}: no folder ${folder}`);
+    throw new PortolanError('not_found', `cannot write ${file}: no directory ${folder}`);
   const target = await stat(file).catch(() => null);
-  if (target?.isDirectory()) throw new PortolanError('conflict', `cannot write ${file}: it is a folder`);
-  // A device or pipe is written to in place; its folder (/dev) is nobody's to write.
+  if (target?.isDirectory()) throw new PortolanError('conflict', `cannot write ${file}: is a directory`);
+  // A device or pipe is written in place; its directory (/dev) need not be writable.
   if (target && !target.isFile()) return;
   await access(folder, constants.W_OK).catch(() => {
-    throw new PortolanError('conflict', `cannot write ${file}: folder ${folder} is not writable`);
+    throw new PortolanError('conflict', `cannot write ${file}: directory ${folder} is not writable`);
   });
 }
 
-/** Pieces of a result: text, or the bytes of an archive. */
+/** Chunks of a result: text, or the bytes of an archive. */
 export type Pieces = AsyncIterable<string | Uint8Array>;
 
-/** Writes a result to stdout, or to a file that appears complete (mode 0600) or not at all. */
+/** Writes a result to stdout, or atomically to a file (mode 0600). */
 export async function writeResult(file: string | null, chunks: Pieces): Promise<void> {
   if (file === null) await writeToStdout(chunks);
   else await writeToFile(file, chunks);
@@ -96,12 +96,12 @@ export async function writeResult(file: string | null, chunks: Pieces): Promise<
 async function writeToStdout(chunks: Pieces): Promise<void> {
   for await (const chunk of chunks) {
     if (!process.stdout.writable) return;
-    if (!process.stdout.write(chunk)) await roomOrEnd(process.stdout);
+    if (!process.stdout.write(chunk)) await drainOrClose(process.stdout);
   }
 }
 
-/** Resolves when a stream takes more, or never will; its errors are for `watchStdout` to judge. */
-function roomOrEnd(stream: NodeJS.WriteStream): Promise<void> {
+/** Resolves when a stream drains or closes; `watchStdout` handles its errors. */
+function drainOrClose(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     const events = ['drain', 'close', 'error'];
     const done = () => {
@@ -127,7 +127,7 @@ async function writeToFile(file: string, chunks: Pieces): Promise<void> {
   }
 }
 
-/** A device or pipe is written to; replacing it by a file would destroy it. */
+/** Whether a path is a device or pipe, which a file must not replace. */
 async function isSpecial(target: string): Promise<boolean> {
   const found = await lstat(target).catch(() => null);
   return found !== null && !found.isFile();
@@ -159,8 +159,8 @@ function writeFailure(file: string, error: unknown): unknown {
 }
 
 /**
- * A reader that closes the pipe early (`| head`) is no error; anything else that stdout refuses (a full disk behind a
- * redirection) is one.
+ * A reader that closes the pipe early (`| head`) is not an error; every other failure to write to stdout (a full disk
+ * behind a redirection) is.
  */
 export function watchStdout(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -172,21 +172,21 @@ export function watchStdout(): void {
 }
 
 /**
- * Ends the process of a command whose work is done. By itself it would first take its memory apart, piece by piece; with
- * output on its way, it does.
+ * Exits at once after the command is done: a regular exit first tears down the heap, which takes longer. With pending
+ * output it exits regularly.
  */
 export async function endProcess(): Promise<void> {
-  // What stdout refused is told in the next turn.
+  // Errors of stdout are emitted in the next tick.
   await new Promise((resolve) => setImmediate(resolve));
   if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
 }
 
-/** Text for stdout in one piece. */
+/** Writes text to stdout. */
 export function print(text: string): void {
   if (process.stdout.writable) process.stdout.write(text);
 }
 
-/** A remark for the person, on stderr. */
+/** Writes a line for the user to stderr. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,20 +1,20 @@
 import { visibleCharacter, visibleText } from '../../domain/visible.ts';
 
 /**
- * What a target sent is bytes, not terminal commands. Every text that did not come from this program passes one of
- * these functions on its way out, whether the output is a terminal, a pipe or a file.
+ * Data of targets must not reach a terminal as control sequences. Every text that is not from this program passes one
+ * of these functions before output, whether to a terminal, a pipe or a file.
  */
 
-/** Of the unprintable characters those that JSON.stringify leaves as they are. */
+/** Unprintable characters that JSON.stringify does not escape. */
 const unsafeInJson = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** All unprintable characters but CR and LF, which end lines. */
+/** All unprintable characters except CR and LF. */
 const unsafeInLines = /[^\P{Cc}\r\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** One line of text with every unprintable character visible: `\xNN`, or `\u{...}` beyond Latin-1. */
 export const printable = visibleText;
 
-/** The same for text of several lines; line ends stay. */
+/** The same for text of several lines; line breaks are preserved. */
 export function printableLines(text: string): string {
   return text.split(/\r?\n/).map(printable).join('\n');
 }
@@ -26,7 +26,7 @@ export function jsonSafe(json: string): string {
   );
 }
 
-/** CSV, HTML or XML with every unprintable character visible, as in `printable`; line ends stay. */
+/** CSV, HTML or XML with every unprintable character visible, as in `printable`; line breaks are preserved. */
 export function linesSafe(text: string): string {
   return text.replace(unsafeInLines, visibleCharacter);
 }
@@ -36,11 +36,11 @@ function escapeUnit(unit: number): string {
 }
 
 const combining = /^\p{M}/u;
-/** Han, Hangul, kana, full-width forms and pictographs take two columns on a terminal. */
+/** Han, Hangul, kana, full-width forms and pictographs are two columns wide on a terminal. */
 const wide =
   /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-/** Columns that a printable text takes on a terminal. */
+/** Width of a printable text on a terminal, columns. */
 export function columnsOf(text: string): number {
   let columns = 0;
   for (const character of text) columns += columnsOfCharacter(character);
@@ -53,7 +53,7 @@ function columnsOfCharacter(character: string): number {
   return wide.test(character) ? 2 : 1;
 }
 
-/** The text cut to a number of columns; an ellipsis shows that something is missing. */
+/** Truncates text to a number of columns, with an ellipsis. */
 export function fit(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   let kept = '';
@@ -67,12 +67,12 @@ export function fit(text: string, columns: number): string {
   return columns > 0 ? `${kept}…` : '';
 }
 
-/** The text filled with blanks to a number of columns. */
+/** Pads text with spaces to a number of columns. */
 export function pad(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - columnsOf(text)));
 }
 
-/** Indented JSON with a line end, safe to print. */
+/** Indented JSON with a trailing line break, safe to print. */
 export function printableJson(value: unknown): string {
   return `${jsonSafe(JSON.stringify(value, null, 2))}\n`;
 }

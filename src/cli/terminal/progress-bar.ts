@@ -1,17 +1,17 @@
 import type { LiveScan } from '../../scan-run/messages.ts';
 import { fit, printable } from './printable.ts';
 
-/** Least time between two drawings. */
+/** Minimum interval between redraws, milliseconds. */
 const redrawMs = 200;
 const barColumns = 20;
 
-/** Where the bar is drawn; process.stderr in the program. */
+/** Output stream; process.stderr in the program. */
 export interface BarStream {
   columns?: number;
   write(text: string): unknown;
 }
 
-/** One line that shows how far a scan is, redrawn in place at most five times a second. */
+/** Progress of a scan in one line, redrawn in place at most five times a second. */
 export class ProgressBar {
   readonly #stream: BarStream;
   readonly #startedAt = performance.now();
@@ -38,7 +38,7 @@ export class ProgressBar {
     if (this.#timer) this.#draw();
   }
 
-  /** Takes the bar away for good. */
+  /** Removes the bar for good. */
   end(): void {
     if (this.#timer) clearInterval(this.#timer);
     this.#timer = null;
@@ -48,7 +48,7 @@ export class ProgressBar {
   #draw(): void {
     if (!this.#live) return;
     const elapsedMs = performance.now() - this.#startedAt;
-    // One column stays free: a full line would wrap on some terminals.
+    // Leave one column free: a full line wraps on some terminals.
     const line = fit(progressLine(this.#live, elapsedMs), (this.#stream.columns || 80) - 1);
     this.#stream.write(`\r\x1b[2K${line}`);
     this.#shown = true;

@@ -7,8 +7,8 @@ import { printableJson } from './printable.ts';
 export function addVersionCommand(program: Command, wiring: CliWiring): void {
   program
     .command('version')
-    .description('print the version of the program, its commit, and the version of its runtime')
-    .option('--short', 'the version number alone')
+    .description('print version, commit and runtime versions')
+    .option('--short', 'print only the version number')
     .addOption(formatOption())
     .action(({ short, format }: { short?: boolean; format: string }) => {
       const { node, openssl } = process.versions;

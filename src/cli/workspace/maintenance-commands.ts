@@ -3,12 +3,12 @@ import { guarded } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 
-/** The commands that look after the workspace as a whole. */
+/** Maintenance commands of the workspace. */
 export function addMaintenanceCommands(workspace: Command): void {
   workspace
     .command('init')
-    .description('make a workspace, for its owner only; one that is there stays as it is')
-    .argument('[path]', 'where; the configured place without it')
+    .description('create a workspace, accessible only to its owner; an existing one is not changed')
+    .argument('[path]', 'directory (default: workspace.dir)')
     .action(
       guarded(async (path: string | undefined, _flags: object, command: Command) => {
         const { init } = await import('./workspace-maintenance.ts');
@@ -17,8 +17,8 @@ export function addMaintenanceCommands(workspace: Command): void {
     );
   workspace
     .command('check')
-    .description('look for damage in everything that is kept; exit code 1 while some is left')
-    .option('--fix', 'mend what can be mended without losing a result; no server may run')
+    .description('check all stored data for damage: exit 1 if any remains')
+    .option('--fix', 'repair what can be repaired without losing results; stop the server first')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { fix?: boolean; format: string }, command: Command) => {
@@ -28,8 +28,8 @@ export function addMaintenanceCommands(workspace: Command): void {
     );
   workspace
     .command('migrate')
-    .description('bring the workspace to this version; what is older is copied to backups/ first')
-    .option('--backup', 'make a copy also when nothing is to be changed')
+    .description('upgrade the workspace to this version, after a copy to backups/')
+    .option('--backup', 'also copy when there is nothing to upgrade')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { backup?: boolean; format: string }, command: Command) => {
@@ -39,7 +39,7 @@ export function addMaintenanceCommands(workspace: Command): void {
     );
   workspace
     .command('stats')
-    .description('count scans and bytes: by state, profile, kind and month')
+    .description('count scans and bytes by state, profile, kind and month')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {
@@ -49,7 +49,7 @@ export function addMaintenanceCommands(workspace: Command): void {
     );
   workspace
     .command('clean-cache')
-    .description('empty the cache: fingerprints, names and vulnerability data that can be fetched again')
+    .description('empty the cache of data that can be fetched again: fingerprints, names, vulnerability data')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string }, command: Command) => {

@@ -2,12 +2,12 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 
 /**
- * What deletes or mends needs the store for itself: of one that servers share, the scans lie in many workspaces.
+ * Commands that delete or repair need a local store: the scans of a shared one are in several workspaces.
  * @throws PortolanError `configuration`
  */
 export function requireLocalStore({ queue }: Config): void {
   if (queue.url === null) return;
   const message =
-    'The store is that of several servers (queue.url): let the server do it, with --server or while it runs.';
+    'The store is shared by several servers (queue.url): run this on a server, with --server or while it runs.';
   throw new PortolanError('configuration', message);
 }

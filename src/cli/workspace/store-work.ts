@@ -17,12 +17,12 @@ export interface StoreMigrateFlags {
   format: string;
 }
 
-/** Least time between two drawings of the progress, milliseconds. */
+/** Minimum interval between redraws of the progress, milliseconds. */
 const redrawMs = 200;
 
 export async function migrateStoreCommand(flags: StoreMigrateFlags, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
-  if (!config.workspace.enabled) throw usage('a store needs a workspace: leave out --no-workspace');
+  if (!config.workspace.enabled) throw usage('a store needs a workspace: omit --no-workspace');
   const places = placesOf(flags, config);
   const workspace = await openWorkspace(config.workspace.dir);
   const [source = workspace.storeFile, target = workspace.storeFile] = places;
@@ -42,37 +42,36 @@ export async function migrateStoreCommand(flags: StoreMigrateFlags, global: Glob
   return 0;
 }
 
-/** Source and target; undefined for the file of the workspace. */
+/** Source and target; undefined = the file of the workspace. */
 function placesOf({ to, from }: StoreMigrateFlags, config: Config): [string | undefined, string | undefined] {
   if (isPostgresUrl(to)) {
     if (from !== undefined)
-      throw usage('--from goes with --to sqlite: only; here the file of the workspace is read');
+      throw usage('--from requires --to sqlite:; --to postgres:// reads the file of the workspace');
     return [undefined, to];
   }
-  if (to !== 'sqlite:') throw usage(`--to is postgres://… or sqlite:, not ${printable(to)}`);
+  if (to !== 'sqlite:') throw usage(`--to must be postgres://… or sqlite:, not ${printable(to)}`);
   const database = from ?? config.queue.url;
-  if (database === null) throw usage('name the database with --from, or set queue.url');
-  if (!isPostgresUrl(database)) throw usage('--from is postgres://…');
+  if (database === null) throw usage('specify the database with --from, or set queue.url');
+  if (!isPostgresUrl(database)) throw usage('--from must be postgres://…');
   return [database, undefined];
 }
 
 function reportText({ tables, from, to }: MoveReport): string {
   const total = tables.reduce((sum, { rows }) => sum + rows, 0);
   const cells = tables.map(({ table, rows, sha256 }) => [table, String(rows), sha256.slice(0, 16)]);
-  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${formatCount(total, 'row')} copied and compared: ${printable(from)} -> ${printable(to)}\n`;
+  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${formatCount(total, 'row')} copied and verified: ${printable(from)} -> ${printable(to)}\n`;
 }
 
 function adviseNext({ to, elsewhere }: MoveReport, workspace: Workspace): void {
   if (elsewhere > 0)
     note(
-      `the results of ${formatCount(elsewhere, 'scan')} lie in the workspaces of other servers; copy their folders from scans/`,
+      `the results of ${formatCount(elsewhere, 'scan')} are in the workspaces of other servers; copy their folders from scans/`,
     );
-  if (isPostgresUrl(to))
-    note('set queue.url to the database; the file stays as it was until you move it away');
-  else note(`take queue.url out of the configuration; the store is ${printable(workspace.storeFile)} again`);
+  if (isPostgresUrl(to)) note('now set queue.url to the database; the old file is unchanged');
+  else note(`now remove queue.url from the configuration; the store is ${printable(workspace.storeFile)}`);
 }
 
-/** How far it is, in one line that is drawn again in place. */
+/** Progress in one line, redrawn in place. */
 class ProgressLine {
   readonly #isShown: boolean;
   #drawnAt = Number.NEGATIVE_INFINITY;
@@ -86,7 +85,7 @@ class ProgressLine {
     if (!this.#isShown || now - this.#drawnAt < redrawMs) return;
     this.#drawnAt = now;
     process.stderr.write(
-      `\r\x1b[2K${step === 'copy' ? 'copying' : 'comparing'} ${table}: ${rows} of ${total}`,
+      `\r\x1b[2K${step === 'copy' ? 'copying' : 'verifying'} ${table}: ${rows} of ${total}`,
     );
   }
 

@@ -4,17 +4,19 @@ import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { StoreMigrateFlags } from './store-work.ts';
 
-/** `store migrate`: where the service keeps what it remembers beside the results. */
+/** `store migrate` */
 export function addStoreCommand(program: Command): void {
-  const store = program.command('store').description('the store: scans, jobs and tokens, without results');
+  const store = program
+    .command('store')
+    .description('manage the store: scans, jobs and tokens, without results');
   store
     .command('migrate')
-    .description('copy the store from the file of the workspace to PostgreSQL or back; no server may run')
+    .description('copy the store from the workspace file to PostgreSQL or back; stop the server first')
     .requiredOption(
       '--to <url>',
-      'postgres://user@host/database, which must be empty; sqlite: for the file of the workspace',
+      'postgres://user@host/database, which must be empty; sqlite: for the workspace file',
     )
-    .option('--from <url>', 'database to read instead of queue.url, with --to sqlite:')
+    .option('--from <url>', 'source database with --to sqlite: (default: queue.url)')
     .addOption(formatOption())
     .action(
       guarded(async (flags: StoreMigrateFlags, command: Command) => {

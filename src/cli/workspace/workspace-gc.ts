@@ -14,7 +14,7 @@ import { printable, printableJson } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
-/** Deleting very many scans takes a server its time. */
+/** Timeout of a deletion by a server, milliseconds: many scans take long. */
 const deletionMs = 600_000;
 
 export interface GarbageFlags extends ServerFlags {
@@ -27,16 +27,16 @@ export interface GarbageFlags extends ServerFlags {
 
 type Collect = (request: GarbageRequest) => Promise<GarbageReport>;
 
-/** @returns 0, or 1 when a scan could not be deleted or the person said no */
+/** @returns 0, or 1 when a scan could not be deleted or the user declined */
 export async function gc(flags: GarbageFlags, global: GlobalFlags): Promise<number> {
   const request = requestOf(flags);
-  const collect = await positionOf(flags, global);
+  const collect = await collectorOf(flags, global);
   if (!flags.force && !flags.dryRun && isTerminal() && !(await isConfirmed(collect, request))) {
-    note('nothing is deleted');
+    note('nothing deleted');
     return 1;
   }
   const report = await collect(request);
-  if (isAimless(report)) note('no criteria are given and workspace.retention.enabled is not set');
+  if (isAimless(report)) note('nothing to do: no criteria given, and workspace.retention.enabled is false');
   print(flags.format === 'json' ? printableJson(report) : reportText(report));
   for (const { scan_id, message } of report.errors) note(`portolan: ${scan_id}: ${printable(message)}`);
   return report.errors.length > 0 ? 1 : 0;
@@ -50,8 +50,8 @@ function requestOf({ olderThan, keepLast, dryRun }: GarbageFlags): GarbageReques
   };
 }
 
-/** A server that is named or holds the workspace does the work; else it is done here. */
-async function positionOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collect> {
+/** Runs on the server that is named or has the workspace locked, else in this process. */
+async function collectorOf(flags: GarbageFlags, global: GlobalFlags): Promise<Collect> {
   const client = await findServer(flags, global);
   if (!client) {
     return (request) =>
@@ -67,7 +67,7 @@ async function positionOf(flags: GarbageFlags, global: GlobalFlags): Promise<Col
   return (request) => client.call<GarbageReport>('POST', '/api/v1/workspace/gc', request, deletionMs);
 }
 
-/** Nothing says what is to go. */
+/** Whether there are no criteria at all. */
 function isAimless({ policy }: GarbageReport): boolean {
   return policy.older_than === null && policy.keep_last === null && !policy.retention;
 }
@@ -80,11 +80,11 @@ async function isConfirmed(collect: Collect, request: GarbageRequest): Promise<b
   const { deleted_count, freed_bytes } = await collect({ ...request, dry_run: true });
   if (deleted_count === 0) return true;
   const question = `delete ${formatCount(deleted_count, 'scan')} (${formatByteSize(freed_bytes)}) for good? [y/N] `;
-  return /^y(?:es)?$/i.test((await answerTo(question)).trim());
+  return /^y(?:es)?$/i.test((await prompt(question)).trim());
 }
 
-/** One line from the terminal; empty when Ctrl-C or Ctrl-D ended the question. */
-async function answerTo(question: string): Promise<string> {
+/** Reads one line from the terminal; empty after Ctrl-C or Ctrl-D. */
+async function prompt(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await new Promise<string>((resolve) => {
     terminal.once('close', () => resolve(''));

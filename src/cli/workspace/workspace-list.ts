@@ -20,7 +20,7 @@ const byText = (text: (scan: ListedScan) => string): Compare => {
   return (a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 };
 
-/** Orders of the list; scans that are alike stay newest first. */
+/** Sort orders; ties are newest first. */
 const orders: Record<ListSorting, Compare | null> = {
   newest: null,
   oldest: byText((scan) => scan.created_at),
@@ -34,7 +34,7 @@ const orders: Record<ListSorting, Compare | null> = {
 
 type Fetch = (query: ListQuery) => Promise<ScanList>;
 
-/** The scans that the flags ask for, here or on the server that they name. */
+/** The scans selected by the flags, local or on the named server. */
 export async function findScans(flags: ScanListFlags, global: GlobalFlags): Promise<ScanList> {
   const { status, since, limit, sort } = flags;
   const query = { ...(status && { status }), ...(since && { since }) };
@@ -46,10 +46,10 @@ export async function findScans(flags: ScanListFlags, global: GlobalFlags): Prom
   return await find((page) => client.call<ScanList>('GET', `/api/v1/scans?${parameters(page)}`));
 }
 
-/** Largest page of a list. */
+/** Maximum page size. */
 const pageSize = 1000;
 
-/** Looks at all pages and keeps only as many scans as will be shown. */
+/** Reads all pages, with only the scans to show in memory. */
 async function sorted(fetch: Fetch, query: ListQuery, limit: number, order: Compare): Promise<ScanList> {
   let kept: ListedScan[] = [];
   for (let cursor: string | undefined; ; ) {

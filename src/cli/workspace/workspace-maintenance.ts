@@ -16,7 +16,7 @@ import { printable, printableJson } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
-/** Makes a workspace with its folders and an empty store; what is there stays. */
+/** Creates a workspace with its folders and an empty store; existing files are not changed. */
 export async function init(path: string | undefined, global: GlobalFlags): Promise<number> {
   const dir = path === undefined ? (await readConfig(global)).config.workspace.dir : resolve(path);
   const workspace = await openWorkspace(dir);
@@ -30,12 +30,12 @@ export async function init(path: string | undefined, global: GlobalFlags): Promi
   return 0;
 }
 
-/** @returns 0 when nothing is wrong any more, else 1 */
+/** @returns 0 when no problem remains, else 1 */
 export async function check(flags: { fix?: boolean; format: string }, global: GlobalFlags): Promise<number> {
   const fix = flags.fix ?? false;
   const report = await withStore(global, async ({ store, workspace, config }) => {
     if (fix) requireLocalStore(config);
-    // Nobody may write to what is being mended.
+    // Nobody may write during a repair.
     const lock = fix ? await workspace.lock({ url: '' }) : null;
     try {
       const served = !fix && (await workspace.lockHolder()) !== null;
@@ -49,10 +49,10 @@ export async function check(flags: { fix?: boolean; format: string }, global: Gl
 }
 
 function checkText({ scans, problems, found, fixed, left }: CheckReport): string {
-  const lines = problems.map(({ path, problem, remedy, fixed: mended }) =>
-    mended
+  const lines = problems.map(({ path, problem, remedy, fixed: repaired }) =>
+    repaired
       ? `fixed  ${printable(path)}: ${printable(problem)}\n`
-      : `FAULT  ${printable(path)}: ${printable(problem)}\n       ${printable(remedy)}\n`,
+      : `ERROR  ${printable(path)}: ${printable(problem)}\n       ${printable(remedy)}\n`,
   );
   if (found > problems.length) lines.push(`... and ${found - problems.length} more\n`);
   const sum = found === 0 ? 'no problems' : `${formatCount(found, 'problem')}, ${fixed} fixed, ${left} left`;
@@ -80,41 +80,41 @@ export async function showWorkspaceStats(
   { format }: { format: string },
   global: GlobalFlags,
 ): Promise<number> {
-  const figures = await withStore(global, ({ store, workspace }) => workspaceStatistics(store, workspace));
-  print(format === 'json' ? printableJson(figures) : statsText(figures));
+  const stats = await withStore(global, ({ store, workspace }) => workspaceStatistics(store, workspace));
+  print(format === 'json' ? printableJson(stats) : statsText(stats));
   return 0;
 }
 
-function statsText(figures: WorkspaceStatistics): string {
-  const { scan_count, oldest_scan, newest_scan, total_bytes } = figures;
+function statsText(stats: WorkspaceStatistics): string {
+  const { scan_count, oldest_scan, newest_scan, total_bytes } = stats;
   const shares = (title: string, entries: [string, { scans: number; bytes: number }][]) =>
     table(
       [title, 'SCANS', 'BYTES'],
       entries.map(([name, { scans, bytes }]) => [name, String(scans), String(bytes)]),
     );
-  const kinds = Object.entries(figures.bytes_by_kind).filter(([, bytes]) => bytes > 0);
+  const kinds = Object.entries(stats.bytes_by_kind).filter(([, bytes]) => bytes > 0);
   return [
     `${formatCount(scan_count, 'scan')}, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
-    shares('STATUS', Object.entries(figures.by_status)),
-    shares('PROFILE', Object.entries(figures.by_profile)),
+    shares('STATUS', Object.entries(stats.by_status)),
+    shares('PROFILE', Object.entries(stats.by_profile)),
     table(
       ['KIND', 'BYTES'],
       kinds.map(([name, bytes]) => [name, String(bytes)]),
     ),
     shares(
       'MONTH',
-      figures.growth.map(({ month, ...share }) => [month, share]),
+      stats.growth.map(({ month, ...share }) => [month, share]),
     ),
     table(
       ['LARGEST', 'BYTES'],
-      figures.largest.map(({ scan_id, bytes }) => [scan_id, String(bytes)]),
+      stats.largest.map(({ scan_id, bytes }) => [scan_id, String(bytes)]),
     ),
   ]
     .filter((text) => text !== '')
     .join('\n');
 }
 
-/** Nothing for a table without rows. */
+/** Empty for a table without rows. */
 function table(titles: string[], rows: string[][]): string {
   return rows.length === 0 ? '' : renderColumns(titles, rows);
 }
@@ -123,6 +123,6 @@ export async function clean({ format }: { format: string }, global: GlobalFlags)
   const { config } = await readConfig(global);
   const cleaned = await cleanCache(await openWorkspace(config.workspace.dir));
   if (format === 'json') print(printableJson(cleaned));
-  else print(`${cleaned.removed.length} entries of the cache removed (${cleaned.freed_bytes} bytes)\n`);
+  else print(`${cleaned.removed.length} cache entries removed (${cleaned.freed_bytes} bytes)\n`);
   return 0;
 }

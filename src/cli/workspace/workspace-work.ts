@@ -74,10 +74,10 @@ export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFla
   return 0;
 }
 
-/** Longest list of targets in a table, characters. */
+/** Maximum width of targets in the table, characters. */
 const maxTargetText = 40;
 
-/** Cells of one scan; in CSV targets are in full and what is missing is empty. */
+/** Cells of one scan; CSV has all targets, and empty cells for missing values. */
 function rowOf(scan: ListedScan, csv: boolean): string[] {
   const targets = scan.targets.join(' ');
   return [
@@ -132,17 +132,17 @@ async function showRemote(
   return 0;
 }
 
-/** @throws PortolanError `not_found` for the scan of a server that shares the store and has its own workspace */
+/** @throws PortolanError `not_found` for the scan of another server that shares the store */
 async function folderOf({ store, workspace }: Session, id: string): Promise<ScanFolder> {
   const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
   if (await folder.exists()) return folder;
   const home = await store.scans.homeOf(id);
   const server = home === null ? null : await store.hosts.server(home);
   const place = server
-    ? `they lie with the server ${server.url}: name it with --server`
+    ? `they are on the server ${server.url}: pass it with --server`
     : home === null || home === serverOf(store.executor)
-      ? 'its folder is gone'
-      : 'they lie in the workspace of another host';
+      ? 'its folder is missing'
+      : 'they are in the workspace of another host';
   throw new PortolanError('not_found', `The results of the scan ${id} are not in this workspace: ${place}.`);
 }
 
@@ -159,7 +159,7 @@ export async function exportScanCommand(
 ): Promise<number> {
   const { file, format } = exportOutput(flags);
   if (format === 'tar.gz' && file === null && process.stdout.isTTY)
-    throw usage('tar.gz is not for a terminal: name a file with --output, or redirect');
+    throw usage('not writing tar.gz to a terminal: use --output, or redirect stdout');
   if (file !== null) await checkOutputFile(file);
   const style = tableStyle(file === null ? process.stdout : {}, !global.color);
   const client = await namedClient(flags, global);
@@ -186,14 +186,14 @@ function exportRemote(id: string, format: FileFormat, client: Client, style: Tab
   return fetchResult(client, { scan_id: id }, format, style);
 }
 
-/** Without a word about the format it is JSON; the files of a scan exist as tar.gz only. */
+/** Default format is JSON; the files of a scan are available only as tar.gz. */
 function exportOutput({ output, format, includeArtifacts }: ExportFlags): ReturnType<typeof chooseFile> {
   if (!includeArtifacts)
     return chooseFile({ output, format: output === undefined ? (format ?? 'json') : format });
   const file = chooseFile({ output, format: format ?? 'tar.gz' });
   if (file.format === 'tar.gz') return file;
   throw usage(
-    `--include-artifacts writes the whole scan as tar.gz; it does not go together with ${file.format}`,
+    `--include-artifacts writes the whole scan as tar.gz and cannot be combined with ${file.format}`,
   );
 }
 
@@ -205,7 +205,7 @@ export async function removeWorkspaceScan(
   const client = await namedClient(flags, global);
   if (client) await removeRemote(id, flags.force ?? false, client);
   else await removeFromWorkspace(id, flags, global);
-  if (!global.quiet) note(`the scan ${id} is deleted`);
+  if (!global.quiet) note(`scan ${id} deleted`);
   return 0;
 }
 
@@ -215,10 +215,10 @@ async function removeRemote(id: string, force: boolean, client: Client): Promise
   await client.call('DELETE', path);
 }
 
-/** @throws PortolanError `conflict` for a scan that is not over, unless that was asked for */
+/** @throws PortolanError `conflict` for an unfinished scan without `--force` */
 function mayGo({ scan_id, status }: Scan, force: boolean): void {
   if (isFinal(status) || force) return;
-  throw new PortolanError('conflict', `the scan ${scan_id} is ${status}; --force stops and deletes it`);
+  throw new PortolanError('conflict', `scan ${scan_id} is ${status}; --force stops and deletes it`);
 }
 
 async function removeFromWorkspace(
@@ -238,14 +238,17 @@ async function removeFromWorkspace(
   });
 }
 
-/** Without a server nobody runs scans of the queue; a scan of another command line is left alone. */
+/** Without a server, queued scans do not run; a scan of another command is left alone. */
 async function removeHere(scan: Scan, { store, workspace, config }: Session): Promise<void> {
   requireLocalStore(config);
   const runner = isFinal(scan.status)
     ? null
     : liveCommandLine(await store.scans.executor(scan.scan_id), store.executor);
   if (runner !== null) {
-    throw new PortolanError('conflict', `the scan ${scan.scan_id} runs in process ${runner}; end that first`);
+    throw new PortolanError(
+      'conflict',
+      `scan ${scan.scan_id} is running in process ${runner}; stop that first`,
+    );
   }
   const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
   const home = workspace.forTenant(await store.scans.tenantOf(scan.scan_id));

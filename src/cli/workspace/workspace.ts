@@ -11,13 +11,10 @@ import type { ScanListFlags } from './workspace-list.ts';
 import type { ExportFlags, ShowFlags } from './workspace-work.ts';
 
 export function addWorkspaceCommand(program: Command): void {
-  const workspace = program
-    .command('workspace')
-    .alias('storage')
-    .description('look after the scans that are kept');
+  const workspace = program.command('workspace').alias('storage').description('manage stored scans');
   workspace
     .command('info')
-    .description('show where scans are kept and how much they take')
+    .description('show location and size of the workspace')
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
@@ -32,7 +29,7 @@ export function addWorkspaceCommand(program: Command): void {
     .description('list scans')
     .addOption(listFormatOption())
     .addOption(
-      new Option('--status <status>', 'only this state').choices([
+      new Option('--status <status>', 'filter by status').choices([
         'pending',
         'running',
         'completed',
@@ -41,7 +38,7 @@ export function addWorkspaceCommand(program: Command): void {
     )
     .option('--since <time>', 'only scans created then or later (ISO 8601)')
     .addOption(limitOption())
-    .addOption(new Option('--sort <order>', 'order').choices(listOrders).default('newest'))
+    .addOption(new Option('--sort <order>', 'sort order').choices(listOrders).default('newest'))
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
@@ -54,7 +51,7 @@ export function addWorkspaceCommand(program: Command): void {
     .command('show')
     .description('show one scan')
     .argument('<id>', 'scan id')
-    .option('--show-results', 'its results too')
+    .option('--show-results', 'include its results')
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
@@ -66,11 +63,11 @@ export function addWorkspaceCommand(program: Command): void {
     );
   workspace
     .command('export')
-    .description('write the results of a scan')
+    .description('export the results of a scan')
     .argument('<id>', 'scan id')
-    .option('-o, --output <file>', 'file; stdout without it')
+    .option('-o, --output <file>', 'output file (default: stdout)')
     .option('--format <format>', 'json (default), jsonl, csv, yaml, html, nmap, sarif, text or tar.gz')
-    .option('--include-artifacts', 'the whole folder of the scan, as tar.gz')
+    .option('--include-artifacts', 'the folder of the scan with all files, as tar.gz')
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
@@ -81,9 +78,9 @@ export function addWorkspaceCommand(program: Command): void {
     );
   workspace
     .command('delete')
-    .description('delete a scan with all its files')
+    .description('delete a scan and its files')
     .argument('<id>', 'scan id')
-    .option('--force', 'also when it waits or runs: it is stopped first')
+    .option('--force', 'stop and delete a queued or running scan')
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
@@ -94,19 +91,19 @@ export function addWorkspaceCommand(program: Command): void {
     );
   workspace
     .command('gc')
-    .description('delete old scans; without criteria, as workspace.retention says')
+    .description('delete old scans; default criteria: workspace.retention')
     .addOption(
-      new Option('--older-than <duration>', 'only scans created longer ago, e.g. 30d, 6mo, 1y').argParser(
+      new Option('--older-than <duration>', 'only scans older than this, e.g. 30d, 6mo, 1y').argParser(
         retentionAge,
       ),
     )
     .addOption(
-      new Option('--keep-last <n>', 'the newest so many stay').argParser((text) =>
+      new Option('--keep-last <n>', 'keep the n newest scans').argParser((text) =>
         wholeNumber(text, 0, 9_999_999_999),
       ),
     )
-    .option('--dry-run', 'delete nothing; tell what would go')
-    .option('--force', 'ask nothing')
+    .option('--dry-run', 'show what would be deleted')
+    .option('--force', 'do not ask for confirmation')
     .addOption(serverOption())
     .addOption(tokenOption())
     .addOption(formatOption())
@@ -119,7 +116,7 @@ export function addWorkspaceCommand(program: Command): void {
   addMaintenanceCommands(workspace);
 }
 
-/** The text itself: the place that deletes reads it again. @throws InvalidArgumentError */
+/** Returns the text unchanged; the action parses it again. @throws InvalidArgumentError */
 function retentionAge(text: string): string {
   if (parseDuration(text, { retention: true }) !== null) return text;
   const reason = ambiguousMinutes(text) ?? 'must be a duration such as 30d, 6mo or 1y';

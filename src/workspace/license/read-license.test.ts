@@ -16,7 +16,7 @@ const order = {
   plan: 'team',
   features: ['jobs', 'metrics'],
   expiry: '365d',
-  licenceId: null,
+  licenseId: null,
 };
 
 let dir: string;
@@ -47,7 +47,7 @@ const forge = (claims: Record<string, unknown>, alg = 'EdDSA', key = keys.privat
 
 describe('an installed licence', () => {
   it('gives its plan and its features, and nothing more', async () => {
-    const licence = await installed((await issueLicense(order, keys.privateKey)).licence);
+    const licence = await installed((await issueLicense(order, keys.privateKey)).license);
     expect(licence.report()).toMatchObject({
       enforced: true,
       plan: 'team',
@@ -65,7 +65,7 @@ describe('an installed licence', () => {
 
   it('falls back to the free plan when its grace time is over', async () => {
     const licence = await installed(
-      (await issueLicense({ ...order, expiry: '1h' }, keys.privateKey)).licence,
+      (await issueLicense({ ...order, expiry: '1h' }, keys.privateKey)).license,
     );
     const at = (days: number) => Date.now() + days * 86_400_000;
     expect([licence.plan(at(1)), licence.features(at(1))]).toEqual(['team', ['jobs', 'metrics']]);
@@ -92,8 +92,8 @@ describe('an installed licence', () => {
     const flags = { 'license.enforce': true, 'license.public_key': keys.publicKey };
     const missing = await readLicense(configWith(flags));
     expect([missing.plan(), missing.notice()?.text]).toEqual(['free', 'no license is installed']);
-    const { licence } = await issueLicense(order, keys.privateKey);
-    for (const bad of ['', 'garbage', licence.slice(0, -10), 'x'.repeat(20_000), '\0'.repeat(100)]) {
+    const { license } = await issueLicense(order, keys.privateKey);
+    for (const bad of ['', 'garbage', license.slice(0, -10), 'x'.repeat(20_000), '\0'.repeat(100)]) {
       const read = await installed(bad);
       expect(read.isValid()).toBe(false);
       expect(read.notice()?.text).toBeTruthy();
@@ -179,7 +179,7 @@ describe('license.public_key', () => {
 
 describe('issuing', () => {
   it('names every problem of the order', async () => {
-    const bad = { customer: '', plan: 'gold', features: ['job'], expiry: '5', licenceId: 'a\nb' };
+    const bad = { customer: '', plan: 'gold', features: ['job'], expiry: '5', licenseId: 'a\nb' };
     const refusal = issueLicense(bad, keys.privateKey);
     await expect(refusal).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(refusal).rejects.toThrow(/plan .*customer .*license-id .*did you mean jobs\?.*expiry/);

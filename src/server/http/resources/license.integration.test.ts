@@ -37,10 +37,10 @@ async function enforced(
   const keyFile = join(home, 'key.pem');
   await writeFile(keyFile, keys.publicKey);
   if (plan !== null) {
-    const order = { customer: 'acme', plan, features, expiry: '90d', licenceId: 'lic-1' };
-    const { licence } = await issueLicense(order, keys.privateKey);
+    const order = { customer: 'acme', plan, features, expiry: '90d', licenseId: 'lic-1' };
+    const { license } = await issueLicense(order, keys.privateKey);
     await mkdir(join(home, 'ws/config'), { recursive: true });
-    await writeFile(join(home, 'ws/config/license.key'), licence);
+    await writeFile(join(home, 'ws/config/license.key'), license);
   }
   const service = await openService(
     { 'license.enforce': true, 'license.public_key': keyFile, ...flags },
