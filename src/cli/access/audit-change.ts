@@ -17,8 +17,8 @@ export interface Change {
 }
 
 /**
- * Makes a change and records it in the audit log of the workspace, also when it is rejected. The server of the workspace
- * may append to the same log concurrently.
+ * Makes a change and records it in the audit log of the workspace, also when it is rejected. The server of the
+ * workspace may append to the same log concurrently.
  * @param found returns facts that are known only after the change
  */
 export async function recordChange<T>(

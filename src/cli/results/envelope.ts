@@ -1,6 +1,6 @@
 /**
- * Extracts the value of `data` from a stream of `{"data": ..., "meta": ...}` in constant memory. `data` must be the first
- * member, as in every response of the API.
+ * Extracts the value of `data` from a stream of `{"data": ..., "meta": ...}` in constant memory. `data` must be the
+ * first member, as in every response of the API.
  */
 export async function* unwrapData(chunks: AsyncIterable<string>): AsyncIterable<string> {
   const cutter = new DataCutter();

@@ -244,8 +244,8 @@ class HostBlock {
   }
 
   /**
-   * `  HIGH      ● certain    95 %  80/tcp  CVE-2021-41773  Title`, followed by a note on possible backports. If the note
-   * does not fit, a mark replaces it and the title is truncated.
+   * `  HIGH      ● certain    95 %  80/tcp  CVE-2021-41773  Title`, followed by a note on possible backports. If the
+   * note does not fit, a mark replaces it and the title is truncated.
    */
   #findingLine({ vulnerability: finding, port, protocol }: VulnerabilityRow): string {
     const place = port === null ? 'host' : `${port}/${protocol}`;

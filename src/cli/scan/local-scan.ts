@@ -190,7 +190,7 @@ export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring:
   return 0;
 }
 
-/** The installed modules and profiles, including a profile file, and the request resolved with them. @throws PortolanError */
+/** The installed modules and profiles, with a profile file, and the request resolved with them. @throws PortolanError */
 async function decide(
   order: ScanCommand,
   settings: LoadedConfig,

@@ -70,7 +70,7 @@ describe('awaitScan', () => {
     ]);
     const seen = view();
     await awaitScan(new Client({ url, token: null }), 's', seen, AbortSignal.timeout(10_000));
-    expect(seen.notes).toEqual(['the server is away; trying again for 30 s']);
+    expect(seen.notes).toEqual(['server unreachable, retrying for 30 s']);
     expect(asked).toEqual([undefined, '7']);
     expect(seen.percents).toEqual([10, 90]);
   });

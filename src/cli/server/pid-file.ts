@@ -14,7 +14,7 @@ export class PidFile {
     this.#path = path;
   }
 
-  /** Does not write yet. @throws PortolanError `conflict` for the file of a running server, or one that is not a pid file */
+  /** Does not write yet. @throws PortolanError `conflict` if a running server owns the file, or it is not a pid file */
   static claim(path: string): PidFile {
     const file = new PidFile(resolve(path));
     const owner = file.#read();

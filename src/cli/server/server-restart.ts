@@ -15,7 +15,7 @@ interface Start {
 }
 
 /**
- * Restarts the server of the workspace in the background with its previous arguments, working directory and environment.
+ * Restarts the server of the workspace in the background, with its previous arguments, directory and environment.
  * @throws PortolanError `network` when none runs, `conflict` when a service manager runs it, `timeout`
  */
 export async function restartServer(

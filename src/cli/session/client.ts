@@ -16,8 +16,8 @@ export interface Server {
 }
 
 /**
- * Client of a Portolan server over REST. Every failure is a PortolanError: `network` when the server is unreachable or
- * the connection breaks, else the code that the server sent.
+ * Client of a Portolan server over REST. Every failure is a PortolanError: `network` when the server is unreachable
+ * or the connection breaks, else the code that the server sent.
  */
 export class Client {
   readonly url: string;
