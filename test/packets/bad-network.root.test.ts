@@ -103,7 +103,7 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
   }, 60_000);
 
   it('believes no forged answer, and counts late, doubled and reordered ones once', async () => {
-    const liar = await wire.answer(fileURLToPath(new URL('liar.ts', import.meta.url)), []);
+    const tarpit = await wire.answer(fileURLToPath(new URL('tarpit.ts', import.meta.url)), []);
     const run = await wire.scan([
       '10.83.7.0/26',
       ...syn,
@@ -114,7 +114,7 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
       '--rate',
       '1500',
     ]);
-    liar.kill('SIGKILL');
+    tarpit.kill('SIGKILL');
     const record = recordOf(run);
     const open: string[] = [];
     for (let host = 1; host <= 62; host++)
