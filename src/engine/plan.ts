@@ -10,7 +10,7 @@ export interface PlannedInput {
   key: string;
   /** Instance ids; the scan itself, which provides `targets`, is the empty string. */
   producers: string[];
-  /** Without it the node cannot work. */
+  /** Whether the node requires it. */
   required: boolean;
 }
 
@@ -19,33 +19,34 @@ export interface PlannedNode {
   definition: ModuleDefinition;
   config: Record<string, unknown>;
   inputs: PlannedInput[];
-  /** Ids of every node before it. */
+  /** IDs of all upstream nodes. */
   ancestors: string[];
   dependsOn: string[];
   timeoutMs: number | null;
   retry: { attempts: number; backoffMs: number };
-  /** Why the node will not run, or null. */
+  /** Why the node is skipped, or null. */
   skipped: string | null;
 }
 
 export interface Plan {
   name: string;
-  /** Whether its graph is for looking for vulnerabilities. */
+  /** Whether its graph looks for vulnerabilities. */
   vuln?: boolean;
   nodes: PlannedNode[];
 }
 
-/** Options that a submission lays over those of the graph file, by module type and option name. */
+/** Options of a submission that override those of the graph file, by module type and option name. */
 export type ConfigOverlay = (
   definition: ModuleDefinition,
   config: Record<string, unknown>,
 ) => Record<string, unknown>;
 
-/** Why a submission leaves a node out, or null. */
+/** Why a submission skips a node, or null. */
 export type SkipRule = (definition: ModuleDefinition, config: Record<string, unknown>) => string | null;
 
 /**
- * Decides which nodes of a valid graph run, and which streams each of them reads. The order is the file's.
+ *
+ * Decides which nodes of a valid graph run, and which streams each of them reads. Keeps the order of the file.
  * @param graph a graph without validation errors
  */
 export function planGraph(

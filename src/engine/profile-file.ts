@@ -11,13 +11,13 @@ import { validateOptions } from './options.ts';
 import type { Registry } from './registry.ts';
 import { type Position, SafeYaml } from './safe-yaml.ts';
 
-/** Largest profile file, bytes. */
+/** Maximum size of a profile file, bytes. */
 export const maxProfileBytes = 64 * 1024;
 
 /** Names of installed profiles and graphs. */
 export const installedName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** What a profile sets for scans that do not set it themselves. Durations are texts such as `3s`. */
+/** Defaults of a profile for scans. Durations are texts such as `3s`. */
 export interface ProfileSettings {
   /** Packets per second. */
   rate?: number;
@@ -33,7 +33,7 @@ export interface ProfileSettings {
   discoveryProbes?: Record<string, DiscoveryProbe>;
   fingerprint?: boolean;
   maxProtocols?: number;
-  /** Of the module that talks to services. */
+  /** Of the module that probes services. */
   probeTimeout?: string;
   vuln?: boolean;
   minSeverity?: string;
@@ -43,12 +43,12 @@ export interface ProfileSettings {
 export interface Profile {
   name: string;
   description: string;
-  /** Name of the graph that it runs. */
+  /** Name of its graph. */
   dag: string;
   settings: ProfileSettings;
 }
 
-/** Something wrong with a profile: where, and how to mend it. `field` is a path such as `scanner.rate`. */
+/** A problem in a profile: its position and a suggested fix. `field` is a path such as `scanner.rate`. */
 export interface ProfileIssue extends Position {
   field: string;
   message: string;
@@ -59,7 +59,7 @@ export interface LoadedProfile {
   issues: ProfileIssue[];
 }
 
-/** The graph of a profile that names none. */
+/** Default graph of a profile. */
 const usualGraph = 'standard';
 
 type Reading = { value: unknown } | { reason: string };
@@ -68,7 +68,7 @@ interface Form {
   [key: string]: Reader | Form;
 }
 
-/** The sections of `discovery` that are about one way to find hosts, and its module. */
+/** The sections of `discovery` for one discovery method each, and their modules. */
 const probeModules = { icmp: 'icmp_discovery', arp: 'arp_discovery', tcp_probe: 'tcp_probe_discovery' };
 
 const form: Form = {
@@ -86,7 +86,7 @@ const form: Form = {
     profile: oneOf(discoveryProfiles),
     timeout: readWait,
     retry: whole(0, 10),
-    // What stands in them are options of modules.
+    // They contain options of modules.
     icmp: {},
     arp: {},
     tcp_probe: {},
@@ -96,7 +96,7 @@ const form: Form = {
   notifications: { channels: readChannels },
 };
 
-/** What `form` lets through. */
+/** What passes `form`. */
 interface ProfileDocument {
   name?: string;
   description?: string;
@@ -115,7 +115,8 @@ interface ProfileDocument {
 }
 
 /**
- * Reads a profile file (YAML or JSON). Everything that is wrong with it is an issue with its place.
+ *
+ * Parses a profile file (YAML or JSON). Reports every problem as an issue with its position.
  * @param dags names of the installed graphs
  */
 export function loadProfile(
@@ -155,7 +156,7 @@ class ProfileReader {
     };
   }
 
-  /** @returns the values that are right, in the shape of the form */
+  /** @returns the valid values, in the shape of the form */
   #readMap(map: YAMLMap, form: Form, path: string): Record<string, unknown> {
     const found: Record<string, unknown> = {};
     for (const { key, value } of map.items.filter(isPair)) {
@@ -254,7 +255,7 @@ function settingsOf(
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }
 
-/** The ports of both lists. The protocol of an item holds for those after it, and each list begins with TCP. */
+/** The ports of both lists. The protocol of an item applies to those after it, and each list starts with TCP. */
 function joined(first: string | undefined, second: string | undefined): string | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   return /^\s*[TU]:/i.test(second) ? `${first},${second}` : `${first},T:${second}`;
@@ -283,7 +284,7 @@ function oneOf(words: readonly string[]): Reader {
       : { reason: `must be one of ${words.join(', ')}` };
 }
 
-/** The bounds of the modules' own timeouts. */
+/** Checks the bounds of module timeouts. */
 function readWait(value: unknown): Reading {
   const ms = typeof value === 'string' ? parseDuration(value) : null;
   if (ms !== null && ms >= 10 && ms <= 300_000) return { value };

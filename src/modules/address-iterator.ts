@@ -2,35 +2,36 @@ import { createHash } from 'node:crypto';
 import type { AddressSet } from '../domain/address-set.ts';
 import { type PermutationKey, randomPermutationKey, shuffled } from '../net/packets/permutation.ts';
 
-/** Where a walk stands, as a checkpoint keeps it. */
+/** State of an iterator in a checkpoint. */
 export interface IteratorState {
-  /** Stands for the addresses that it goes through. */
+  /** Fingerprint of the set of addresses. */
   over: string;
   key: PermutationKey;
-  /** Addresses taken from the walk so far. */
+  /** Number of addresses taken so far. */
   taken: number;
-  /** Of these, the ones whose outcome is open. */
+  /** Those of them without an outcome yet. */
   open: string[];
 }
 
 /**
- * The addresses of a scan in random order, each once. Whoever takes one settles it when its outcome is known, so that
- * after an interruption the walk goes on with exactly the addresses whose outcome is not.
+ *
+ * The addresses of a scan in random order, each once. The consumer settles an address when its outcome is known, so
+ * that after an interruption the iterator continues with exactly the unsettled addresses.
  */
 export class AddressIterator implements Iterator<string, undefined>, Iterable<string> {
   readonly #over: string;
   readonly #key: PermutationKey;
   readonly #addresses: Iterator<string, void>;
-  /** Taken before an interruption, neither settled nor given since. */
+  /** Taken before an interruption, neither settled nor returned since. */
   readonly #again: Set<string>;
   readonly #nextAgain: Iterator<string, void>;
-  /** Whether it goes on where an interrupted walk stood. */
+  /** Whether it continues an interrupted iteration. */
   readonly resumed: boolean;
   readonly #open = new Set<string>();
   #taken: number;
   #settled: number;
 
-  /** @param restored the state of an interrupted walk; of no use when other addresses are to be walked meanwhile */
+  /** @param restored state of an interrupted iteration; ignored if the addresses have changed */
   constructor(addresses: AddressSet, restored: unknown) {
     this.#over = fingerprint(addresses);
     const state = isWalkState(restored) && restored.over === this.#over ? restored : null;
@@ -63,17 +64,17 @@ export class AddressIterator implements Iterator<string, undefined>, Iterable<st
     return value;
   }
 
-  /** Whether it was taken and its outcome is not known. */
+  /** Whether it was taken and has no outcome yet. */
   isOpen(address: string): boolean {
     return this.#open.has(address);
   }
 
-  /** Its outcome is known, also of one that was taken before an interruption and not since. */
+  /** Marks its outcome as known, also if it was taken before an interruption and not since. */
   settle(address: string): void {
     if (this.#open.delete(address) || this.#again.delete(address)) this.#settled += 1;
   }
 
-  /** Addresses whose outcome is known. */
+  /** Number of addresses with a known outcome. */
   get settled(): number {
     return this.#settled;
   }
@@ -83,7 +84,7 @@ export class AddressIterator implements Iterator<string, undefined>, Iterable<st
   }
 }
 
-/** Rules and links that changed make other positions of the same addresses. */
+/** Changed rules and links change the positions of the same addresses. */
 function fingerprint(addresses: AddressSet): string {
   const hash = createHash('sha256');
   for (const { family, first, last, step, zone } of addresses.intervals)

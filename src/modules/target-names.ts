@@ -1,7 +1,7 @@
 import type { Target } from '../domain/target.ts';
 import type { DataContext } from '../engine/module.ts';
 
-/** The name by which each address was asked for; servers behave differently when called by name. */
+/** The requested name of each address; servers behave differently when addressed by name. */
 export async function targetNames(data: DataContext): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   if (!data.has('targets')) return names;

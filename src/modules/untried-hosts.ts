@@ -1,9 +1,9 @@
 import type { ExecContext } from '../engine/module.ts';
 
-/** Reasons that are told apart; a host's own address in one makes no difference. */
+/** Maximum number of distinct reasons; the address of a host in a reason makes no difference. */
 const maxReasons = 20;
 
-/** Hosts that nothing could be sent to. A whole network may be one, so it is told in one warning for each reason. */
+/** Hosts to which nothing could be sent. That may be a whole network, so there is one warning per reason. */
 export class UntriedHosts {
   readonly #reasons = new Map<string, { first: string; problem: string; hosts: number }>();
 

@@ -4,16 +4,18 @@ import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import type { AddressIterator } from '../address-iterator.ts';
 
-/** Hosts that are waited for at the same time. */
+/** Hosts pinged concurrently. */
 const hostsAtOnce = 256;
 /** Head start of a port before the next one is tried. */
 const staggerMs = 50;
-/** Reason of the abort that ends the other probes of a host; a shared one, because each own one would cost a stack. */
+/** Abort reason for the other probes of a host; shared, because a new one would capture a stack trace each time. */
 const answered = new Error('the host has responded');
 
 /**
- * Finds live hosts by connections: whoever accepts or refuses lives. Each host is settled when its outcome is known.
- * @param hosts of the scan, or what an interrupted run has left of them
+ *
+ * Discovers live hosts by TCP connections: a host that accepts or refuses is up. Settles each host when its outcome
+ * is known.
+ * @param hosts hosts of the scan, or the rest of an interrupted run
  */
 export async function pingByConnect(
   hosts: AddressIterator,
@@ -25,12 +27,12 @@ export async function pingByConnect(
 ): Promise<void> {
   const total = Number(net.addresses.size);
   const knock = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
-  // The lanes share one iterator: each takes the next host when it is done with one.
+  // The workers share one iterator: each takes the next host when it is done with one.
   const lane = async () => {
     for (const host of hosts) {
       if (ctx.signal.aborted) return;
       await knockOn(host, knock, ctx, data);
-      // A host that the abort cut short has no outcome.
+      // A host interrupted by the abort has no outcome.
       if (!ctx.signal.aborted) hosts.settle(host);
       ctx.progress(hosts.settled, total);
     }
@@ -46,7 +48,7 @@ interface Knock {
   retries: number;
 }
 
-/** Silent hosts are tried again. */
+/** Retries silent hosts. */
 async function knockOn(host: string, knock: Knock, ctx: Pick<ExecContext, 'signal'>, data: DataContext) {
   for (let left = knock.retries; left >= 0 && !ctx.signal.aborted; left--) {
     const found = await firstSignOfLife(host, knock, ctx.signal);
@@ -57,8 +59,9 @@ async function knockOn(host: string, knock: Knock, ctx: Pick<ExecContext, 'signa
 }
 
 /**
- * Tries one port after the other, each a moment after the one before: a host that answers at once gets one packet,
- * a silent one costs hardly more time than if all were tried together.
+ *
+ * Tries one port after the other with a short delay: a host that responds at once gets one packet, a silent one takes
+ * hardly longer than if all were tried at once.
  */
 async function firstSignOfLife(host: string, knock: Knock, signal: AbortSignal): Promise<Host | null> {
   const enough = new AbortController();

@@ -1,7 +1,7 @@
 import { highestRate } from '../../config/schema.ts';
 import type { OptionDefs } from '../../engine/options.ts';
 
-/** Options that all discovery modules share. */
+/** Options shared by all discovery modules. */
 export const discoveryOptions = {
   timeout: {
     Type: 'duration',

@@ -6,7 +6,7 @@ import { AddressIterator } from '../address-iterator.ts';
 import { pingByConnect } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
-/** Tried where no ICMP can be sent: who accepts or refuses one of them lives. */
+/** Ports for TCP ping if ICMP is unavailable. */
 const portsInstead = [443, 80];
 
 type PingType = PingResponse['type'];
@@ -61,7 +61,7 @@ export default defineModule({
   },
 });
 
-/** Says which addresses get no timestamp request, and why. */
+/** Warns which addresses get no timestamp request, and why. */
 function warnOfTimestamps(
   net: NetworkGate,
   method: string,

@@ -7,7 +7,7 @@ import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { type PackedPart, packed, unpacked } from '../scanner/packed-progress.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 
-/** Jobs that run side by side: while one waits for late answers, the next one sends. */
+/** Concurrent jobs: while one waits for late responses, the next one sends. */
 const jobsAtOnce = 3;
 
 const methods: Record<SignOfLife, string> = { 'syn-ack': 'tcp-syn-ack', rst: 'tcp-rst' };
@@ -20,20 +20,20 @@ export interface SynProbeInput {
   before: SynProbeState | null;
 }
 
-/** How far it is, as a checkpoint keeps it. */
+/** Progress, for the checkpoint. */
 export interface SynProbeState {
   walk: IteratorState;
-  /** Jobs under way, each by what the packet engine has of it. */
+  /** Jobs in progress, each as saved by the packet engine. */
   jobs: PackedPart[][];
 }
 
-/** Hosts that are asked together. */
+/** Hosts probed together. */
 interface Job {
   hosts: string[];
   state: SweepProgress | null;
 }
 
-/** Finds live hosts by raw SYN packets: whoever accepts or refuses lives, and is published at once. */
+/** Discovers live hosts by raw SYN packets: a host that accepts or refuses is up, and is published at once. */
 export class SynProbe {
   readonly #input: SynProbeInput;
   readonly #walk: AddressIterator;
@@ -56,11 +56,11 @@ export class SynProbe {
     return { walk: this.#walk.state(), jobs };
   }
 
-  /** @throws Error when the packet engine fails; what was found until then is published */
+  /** @throws Error if the packet engine fails; hosts found until then are published */
   async run(): Promise<void> {
     const { ctx } = this.#input;
     if (this.#ports.length === 0) return;
-    // The lanes share one iterator; one that ends early ends it for all.
+    // The workers share one iterator; one that ends early ends it for all.
     const jobs = this.#planned();
     const lane = async () => {
       for (const job of jobs) {
@@ -75,11 +75,11 @@ export class SynProbe {
     if (this.#failure) throw this.#failure;
   }
 
-  /** First what an interrupted run had under way, then the rest of the walk. */
+  /** First the jobs in progress of an interrupted run, then the rest of the iteration. */
   *#planned(): Generator<Job, void, undefined> {
-    // None where other addresses are walked than before; then its jobs are of no use either.
+    // Empty if the addresses have changed; the saved jobs are useless then, too.
     const open = new Set(this.#walk.state().open);
-    // What is open is what the walk begins with; taken from it at once, it can be settled.
+    // The iterator starts with the open ones; taken from it here, they can be settled.
     for (let left = open.size; left > 0; left--) this.#walk.next();
     for (const parts of open.size > 0 ? (this.#input.before?.jobs ?? []) : []) {
       const hosts = parts.flatMap((part) => part.hosts);
@@ -122,7 +122,7 @@ export class SynProbe {
       restored: job.state,
     });
     await Promise.all(publications);
-    // Silence that an abort cut short is no outcome.
+    // Silence cut short by an abort is not an outcome.
     if (ctx.signal.aborted) return;
     for (const { host, problem } of outcomes) {
       if (problem !== null) this.#untried.note(host, problem);
@@ -132,7 +132,7 @@ export class SynProbe {
     ctx.progress(this.#walk.settled, this.#total);
   }
 
-  /** Who was settled before an interruption was published then. */
+  /** Hosts settled before an interruption were published then. */
   async #publish(host: string, reason: SignOfLife): Promise<void> {
     if (!this.#walk.isOpen(host)) return;
     try {

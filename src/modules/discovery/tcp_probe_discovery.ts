@@ -10,7 +10,7 @@ import { pingByConnect } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';
 import { SynProbe, type SynProbeState } from './syn-probe.ts';
 
-/** Whichever way was taken before an interruption is taken again. */
+/** A resumed node keeps the method of its first run. */
 type Saved = { way: 'syn'; state: SynProbeState } | { way: 'connect'; walk: IteratorState };
 
 export default defineModule({
@@ -62,7 +62,7 @@ function begunWay({ way }: Saved, ctx: Pick<ExecContext, 'method'>): Saved['way'
   return way;
 }
 
-/** @throws PortolanError `permission` when raw packets were asked for and cannot be had */
+/** @throws PortolanError `permission` if raw packets were requested but are not available */
 async function chooseWay(
   method: string,
   net: NetworkGate,
@@ -77,7 +77,7 @@ async function chooseWay(
   return why === null ? 'syn' : 'connect';
 }
 
-/** Why connections are made before anybody has looked for the right to raw packets, or null. */
+/** Why to use connections without checking for raw packets, or null. */
 function whyConnections(method: string, { addresses }: NetworkGate): string | null {
   if (method === 'connect') return 'requested';
   return method === 'auto' && areThisMachine(addresses) ? 'every target is this machine' : null;

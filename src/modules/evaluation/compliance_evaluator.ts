@@ -57,7 +57,7 @@ export default defineModule({
       for (const control of all) {
         const verdict = evaluateControls(control, facts);
         if (verdict.status === 'fail') await publish(data, control, host, verdict.breaches);
-        // What no module looked at was said of all hosts; what breaks it all the same is told.
+        // What no module checked is reported once for all hosts; failures are reported anyway.
         else if (!untold.has(control)) await tell({ ...nameOf(control), host, ...verdict });
       }
     }
@@ -86,7 +86,7 @@ function nameOf({ framework, control, title }: Pick<Control, 'framework' | 'cont
   return { framework, control, title };
 }
 
-/** What is known of one host; a service or a finding that is told again, richer, counts once. */
+/** Facts about one host; a service or finding that is published again, richer, counts once. */
 interface HostFacts {
   services: Map<string, EvaluatedService>;
   findings: Map<string, EvaluatedFinding>;
@@ -113,7 +113,7 @@ async function collect(
     services.set(key, { ...known, ...more });
   };
   const one = { concurrency: 1 };
-  // All streams are drained together: a producer must never wait for a reader that waits for another one.
+  // Drain all streams concurrently: a producer must never wait for a reader that waits for another one.
   await Promise.all([
     forEachItem(ctx, data.stream<Fingerprint>('service_fingerprints'), one, (fingerprint) => {
       const { match: name, product, version } = fingerprint;

@@ -6,7 +6,7 @@ import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
 import { CveEvaluator, HostProducts } from '../../knowledge/vulndb/cve-findings.ts';
 
-/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
 const longestStretch = 20;
 
 export default defineModule({
@@ -50,15 +50,15 @@ export default defineModule({
       kevOnly: ctx.options.kev_only,
       includeUnversioned: ctx.options.include_unversioned,
     });
-    // A port may be told again with its package revision, and a host's system comes last: what was said too early could
-    // not be taken back. Only products with a CPE name are held until then.
+    // A port may be published again with its package revision, and the system of a host comes last; a premature
+    // finding could not be withdrawn. Only products with a CPE name wait for that.
     const hosts = new Map<string, HostProducts>();
     const productsOf = (host: string): HostProducts => {
       const known = hosts.get(host) ?? new HostProducts(host);
       hosts.set(host, known);
       return known;
     };
-    // Both streams are drained together: a producer must never wait for a reader that waits for another one.
+    // Drain both streams concurrently: a producer must never wait for a reader that waits for another one.
     await Promise.all([
       forEachItem(
         ctx,

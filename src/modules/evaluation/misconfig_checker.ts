@@ -11,7 +11,7 @@ import { type Check, CheckResponse, evidence } from '../../knowledge/checks/chec
 import { proveVersion, versionDisclosure } from '../../knowledge/checks/version-disclosure.ts';
 import { targetNames } from '../target-names.ts';
 
-/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
 const longestStretch = 20;
 
 export default defineModule({
@@ -60,7 +60,7 @@ export default defineModule({
       const { confidence, version } = fingerprint;
       await publish({ ...findingOf(versionDisclosure, fingerprint, proof, confidence), detected: version });
     };
-    // Both streams are drained together: a producer must never wait for a reader that waits for another one.
+    // Drain both streams concurrently: a producer must never wait for a reader that waits for another one.
     await Promise.all([
       data.has('banners')
         ? forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, judge)

@@ -10,7 +10,7 @@ import { sshWeaknesses } from '../../knowledge/ssh/ssh-weaknesses.ts';
 import { type TlsRequirements, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
 import type { Weakness } from '../../knowledge/weakness.ts';
 
-/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
 const longestStretch = 20;
 
 export default defineModule({
@@ -60,7 +60,7 @@ export default defineModule({
         'weak_cipher_checker requires tls_parser or ssh_parser before it: nothing was evaluated',
       );
     }
-    // Both streams are drained together: a producer must never wait for a reader that waits for another one.
+    // Drain both streams concurrently: a producer must never wait for a reader that waits for another one.
     await Promise.all([
       data.has('parsed_services')
         ? forEachItem(ctx, data.stream<ParsedService>('parsed_services'), { concurrency: 1 }, judge)

@@ -5,7 +5,7 @@ import { forEachItem } from '../../engine/each.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { claimsOf, type EvidenceKind, PortClaims } from '../../knowledge/rules/claims.ts';
 
-/** Options that all fingerprint modules share. */
+/** Options shared by all fingerprint modules. */
 export const matcherOptions = {
   min_confidence: {
     Type: 'int',
@@ -21,7 +21,7 @@ export const matcherOptions = {
   },
 } as const;
 
-/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
 const longestStretch = 20;
 
 interface MatcherSettings {
@@ -32,7 +32,7 @@ interface MatcherSettings {
   maxProtocols: number;
 }
 
-/** Matches every banner against the catalogue and publishes the record of a port when it is new or became better. */
+/** Matches every banner against the catalog and publishes the record of a port if it is new or has improved. */
 export async function matchBanners(
   ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId' | 'fingerprints'>,
   data: DataContext,

@@ -4,17 +4,17 @@ import type { ParsedService } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 
-/** What a parser made of a banner. */
+/** Result of parsing a banner. */
 export interface Parsed {
   service: string;
   attributes: Record<string, unknown>;
   truncated: boolean;
 }
 
-/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
 const longestStretch = 20;
 
-/** Parses every banner and publishes what was recognised; a banner that makes the parser throw harms no other. */
+/** Parses every banner and publishes the result; a banner that makes the parser throw affects no other. */
 export async function parseBanners(
   ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId'>,
   data: DataContext,

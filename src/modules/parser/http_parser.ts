@@ -24,7 +24,7 @@ export default defineModule({
   provides: ['parsed_services'],
   async execute(ctx, data) {
     await parseBanners(ctx, data, 'http_parser', (banner) => {
-      // SSDP looks alike, and the answer to a further question is not the page of the port.
+      // SSDP looks similar, and the response to a follow-up request is not the page of the port.
       const isIcon = banner.probe === faviconName;
       if (banner.protocol === 'udp' || (furtherNames.has(banner.probe) && !isIcon)) return null;
       const record = parseHttp(serverBytes(banner), ctx.options.max_body);

@@ -21,7 +21,7 @@ export default defineModule({
   },
 });
 
-/** The answer to a further question tells one thing more; the rest was said before. */
+/** The response to a follow-up request adds one fact; the rest was published before. */
 function factsTold(probe: string, facts: SshFacts): Partial<SshFacts> | null {
   const { host_keys: keys, shortest_group } = facts;
   if (probe === sshRsaKeyName) return keys?.[0]?.type === 'ssh-rsa' ? { rsa_host_key: keys[0] } : null;

@@ -12,20 +12,20 @@ import {
   type HostFact,
 } from '../../knowledge/hosts/host-facts.ts';
 
-/** Longest work without letting the event loop turn, ms: other modules wait for the network meanwhile. */
+/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
 const longestStretch = 20;
 
-/** What is gathered of one host. */
+/** Collects the facts about one host. */
 export interface HostReader {
   host?(host: Host): void;
   port?(port: Port): void;
   fingerprint?(fingerprint: Fingerprint): void;
   fact?(fact: HostFact): void;
-  /** Told when the host accepts (nearly) every port. */
+  /** Called if the host accepts connections on (nearly) every port. */
   acceptsAll?(): void;
 }
 
-/** Several profilers read the same answer: what it tells is read out once. */
+/** Several profilers read the same response: parse it once. */
 const known = new WeakMap<Banner, readonly HostFact[]>();
 
 function bannerFacts(banner: Banner): readonly HostFact[] {
@@ -34,12 +34,13 @@ function bannerFacts(banner: Banner): readonly HostFact[] {
   return facts;
 }
 
-/** Keys that profilers read when the graph has them. */
+/** Optional inputs of profilers. */
 export const hostKeys = ['discovered_hosts', 'port_counts', 'banners', 'parsed_services'];
 
 /**
- * Reads everything that is found of hosts, in whatever order it comes, and hands it to one reader per host. Hosts that
- * are up without an open port have a reader too.
+ *
+ * Passes everything found about hosts, in any order, to one reader per host. Live hosts without an open port get a
+ * reader too.
  */
 export async function readHosts<R extends HostReader>(
   ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId'>,
@@ -66,7 +67,7 @@ export async function readHosts<R extends HostReader>(
     const reader = of(host);
     if (reader.fact) for (const fact of found()) reader.fact(fact);
   };
-  // All streams are drained together: a producer must never wait for a reader that waits for another one.
+  // Drain all streams concurrently: a producer must never wait for a reader that waits for another one.
   await Promise.all([
     drain<Host>('discovered_hosts', (host) => {
       const reader = of(host.ip);

@@ -22,13 +22,13 @@ export const reporterOptions = {
 
 type ReporterContext = Pick<ExecContext<typeof reporterOptions>, 'options' | 'results' | 'signal'>;
 
-/** What a report says of the scan beside its rows. */
+/** Facts about the scan in the head of a report. */
 export async function reportHead({ results }: Pick<ReporterContext, 'results'>): Promise<ResultHead> {
   const summary = await results.summary();
   return resultHead(summary, { targets: results.targets, warnings: results.warnings() });
 }
 
-/** Writes a report where its options say; the file appears when it is complete. */
+/** Writes a report to the destination of its options; the file appears when it is complete. */
 export async function writeReport(
   ctx: ReporterContext,
   name: string,

@@ -14,13 +14,13 @@ import { scanOptions } from './scan-options.ts';
 import { SlowHosts } from './slow-hosts.ts';
 import { probeUdpPort } from './udp-session.ts';
 
-/** Ports of a host that are talked to before it is known whether the host accepts every port. */
+/** Ports of a host probed before it is known whether it is a tarpit. */
 const deepPortsOfLiar = 64;
 
-/** Times that waits are longer when probes of a port had no time. */
+/** Factor on timeouts if probes of a port timed out. */
 const longStretch = 3;
 
-/** The same for a port that said nothing at all. */
+/** The same for a port without any response. */
 const silentStretch = 2;
 
 export default defineModule({
@@ -85,7 +85,7 @@ export default defineModule({
         if (probed && settings.ask) await data.append<Banner>('banners', ...(await askUdpPort(host, port)));
         return;
       }
-      // Before an interruption it was asked, and its answer is in the record.
+      // Probed before an interruption; the record has the response.
       if (ctx.recorded('banners', { host, port })) {
         done += 1;
         return;
@@ -121,7 +121,7 @@ export default defineModule({
           const stretch = outcome.silent ? silentStretch : longStretch;
           return marked(richer(outcome, await interviewOnce(endpoint, stretch)));
         }
-        // A port that a scanner saw open is listed even if it does not let us in now.
+        // A port seen open by a scanner is listed even if it refuses connections now.
         if (outcome.failure.state === 'closed' || left <= 0) {
           return fromScan ? [unreachedBanner(endpoint, outcome.failure)] : [];
         }
@@ -132,7 +132,7 @@ export default defineModule({
   },
 });
 
-/** Whether more time may tell more about a port. */
+/** Whether more time may reveal more about a port. */
 function mayHaveMore(
   { shortage, identified, endless }: PortSession,
   host: string,
@@ -141,13 +141,13 @@ function mayHaveMore(
   return shortage !== null && !endless && (identified || slowHosts.retryUnknown(host));
 }
 
-/** Of two interviews of one port the one to believe: the later had more time, unless it told less in spite of that. */
+/** The better of two sessions of one port: the later had more time, unless it learned less anyway. */
 function richer(earlier: PortSession, later: PortSession | { failure: unknown }): PortSession {
   if ('failure' in later) return { ...earlier, shortage: 'timeout' };
   return later.shortage === null || later.worth >= earlier.worth ? later : earlier;
 }
 
-/** For a port that let nobody in though a scanner saw it open. */
+/** For a port that refused all connections although a scanner saw it open. */
 function unreachedBanner(endpoint: Endpoint, { state, reason }: PortObservation): Banner {
   const banner = emptyBanner(endpoint);
   if (reason === 'own_listener') return banner;
@@ -164,11 +164,11 @@ interface PlannedPort {
   host: string;
   port: number;
   protocol: 'tcp' | 'udp';
-  /** False = named only, without a connection. */
+  /** False = listed only, without a connection. */
   probed: boolean;
 }
 
-/** Every port of every host: each is tried, and those that let us in are open. */
+/** Every port of every host: tries each, and those that accept are open. */
 async function* everyPort(
   hosts: AsyncIterable<string>,
   ports: readonly number[],
@@ -186,23 +186,24 @@ async function* hostsOf(data: DataContext, net: NetworkGate): AsyncGenerator<str
   }
 }
 
-/** What is known of a host while its open ports arrive. */
+/** State of a host while its open ports arrive. */
 interface HostBudget {
   probed: number;
-  /** Ports that wait for the word whether the host accepts every port. */
+  /** Ports that wait for the verdict whether the host is a tarpit. */
   held: number[];
 }
 
 /**
- * The open TCP ports as they arrive. The first 64 of a host are probed at once; more wait until its sweep has ended,
- * and are only named when the host accepts every port or nothing tells.
+ *
+ * The open TCP ports as they arrive. Probes the first 64 of a host at once; more wait until its sweep has ended, and
+ * are only listed if the host is a tarpit or has no verdict.
  */
 async function* openPorts(data: DataContext): AsyncGenerator<PlannedPort> {
   const budgets = new Map<string, HostBudget>();
   const verdicts = data.has('port_counts') ? followVerdicts(data) : null;
   for await (const port of data.stream<Port>('open_ports')) {
     if (port.protocol === 'udp') {
-      // Silence told the scanner nothing, and would tell nothing now.
+      // The port was silent to the scanner, and would be silent now.
       if (port.state === 'open')
         yield { host: port.host, port: port.port, protocol: 'udp', probed: !isUntouchable(port.port) };
       continue;
@@ -227,7 +228,7 @@ function* releaseHeld(host: string, budget: HostBudget, liar: boolean | undefine
   budget.held = [];
 }
 
-/** Collects, beside everything else, which hosts accept every port; only hosts with many open ports matter. */
+/** Collects concurrently which hosts are tarpits; only hosts with many open ports matter. */
 function followVerdicts(data: DataContext): { liar: Map<string, boolean>; ended: Promise<void> } {
   const liar = new Map<string, boolean>();
   const follow = async () => {
@@ -236,6 +237,6 @@ function followVerdicts(data: DataContext): { liar: Map<string, boolean>; ended:
         liar.set(counts.host, counts.all_ports_open);
     }
   };
-  // When the sweep failed its hosts stay without a verdict.
+  // If the sweep failed, its hosts stay without a verdict.
   return { liar, ended: follow().catch(() => undefined) };
 }

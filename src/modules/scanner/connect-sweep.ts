@@ -15,24 +15,25 @@ import { connectSlowly, isSilence } from './slow-connections.ts';
 import { maxSlowHosts, maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { acceptsEveryPort } from './tarpit.ts';
 
-/** Hosts that are swept side by side, so that no single host gets all probes at once. */
+/** Hosts swept concurrently, so that no single host gets all probes at once. */
 const hostWindow = 64;
 
-/** Packets per second up to which sockets of Node.js do about as well as threads, which take 30 MB more. */
+/** Packets per second up to which sockets of Node.js perform about as well as threads, which take 30 MB more. */
 const socketRate = 20_000;
 
-/** Pairs between two reports of progress. */
+/** Pairs between two progress reports. */
 const progressStep = 50;
 
 type SweepContext = Omit<ExecContext, 'options'> & { options: OptionValues<typeof scanOptions> };
 
-/** A sweep goes on in the way in which it began. */
+/** A resumed sweep keeps the method of its first run. */
 export type ConnectState = { pieces: SlicedScanState } | { pairs: SweepState };
 
 /**
+ *
  * Sweeps the planned TCP ports of the hosts by full connections.
- * @param restored of an interrupted run, or null
- * @param onWay told how the connections are made, and why so
+ * @param restored state of an interrupted run, or null
+ * @param onWay called with the method of the connections and its reason
  */
 export async function sweepByConnect(
   ctx: SweepContext,
@@ -59,7 +60,7 @@ async function whyNotThreads(net: NetworkGate, ctx: SweepContext, begun: boolean
   return await net.connectObstacle(ctx.signal);
 }
 
-/** By threads that make thousands of connections. */
+/** By threads with thousands of concurrent connections. */
 async function sweepPieces(
   ctx: SweepContext,
   data: DataContext,
@@ -80,7 +81,7 @@ async function sweepPieces(
   await scan.run();
 }
 
-/** The silent ports of one host once more: sockets do. */
+/** Retries the silent ports of one host, by sockets. */
 async function sweepSlowly(net: NetworkGate, job: SweepJob, perSecond: number): Promise<SweepOutcome[]> {
   const { timeoutMs, signal, onOpen } = job;
   const sweepOne = async ({ ip: host }: SweepJob['hosts'][number]) =>
@@ -99,7 +100,7 @@ async function sweepSlowly(net: NetworkGate, job: SweepJob, perSecond: number): 
   return await Promise.all(job.hosts.map(sweepOne));
 }
 
-/** By sockets of Node.js: everywhere. */
+/** By sockets of Node.js, on any platform. */
 async function sweepPairs(
   ctx: SweepContext,
   data: DataContext,
@@ -130,9 +131,9 @@ async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, vo
 interface SweepPlan {
   ports: number[];
   hosts: AsyncIterator<string> | Iterator<string>;
-  /** The source of the hosts when there was no discovery. */
+  /** Source of the hosts without discovery. */
   walk: AddressIterator | null;
-  /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
+  /** The hosts are known to be up, so each one is counted even if it stays silent now. */
   knownUp: boolean;
   hostsTotal: number | undefined;
   retries: number;
@@ -145,32 +146,32 @@ interface HostSweep {
   ip: string;
   /** Position of the next port in the shuffled order, counted from `first`. */
   next: number;
-  /** Where this host enters the shuffled order. */
+  /** Start position of this host in the shuffled order. */
   first: number;
   finished: number;
-  /** Ports that were under way when the scan was interrupted: their outcome is not known. */
+  /** Ports in progress when the scan was interrupted: their outcome is unknown. */
   again: number[];
-  /** Ports that are under way now. */
+  /** Ports in progress. */
   pending: Set<number>;
-  /** Ports that responded to a further try only. */
+  /** Ports that responded only to a retry. */
   late: number;
-  /** Ports without a response, `maxSlowProbes` at the most. */
+  /** Ports without a response, up to `maxSlowProbes`. */
   silent: number[];
-  /** How far these were asked slowly; null until they are. */
+  /** Progress of their slow retry; null until it starts. */
   retry: SlowRetry | null;
   counts: PortCounts;
 }
 
-/** How far a sweep is, as a checkpoint keeps it: a pair that was done is not tried again. */
+/** Progress of a sweep in a checkpoint: a completed pair is not tried again. */
 interface SweepState {
-  /** Key of the order of the ports. */
+  /** Key of the port permutation. */
   key: PermutationKey;
   walk: IteratorState | null;
   hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & {
     again: number[];
-    /** Of a host that is done but for those: ports that are asked slowly. */
+    /** Ports to probe slowly; everything else of the host is done. */
     slow?: number[];
-    /** How far they were asked. */
+    /** Progress of the slow retry. */
     retry?: SlowRetryState;
   })[];
 }
@@ -184,7 +185,7 @@ function respondedOf({ counts }: Pick<HostSweep, 'counts'>): number {
   return counts.open + counts.closed;
 }
 
-/** The counts of a host with what it responded when it was asked slowly. */
+/** The counts of a host including responses to the slow retry. */
 function withFound({ counts, retry }: HostSweep): PortCounts {
   const { open, closed } = retry?.found ?? { open: 0, closed: 0 };
   return {
@@ -203,7 +204,7 @@ class Sweep {
   /** The planned ports in random order. */
   #order: Uint16Array;
   #window: HostSweep[] = [];
-  /** Hosts with a pair that is not done. */
+  /** Hosts with an unfinished pair. */
   #unfinished = new Map<string, HostSweep>();
   readonly #earlier: EarlierHosts;
   readonly #key: PermutationKey;
@@ -211,9 +212,9 @@ class Sweep {
   #sourceEnded = false;
   #sourceError: unknown = null;
   #pulling = false;
-  /** Hosts whose silent ports are asked slowly. */
+  /** Hosts in their slow retry. */
   #slow = new Set<Promise<void>>();
-  /** Lanes that wait for a host. */
+  /** Workers that wait for a host. */
   #idle: (() => void)[] = [];
   #pairsDone: number;
 
@@ -254,7 +255,7 @@ class Sweep {
 
   async run(concurrency: number): Promise<void> {
     if (this.#order.length === 0) return;
-    // What an interrupted run had done is done from the start.
+    // Report the progress of an interrupted run from the start.
     this.#advance(0);
     const forget = onAbort(this.#ctx.signal, () => this.#wake(Infinity));
     for (const host of this.#unfinished.values())
@@ -268,7 +269,7 @@ class Sweep {
     if (failed || this.#sourceError) throw failed?.reason ?? this.#sourceError;
   }
 
-  /** Takes one pair after the other. A probe never throws: the gate turns every failure into an observation. */
+  /** Probes one pair after the other. A probe never throws: the gate turns every failure into an observation. */
   async #lane(): Promise<void> {
     while (!this.#ctx.signal.aborted) {
       const pair = this.#nextPair() ?? (await this.#awaitPair());
@@ -284,7 +285,7 @@ class Sweep {
     let observation = await this.#plan.net.probeTcp(host, port, options);
     for (let left = this.#plan.retries; left > 0 && observation.state === 'filtered'; left--) {
       const again = await this.#plan.net.probeTcp(host, port, options);
-      // A retry that could not be sent says nothing new.
+      // A retry that could not be sent adds nothing.
       if (again.state !== 'not_tried') observation = again;
       if (again.state === 'open' || again.state === 'closed') sweep.late += 1;
     }
@@ -296,7 +297,7 @@ class Sweep {
       const open: Port = { host: host.ip, port, protocol: 'tcp', state: 'open', reason: observation.reason };
       await this.#data.append('open_ports', open);
     }
-    // A probe that the abort cut short has no outcome; what is left is accounted for at the end.
+    // A probe cut short by the abort has no outcome; the rest is counted at the end.
     if (observation.state === 'not_tried' && this.#ctx.signal.aborted) return;
     host.counts[observation.state] += 1;
     host.finished += 1;
@@ -306,7 +307,7 @@ class Sweep {
     if (host.finished === this.#order.length) await this.#end(host);
   }
 
-  /** Every port was tried; a host that drops probes is asked again for what it left out, beside the others. */
+  /** Every port was tried; a host that drops probes is retried slowly, concurrently with the others. */
   async #end(host: HostSweep): Promise<void> {
     const { late, silent } = host;
     const isAskedSlowly = silent.length > 0 && dropsProbes(late, respondedOf(host));
@@ -332,11 +333,11 @@ class Sweep {
     };
     host.retry ??= new SlowRetry();
     await host.retry.run(host.silent, probe, signal);
-    // What is left after a cancel is accounted for at the end.
+    // After a cancel the rest is counted at the end.
     if (!signal.aborted) await this.#finish(host);
   }
 
-  /** Reported in hosts: how many there will be is known to whoever finds them. */
+  /** Reported in hosts: only the source knows how many there will be. */
   #advance(pairs: number): void {
     this.#pairsDone += pairs;
     if (pairs === 1 && this.#pairsDone % progressStep !== 0) return;
@@ -345,7 +346,7 @@ class Sweep {
 
   async #finish(host: HostSweep): Promise<void> {
     const counts = withFound(host);
-    // Without discovery a host that never answered is no host.
+    // Without discovery, a host that never responded does not count as a host.
     if (this.#plan.knownUp || counts.open + counts.closed > 0) {
       counts.all_ports_open = acceptsEveryPort(counts);
       await this.#data.append('port_counts', counts);
@@ -356,7 +357,7 @@ class Sweep {
     this.#ctx.cover({ open, closed, filtered, not_tried });
   }
 
-  /** The next pair of the hosts in the window in turn, or null when the window has none. */
+  /** The next pair of the hosts in the window, round-robin, or null if the window has none. */
   #nextPair(): { host: HostSweep; port: number } | null {
     this.#pullHosts();
     if (this.#window.length === 0) return null;
@@ -385,7 +386,7 @@ class Sweep {
     for (const resume of this.#idle.splice(0, lanes)) resume();
   }
 
-  /** Fills the window from the source; does not wait for hosts that are still to be found. */
+  /** Fills the window from the source; does not wait for hosts that are yet to be discovered. */
   #pullHosts(): void {
     while (this.#window.length < hostWindow && !this.#pulling && !this.#sourceEnded) {
       const next = this.#plan.hosts.next();
@@ -439,7 +440,7 @@ class Sweep {
     if (!this.#isHandedOut(host)) this.#window.push(host);
   }
 
-  /** After a cancel: what was planned for the hosts in the window and not done counts as not tried. */
+  /** After a cancel: counts the unfinished pairs of the hosts in the window as not tried. */
   async #accountForTheRest(): Promise<void> {
     for (const host of this.#unfinished.values()) {
       if (host.next === 0) continue;

@@ -5,21 +5,22 @@ import type { AddressIterator } from '../address-iterator.ts';
 export interface EarlierHostsInput {
   ctx: Pick<ExecContext, 'restored' | 'recordedCounts' | 'cover' | 'recount'>;
   protocol: Protocol;
-  /** Hosts that the checkpoint has under way: the sweep goes on with them, and covers them when they are done. */
+  /** Hosts in progress in the checkpoint: the sweep continues them and covers them when done. */
   underWay: Iterable<string>;
-  /** Where the hosts come from, or null when they are discovered. */
+  /** Source of the hosts, or null if they are discovered. */
   walk: AddressIterator | null;
 }
 
 /**
- * The hosts that an interrupted sweep has begun. Their source gives them again, perhaps after the resumed sweep is done
- * with them; each is swept and counted once.
+ *
+ * The hosts that an interrupted sweep has started. Their source returns them again, perhaps after the resumed sweep
+ * has finished them; each is swept and counted once.
  */
 export class EarlierHosts {
   readonly #input: EarlierHostsInput;
   readonly #underWay: ReadonlySet<string>;
   readonly #recorded: ReadonlyMap<string, PortCoverage>;
-  /** The walk tells which of them the checkpoint has not covered yet. */
+  /** Whether the iterator knows which of them the checkpoint does not cover yet. */
   readonly #coversEach: boolean;
 
   constructor(input: EarlierHostsInput) {
@@ -32,7 +33,7 @@ export class EarlierHosts {
     if (wasRunBefore && !this.#coversEach) this.#recount();
   }
 
-  /** What a checkpoint covers and what the record has differ by what was done after it: the record is newer. */
+  /** The record may be newer than the coverage in the checkpoint: recount from the record. */
   #recount(): void {
     const sum: PortCoverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
     for (const [host, counts] of this.#recorded) {
@@ -46,7 +47,7 @@ export class EarlierHosts {
     return this.#underWay.has(host);
   }
 
-  /** Whether the record has the outcome of a host; then it is settled and covered. */
+  /** Whether the record has the outcome of a host; it is then settled and covered. */
   takeRecorded(host: string): boolean {
     const counts = this.#recorded.get(host);
     if (!counts) return false;

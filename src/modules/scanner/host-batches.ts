@@ -4,16 +4,16 @@ import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
 import type { SweepHost } from '../../net/tcp/sweep-job.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 
-/** Fewer hosts would get too many probes each at the same time; their ports are taken in turns instead. */
+/** Fewer hosts would get too many concurrent probes each; their ports are taken in turns instead. */
 const leastHosts = 64;
-/** Once a host was found, others are waited for so long, so that they go together. */
+/** Delay after a host was found, so that others join its batch, milliseconds. */
 const gatherMs = 50;
 
-/** The hosts of a sweep in groups that are swept together, each when enough are known or time has passed. */
+/** The hosts of a sweep in batches, each complete once enough hosts are known or time has passed. */
 export class HostBatches implements AsyncIterable<SweepHost[]> {
-  /** Where the hosts come from when nothing discovers them. */
+  /** Source of the hosts without discovery. */
   readonly walk: AddressIterator | null;
-  /** How many there are, where that is known. */
+  /** Their number, if known. */
   readonly total: number | undefined;
   readonly #hosts: AsyncIterator<SweepHost> | Iterator<SweepHost>;
   readonly #most: number;
@@ -33,7 +33,7 @@ export class HostBatches implements AsyncIterable<SweepHost[]> {
     );
   }
 
-  /** @param restored of an interrupted sweep */
+  /** @param restored state of an interrupted sweep */
   static of(addresses: AddressSet, restored: IteratorState | null, ports: number): HostBatches {
     const walk = new AddressIterator(addresses, restored);
     return new HostBatches(plain(walk), walk, ports, Number(addresses.size));
@@ -73,7 +73,7 @@ async function* found(hosts: AsyncIterable<Host>): AsyncGenerator<SweepHost, voi
   for await (const { ip, mac, latency_ms } of hosts) yield { ip, mac, latencyMs: latency_ms };
 }
 
-/** What a promise gives, or `late`. @param until performance.now() */
+/** The value of a promise, or `late`. @param until performance.now() */
 async function within<T>(promise: Promise<T>, until: number): Promise<T | 'late'> {
   if (until === Number.POSITIVE_INFINITY) return await promise;
   const left = until - performance.now();

@@ -5,7 +5,7 @@ import type { SweepProgress } from '../../net/tcp/sweep-job.ts';
 
 type ProgressPart = SweepProgress['parts'][number];
 
-/** A part of a sweep as a checkpoint keeps it: bits and counts are deflated, in base64. */
+/** A part of a sweep in a checkpoint: bits and counts deflated, in base64. */
 export interface PackedPart {
   hosts: string[];
   key: PermutationKey;
@@ -18,7 +18,7 @@ export interface PackedPart {
 export function packed({ hosts, key, state }: ProgressPart): PackedPart {
   const { open, closed, rejected, unsent } = state.counts;
   const lists = [open, closed, rejected, unsent, ...(state.late ? [state.late] : [])];
-  // What came from another process may be a part of a larger buffer.
+  // A buffer from another process may be part of a larger one.
   const counts = Buffer.concat(
     lists.map((list) => Buffer.from(list.buffer, list.byteOffset, list.byteLength)),
   );
@@ -32,7 +32,7 @@ export function packed({ hosts, key, state }: ProgressPart): PackedPart {
   };
 }
 
-/** @throws Error when it is not what `packed` made */
+/** @throws Error if it was not made by `packed` */
 export function unpacked({ hosts, key, counter, settled, counts, silent }: PackedPart): ProgressPart {
   const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
   const words = new Uint32Array(Uint8Array.from(bytes).buffer);

@@ -8,27 +8,30 @@ import type { Connection, NetworkGate } from '../../net/gate/gate.ts';
 import { ProbeSession } from './probe-session.ts';
 import { enumerateTls } from './tls-enumeration.ts';
 
-/** Bytes of one answer to a ClientHello that are read. */
+/** Maximum bytes read of one response to a ClientHello. */
 const maxAnswerBytes = 256 * 1024;
 
-/** Bytes of the plain dialogue that leads to a handshake. */
+/** Maximum bytes of the plain session that leads to a handshake. */
 const maxPlainBytes = 16 * 1024;
 
 export interface PortEnumerationSettings {
   net: NetworkGate;
   signal: AbortSignal;
-  /** Longest silence of the service; a connection lasts twice as long at most. */
+  /** Idle timeout; a connection lasts at most twice as long. */
   timeoutMs: number;
-  /** Also try whether flaws are there that a server can have. */
+  /** Also test for vulnerabilities. */
   intrusive: boolean;
-  /** The name by which an address was asked for. */
+  /** The requested name of an address. */
   names: ReadonlyMap<string, string>;
 }
 
-/** Reasons that do not tell whether the server is one for TLS that we are too modern for. */
+/** Reasons that do not exclude a TLS server that only supports versions too old for this client. */
 const undecided = /speaks no TLS version|closed the connection during the handshake|the handshake failed/;
 
-/** Adds a survey of its TLS to what a port said; a server that refused our own handshake gets TLS by it. */
+/**
+ * Adds a TLS enumeration to the results of a port; a server that rejected the ordinary handshake gets its TLS facts
+ * from it.
+ */
 export async function enumeratePort(
   endpoint: Endpoint,
   banners: readonly Banner[],
@@ -64,7 +67,7 @@ function isWorthASurvey(banner: Banner): boolean {
   return silent && undecided.test(reason);
 }
 
-/** The probe that asked a plain service to go on in TLS; null when TLS started at once. */
+/** The probe that upgraded a plain service to TLS; null if TLS started at once. */
 function upgradeOf(banner: Banner): Probe | null {
   const probe = probes.find(({ name }) => name === banner.probe);
   const { upgrade } = probe ?? {};

@@ -42,7 +42,7 @@ export interface PortSession {
   shortage: UnidentifiedReason | null;
   /** The port sent nothing. */
   silent: boolean;
-  /** The service is known. */
+  /** The service was identified. */
   identified: boolean;
   /** The response has no end, with more time neither. */
   endless: boolean;

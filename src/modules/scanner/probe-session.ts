@@ -12,55 +12,55 @@ import { requestHttp2 } from '../../net/http2.ts';
 import { loopClock } from '../../net/loop-clock.ts';
 import { handshakeTimeout } from '../../net/tls/tls.ts';
 
-/** Silence after an unknown greeting's first line that ends it. */
+/** Silence that ends an unknown greeting after its first line, milliseconds. */
 const greetingTailMs = 300;
 
 export interface SessionTimeouts {
-  /** The port that is talked to. */
+  /** The probed port. */
   port: number;
-  /** The longest silence within an answer. */
+  /** Idle timeout within a response, milliseconds. */
   idleMs: number;
-  /** Bytes of one answer that are kept. */
+  /** Maximum bytes kept of one response. */
   maxBytes: number;
-  /** Times that the usual waits are longer. */
+  /** Factor on default timeouts. */
   stretch?: number;
 }
 
 interface ReadLimits {
   idleMs?: number;
-  /** Bytes after which the answer is cut, as it looks so far; by default what is left of the dialogue's cap. */
+  /** Maximum length of the current response; by default the rest of the session's limit. */
   most?: () => number | null;
 }
 
-/** Forms whose answer may end with the connection. */
+/** Formats whose response may end with the connection. */
 const endsWithConnection: ReadonlySet<ResponseForm> = new Set(['http', 'all', 'line']);
 
-/** One conversation with a service over one connection, and everything it showed. */
+/** One session with a service over one connection, and everything it revealed. */
 export class ProbeSession {
-  /** The host as it is called: a name, or else its address. */
+  /** Name of the host, or else its address. */
   readonly host: string;
   probe = 'null';
   truncated = false;
   partial = false;
   tls: TlsObservation | undefined;
   tlsError: string | undefined;
-  /** The connection began without TLS. */
+  /** The connection started without TLS. */
   upgraded = false;
-  /** The last probe wants another one to ask on. */
+  /** The last probe wants another one to follow. */
   unfinished = false;
-  /** Nothing more is asked here. */
+  /** No more probes on this connection. */
   ended = false;
   /** The peer fell silent before its response was complete. */
   overdue = false;
   /** Longest time to the first byte of a response, milliseconds. */
   slowestMs = 0;
-  /** Called whenever bytes of the peer came. */
+  /** Called when bytes of the peer arrive. */
   onHeard: () => void = () => undefined;
   #connection: Connection;
   #pace: SessionTimeouts;
   #parts: Buffer[] = [];
   #broken = false;
-  /** What is kept is not what was sent, but says the same. */
+  /** The kept bytes differ from those received, but are equivalent. */
   #rewritten = false;
 
   constructor(connection: Connection, host: string, pace: SessionTimeouts) {
@@ -73,7 +73,7 @@ export class ProbeSession {
     return Buffer.concat(this.#parts);
   }
 
-  /** The service that the answers give away; null when they say nothing. */
+  /** The service identified by the responses; null if none. */
   get service(): string | null {
     return serviceOf(this.bytes);
   }
@@ -82,7 +82,7 @@ export class ProbeSession {
     return this.tls !== undefined || this.service !== null;
   }
 
-  /** Time that the connection attempt took, about one round trip. */
+  /** Duration of the connection attempt, about one round trip, milliseconds. */
   get latencyMs(): number {
     return this.#connection.latencyMs;
   }
@@ -97,14 +97,14 @@ export class ProbeSession {
     const reader = readGreeting();
     const end = await this.#read(patienceMs, (bytes) => reader.end(bytes));
     this.truncated ||= reader.capped;
-    // A greeting without its end.
+    // An incomplete greeting.
     if (end === 'idle' && this.#parts.length > 0) this.overdue = true;
     const tailMs = greetingTailMs * (this.#pace.stretch ?? 1);
     const mayGoOn = end === 'match' && !reader.known && !reader.capped && !this.#broken;
     if (mayGoOn) await this.#read(tailMs, () => 0, { idleMs: tailMs });
   }
 
-  /** Asks the questions of a probe, and goes on in TLS where the service offers it. */
+  /** Sends the requests of a probe, and upgrades to TLS if the service offers it. */
   async ask(probe: Probe, firstMs: number, upgrade: boolean): Promise<void> {
     this.probe = probe.name;
     for (const step of probe.steps) {
@@ -119,7 +119,10 @@ export class ProbeSession {
     if (probe.farewell && !this.#broken) await this.#connection.write(Buffer.from(probe.farewell, 'latin1'));
   }
 
-  /** Asks for the root page in HTTP/2, which TLS has agreed on or the server has begun with; kept in the form of HTTP/1. */
+  /**
+   * Requests the root page over HTTP/2, which TLS has negotiated or the server has started with; stored in the form
+   * of HTTP/1.
+   */
   async askHttp2(): Promise<void> {
     this.probe = 'http2';
     const answer = await requestHttp2(this.#connection, {
@@ -138,7 +141,7 @@ export class ProbeSession {
     this.truncated ||= answer.truncated;
   }
 
-  /** Goes to where a plain service waits for a handshake. @returns the connection for it, or null */
+  /** Brings a plain service to the point where it waits for a handshake. @returns the connection for it, or null */
   async untilTls(probe: Probe, firstMs: number): Promise<Connection | null> {
     const { upgrade, steps } = probe;
     if (!upgrade) return null;
@@ -151,7 +154,7 @@ export class ProbeSession {
     return (await this.#agreeOnTls(upgrade, firstMs)) ? this.#connection : null;
   }
 
-  /** @returns false when the handshake failed; `tlsError` says why */
+  /** @returns false if the handshake failed; `tlsError` says why */
   async secure(
     alpn: string[],
     handshakeMs: number,
@@ -186,7 +189,7 @@ export class ProbeSession {
       partial: this.partial,
       ...(this.tls ? { tls: this.tls } : {}),
       ...tlsErrorOf(this.tlsError ?? tlsError, this.tls),
-      // A single question is known by the probe's name, and its answer is the banner.
+      // A single request is identified by the name of the probe, and its response is the banner.
       ...(exchange.length > 1 && !this.#rewritten ? { exchange } : {}),
     };
   }
@@ -198,14 +201,14 @@ export class ProbeSession {
     if (!(await this.#connection.write(request, step.last))) this.#broken = true;
     const reader = readGuess(step.answer, this.#pace.maxBytes);
     const before = this.#parts.length;
-    // The reader of HTTP has caps of its own for headers and body.
+    // The HTTP reader has its own limits for headers and body.
     const most = () => (reader.isHttp ? Infinity : null);
     const end = await this.#read(firstMs, (bytes) => reader.end(bytes), { most });
     this.truncated ||= reader.capped;
     const answer = Buffer.concat(this.#parts.slice(before));
     const mayEnd = reader.isHttp || endsWithConnection.has(step.answer);
     if (end === 'closed' && answer.length > 0 && !mayEnd) this.partial = true;
-    // A response of any form ends with silence.
+    // A response of any format ends with silence.
     if (end === 'idle' && (answer.length === 0 || step.answer !== 'all')) this.overdue = true;
     return answer;
   }

@@ -1,7 +1,7 @@
 import { highestRate } from '../../config/schema.ts';
 import type { OptionDefs } from '../../engine/options.ts';
 
-/** Options that all scanners share. */
+/** Options shared by all scanners. */
 export const scanOptions = {
   ports: {
     Type: 'string',

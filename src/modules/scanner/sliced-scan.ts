@@ -10,9 +10,9 @@ import { type PackedPart, packed, unpacked } from './packed-progress.ts';
 import { maxSlowHosts, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { acceptsEveryPort } from './tarpit.ts';
 
-/** Jobs that run side by side: while some wait for late answers, the next one sends. */
+/** Concurrent jobs: while some wait for late responses, the next one sends. */
 const jobsAtOnce = 8;
-/** Open ports that wait for whoever takes them; beyond, no further job begins. */
+/** Maximum number of unread open ports; beyond that, no further job starts. */
 const maxWaiting = 20_000;
 
 interface SweepOptions {
@@ -27,48 +27,49 @@ export interface SlicedScanInput {
   > & { options: SweepOptions };
   data: DataContext;
   /**
+   *
    * How the ports of some hosts are swept.
-   * @param side how many jobs may have the same hosts at the same time
-   * @param hostRate most packets per second to each host, where the job asks slowly
+   * @param side number of concurrent jobs with the same hosts
+   * @param hostRate maximum packets per second to each host, for slow jobs
    */
   sweep(job: SweepJob, side: number, hostRate?: number): Promise<SweepOutcome[]>;
   ports: number[];
   hosts: HostBatches;
-  /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
+  /** The hosts are known to be up, so each one is counted even if it stays silent now. */
   knownUp: boolean;
   before: SlicedScanState | null;
 }
 
-/** How far a scan is, as a checkpoint keeps it. */
+/** Progress of a scan in a checkpoint. */
 export interface SlicedScanState {
   walk: IteratorState | null;
   batches: { hosts: SweepHost[]; counts: number[][]; slices: SliceState[] }[];
 }
 
 export interface SliceState {
-  /** Which ports: number of the slice. */
+  /** Which ports: index of the slice. */
   slice: number;
   parts: PackedPart[];
-  /** Hosts that drop probes and are asked slowly, once every other pair of the slice is settled. */
+  /** Hosts that drop probes and are retried slowly, once every other pair of the slice is settled. */
   slow?: ({ host: string } & SlowRetryState)[];
 }
 
-/** Hosts that are swept together, and what is known of them so far. */
+/** Hosts swept together, and their results so far. */
 interface Batch {
   hosts: SweepHost[];
   /** By host: open, closed, filtered, not tried. */
   counts: Map<string, [number, number, number, number]>;
-  /** By host: the first one that a slice has heard. */
+  /** By host: the first one that a slice received. */
   stacks: Map<string, StackTraits>;
-  /** Slices of the ports that are not done, with what an interrupted run had of them. */
+  /** Unfinished slices of the ports, with the progress of an interrupted run. */
   left: Map<number, SweepProgress | null>;
-  /** By slice and host: those that are asked slowly. */
+  /** By slice and host: slow retries. */
   slow: Map<number, Map<string, SlowRetry>>;
-  /** Slices that run now. */
+  /** Running slices. */
   running: number;
 }
 
-/** Sweeps hosts x ports in pieces that an engine takes at once. */
+/** Sweeps hosts x ports in pieces that fit the engine. */
 export class SlicedScan {
   readonly #input: SlicedScanInput;
   readonly #ports: Uint16Array;
@@ -134,12 +135,12 @@ export class SlicedScan {
     };
   }
 
-  /** Ports of one job for so many hosts. */
+  /** Ports of one job for the given number of hosts. */
   #sliceSize(hosts: number): number {
     return Math.min(this.#ports.length, Math.max(1, Math.floor(maxChunkEndpoints / hosts)));
   }
 
-  /** Begins all jobs of a batch as there is room for them; the last one publishes its hosts. */
+  /** Starts all jobs of a batch as there is room; the last one publishes its hosts. */
   async #begin(batch: Batch): Promise<void> {
     this.#batches.add(batch);
     for (const [slice, restored] of batch.left) {
@@ -210,7 +211,7 @@ export class SlicedScan {
     return retry;
   }
 
-  /** Asks the silent ports of a host again that responds to fewer probes per second than it gets. */
+  /** Retries the silent ports of a host that responds to fewer probes per second than it gets. */
   async #retrySlowly(batch: Batch, job: SweepJob, outcome: SweepOutcome, retry: SlowRetry): Promise<void> {
     const host = batch.hosts.find(({ ip }) => ip === outcome.host);
     if (!outcome.silent || !host) return;
@@ -228,7 +229,7 @@ export class SlicedScan {
     outcome.filtered -= open + closed;
   }
 
-  /** Jobs with ports of the same hosts run side by side. */
+  /** Runs jobs with ports of the same hosts concurrently. */
   #sideBySide({ hosts }: Batch): number {
     return Math.min(jobsAtOnce, Math.ceil(this.#ports.length / this.#sliceSize(hosts.length)));
   }
@@ -273,11 +274,11 @@ export class SlicedScan {
       };
       counts.all_ports_open = acceptsEveryPort(counts);
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
-      // Without discovery a host that never answered is no host.
+      // Without discovery, a host that never responded does not count as a host.
       if (knownUp || open + closed > 0) await data.append('port_counts', counts).catch(() => undefined);
       hosts.walk?.settle(host);
     }
-    // Not before: what a checkpoint does not name any more must be in the record, and counted.
+    // Not earlier: what a checkpoint no longer contains must be in the record, and counted.
     this.#batches.delete(batch);
     this.#input.ctx.cover(covered);
   }

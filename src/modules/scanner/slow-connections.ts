@@ -11,7 +11,7 @@ export interface SlowConnections {
   perSecond: number;
   timeoutMs: number;
   signal: AbortSignal;
-  /** A port counts as done only after this. */
+  /** Called when a port is open; the port counts as done only after it resolves. */
   onOpen(port: number, reason: string): Promise<void> | void;
 }
 
@@ -20,7 +20,7 @@ export function isSilence({ state, reason }: PortObservation): boolean {
   return state === 'filtered' && reason === 'no-response';
 }
 
-/** Tries some ports of one host slowly, by sockets; goes on where an interrupted try of them was. */
+/** Probes some ports of one host slowly, by sockets; continues an interrupted attempt. */
 export async function connectSlowly(
   net: NetworkGate,
   { host, ports, perSecond, timeoutMs, signal, onOpen }: SlowConnections,
@@ -31,7 +31,7 @@ export async function connectSlowly(
     await pause((at * 1000) / perSecond, signal);
     if (signal.aborted) return;
     const observation = await net.probeTcp(host, port, { timeoutMs, signal });
-    // A probe that the abort cut short has no outcome.
+    // A probe cut short by the abort has no outcome.
     if (observation.state === 'not_tried' && signal.aborted) return;
     if (observation.state === 'open') await onOpen(port, observation.reason);
     tally.settle(number, observation);
@@ -42,7 +42,7 @@ export async function connectSlowly(
   return { host, ...tally.outcome(), silent: ports.filter((_, number) => tally.isSilent(number)) };
 }
 
-/** What became of the ports, by their numbers. */
+/** Outcomes of the ports, as counts. */
 class Tally {
   readonly state: ChunkState;
   readonly #ports: number;

@@ -4,23 +4,24 @@ import { type PermutationKey, permutation, randomPermutationKey } from '../../ne
 import type { SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
 import { type PackedPart, packed, unpacked } from './packed-progress.ts';
 
-/** Probes per second to one host at first; each further pass has half of it. */
+/** Initial probes per second to one host; each further pass has half of it. */
 const firstRate = 20;
 const lastRate = 5;
 
-/** Silent ports of one host that are asked slowly, at the most: some 3 minutes. */
+/** Maximum number of silent ports per host that are retried slowly: some 3 minutes. */
 export const maxSlowProbes = 3600;
 
-/** Hosts that are asked slowly at the same time, at the most: where more drop probes, it is the way to them. */
+/** Maximum number of concurrent slow retries: if more hosts drop probes, the path to them does. */
 export const maxSlowHosts = 64;
 
-/** Probes that decide whether a slower pass brings anything, and probes between two looks after that. */
+/** Probes that decide whether a slower pass helps, and probes between two checks after that. */
 const sampleSize = 32;
 
-/** Where an interrupted sample was, and who is told how far it is. */
+/** Progress of an interrupted sample, and a callback for its progress. */
 export type SampleProgress = Pick<SweepJob, 'restored' | 'onState'>;
 
 /**
+ *
  * Probes ports of the host, once each, and waits for their responses.
  * @param perSecond probes per second
  * @returns the outcome, with the ports that stayed silent
@@ -31,36 +32,37 @@ export type SlowProbe = (
   progress: SampleProgress,
 ) => Promise<Pick<SweepOutcome, 'open' | 'closed' | 'silent'> | undefined>;
 
-/** How far the slow retry of a host is, as a checkpoint keeps it. */
+/** Progress of the slow retry of a host in a checkpoint. */
 export interface SlowRetryState {
-  /** Key of the order of its silent ports. */
+  /** Key of the permutation of its silent ports. */
   key: PermutationKey;
-  /** Digest of these ports; a retry of others begins anew. */
+  /** Digest of these ports; a retry of others starts anew. */
   ports: string;
-  /** Rate of the pass under way. */
+  /** Rate of the current pass. */
   perSecond: number;
-  /** Position in that order where the next sample begins. */
+  /** Start position of the next sample. */
   next: number;
-  /** Probes left. */
+  /** Remaining probes. */
   budget: number;
-  /** One bit for each position whose port needs no further probe, deflated, in base64. */
+  /** One bit per position whose port needs no further probe, deflated, in base64. */
   done: string;
   open: number;
   closed: number;
-  /** The sample under way. */
+  /** The current sample. */
   sample: PackedPart[];
 }
 
 /**
- * Asks the silent ports of a host that drops probes above a rate of its own, slower and slower, as long as that brings
- * responses. Goes on where an interrupted retry of the same ports was.
+ *
+ * Retries the silent ports of a host that drops probes above a certain rate, slower and slower, as long as that gets
+ * responses. Continues an interrupted retry of the same ports.
  */
 export class SlowRetry {
   #state: Omit<SlowRetryState, 'done' | 'sample'>;
-  /** One bit for each position. */
+  /** One bit per position. */
   #done = new Uint8Array(Math.ceil(maxSlowProbes / 8));
   #sample: SweepProgress | null = null;
-  /** Of a sample that a cancel cut off. */
+  /** Of a sample cut off by a cancel. */
   #cutOff = { open: 0, closed: 0 };
 
   constructor(saved: SlowRetryState | null = null) {
@@ -80,7 +82,7 @@ export class SlowRetry {
     };
   }
 
-  /** Silent ports that were found open, and closed. */
+  /** Silent ports found open, and closed. */
   get found(): { open: number; closed: number } {
     const { open, closed } = this.#state;
     return { open: open + this.#cutOff.open, closed: closed + this.#cutOff.closed };
@@ -109,7 +111,7 @@ export class SlowRetry {
     this.#sample = null;
   }
 
-  /** Positions of the ports that are asked next. */
+  /** Positions of the ports to probe next. */
   #nextSample(order: readonly number[]): number[] {
     const { next, budget } = this.#state;
     const length = Math.min(order.length, maxSlowProbes);
@@ -141,7 +143,7 @@ export class SlowRetry {
     state.open += open;
     state.closed += closed;
     state.next = (sample.at(-1) as number) + 1;
-    // Slower brings nothing: the silence is that of a filter.
+    // A slower rate does not help: the ports are filtered.
     state.budget = isSilent.size === sample.length ? 0 : state.budget - sample.length;
     this.#sample = null;
   }

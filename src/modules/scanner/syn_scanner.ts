@@ -12,10 +12,10 @@ import { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { scanUdp } from './udp-scan.ts';
 
-/** Whichever way was taken before an interruption is taken again. */
+/** A resumed node keeps the method of its first run. */
 type Saved = { way: 'syn'; state: SlicedScanState } | { way: 'connect'; state: ConnectState };
 
-/** Why connections do as well here, or null. */
+/** Why connections suffice here, or null. */
 function whyConnections({ addresses }: NetworkGate, saved: Saved | null): string | null {
   if (saved) return saved.way === 'connect' ? 'the scan started with them' : null;
   return areThisMachine(addresses) ? 'every target is this machine' : null;

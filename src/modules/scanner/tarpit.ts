@@ -1,13 +1,13 @@
 import type { PortCounts } from '../../domain/host.ts';
 
-/** A host counts as answering everything when more than 90 % of at least this many ports are open ... */
+/** A host counts as a tarpit if more than 90 % of at least this many ports are open ... */
 const liarMinimumPorts = 100;
 const liarShare = 0.9;
 
-/** ... or when more than this many are open and no port is anything else. */
+/** ... or if more than this many are open and no port has another state. */
 const liarOpenPorts = 64;
 
-/** True for a host that accepts (nearly) every port, so that its open ports are no evidence of services. */
+/** True for a tarpit: a host that accepts (nearly) every port, so that its open ports are no evidence of services. */
 export function acceptsEveryPort({ open, closed, filtered, not_tried }: PortCounts): boolean {
   const planned = open + closed + filtered + not_tried;
   if (planned >= liarMinimumPorts && open > liarShare * planned) return true;

@@ -9,20 +9,20 @@ import { type TlsVersion, tlsVersions, versionCode } from '../../knowledge/tls/v
 import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate/gate.ts';
 import { findTraits, type TalkOn, type TraitResponse } from './tls-traits.ts';
 
-/** Handshakes with one server, and the time that all of them may take. */
+/** Maximum number of handshakes with one server, and their total time. */
 const maxHandshakes = 250;
 const longestSurveyMs = 60_000;
 
-/** Suites of one hello: old servers close the connection where there are more than 128. */
+/** Suites per hello: old servers close the connection above 128. */
 const suitesPerHello = 120;
 
-/** Handshakes that may stay without an answer before the server is left alone. */
+/** Handshakes without a response before the server is given up. */
 const maxSilences = 4;
 
-/** Chains of further keys that are kept. */
+/** Maximum number of certificate chains for further keys. */
 const maxOtherChains = 3;
 
-/** Protocols that are offered to find out which the server speaks inside. */
+/** Protocols offered in ALPN. */
 const usualProtocols = [
   'h2',
   'http/1.1',
@@ -47,26 +47,28 @@ const extensionType = {
 };
 
 export interface TlsEnumerationSettings {
-  /** Opens a connection on which a ClientHello may be sent at once; null when there is none to be had. */
+  /** Opens a connection ready for a ClientHello; null if that fails. */
   open(): Promise<Connection | null>;
-  /** Name for SNI; null for a server that is known by its address only. */
+  /** Name for SNI; null if only the address is known. */
   serverName: string | null;
-  /** Longest silence of the server. */
+  /** Idle timeout of the server. */
   timeoutMs: number;
   signal: AbortSignal;
-  /** The certificate that the server is known by already, DER in base64. */
+  /** The known certificate of the server, DER in base64. */
   leaf: string | null;
-  /** Also try whether flaws are there that a server can have. */
+  /** Also test for vulnerabilities. */
   intrusive: boolean;
 }
 
-/** What became of one handshake. `over`: it was not made, as the budget is spent. */
+/** Outcome of one handshake. `over`: not attempted, as the budget is spent. */
 type Answer = TraitResponse;
 
 /**
- * Finds out what a TLS server accepts, by handshakes that are broken off before anything is encrypted: for each
- * version suites are offered, and what the server picks is left out of the next offer. One connection each, a few side
- * by side. @returns null when the server speaks no version at all; else the observation of its best handshake too
+ *
+ * Enumerates what a TLS server accepts, by handshakes that are aborted before anything is encrypted: for each
+ * version, suites are offered, and what the server chooses is left out of the next offer. One connection each, a few
+ * concurrently. @returns null if the server supports no version at all; else includes the observation of its best
+ * handshake
  */
 export async function enumerateTls(
   settings: TlsEnumerationSettings,
@@ -82,13 +84,13 @@ class TlsSurveyor {
   #handshakes = 0;
   #silences = 0;
   #complete = true;
-  /** The suites of each version as the server picked them. */
+  /** The suites of each version in the server's order. */
   #picked = new Map<TlsVersion, number[]>();
   #orders = new Map<TlsVersion, 'server' | 'client' | null>();
   #ssl2: Ssl2Hello | null = null;
   /** The first hello of each version. */
   #hellos = new Map<TlsVersion, ServerHello>();
-  /** Versions whose server cannot bear extensions. */
+  /** Versions with servers that do not tolerate extensions. */
   #bare = new Set<TlsVersion>();
   /** By the leaf in base64. */
   #chains = new Map<string, string[]>();
@@ -120,12 +122,12 @@ class TlsSurveyor {
     return { survey: this.#survey(), observation: this.#observation() };
   }
 
-  /** The versions that the server accepts, the oldest first. */
+  /** The accepted versions, oldest first. */
   get #spoken(): TlsVersion[] {
     return tlsVersions.filter((version) => this.#picked.has(version));
   }
 
-  /** The newest version whose handshake is readable to its end. */
+  /** The newest version whose handshake can be read to its end. */
   get #readable(): TlsVersion | null {
     return this.#spoken.findLast((version) => version !== 'TLSv1.3') ?? null;
   }
@@ -141,14 +143,14 @@ class TlsSurveyor {
     return last.kind;
   }
 
-  /** Offers suites until the server takes none of those that are left. @returns its last answer */
+  /** Offers suites until the server accepts none of the rest. @returns its last response */
   async #drain(version: TlsVersion, suites: readonly number[]): Promise<Answer> {
     let left = suites;
     for (;;) {
       const answer = await this.#offerOnce(version, left);
       if (answer.kind !== 'hello') return answer;
       const { suite } = answer.hello;
-      // A server that takes another version does not speak this one.
+      // A server that chooses another version does not support this one.
       if (answer.hello.version !== versionCode(version))
         return { kind: 'refused', alert: protocolVersionAlert };
       if (!left.includes(suite)) return { kind: 'refused', alert: null };
@@ -158,7 +160,7 @@ class TlsSurveyor {
     }
   }
 
-  /** A server of the nineties closes the connection when a hello has extensions; it is asked without them then. */
+  /** A server of the nineties closes the connection if a hello has extensions; retries without them. */
   async #offerOnce(version: TlsVersion, suites: readonly number[]): Promise<Answer> {
     const answer = await this.#ask({ version, suites });
     const closed = answer.kind === 'refused' && answer.alert === null;
@@ -182,7 +184,7 @@ class TlsSurveyor {
     }
   }
 
-  /** The suites in both orders: who picks the same one twice decides by itself. */
+  /** Offers the suites in both orders: a server that chooses the same one twice has its own preference. */
   async #findOrder(version: TlsVersion): Promise<void> {
     const suites = this.#picked.get(version) ?? [];
     if (suites.length < 2) return;
@@ -208,7 +210,7 @@ class TlsSurveyor {
     this.#groups = [...new Set([...modern, ...old])];
   }
 
-  /** Without a key from us the server names the group that it wants. */
+  /** Without a key share, the server names the group it wants. */
   async #groupsOf13(): Promise<number[]> {
     const suites = this.#picked.get('TLSv1.3') ?? [];
     return this.#drainGroups(groupIdsOf13, async (groups) => {
@@ -218,7 +220,7 @@ class TlsSurveyor {
     });
   }
 
-  /** RSA suites where there are some: a server that shows an ECDSA certificate wants its curve among the groups. */
+  /** RSA suites if available: a server with an ECDSA certificate requires its curve among the groups. */
   async #curvesOf(version: TlsVersion): Promise<number[]> {
     const named = (start: string) => (id: number) =>
       cipherSuites.get(id)?.exchange.startsWith(start) ?? false;
@@ -278,7 +280,7 @@ class TlsSurveyor {
     return (this.#picked.size > 0 && (await this.#examine({ alpn }))?.alpn) || '';
   }
 
-  /** A client that says it came down from a newer version must be refused when the server speaks a newer one. */
+  /** A server that supports a newer version must reject TLS_FALLBACK_SCSV. */
   async #tryFallback(): Promise<void> {
     const version = this.#spoken.findLast((each) => each !== 'TLSv1.3' && each !== this.#spoken.at(-1));
     if (!version) return;
@@ -286,12 +288,12 @@ class TlsSurveyor {
     const answer = await this.#ask({ version, suites });
     if (answer.kind === 'hello') this.#fallbackScsv = false;
     if (answer.kind !== 'refused') return;
-    // Some close the connection where they should send the alert: what is refused twice is no accident.
+    // Some close the connection instead of sending the alert: two rejections are not a coincidence.
     const again = answer.alert === fallbackAlert ? answer : await this.#ask({ version, suites });
     if (again.kind === 'refused') this.#fallbackScsv = true;
   }
 
-  /** A server of SSL 2.0 alone has none. */
+  /** Servers that support only SSL 2.0 have none. */
   #findTraits(): Promise<TlsTraits> | undefined {
     if (this.#picked.size === 0) return undefined;
     const { timeoutMs, intrusive } = this.#settings;
@@ -306,7 +308,7 @@ class TlsSurveyor {
     });
   }
 
-  /** A whole handshake; null when it failed. */
+  /** A complete handshake; null if it failed. */
   async #examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null> {
     const { serverName, timeoutMs } = this.#settings;
     const connection = await this.#open();
@@ -320,7 +322,7 @@ class TlsSurveyor {
     }
   }
 
-  /** One handshake, repeated once when nobody answers. */
+  /** One handshake, retried once without a response. */
   async #ask(offer: Offer, then?: TalkOn): Promise<Answer> {
     const answer = await this.#handshake(offer, then);
     if (answer.kind !== 'silent') return answer;
@@ -376,7 +378,7 @@ class TlsSurveyor {
     return this.#deadline - performance.now();
   }
 
-  /** A connection of the budget; `over` when it is spent. */
+  /** A connection within the budget; `over` if it is spent. */
   async #open(): Promise<Connection | 'over' | null> {
     const { signal } = this.#settings;
     const spent = this.#handshakes >= maxHandshakes || this.#silences >= maxSilences || this.#leftMs <= 0;
@@ -388,7 +390,7 @@ class TlsSurveyor {
     return this.#settings.open();
   }
 
-  /** Sends one hello on a connection of its own and reads until `done`; `then` may talk on. */
+  /** Sends one hello on a new connection and reads until `done`; `then` may continue the exchange. */
   async #exchange(
     hello: Buffer,
     done: (bytes: Buffer) => boolean,

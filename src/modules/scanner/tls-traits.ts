@@ -17,18 +17,18 @@ import { cipherSuites } from '../../knowledge/tls/suites.ts';
 import { type TlsVersion, versionCode } from '../../knowledge/tls/versions.ts';
 import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate/gate.ts';
 
-/** Longest wait for what follows a hello: some servers pass over in silence what they do not like. */
+/** Longest wait for the reaction after a hello, milliseconds: some servers silently ignore what they do not like. */
 const longestReactionMs = 2000;
 
-/** How long a server may take to close the connection after its alert. */
+/** Time for a server to close the connection after its alert, milliseconds. */
 const aftermathMs = 300;
 
-/** Rounds of all forms of padding, of which two in a row have to be the same. */
+/** Maximum number of rounds over all padding forms; two in a row must agree. */
 const paddingRounds = 3;
 
 const noApplicationProtocol = 120;
 
-/** An answer of the server, as far as traits are read from it. */
+/** A response of the server, as far as traits depend on it. */
 export type TraitResponse =
   | { kind: 'hello'; hello: ServerHello; flight: ServerFlight }
   | { kind: 'refused'; alert: number | null }
@@ -36,26 +36,26 @@ export type TraitResponse =
 
 type Offer = Pick<HelloOffer, 'version' | 'suites'> & Partial<HelloOffer>;
 
-/** What follows when a server has answered with its hello. */
+/** Continues after the ServerHello. */
 export type TalkOn = (flight: ServerFlight, connection: Connection) => Promise<void>;
 
-/** How a survey talks to its server, each time on a connection of its own. */
+/** Access to the server for trait tests, each time on a new connection. */
 export interface TraitSource {
   ask(offer: Offer): Promise<TraitResponse>;
-  /** As `ask`; the connection stays open while `then` talks on. */
+  /** As `ask`; the connection stays open for `then`. */
   askOn(offer: Offer, then: TalkOn): Promise<TraitResponse>;
   examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null>;
-  /** What the server accepts, by version. */
+  /** Accepted suites, by version. */
   picked: ReadonlyMap<TlsVersion, readonly number[]>;
-  /** The newest version whose handshake is readable to its end. */
+  /** The newest version whose handshake can be read to its end. */
   readable: TlsVersion | null;
-  /** Longest silence of the server. */
+  /** Idle timeout of the server. */
   timeoutMs: number;
-  /** Also ask what tries whether a flaw is there. */
+  /** Also test for vulnerabilities. */
   intrusive: boolean;
 }
 
-/** Finds out how a server behaves, by a few handshakes with a question of their own; only the intrusive ones try a flaw. */
+/** Tests the behavior of a server by a few special handshakes; only the intrusive ones test for a vulnerability. */
 export async function findTraits(source: TraitSource): Promise<TlsTraits> {
   const [hellos, examined] = await Promise.all([askPrints(source), examineSessions(source)]);
   const old = hellos.find(({ hello }) => hello.version < versionCode('TLSv1.3'))?.hello;
@@ -74,7 +74,7 @@ type FlawTraits = Pick<
   'heartbleed_bytes' | 'early_cipher_change' | 'ticketbleed_bytes' | 'padding_reactions'
 >;
 
-/** One after the other: a server that one of them harms shall not be asked the others at the same time. */
+/** Sequential: a server harmed by one of them must not get the others at the same time. */
 async function tryFlaws(source: TraitSource, heartbeat: boolean | null): Promise<FlawTraits> {
   const { intrusive } = source;
   return {
@@ -112,7 +112,7 @@ type SessionTraits = Pick<
   'ocsp_stapling' | 'session_resumption' | 'ticket_lifetime' | 'early_data' | 'client_renegotiation'
 >;
 
-/** Whole handshakes, one after the other. What our library does not speak stays unknown. */
+/** Complete handshakes, sequential. What the TLS library does not support stays unknown. */
 async function examineSessions({ examine, readable, picked }: TraitSource): Promise<SessionTraits> {
   const known = [...picked.keys()].some((version) => version !== 'SSLv3');
   const first = known ? await examine({}) : null;
@@ -128,7 +128,7 @@ async function examineSessions({ examine, readable, picked }: TraitSource): Prom
   };
 }
 
-/** One request without content. @returns how many bytes came back all the same; null when the handshake failed */
+/** One empty request. @returns the number of bytes that came back anyway; null if the handshake failed */
 async function tryHeartbeat({ askOn, readable, picked, timeoutMs }: TraitSource): Promise<number | null> {
   if (!readable || readable === 'SSLv3') return null;
   let leaked: number | null = null;
@@ -151,15 +151,16 @@ async function tryHeartbeat({ askOn, readable, picked, timeoutMs }: TraitSource)
 }
 
 /**
- * Two plain messages where encrypted ones belong. A sound server refuses the first; one that obeys it says nothing, and
- * cannot decrypt the second. @returns null when the handshake failed, or the server says nothing to either
+ *
+ * Sends two plain messages instead of encrypted ones. A sound server rejects the first; a vulnerable one accepts it
+ * silently, and cannot decrypt the second. @returns null if the handshake failed, or the server is silent on both
  */
 async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null> {
   const { askOn, readable, picked, timeoutMs } = source;
   if (!readable) return null;
   let obeyed: boolean | null = null;
   const message = earlyCipherChange(versionCode(readable));
-  // Two silences have to fit into the life of a connection.
+  // Two silences must fit into the lifetime of a connection.
   const idleMs = Math.min(timeoutMs / 2, longestReactionMs);
   await askOn({ version: readable, suites: picked.get(readable) ?? [] }, async ({ done }, connection) => {
     if (!done || !(await connection.write(message))) return;
@@ -180,8 +181,9 @@ async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null
 }
 
 /**
- * Goes on with a session by its ticket, under a name that is shorter than a server expects.
- * @returns how many bytes came back behind the name; null where the server gives no ticket, or did not go on with it
+ *
+ * Resumes a session by its ticket, with a session ID shorter than servers expect.
+ * @returns the number of bytes that came back after the ID; null if the server issues no ticket, or did not resume it
  */
 async function tryTicket({ ask, examine, readable, picked }: TraitSource): Promise<number | null> {
   if (!readable || readable === 'SSLv3') return null;
@@ -202,8 +204,9 @@ async function tryTicket({ ask, examine, readable, picked }: TraitSource): Promi
 }
 
 /**
- * Whether the server reacts in different ways to secrets that are badly padded, twice in the same way.
- * @returns its reactions where they differ, else an empty list; null when it is not clear, or has no exchange by RSA
+ *
+ * Tests whether the server reacts differently to badly padded secrets, twice in the same way.
+ * @returns its reactions if they differ, else an empty list; null if unclear, or without RSA key exchange
  */
 async function tryPaddings(source: TraitSource): Promise<string[] | null> {
   const { readable, picked } = source;
@@ -213,7 +216,7 @@ async function tryPaddings(source: TraitSource): Promise<string[] | null> {
   let last: Map<PaddingForm, string> | null = null;
   for (let round = 0; round < paddingRounds; round++) {
     const seen = await reactions(source, readable, suites);
-    // An oracle is one each time; a busy server may lose an alert now and then.
+    // An oracle reacts consistently; a busy server may lose an alert now and then.
     if (seen !== null && new Set(seen.values()).size === 1) return [];
     if (seen !== null && paddingForms.every((form) => last?.get(form) === seen.get(form))) {
       return [...seen].map(([form, reaction]) => `${form}: ${reaction}`);
@@ -223,7 +226,7 @@ async function tryPaddings(source: TraitSource): Promise<string[] | null> {
   return null;
 }
 
-/** The first record tells most; how the connection goes on from there tells the rest. */
+/** The first record is the most telling; the end of the connection adds the rest. */
 async function reactionOf(connection: Connection, idleMs: number): Promise<string> {
   const first = await connection.read({ idleMs, done: (bytes) => bytes.length >= 7 });
   const then =
@@ -232,7 +235,7 @@ async function reactionOf(connection: Connection, idleMs: number): Promise<strin
   return reactionIn(bytes, then.end === 'idle' ? 'open' : 'closed');
 }
 
-/** One connection for each form. @returns null when one of the handshakes failed */
+/** One connection per form. @returns null if one of the handshakes failed */
 async function reactions(
   { askOn, timeoutMs }: TraitSource,
   version: TlsVersion,

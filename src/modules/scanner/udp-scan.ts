@@ -11,7 +11,7 @@ import { plannedUdpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { acceptsEveryPort } from './tarpit.ts';
 
-/** Pairs between two reports of progress. */
+/** Pairs between two progress reports. */
 const progressStep = 50;
 
 type UdpOptions = Pick<
@@ -19,7 +19,7 @@ type UdpOptions = Pick<
   'ports' | 'exclude_ports' | 'rate' | 'timeout' | 'retries'
 >;
 
-/** Sweeps the planned UDP ports of the hosts; goes on where an interrupted run of the node was. */
+/** Sweeps the planned UDP ports of the hosts; continues an interrupted run of the node. */
 export async function scanUdp(
   ctx: Omit<ExecContext, 'options'> & { options: UdpOptions },
   data: DataContext,
@@ -44,7 +44,7 @@ export async function scanUdp(
   await sweep.run(outcomes);
 }
 
-/** What could print or do worse with what it receives gets an empty datagram. */
+/** Services that might print or otherwise act on what they receive get an empty datagram. */
 function payloadsOf(port: number) {
   return isUntouchable(port) ? [] : udpPayloads(port);
 }
@@ -56,37 +56,37 @@ async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, vo
 interface SweepPlan {
   ports: number[];
   hosts: AsyncIterable<string> | Iterable<string>;
-  /** The source of the hosts when there was no discovery. */
+  /** Source of the hosts without discovery. */
   walk: AddressIterator | null;
-  /** The hosts are known to live, so each one is accounted for even when it stays silent now. */
+  /** The hosts are known to be up, so each one is counted even if it stays silent now. */
   knownUp: boolean;
   hostsTotal: number | undefined;
 }
 
-/** A host under way, as a checkpoint keeps it. */
+/** A host in progress in a checkpoint. */
 interface SavedHost {
   ip: string;
   /** Position of the next port in the shuffled order, counted from `first`. */
   next: number;
-  /** Where this host enters the shuffled order. */
+  /** Start position of this host in the shuffled order. */
   first: number;
   finished: number;
-  /** Ports without an outcome that were given out. */
+  /** Ports taken without an outcome yet. */
   again: number[];
-  /** Silent ports that are worth a row if the host lives. */
+  /** Silent ports to list if the host is up. */
   silent: number[];
   counts: PortCounts;
 }
 
-/** How far a sweep is: a pair that was done is not tried again. */
+/** Progress of a sweep: a completed pair is not tried again. */
 interface SweepState {
-  /** Key of the order of the ports. */
+  /** Key of the port permutation. */
   key: PermutationKey;
   walk: IteratorState | null;
   hosts: SavedHost[];
 }
 
-/** The planned ports in random order, those with a payload first: they tell most, so they get most time. */
+/** The planned ports in random order, those with a payload first: they reveal most, so they get most time. */
 class PortOrder {
   readonly length: number;
   readonly #withPayload: number[];
@@ -99,7 +99,7 @@ class PortOrder {
     this.#others = shuffled.filter((port) => !hasPayload(port));
   }
 
-  /** @param first where a host enters the order: not all hosts are asked for the same port at the same time */
+  /** @param first start position of a host: hosts are not all probed on the same port at the same time */
   at(position: number, first: number): number {
     const { length } = this.#withPayload;
     if (position < length) return this.#withPayload[(first + position) % length] as number;
@@ -111,7 +111,7 @@ function hasPayload(port: number): boolean {
   return payloadsOf(port).length > 0;
 }
 
-/** A host under way: gives out its ports in random order. */
+/** A host in progress: yields its ports in random order. */
 class HostSweep implements UdpTask {
   readonly host: string;
   readonly ports: number;
@@ -134,7 +134,7 @@ class HostSweep implements UdpTask {
     return this.#saved.silent;
   }
 
-  /** Whether any port was given out. */
+  /** Whether any port was taken. */
   get begun(): boolean {
     return this.#saved.next > 0;
   }
@@ -185,7 +185,7 @@ class UdpSweep {
   #plan: SweepPlan;
   readonly #key: PermutationKey;
   readonly #order: PortOrder;
-  /** Hosts with a port that has no outcome. */
+  /** Hosts with a port without an outcome. */
   #unfinished = new Map<string, HostSweep>();
   #restored: HostSweep[];
   readonly #earlier: EarlierHosts;
@@ -210,7 +210,7 @@ class UdpSweep {
     return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
   }
 
-  /** The hosts to probe: first those that an interrupted run had begun, then those of the source. */
+  /** The hosts to probe: first those an interrupted run had started, then those of the source. */
   async *tasks(): AsyncGenerator<HostSweep, void, undefined> {
     if (this.#order.length === 0) return;
     for (const host of this.#restored) {
@@ -228,7 +228,7 @@ class UdpSweep {
   }
 
   async run(outcomes: AsyncIterable<UdpOutcome<HostSweep>>): Promise<void> {
-    // What an interrupted run had done is done from the start.
+    // Report the progress of an interrupted run from the start.
     this.#advance(0);
     for await (const outcome of outcomes) await this.#record(outcome);
     if (this.#ctx.signal.aborted) await this.#accountForTheRest();
@@ -260,14 +260,14 @@ class UdpSweep {
       const open: Port = { host: host.host, port, protocol: 'udp', state, reason };
       await this.#data.append('open_ports', open);
     }
-    // A probe that the abort cut short has no outcome; what is left is accounted for at the end.
+    // A probe cut short by the abort has no outcome; the rest is counted at the end.
     if (state === 'not_tried' && this.#ctx.signal.aborted) return;
     host.note(outcome);
     this.#advance(1);
     if (host.left === 0) await this.#finish(host);
   }
 
-  /** Reported in hosts: how many there will be is known to whoever finds them. */
+  /** Reported in hosts: only the source knows how many there will be. */
   #advance(pairs: number): void {
     if (this.#order.length === 0) return;
     this.#pairsDone += pairs;
@@ -277,7 +277,7 @@ class UdpSweep {
 
   async #finish(host: HostSweep): Promise<void> {
     const { counts } = host;
-    // Without discovery a host that never answered is no host.
+    // Without discovery, a host that never responded does not count as a host.
     if (this.#plan.knownUp || counts.open + counts.closed > 0) {
       const silent = host.silent.map(
         (port): Port => ({
@@ -298,7 +298,7 @@ class UdpSweep {
     this.#plan.walk?.settle(host.host);
   }
 
-  /** After a cancel: what was planned for the hosts under way and not done counts as not tried. */
+  /** After a cancel: counts the unfinished pairs of the hosts in progress as not tried. */
   async #accountForTheRest(): Promise<void> {
     for (const host of this.#unfinished.values()) {
       if (!host.begun) continue;

@@ -4,23 +4,25 @@ import type { NetworkGate } from '../../net/gate/gate.ts';
 import { loopClock } from '../../net/loop-clock.ts';
 import { emptyBanner } from './port-connections.ts';
 
-/** The loop was late by so much of the time of all requests that responses may have been missed. */
+/** Share of event loop delay from which responses may have been missed. */
 const lateShare = 0.02;
 
 interface UdpInterviewSettings {
   net: NetworkGate;
   signal: AbortSignal;
-  /** How long each answer is waited for. */
+  /** Timeout of each response. */
   timeoutMs: number;
   retries: number;
 }
 
-/** Times that waits are longer when the first requests had no time. */
+/** Factor on timeouts if the first requests timed out. */
 const longStretch = 3;
 
 /**
- * Sends an open UDP port the requests of its protocol, one after the other; a banner for each response. Where none came
- * and the machine was late, all are sent once more with more time; a port that stays silent says so.
+ *
+ * Sends the requests of its protocol to an open UDP port, one after the other; one banner per response. Without a
+ * response on a delayed machine, all are sent once more with more time; a port that stays silent gets an empty
+ * banner.
  */
 export async function probeUdpPort(
   { host, port }: { host: string; port: number },
