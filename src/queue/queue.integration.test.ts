@@ -303,74 +303,74 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
 
   it('does not give a paused job away, and keeps its place', async () => {
     for (const id of ['a', 'b']) await submit(id);
-    expect(await store.scanQueue.pause('a', Date.now())).toBe(true);
+    expect(await store.scanPauses.pause('a', Date.now())).toBe(true);
     expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
     expect(await queue.claim('w')).toBeNull();
     await submit('c');
-    expect(await store.scanQueue.resume('a', Date.now())).toBe(true);
+    expect(await store.scanPauses.resume('a', Date.now())).toBe(true);
     expect(await queue.claim('w')).toMatchObject({ scanId: 'a' });
   });
 
   it('keeps a pause over a restart, and counts its time from the first claim on', async () => {
     await submit('a');
-    await store.scanQueue.pause('a', Date.now());
+    await store.scanPauses.pause('a', Date.now());
     pass(5000);
-    await store.scanQueue.resume('a', Date.now());
+    await store.scanPauses.resume('a', Date.now());
     await queue.claim('w');
-    await store.scanQueue.pause('a', Date.now());
-    await store.scanQueue.pause('a', Date.now() + 100);
+    await store.scanPauses.pause('a', Date.now());
+    await store.scanPauses.pause('a', Date.now() + 100);
     expect(await queue.reclaimAll()).toBe(1);
     expect(await queue.claim('w')).toBeNull();
-    expect(await store.scanQueue.pausedScans()).toEqual(['a']);
+    expect(await store.scanPauses.pausedScans()).toEqual(['a']);
     pass(2000);
-    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: true, pausedMs: 2000 });
-    await store.scanQueue.resume('a', Date.now());
+    expect(await store.scanPauses.pauseOf('a', Date.now())).toEqual({ paused: true, pausedMs: 2000 });
+    await store.scanPauses.resume('a', Date.now());
     pass(1000);
-    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 2000 });
+    expect(await store.scanPauses.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 2000 });
     expect(await queue.claim('w')).toMatchObject({ attempt: 2 });
   });
 
   it('gives no held job away, and keeps what somebody paused meanwhile', async () => {
     await submit('a');
     await queue.claim('w');
-    expect(await store.scanQueue.hold(Date.now())).toEqual(['a']);
+    expect(await store.scanPauses.startBlackout(Date.now())).toEqual(['a']);
     pass(1000);
     await submit('b');
-    expect((await store.scanQueue.hold(Date.now())).toSorted()).toEqual(['a', 'b']);
+    expect((await store.scanPauses.startBlackout(Date.now())).toSorted()).toEqual(['a', 'b']);
     expect(await queue.reclaimAll()).toBe(1);
     expect(await queue.claim('w')).toBeNull();
-    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 1000 });
-    await store.scanQueue.pause('a', Date.now());
+    expect(await store.scanPauses.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 1000 });
+    await store.scanPauses.pause('a', Date.now());
     pass(2000);
-    await store.scanQueue.unhold(Date.now());
+    await store.scanPauses.endBlackout(Date.now());
     expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
     expect(await queue.claim('w')).toBeNull();
     pass(4000);
-    await store.scanQueue.resume('a', Date.now());
+    await store.scanPauses.resume('a', Date.now());
     pass(8000);
-    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
+    expect(await store.scanPauses.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
     expect(await queue.claim('w')).toMatchObject({ scanId: 'a' });
   });
 
   it('counts the time of a pause that began before a hold and ended within it once', async () => {
     await submit('a');
     await queue.claim('w');
-    await store.scanQueue.pause('a', Date.now());
+    await store.scanPauses.pause('a', Date.now());
     pass(1000);
-    await store.scanQueue.hold(Date.now());
+    await store.scanPauses.startBlackout(Date.now());
     pass(2000);
-    await store.scanQueue.resume('a', Date.now());
+    await store.scanPauses.resume('a', Date.now());
     expect(await queue.claim('w')).toBeNull();
     pass(4000);
-    await store.scanQueue.unhold(Date.now());
-    expect(await store.scanQueue.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
+    await store.scanPauses.endBlackout(Date.now());
+    expect(await store.scanPauses.pauseOf('a', Date.now())).toEqual({ paused: false, pausedMs: 7000 });
   });
 
   it('pauses nothing that is over', async () => {
     await submit('a');
     await queue.claim('w');
     await queue.complete('a', 1);
-    expect(await store.scanQueue.pause('a', Date.now())).toBe(false);
-    expect(await store.scanQueue.resume('nobody', Date.now())).toBe(false);
+    expect(await store.scanPauses.pause('a', Date.now())).toBe(false);
+    expect(await store.scanPauses.resume('nobody', Date.now())).toBe(false);
   });
 });

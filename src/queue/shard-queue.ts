@@ -1,7 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ShardCommand, ShardPlan } from '../domain/shard.ts';
 import type { Store } from '../store/open.ts';
-import type { LapsedShard, LeasedShard, ShardClaim, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
+import type {
+  ExpiredShard,
+  LeasedShard,
+  ShardClaim,
+  ShardCommands,
+  ShardHeartbeat,
+} from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { type WakeUps, wakeEverybody } from './wake-ups.ts';
@@ -77,7 +83,7 @@ export class ShardQueue {
     const now = await this.now();
     const begun = await this.#store.transaction(async (store) => {
       const division = await store.shards.begin(scanId, now);
-      if (division?.first) await store.scanQueue.restartPauses(scanId, Date.now());
+      if (division?.first) await store.scanPauses.restartPauses(scanId, Date.now());
       return division;
     });
     if (begun === null) return null;
@@ -104,11 +110,11 @@ export class ShardQueue {
   }
 
   /** Expires leases of dead workers. @returns the shards that expired */
-  async lapse(scanId: string, pool: string, maxAttempts: number): Promise<LapsedShard[]> {
+  async lapse(scanId: string, pool: string, maxAttempts: number): Promise<ExpiredShard[]> {
     await this.#dispatcher.open(urgentLineOf(pool));
     const now = await this.now();
     return await this.#store.transaction(async (store) => {
-      const lapsed = await store.shards.lapse(scanId, now, maxAttempts);
+      const lapsed = await store.shards.expireLeases(scanId, now, maxAttempts);
       await this.#announce(
         store,
         lapsed.filter(({ failed }) => !failed),
@@ -155,7 +161,10 @@ export class ShardQueue {
 
   /** Renews the lease. Null: the shard belongs to another worker or has ended; nothing of it may be sent any more. */
   async beat(held: LeasedShard, beat: Omit<ShardHeartbeat, 'leaseUntil'>): Promise<ShardCommands | null> {
-    return await this.#store.shards.beat(held, { ...beat, leaseUntil: (await this.now()) + this.leaseMs });
+    return await this.#store.shards.heartbeat(held, {
+      ...beat,
+      leaseUntil: (await this.now()) + this.leaseMs,
+    });
   }
 
   async finish(held: LeasedShard, outcome: string): Promise<boolean> {

@@ -15,7 +15,7 @@ export class HostTable {
     this.#db = db;
   }
 
-  async seeServer(server: ServerTableRow): Promise<void> {
+  async saveServer(server: ServerTableRow): Promise<void> {
     const { server_id: _id, ...rest } = server;
     await this.#db
       .insertInto('servers')
@@ -44,7 +44,7 @@ export class HostTable {
     return rows.map((row) => ({ ...row, last_seen: Number(row.last_seen) }));
   }
 
-  async seeWorker(worker: WorkerRecord): Promise<void> {
+  async saveWorker(worker: WorkerRecord): Promise<void> {
     const row = { ...worker, pools: JSON.stringify(worker.pools), tags: JSON.stringify(worker.tags) };
     const { worker_id: _id, ...rest } = row;
     await this.#db
@@ -70,12 +70,12 @@ export class HostTable {
     }));
   }
 
-  async forgetWorker(workerId: string): Promise<void> {
+  async deleteWorker(workerId: string): Promise<void> {
     await this.#db.deleteFrom('workers').where('worker_id', '=', workerId).execute();
   }
 
   /** Forgets who has not been seen since a time, epoch milliseconds. */
-  async forgetBefore(time: number): Promise<void> {
+  async deleteSilentBefore(time: number): Promise<void> {
     await this.#db.deleteFrom('workers').where('last_seen', '<', time).execute();
     await this.#db.deleteFrom('servers').where('last_seen', '<', time).execute();
   }

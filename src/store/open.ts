@@ -1,11 +1,14 @@
 import { CompiledQuery, type Kysely } from 'kysely';
-import { ClientJobTable } from './client-jobs.ts';
+import { ClientJobTable } from './client-jobs/client-jobs.ts';
+import { JobRunTable } from './client-jobs/job-runs.ts';
+import { JobScheduleTable } from './client-jobs/job-schedules.ts';
 import type { Database } from './database.ts';
 import { HostTable } from './hosts.ts';
 import { IdempotencyTable } from './idempotency.ts';
 import { OutboxTable } from './outbox.ts';
 import { isPostgresUrl } from './postgres/postgres-url.ts';
 import { RowCounts } from './row-counts.ts';
+import { ScanPauseTable } from './scan-pauses.ts';
 import { ScanQueueTable } from './scan-queue.ts';
 import { ScanAges } from './scans/scan-ages.ts';
 import { ScanTable } from './scans/scans.ts';
@@ -25,7 +28,10 @@ export interface Store {
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly scanQueue: ScanQueueTable;
+  readonly scanPauses: ScanPauseTable;
   readonly clientJobs: ClientJobTable;
+  readonly jobRuns: JobRunTable;
+  readonly jobSchedules: JobScheduleTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
   /** Parts of scans that workers on many hosts share; what stands there is never shown to clients. */
@@ -149,7 +155,10 @@ class KyselyStore implements Store {
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly scanQueue: ScanQueueTable;
+  readonly scanPauses: ScanPauseTable;
   readonly clientJobs: ClientJobTable;
+  readonly jobRuns: JobRunTable;
+  readonly jobSchedules: JobScheduleTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
   readonly shards: ShardTable;
@@ -170,7 +179,10 @@ class KyselyStore implements Store {
     this.rowCounts = new RowCounts(db, view);
     this.tokens = new TokenTable(db, view);
     this.scanQueue = new ScanQueueTable(db, view);
+    this.scanPauses = new ScanPauseTable(db, view);
     this.clientJobs = new ClientJobTable(db, view);
+    this.jobRuns = new JobRunTable(db, view);
+    this.jobSchedules = new JobScheduleTable(db, view);
     this.idempotency = new IdempotencyTable(db, view);
     this.outbox = new OutboxTable(db, view);
     this.shards = new ShardTable(db);

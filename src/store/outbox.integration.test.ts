@@ -89,7 +89,7 @@ describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) =
       [second, 0],
       [first, 1],
     ]);
-    await store.outbox.settle(message?.id ?? '');
+    await store.outbox.delete(message?.id ?? '');
     expect(await store.outbox.ofScan(first)).toEqual([]);
   });
 
@@ -99,7 +99,7 @@ describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) =
     await acme.scans.update(first, { status: 'failed' });
     expect([await globex.outbox.ofScan(first), await globex.outbox.owners()]).toEqual([[], []]);
     const [message] = await acme.outbox.ofScan(first);
-    await globex.outbox.settle(message?.id ?? '');
+    await globex.outbox.delete(message?.id ?? '');
     await globex.outbox.handOver('server', 'cli:1');
     expect(await owed()).toEqual([message]);
   });

@@ -19,7 +19,7 @@ export class OutboxTable {
   }
 
   /** @param owner who sends, see `domain/executor.ts` */
-  async owe(
+  async add(
     scanId: string,
     channels: readonly string[],
     owner: string,
@@ -73,7 +73,7 @@ export class OutboxTable {
   }
 
   /** Nothing is owed any more. */
-  async settle(id: string): Promise<void> {
+  async delete(id: string): Promise<void> {
     await this.#db.deleteFrom('outbox').where('id', '=', id).where(inView(this.#view)).execute();
   }
 

@@ -32,7 +32,7 @@ export interface ControlRequest {
 }
 
 /** What proves that a worker still has a job. */
-type HeldClaim = Pick<QueueClaim, 'scanId' | 'attempt'>;
+type ClaimId = Pick<QueueClaim, 'scanId' | 'attempt'>;
 
 /** The line of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
 export class ScanQueueTable {
@@ -130,21 +130,21 @@ export class ScanQueueTable {
       .execute();
   }
 
-  async extend(claim: HeldClaim, leaseUntil: number): Promise<boolean> {
-    const result = await this.#held(claim).set({ lease_until: leaseUntil }).executeTakeFirst();
+  async extend(claim: ClaimId, leaseUntil: number): Promise<boolean> {
+    const result = await this.#claimed(claim).set({ lease_until: leaseUntil }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
-  async finish(claim: HeldClaim, state: 'done' | 'failed', now: number): Promise<boolean> {
-    const result = await this.#held(claim)
+  async finish(claim: ClaimId, state: 'done' | 'failed', now: number): Promise<boolean> {
+    const result = await this.#claimed(claim)
       .set({ state, lease_until: null, finished_at: new Date(now).toISOString() })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
   /** Back to its old place in the line; a canceled job ends instead. */
-  async release(claim: HeldClaim, now: number): Promise<boolean> {
-    const result = await this.#held(claim)
+  async release(claim: ClaimId, now: number): Promise<boolean> {
+    const result = await this.#claimed(claim)
       .set((e) => ({
         state: e
           .case()
@@ -165,7 +165,7 @@ export class ScanQueueTable {
     return result.numUpdatedRows > 0n;
   }
 
-  #held(claim: HeldClaim) {
+  #claimed(claim: ClaimId) {
     return this.#db
       .updateTable('scan_queue')
       .where('scan_id', '=', claim.scanId)
@@ -203,84 +203,8 @@ export class ScanQueueTable {
     return row?.cancel_requested === 1;
   }
 
-  /** A waiting job keeps its place, but nobody claims it. @returns false when the job is over */
-  async pause(scanId: string, now: number): Promise<boolean> {
-    const result = await this.#db
-      .updateTable('scan_queue')
-      .set((e) => ({ paused_since: e.fn.coalesce('paused_since', e.val(now)) }))
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .where('state', 'in', ['waiting', 'running'])
-      .executeTakeFirst();
-    return result.numUpdatedRows > 0n;
-  }
-
-  /** Ends what `pause` began. @returns false when the job is over */
-  async resume(scanId: string, now: number): Promise<boolean> {
-    const result = await this.#db
-      .updateTable('scan_queue')
-      .set((e) => ({
-        paused_since: null,
-        blackout_since: earlierIfBoth(e, 'blackout_since'),
-        paused_ms: pausedMsUnless(e, 'blackout_since', now),
-      }))
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .where('state', 'in', ['waiting', 'running'])
-      .executeTakeFirst();
-    return result.numUpdatedRows > 0n;
-  }
-
-  /**
-   * Holds every job that is not over, of all tenants: none is claimed until `unhold`.
-   * @param owner of jobs of this server only
-   * @returns the scans that are held now
-   */
-  async hold(now: number, owner?: string): Promise<string[]> {
-    await this.#db
-      .updateTable('scan_queue')
-      .set({ blackout_since: now })
-      .where('blackout_since', 'is', null)
-      .where('state', 'in', ['waiting', 'running'])
-      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
-      .execute();
-    const rows = await this.#db
-      .selectFrom('scan_queue')
-      .select('scan_id')
-      .where('blackout_since', 'is not', null)
-      .where('state', 'in', ['waiting', 'running'])
-      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
-      .execute();
-    return rows.map((row) => row.scan_id);
-  }
-
-  /** Ends what `hold` began; what somebody paused stays so. */
-  async unhold(now: number, owner?: string): Promise<void> {
-    await this.#db
-      .updateTable('scan_queue')
-      .set((e) => ({
-        blackout_since: null,
-        paused_since: earlierIfBoth(e, 'paused_since'),
-        paused_ms: pausedMsUnless(e, 'paused_since', now),
-      }))
-      .where('blackout_since', 'is not', null)
-      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
-      .execute();
-  }
-
-  /** See `hold`. */
-  async isHeld(scanId: string): Promise<boolean> {
-    const row = await this.#db
-      .selectFrom('scan_queue')
-      .select('scan_id')
-      .where('scan_id', '=', scanId)
-      .where('blackout_since', 'is not', null)
-      .executeTakeFirst();
-    return row !== undefined;
-  }
-
   /** How many scans are not over, by their owner and pool. */
-  async unfinishedByPlace(): Promise<{ owner: string | null; pool: string; scans: number }[]> {
+  async unfinishedByOwner(): Promise<{ owner: string | null; pool: string; scans: number }[]> {
     const rows = await this.#db
       .selectFrom('scan_queue')
       .select((e) => ['owner_server', 'pool', e.fn.countAll().as('scans')])
@@ -316,7 +240,7 @@ export class ScanQueueTable {
   }
 
   /** What is wanted of the scans that a server runs, whichever server was asked. */
-  async wishes(owner: string): Promise<ControlRequest[]> {
+  async controlRequests(owner: string): Promise<ControlRequest[]> {
     const rows = await this.#db
       .selectFrom('scan_queue')
       .select(['scan_id', 'cancel_requested', 'paused_since'])
@@ -328,47 +252,6 @@ export class ScanQueueTable {
       canceled: cancel_requested === 1,
       paused: paused_since !== null,
     }));
-  }
-
-  /**
-   * Whether somebody paused the scan, and how long it stood still for whatever reason.
-   * @param now epoch milliseconds up to which a pause that lasts is counted
-   */
-  async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
-    const row = await this.#db
-      .selectFrom('scan_queue')
-      .select((e) => ['paused_since', pausedMsAt(e, now).as('paused_ms')])
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
-    return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
-  }
-
-  /** The scan begins now: what it was paused before takes nothing from the time that it may run. */
-  async restartPauses(scanId: string, now: number): Promise<void> {
-    const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'scan_queue'>) =>
-      e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
-    await this.#db
-      .updateTable('scan_queue')
-      .set((e) => ({
-        paused_ms: 0,
-        paused_since: from('paused_since')(e),
-        blackout_since: from('blackout_since')(e),
-      }))
-      .where('scan_id', '=', scanId)
-      .execute();
-  }
-
-  /** Scans that somebody paused and that are not over. */
-  async pausedScans(): Promise<string[]> {
-    const rows = await this.#db
-      .selectFrom('scan_queue')
-      .select('scan_id')
-      .where('paused_since', 'is not', null)
-      .where(inView(this.#view))
-      .where('state', 'in', ['waiting', 'running'])
-      .execute();
-    return rows.map((row) => row.scan_id);
   }
 
   /**
@@ -468,17 +351,6 @@ export class ScanQueueTable {
   }
 }
 
-/** A pause before the first claim takes nothing from the time that the scan may run. */
-function pausedMsAt(e: ExpressionBuilder<Tables, 'scan_queue'>, now: number) {
-  const since = sql<number>`coalesce(case when blackout_since < paused_since then blackout_since end, paused_since, blackout_since)`;
-  return e
-    .case()
-    .when(e.and([e(since, '<', now), e('attempt', '>', 0)]))
-    .then(sql<number>`paused_ms + ${now} - ${since}`)
-    .else(e.ref('paused_ms'))
-    .end();
-}
-
 /** 1 for a job that a server has taken and whose scan is pending, else 0. Asked by the key of the scan. */
 function waitsForWorker(e: ExpressionBuilder<Tables, 'scan_queue'>) {
   const status = e
@@ -490,24 +362,6 @@ function waitsForWorker(e: ExpressionBuilder<Tables, 'scan_queue'>) {
     .when(e.and([e('state', '=', 'running'), e(e.fn.coalesce(status, e.val('')), '=', 'pending')]))
     .then(1)
     .else(0)
-    .end();
-}
-
-type Stop = 'paused_since' | 'blackout_since';
-
-/** While the other reason lasts, nothing is over yet. */
-function pausedMsUnless(e: ExpressionBuilder<Tables, 'scan_queue'>, other: Stop, now: number) {
-  return e.case().when(other, 'is', null).then(pausedMsAt(e, now)).else(e.ref('paused_ms')).end();
-}
-
-/** Since when the scan has stood still, for the reason that stays; null when that is none. */
-function earlierIfBoth(e: ExpressionBuilder<Tables, 'scan_queue'>, staying: Stop) {
-  const going = staying === 'blackout_since' ? 'paused_since' : 'blackout_since';
-  return e
-    .case()
-    .when(e.and([e(staying, 'is not', null), e(going, '<', e.ref(staying))]))
-    .then(e.ref(going))
-    .else(e.ref(staying))
     .end();
 }
 

@@ -9,7 +9,7 @@ export interface ShardClaim {
   of: number;
   attempt: number;
   pool: string;
-  division: ShardPlan;
+  plan: ShardPlan;
   /** Rows that the home of the scan has of earlier attempts. */
   rows: number;
   command: ShardCommand;
@@ -55,7 +55,7 @@ export type ShardState = Pick<
 >;
 
 /** A shard whose worker is gone. */
-export interface LapsedShard {
+export interface ExpiredShard {
   scanId: string;
   shard: number;
   pool: string;
@@ -72,8 +72,8 @@ export class ShardTable {
   }
 
   /** Divides a scan. `store` is that of a transaction, where the shards are also announced. */
-  async insert(scanId: string, pool: string, division: ShardPlan, of: number): Promise<void> {
-    const { addresses, hostnames } = division;
+  async insert(scanId: string, pool: string, plan: ShardPlan, of: number): Promise<void> {
+    const { addresses, hostnames } = plan;
     await this.#db
       .insertInto('shard_plans')
       .values({
@@ -143,9 +143,9 @@ export class ShardTable {
       )
       .returning(['of', 'attempt', 'pool', 'rows', 'command'])
       .executeTakeFirst();
-    const division = row ? await this.division(scanId) : null;
-    if (!row || !division) return null;
-    return { scanId, shard, ...row, rows: Number(row.rows), division };
+    const plan = row ? await this.plan(scanId) : null;
+    if (!row || !plan) return null;
+    return { scanId, shard, ...row, rows: Number(row.rows), plan };
   }
 
   /**
@@ -168,11 +168,11 @@ export class ShardTable {
   }
 
   /** Prolongs the lease and tells how the work stands. Null: the shard is somebody else's or over. */
-  async beat(
+  async heartbeat(
     held: LeasedShard,
     { leaseUntil, live, appliedCommand, appliedRate }: ShardHeartbeat,
   ): Promise<ShardCommands | null> {
-    const row = await this.#held(held)
+    const row = await this.#leased(held)
       .set({
         lease_until: leaseUntil,
         applied_command: appliedCommand,
@@ -188,7 +188,7 @@ export class ShardTable {
 
   /** @returns false when the shard is somebody else's or over */
   async finish(held: LeasedShard, outcome: string, now: number): Promise<boolean> {
-    const result = await this.#held(held)
+    const result = await this.#leased(held)
       .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
@@ -196,7 +196,7 @@ export class ShardTable {
 
   /** Ends the lease at once: the home of the scan sees to what follows. */
   async abandon(held: LeasedShard): Promise<boolean> {
-    const result = await this.#held(held).set({ lease_until: 0 }).executeTakeFirst();
+    const result = await this.#leased(held).set({ lease_until: 0 }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
@@ -212,13 +212,13 @@ export class ShardTable {
 
   /** Gives the shard back, for another worker to go on with it; that costs no try. */
   async release(held: LeasedShard): Promise<boolean> {
-    const result = await this.#held(held)
+    const result = await this.#leased(held)
       .set({ state: 'waiting', lease_until: null, worker: null, key_digest: null })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
-  #held({ scanId, shard, attempt }: LeasedShard) {
+  #leased({ scanId, shard, attempt }: LeasedShard) {
     return this.#db
       .updateTable('shards')
       .where('scan_id', '=', scanId)
@@ -243,7 +243,7 @@ export class ShardTable {
 
   /** The home of the scan has so many rows now. @returns false when the sender has lost the shard */
   async setRows(held: LeasedShard, rows: number): Promise<boolean> {
-    const result = await this.#held(held).set({ rows }).executeTakeFirst();
+    const result = await this.#leased(held).set({ rows }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
@@ -273,7 +273,7 @@ export class ShardTable {
   }
 
   /** Null for a scan that is not divided. */
-  async division(scanId: string): Promise<ShardPlan | null> {
+  async plan(scanId: string): Promise<ShardPlan | null> {
     const row = await this.#db
       .selectFrom('shard_plans')
       .select(['addresses', 'hostnames'])
@@ -309,7 +309,7 @@ export class ShardTable {
    * Puts shards whose worker gave no sign of life back into the line, or ends them when their tries are used up; a
    * canceled one is over.
    */
-  async lapse(scanId: string, now: number, maxAttempts: number): Promise<LapsedShard[]> {
+  async expireLeases(scanId: string, now: number, maxAttempts: number): Promise<ExpiredShard[]> {
     const finished_at = new Date(now).toISOString();
     const isOver = (e: ExpressionBuilder<Tables, 'shards'>) =>
       e.or([e('expired_leases', '>=', maxAttempts - 1), e('command', '=', 'cancel')]);

@@ -134,8 +134,8 @@ describe('the file', () => {
       insertIntoFile(older, [scanRow(1), ['shards', { ...shard, ...rest }]]);
       await open();
       expect(await store.shards.ofScan(scanId(1))).toEqual([]);
-      const division = { addresses: ['192.0.2.1'], hostnames: {} };
-      await store.shards.insert(scanId(1), 'default', division, 1);
+      const plan = { addresses: ['192.0.2.1'], hostnames: {} };
+      await store.shards.insert(scanId(1), 'default', plan, 1);
       expect(await store.shards.ofScan(scanId(1))).toMatchObject([{ shard: 0, state: 'waiting', rows: 0 }]);
     });
 
@@ -387,7 +387,7 @@ describe.each(storeEngines())('in $name', (engine) => {
   });
 
   describe('shards', () => {
-    const division = {
+    const plan = {
       addresses: ['192.0.2.0/30'],
       hostnames: { '192.0.2.1': ['a.example'] },
     };
@@ -398,15 +398,15 @@ describe.each(storeEngines())('in $name', (engine) => {
 
     beforeEach(async () => {
       await store.scans.insert(request(1));
-      await store.shards.insert(scanId(1), 'lab', division, 2);
+      await store.shards.insert(scanId(1), 'lab', plan, 2);
     });
 
     it('come with what is divided, each to one worker', async () => {
-      expect(await claim(1)).toMatchObject({ shard: 1, of: 2, attempt: 1, rows: 0, division });
+      expect(await claim(1)).toMatchObject({ shard: 1, of: 2, attempt: 1, rows: 0, plan });
       expect(await claim(1)).toBeNull();
       expect(await claim(2)).toBeNull();
       await store.shards.deleteOf(scanId(1));
-      expect(await store.shards.division(scanId(1))).toBeNull();
+      expect(await store.shards.plan(scanId(1))).toBeNull();
     });
 
     it('begin once, whoever says so', async () => {
@@ -421,10 +421,12 @@ describe.each(storeEngines())('in $name', (engine) => {
       const held = await claim(0);
       if (!held) throw new Error('the shard was not free');
       const sign = { leaseUntil: 3000, appliedCommand: 'run' as const, appliedRate: 0 };
-      expect(await store.shards.beat(held, sign)).toMatchObject({ command: 'run' });
+      expect(await store.shards.heartbeat(held, sign)).toMatchObject({ command: 'run' });
       expect(await store.shards.abandon(held)).toBe(true);
-      expect(await store.shards.beat(held, sign)).toBeNull();
-      expect(await store.shards.lapse(scanId(1), 1500, 3)).toMatchObject([{ shard: 0, failed: false }]);
+      expect(await store.shards.heartbeat(held, sign)).toBeNull();
+      expect(await store.shards.expireLeases(scanId(1), 1500, 3)).toMatchObject([
+        { shard: 0, failed: false },
+      ]);
     });
   });
 

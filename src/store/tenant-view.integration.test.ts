@@ -72,7 +72,7 @@ describe.each(storeEngines())('in $name', (engine) => {
         expect(await scanQueue.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
         // Ids are of the whole service: nobody may take one a second time.
         expect(await scans.isTaken(id)).toBe(true);
-        expect([...(await scans.homesOf([id, '20200101-000000-ffffff'])).keys()]).toEqual([id]);
+        expect([...(await scans.ownersOf([id, '20200101-000000-ffffff'])).keys()]).toEqual([id]);
       }
       for (const allowed of [acme, store]) {
         expect((await allowed.scans.list(everything)).total).toBe(1);

@@ -218,7 +218,7 @@ export class ShardRun {
 
   #request(): ScanRequest {
     const { request, shard } = this.#input;
-    return { ...request, targets: shard.division.addresses, notifications: [] };
+    return { ...request, targets: shard.plan.addresses, notifications: [] };
   }
 
   #launch(rows: number): ScanProcess {
@@ -237,7 +237,7 @@ export class ShardRun {
         pausedMs,
         rate: this.#rate,
         listeners: [...listeners],
-        part: { shard: shard.shard, of: shard.of, hostnames: shard.division.hostnames },
+        part: { shard: shard.shard, of: shard.of, hostnames: shard.plan.hostnames },
         names: {},
         evaluated: null,
         leaseUntil: this.#leaseUntil,

@@ -105,7 +105,7 @@ export class ShardWorker {
     await Promise.race([ends, sleep(timeoutMs, undefined, { ref: false })]);
     for (const run of this.#runs.values()) run.kill();
     this.#unsubscribe();
-    await this.#input.store.hosts.forgetWorker(this.id).catch(() => undefined);
+    await this.#input.store.hosts.deleteWorker(this.id).catch(() => undefined);
     if (this.#runs.size === 0) await rm(this.#dir, { recursive: true, force: true });
   }
 
@@ -153,7 +153,7 @@ export class ShardWorker {
       const home = await this.#homeOf(shard);
       const startedAt = await line.begin(shard.scanId);
       if (startedAt === null) throw new PortolanError('not_found', 'the scan no longer exists');
-      const { pausedMs } = await store.scanQueue.pauseOf(shard.scanId, Date.now());
+      const { pausedMs } = await store.scanPauses.pauseOf(shard.scanId, Date.now());
       const id = `${shard.scanId}-${shard.shard}-${shard.attempt}`;
       const input = {
         shard,
@@ -208,7 +208,7 @@ export class ShardWorker {
   /** @throws PortolanError `unavailable` when the owner is unknown, `configuration` for another major version */
   async #homeOf(shard: QueuedShard): Promise<ShardHome> {
     const { store, version, ownHome, fetch: send } = this.#input;
-    const home = await store.scans.homeOf(shard.scanId);
+    const home = await store.scans.ownerOf(shard.scanId);
     const own = home === null ? null : ownHome(home, shard);
     if (own) return own;
     const server = home === null ? null : await store.hosts.server(home);
@@ -245,7 +245,7 @@ export class ShardWorker {
   async #heartbeat(): Promise<void> {
     const { store, line, pools, tags, version, concurrency, scale, log } = this.#input;
     try {
-      await store.hosts.seeWorker({
+      await store.hosts.saveWorker({
         worker_id: this.id,
         host: hostname(),
         pools,

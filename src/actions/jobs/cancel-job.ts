@@ -19,7 +19,7 @@ export async function cancelJob(context: CancelJobContext, jobId: string): Promi
     await inside.clientJobs.cancel(jobId, now.toISOString());
     const found = await findJob(inside, jobId);
     if (found.status !== 'canceled') return { job: found, detached: [] };
-    const runs = (await inside.clientJobs.detachedRuns(jobId)).filter((run) => run.scan_id !== found.scan_id);
+    const runs = (await inside.jobRuns.detachedRuns(jobId)).filter((run) => run.scan_id !== found.scan_id);
     // In one with the job, so that the next server ends the scans if this one dies here.
     for (const { scan_id } of [found, ...runs])
       if (scan_id !== null) await inside.scanQueue.cancel(scan_id, now.getTime());

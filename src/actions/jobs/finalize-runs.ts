@@ -1,5 +1,5 @@
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import type { EndedRun, RunOutcome } from '../../store/client-jobs.ts';
+import type { FinishedRun, RunOutcome } from '../../store/client-jobs/job-runs.ts';
 import type { Store } from '../../store/open.ts';
 
 /** Runs that are dealt with between two looks at the store. */
@@ -8,16 +8,16 @@ const batchSize = 100;
 /** Tells jobs how their scans ended. @returns how many runs were over */
 export async function finalizeJobRuns(store: Store): Promise<number> {
   for (let settled = 0; ; ) {
-    const ended = await store.clientJobs.endedRuns(batchSize);
+    const ended = await store.jobRuns.finishedRuns(batchSize);
     for (const run of ended) await settle(store, run);
     settled += ended.length;
     if (ended.length < batchSize) return settled;
   }
 }
 
-async function settle(store: Store, run: EndedRun): Promise<void> {
+async function settle(store: Store, run: FinishedRun): Promise<void> {
   await store.transaction(async (inside) => {
-    await inside.clientJobs.settle(run, outcomeOf(await inside.scans.get(run.scan_id)));
+    await inside.jobRuns.finalizeRun(run, outcomeOf(await inside.scans.get(run.scan_id)));
   });
 }
 
@@ -27,7 +27,7 @@ async function settle(store: Store, run: EndedRun): Promise<void> {
  */
 export async function finalizeCanceledJobs(store: Store): Promise<void> {
   for (;;) {
-    const ended = await store.clientJobs.endedCanceledRuns(batchSize);
+    const ended = await store.jobRuns.finishedCanceledRuns(batchSize);
     for (const run of ended) await finalizeCanceledRuns(store, run);
     if (ended.length < batchSize) return;
   }
@@ -35,15 +35,15 @@ export async function finalizeCanceledJobs(store: Store): Promise<void> {
 
 /** Tells jobs how runs ended that they went on without. */
 export async function finalizeDetachedRuns(store: Store): Promise<void> {
-  for (const run of await store.clientJobs.detachedRuns()) {
+  for (const run of await store.jobRuns.detachedRuns()) {
     const scan = await store.scans.get(run.scan_id);
-    if (scan === null || isFinal(scan.status)) await store.clientJobs.settleDetached(run, outcomeOf(scan));
+    if (scan === null || isFinal(scan.status)) await store.jobRuns.finalizeDetachedRun(run, outcomeOf(scan));
   }
 }
 
-export async function finalizeCanceledRuns(store: Store, run: EndedRun): Promise<void> {
+export async function finalizeCanceledRuns(store: Store, run: FinishedRun): Promise<void> {
   await store.transaction(async (inside) => {
-    await inside.clientJobs.settleCanceled(run, outcomeOf(await inside.scans.get(run.scan_id)));
+    await inside.jobRuns.finalizeCanceledRun(run, outcomeOf(await inside.scans.get(run.scan_id)));
   });
 }
 

@@ -1,6 +1,7 @@
 import type { FieldProblem } from '../../domain/errors.ts';
 import { type Job, jobStatuses, jobTypes } from '../../domain/job.ts';
-import type { JobFilter, JobPage, StoredJob } from '../../store/client-jobs.ts';
+import type { JobFilter, JobPage } from '../../store/client-jobs/job-list.ts';
+import type { StoredJob } from '../../store/client-jobs/job-row.ts';
 import type { Store } from '../../store/open.ts';
 import { type ListPage, type PageQuery, readPage, readSince, rejectProblems } from '../paging/list-page.ts';
 import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';

@@ -218,16 +218,14 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
         const context = await contextOf();
         const job = await submit(context);
         const now = afterNext(job, 0);
-        const seen = await store.clientJobs.turns('pending', now.toISOString(), null, 9);
+        const seen = await store.jobSchedules.turns('pending', now.toISOString(), null, 9);
         if (what.startsWith('obeyed')) await runSchedules(context, now);
         else await store.clientJobs.cancel(job.job_id, now.toISOString());
         const before = await showJob(context, job.job_id);
         // What the slower process goes by: the store has changed since it looked.
         const late = {
-          clientJobs: {
-            endedRuns: async () => [],
-            turns: async (status: string) => (status === 'pending' ? seen : []),
-          },
+          jobRuns: { finishedRuns: async () => [] },
+          jobSchedules: { turns: async (status: string) => (status === 'pending' ? seen : []) },
           forTenant: (tenant: string | null) => store.forTenant(tenant),
         } as unknown as Store;
         expect(await runSchedules({ ...context, store: late }, now)).toEqual([]);
@@ -337,7 +335,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const reports = await runSchedules(context, now);
       expect(reports.map(({ outcome }) => outcome)).toEqual(['started', 'started', 'crowded']);
       expect(await scans()).toBe(2);
-      expect(await store.clientJobs.dueCount(now.toISOString())).toBe(1);
+      expect(await store.jobSchedules.dueCount(now.toISOString())).toBe(1);
       await end(reports[0]?.scan_id);
       expect(await runSchedules(context, now)).toMatchObject([
         { outcome: 'started', fire_at: jobs[2]?.next_run_at },
@@ -348,7 +346,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       const context = await contextOf();
       const job = await submit(context);
       await submit(context);
-      await store.clientJobs.skip(job.job_id, job.next_run_at ?? '', '2026-01-01T00:00:00.000Z');
+      await store.jobSchedules.skip(job.job_id, job.next_run_at ?? '', '2026-01-01T00:00:00.000Z');
       await submit(context, { schedule: undefined });
       await expect(submit(context, { schedule: undefined })).rejects.toMatchObject({ code: 'queue_full' });
       expect(await runSchedules(context, new Date())).toMatchObject([

@@ -2,7 +2,8 @@ import { CronSchedule } from '../../domain/cron.ts';
 import { type ErrorCode, PortolanError } from '../../domain/errors.ts';
 import type { JobError } from '../../domain/job.ts';
 import type { Submission } from '../../scan-run/plan/submission.ts';
-import type { StoredJob, Turn } from '../../store/client-jobs.ts';
+import type { StoredJob } from '../../store/client-jobs/job-row.ts';
+import type { Turn } from '../../store/client-jobs/job-schedules.ts';
 import type { Store } from '../../store/open.ts';
 import { type SubmitContext, submitScan } from '../scans/submit-scan.ts';
 import { finalizeJobRuns } from './finalize-runs.ts';
@@ -49,18 +50,18 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   await finalizeJobRuns(store);
   const at = now.toISOString();
   const reports: TurnReport[] = [];
-  for (const turn of await store.clientJobs.turns('running', at, tenants, maxTurns)) {
+  for (const turn of await store.jobSchedules.turns('running', at, tenants, maxTurns)) {
     if (await isDetached(context, turn)) {
       reports.push(
         report(turn, 'detached', { scan_id: turn.scan_id ?? '', reason: 'the server that owns it is down' }),
       );
       continue;
     }
-    const skipped = await store.clientJobs.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));
+    const skipped = await store.jobSchedules.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));
     if (skipped) reports.push(report(turn, 'skipped', { reason: 'the previous run is still active' }));
   }
   const crowded = new Set<string | null>();
-  for (const turn of await store.clientJobs.turns('pending', at, tenants, maxTurns)) {
+  for (const turn of await store.jobSchedules.turns('pending', at, tenants, maxTurns)) {
     // Its other jobs would find the queue as full.
     if (crowded.has(turn.tenant)) continue;
     const done = await obey(context, turn, now);
@@ -74,7 +75,7 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
 async function isDetached({ store, isAbandoned }: ScheduleContext, turn: Turn): Promise<boolean> {
   const { job_id, scan_id } = turn;
   if (!isAbandoned || !scan_id || !(await isAbandoned(scan_id))) return false;
-  return await store.clientJobs.detach(job_id, scan_id);
+  return await store.jobRuns.detachRun(job_id, scan_id);
 }
 
 /** Another time zone than the one that times to come were worked out in holds from now on. */
@@ -84,11 +85,11 @@ export async function moveSchedules(
 ): Promise<void> {
   const { store, config } = context;
   const { timezone } = config.queue;
-  for (const turn of await store.clientJobs.inOtherZone(timezone)) {
+  for (const turn of await store.jobSchedules.inOtherZone(timezone)) {
     // What has come is still obeyed; the zone holds for the times after it.
     const hasCome = turn.fire_at <= now.toISOString();
     const next = hasCome ? turn.fire_at : nextTime({ config }, { ...turn, fire_at: now.toISOString() }, now);
-    await store.clientJobs.moveToZone(turn, timezone, next);
+    await store.jobSchedules.moveToZone(turn, timezone, next);
   }
 }
 
@@ -100,9 +101,9 @@ export async function restoreSchedules(
   { store, config }: Pick<ScheduleContext, 'store' | 'config'>,
   now: Date,
 ): Promise<void> {
-  for (const { obeyed, ...turn } of await store.clientJobs.nextTimes()) {
-    const next = nextTime({ config }, { ...turn, fire_at: obeyed ?? now.toISOString() }, now);
-    if (next !== null && next < turn.fire_at) await store.clientJobs.skip(turn.job_id, turn.fire_at, next);
+  for (const { lastFireAt, ...turn } of await store.jobSchedules.nextTimes()) {
+    const next = nextTime({ config }, { ...turn, fire_at: lastFireAt ?? now.toISOString() }, now);
+    if (next !== null && next < turn.fire_at) await store.jobSchedules.skip(turn.job_id, turn.fire_at, next);
   }
 }
 
@@ -150,7 +151,7 @@ async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: 
     isDue: true,
     admit: (inside: Store) => demandDue(inside, turn),
     store: (inside: Store, scanId: string) =>
-      inside.clientJobs.begin(job_id, {
+      inside.jobRuns.startRun(job_id, {
         fireAt: fire_at,
         scanId,
         now: now.toISOString(),
@@ -185,7 +186,7 @@ async function refuse(
   try {
     await context.store.transaction(async (inside) => {
       await demandDue(inside, turn);
-      await inside.clientJobs.refuse(job_id, { fireAt: fire_at, now: now.toISOString(), next, error });
+      await inside.jobRuns.rejectRun(job_id, { fireAt: fire_at, now: now.toISOString(), next, error });
     });
   } catch (gone) {
     if (gone instanceof Gone) return null;
@@ -195,5 +196,5 @@ async function refuse(
 }
 
 async function demandDue(inside: Store, { job_id, fire_at }: Turn): Promise<void> {
-  if (!(await inside.clientJobs.isDue(job_id, fire_at))) throw new Gone();
+  if (!(await inside.jobSchedules.isDue(job_id, fire_at))) throw new Gone();
 }

@@ -4,7 +4,8 @@ import { PortolanError } from '../../domain/errors.ts';
 import { type Job, type JobRun, jobIdPattern } from '../../domain/job.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
-import type { LiveRun, StoredJob } from '../../store/client-jobs.ts';
+import type { StoredJob } from '../../store/client-jobs/job-row.ts';
+import type { LiveRun } from '../../store/client-jobs/job-runs.ts';
 import type { Store } from '../../store/open.ts';
 import { windowWarning } from '../scans/window-warning.ts';
 import { finalizeJobRuns } from './finalize-runs.ts';
@@ -56,14 +57,14 @@ export async function viewJobs(
   { store, config, closure = null, waitsFor = () => [] }: JobView,
   jobs: readonly StoredJob[],
 ): Promise<Job[]> {
-  const runs = await store.clientJobs.runs(jobs.map(({ job_id }) => job_id));
+  const runs = await store.jobRuns.runs(jobs.map(({ job_id }) => job_id));
   // Also the scan of a job that was just canceled, and those of runs that a job went on without.
   const underWay = [...runs.values()].flatMap((known) =>
     known.flatMap(({ scan_id, completed_at }) =>
       completed_at === null && scan_id !== null ? [scan_id] : [],
     ),
   );
-  const standing = await store.clientJobs.liveRuns(underWay);
+  const standing = await store.jobRuns.liveRuns(underWay);
   const { timezone } = config.queue;
   return jobs.map((job) => {
     const run = standing.get(job.scan_id ?? '');

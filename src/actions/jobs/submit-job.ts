@@ -5,7 +5,7 @@ import { type Job, type JobType, jobTypes, newJobId } from '../../domain/job.ts'
 import type { ScanOptions } from '../../domain/scan.ts';
 import { defaultPool, optionNames } from '../../scan-run/plan/decide-request.ts';
 import { maxNameLength, type Submission } from '../../scan-run/plan/submission.ts';
-import type { NewJob } from '../../store/client-jobs.ts';
+import type { NewJob } from '../../store/client-jobs/client-jobs.ts';
 import type { KeyRecord } from '../../store/idempotency.ts';
 import type { Store } from '../../store/open.ts';
 import {
@@ -218,7 +218,7 @@ async function runNow(context: SubmitContext, order: Order, user: string | null)
     store: async (inside: Store, scanId: string) => {
       const jobId = await insert(inside, job);
       const run = { fireAt: job.created_at, scanId, now: job.created_at, next: null };
-      await inside.clientJobs.begin(jobId, run);
+      await inside.jobRuns.startRun(jobId, run);
       stored = await answer(context, inside, jobId, order);
     },
   };
@@ -242,7 +242,7 @@ async function admitKey(inside: Store, key: RepeatKey | null): Promise<void> {
 }
 
 async function checkSchedules(inside: Store): Promise<void> {
-  const recurring = await inside.clientJobs.recurringCount();
+  const recurring = await inside.jobSchedules.recurringCount();
   if (recurring < maxSchedules) return;
   throw new PortolanError('queue_full', `${recurring} recurring jobs exist already; cancel some first.`, {
     recurring,

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../domain/errors.ts';
 import { type ScanStatus, scanStatuses } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ListedScan, ScanFilter, ScanPage } from '../../store/scans/scans.ts';
+import type { ListedScan, ScanFilter, ScanPage } from '../../store/scans/scan-list.ts';
 import { type ListPage, type PageQuery, readPage, readSince, rejectProblems } from '../paging/list-page.ts';
 import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
 

@@ -60,7 +60,7 @@ export async function noteTry(
   { state, againMs }: TriedMessage,
 ): Promise<void> {
   const noted = await store.transaction(async (inside) => {
-    if (againMs === null) await inside.outbox.settle(owed.id);
+    if (againMs === null) await inside.outbox.delete(owed.id);
     else await inside.outbox.postpone(owed.id, state.attempts, Date.now() + againMs);
     const scan = await inside.scans.get(owed.scan_id);
     if (scan === null) return null;

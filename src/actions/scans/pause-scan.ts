@@ -38,10 +38,10 @@ export async function setPaused(store: Store, scanId: string, paused: boolean): 
   await rejectForeign(store, scanId);
   await store.transaction(async (inside) => {
     const scan = unlessOver(await showScan(inside, scanId));
-    const { scanQueue } = inside;
+    const { scanPauses } = inside;
     const known = paused
-      ? await scanQueue.pause(scanId, Date.now())
-      : await scanQueue.resume(scanId, Date.now());
+      ? await scanPauses.pause(scanId, Date.now())
+      : await scanPauses.resume(scanId, Date.now());
     if (!known) throw new PortolanError('conflict', 'The scan is just finishing.');
     const progress = { ...scan.progress, paused, rate: 0, eta_seconds: null };
     await inside.scans.update(scanId, { progress });

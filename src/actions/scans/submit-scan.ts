@@ -146,7 +146,7 @@ function decide(
 
 async function checkRoom({ queue, config, companion }: SubmitContext, store: Store): Promise<void> {
   const { pending: scans } = await queue.counts(store);
-  const due = companion?.isDue ? 0 : await store.clientJobs.dueCount(new Date().toISOString());
+  const due = companion?.isDue ? 0 : await store.jobSchedules.dueCount(new Date().toISOString());
   const pending = scans + due;
   if (pending < config.queue.max_jobs) return;
   const what = due > 0 ? 'scans and jobs' : 'scans';

@@ -83,7 +83,7 @@ async function compareWithStore(input: ComparisonInput, found: Differences): Pro
   let listedHere = 0;
   let page: Candidate[] = [];
   const compare = async () => {
-    const listed = await store.scans.homesOf(page.map(({ scanId }) => scanId));
+    const listed = await store.scans.ownersOf(page.map(({ scanId }) => scanId));
     for (const candidate of page) {
       const home = listed.get(candidate.scanId);
       if (home === undefined) await sortUnlisted(input, found, candidate);

@@ -55,7 +55,7 @@ async function fill(store: Store): Promise<void> {
       params: { targets: ['192.0.2.1'], name: strange, long: 'x'.repeat(100_000) },
     });
   }
-  await store.clientJobs.begin('job-00000000', { fireAt: at(0), scanId: idOf(0), now: at(1), next: at(9) });
+  await store.jobRuns.startRun('job-00000000', { fireAt: at(0), scanId: idOf(0), now: at(1), next: at(9) });
   await store.tokens.insert({
     id: 't1',
     name: strange,
@@ -70,7 +70,7 @@ async function fill(store: Store): Promise<void> {
     revoked_at: null,
   });
   await store.scanQueue.claim('w', now, now + 60_000, { pools: ['dmz'] });
-  await store.scanQueue.pause(idOf(2), now);
+  await store.scanPauses.pause(idOf(2), now);
   await store.scans.update(idOf(3), { status: 'running' });
   await store.scans.update(idOf(3), { status: 'failed', error: { code: 'canceled', message: strange } });
   await store.scanQueue.cancel(idOf(3), now);
@@ -198,10 +198,10 @@ describe.skipIf(obstacle !== null)('a store', () => {
     await lock.release();
     const store = await openStore(url);
     const sign = { server_id: 's', url: 'http://192.0.2.9', version: '1', last_seen: Date.now() };
-    await store.hosts.seeServer(sign);
+    await store.hosts.saveServer(sign);
     await expect(toPostgres()).rejects.toThrow('in use by the server at http://192.0.2.9');
     await expect(toFile()).rejects.toMatchObject({ code: 'configuration' });
-    await store.hosts.seeServer({ ...sign, last_seen: Date.now() - 31_000 });
+    await store.hosts.saveServer({ ...sign, last_seen: Date.now() - 31_000 });
     await toPostgres();
     await store.close();
   });

@@ -6,7 +6,7 @@ import { serverOf } from '../../domain/executor.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { EmbeddedQueue } from '../../queue/embedded.ts';
 import { liveCommandLine } from '../../scan-run/interrupt-scan.ts';
-import type { ListedScan } from '../../store/scans/scans.ts';
+import type { ListedScan } from '../../store/scans/scan-list.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
@@ -136,7 +136,7 @@ async function showRemote(
 async function folderOf({ store, workspace }: Session, id: string): Promise<ScanFolder> {
   const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
   if (await folder.exists()) return folder;
-  const home = await store.scans.homeOf(id);
+  const home = await store.scans.ownerOf(id);
   const server = home === null ? null : await store.hosts.server(home);
   const place = server
     ? `they are on the server ${server.url}: pass it with --server`

@@ -34,7 +34,7 @@ async function overdue(service: Service, name: string): Promise<Job> {
   const answer = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
   const job = answer.json<{ data: Job }>().data;
   const past = new Date(Date.now() - 3_600_000).toISOString();
-  await service.store.clientJobs.skip(job.job_id, job.next_run_at ?? '', past);
+  await service.store.jobSchedules.skip(job.job_id, job.next_run_at ?? '', past);
   return job;
 }
 

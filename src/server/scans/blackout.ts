@@ -56,7 +56,7 @@ export class Blackout {
   async #mark(): Promise<void> {
     const { store, shards, news } = this.#context;
     this.#mayBeMarked = true;
-    const marked = await store.scanQueue.hold(Date.now(), shards?.home);
+    const marked = await store.scanPauses.startBlackout(Date.now(), shards?.home);
     const added = marked.filter((scanId) => !this.#marked.has(scanId));
     for (const scanId of added) await this.#pauseShards(scanId);
     this.#marked = new Set(marked);
@@ -65,7 +65,7 @@ export class Blackout {
 
   async #unmark(): Promise<void> {
     const { store, shards, news } = this.#context;
-    await store.scanQueue.unhold(Date.now(), shards?.home);
+    await store.scanPauses.endBlackout(Date.now(), shards?.home);
     this.#mayBeMarked = false;
     const before = this.#marked;
     this.#marked = new Set();

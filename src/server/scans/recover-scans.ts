@@ -18,7 +18,7 @@ export async function recoverScans(context: PoolContext, ends: ScanEnds): Promis
   const { store, queue, shards, log } = context;
   const reclaimed = await queue.reclaimAll();
   if (reclaimed > 0) log.info({ scans: reclaimed }, 'scans of the server before are resumed');
-  for (const scanId of await store.scanQueue.pausedScans()) await showPaused(context, scanId);
+  for (const scanId of await store.scanPauses.pausedScans()) await showPaused(context, scanId);
   for (const scanId of await store.scans.unfinished()) await endAbandoned(context, ends, scanId);
   if (!shards) return;
   for (const scanId of await store.shards.endedScans())

@@ -107,7 +107,7 @@ export class ScanRunner {
       return;
     }
     // Read after the scan has its slot: an earlier pause is seen here, a later one finds the slot.
-    const { paused, pausedMs } = await store.scanQueue.pauseOf(scan.scan_id, Date.now());
+    const { paused, pausedMs } = await store.scanPauses.pauseOf(scan.scan_id, Date.now());
     slot.paused = paused;
     slot.requestedRate = request.rate;
     if (stopping.aborted || slot.canceled) return;

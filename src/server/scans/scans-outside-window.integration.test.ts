@@ -89,7 +89,7 @@ describe('while no scan may send', () => {
     const scanId = await before.submit('hang');
     await before.until(scanId, ({ results }) => results.live_hosts === 1);
     before.workers.setClosure(freeze);
-    await expect.poll(async () => (await before.store.scanQueue.hold(Date.now())).length).toBe(1);
+    await expect.poll(async () => (await before.store.scanPauses.startBlackout(Date.now())).length).toBe(1);
     const heldBy = Date.now();
     await before.close({ keep: true });
 
@@ -103,7 +103,7 @@ describe('while no scan may send', () => {
     const resumedFrom = Date.now();
     after.workers.setClosure(null);
     await after.until(scanId, ({ progress }) => progress.resumes === 1 && progress.phase === 'scanning');
-    const { pausedMs } = await after.store.scanQueue.pauseOf(scanId, Date.now());
+    const { pausedMs } = await after.store.scanPauses.pauseOf(scanId, Date.now());
     expect(pausedMs).toBeGreaterThanOrEqual(resumedFrom - heldBy);
   });
 

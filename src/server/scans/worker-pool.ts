@@ -188,7 +188,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     const { store, shards, log, slots } = this.#context;
     if (slots.size === 0) return;
     try {
-      for (const { scanId, canceled, paused } of await store.scanQueue.wishes(shards?.home ?? '')) {
+      for (const { scanId, canceled, paused } of await store.scanQueue.controlRequests(shards?.home ?? '')) {
         const slot = slots.get(scanId);
         if (!slot) continue;
         if (canceled) cancelSlot(slot);

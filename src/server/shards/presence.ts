@@ -90,7 +90,7 @@ export class Presence {
   /** Looks for scans that wait for somebody who is not present; workers are to be known already. */
   async lookForScans(): Promise<void> {
     const now = await this.#now();
-    const unfinished = await this.#store.scanQueue.unfinishedByPlace();
+    const unfinished = await this.#store.scanQueue.unfinishedByOwner();
     const present = new Set((await this.#store.hosts.servers(now - presentMs)).map((one) => one.server_id));
     present.add(this.#own);
     this.#setUnserved(totals(unfinished, ({ pool }) => pool));
@@ -139,7 +139,7 @@ export class Presence {
 
   /** Whether the owner of a scan is another server, which has been away for more than a minute. */
   async isAbandoned(scanId: string): Promise<boolean> {
-    const owner = await this.#store.scans.homeOf(scanId);
+    const owner = await this.#store.scans.ownerOf(scanId);
     if (owner === null || owner === this.#own) return false;
     return !(await this.#isSeen(owner, abandonedMs));
   }
@@ -157,8 +157,8 @@ export class Presence {
   /** Writes the heartbeat of this server and deletes whoever was not seen for a day. */
   async sign(url: string, version: string): Promise<void> {
     const now = await this.#now();
-    await this.#store.hosts.seeServer({ server_id: this.#own, url, version, last_seen: now });
-    await this.#store.hosts.forgetBefore(now - forgottenMs);
+    await this.#store.hosts.saveServer({ server_id: this.#own, url, version, last_seen: now });
+    await this.#store.hosts.deleteSilentBefore(now - forgottenMs);
   }
 }
 

@@ -5,7 +5,7 @@ import { RemoteScans } from './remote-scans.ts';
 function canceling({ heartbeats, endsAfter }: { heartbeats: boolean; endsAfter: number }) {
   const looks = { presence: 0, commands: [] as string[] };
   const store = {
-    scans: { homeOf: async () => 'owner' },
+    scans: { ownerOf: async () => 'owner' },
     scanQueue: { isRunning: async () => looks.presence < endsAfter },
   };
   const line = { command: async (_id: string, command: string) => void looks.commands.push(command) };

@@ -46,7 +46,7 @@ export class RemoteScans {
 
   /** Id of the other server in whose workspace a scan lies; null for one of this server, and for one that nobody has. */
   async homeOf(scanId: string): Promise<string | null> {
-    const home = await this.#store.scans.homeOf(scanId);
+    const home = await this.#store.scans.ownerOf(scanId);
     return home === this.#home ? null : home;
   }
 
@@ -81,7 +81,7 @@ export class RemoteScans {
 
   /** What the server of the scan holds goes on when that lets it. */
   async resume(scanId: string): Promise<void> {
-    if ((await this.homeOf(scanId)) === null || (await this.#store.scanQueue.isHeld(scanId))) return;
+    if ((await this.homeOf(scanId)) === null || (await this.#store.scanPauses.isInBlackout(scanId))) return;
     await this.#line.command(scanId, 'run');
   }
 }

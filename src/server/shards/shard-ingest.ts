@@ -197,7 +197,7 @@ export class ShardIngest {
   }
 
   async #division(): Promise<AddressSet> {
-    const division = await this.#store.shards.division(this.#scanId);
+    const division = await this.#store.shards.plan(this.#scanId);
     if (division === null) throw lost();
     return parseTargets(division.addresses, anyInterface).addresses;
   }

@@ -413,7 +413,7 @@ export class ShardedScan implements RunningScan {
     // Without shards nothing was left to scan, which the process finds out and says.
     const time = this.#time?.save(process.start.pausedMs);
     if (this.#shards.length > 0) await writeCheckpoint(folder, states, time);
-    const division = await this.#store.shards.division(this.#scanId);
+    const division = await this.#store.shards.plan(this.#scanId);
     if (this.#left) return;
     const last = new ScanProcess({
       ...process,

@@ -39,7 +39,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
 
   /** A worker of a pool, as far as the database knows. */
   async function see(pool: string): Promise<void> {
-    await service.store.hosts.seeWorker({
+    await service.store.hosts.saveWorker({
       worker_id: `w-${pool}`,
       host: 'h',
       pools: [pool],
@@ -149,9 +149,9 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await see('lab');
     const scanId = await service.submit('rows 1', { pool: 'lab' });
     await laidOut(scanId);
-    await service.store.scanQueue.pause(scanId, Date.now() - 2 * hour);
+    await service.store.scanPauses.pause(scanId, Date.now() - 2 * hour);
     await begin(await claim('lab'));
-    const { pausedMs } = await service.store.scanQueue.pauseOf(scanId, Date.now());
+    const { pausedMs } = await service.store.scanPauses.pauseOf(scanId, Date.now());
     expect(pausedMs).toBeLessThan(hour);
   });
 
@@ -174,7 +174,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     const owner = 'feedfeedfeedfeed';
     const { hosts } = service.store;
     const heartbeat = async (ago: number) =>
-      hosts.seeServer({ server_id: owner, url: 'u', version: '0.0.0', last_seen: (await line.now()) - ago });
+      hosts.saveServer({ server_id: owner, url: 'u', version: '0.0.0', last_seen: (await line.now()) - ago });
     await service.store.execute('update portolan.scans set executor = $1', [`server:${owner}`]);
     await service.store.execute('update portolan.scan_queue set owner_server = $1', [owner]);
     const job = async () => (await service.app.inject(`/api/v1/jobs/${jobId}`)).json().data;

@@ -108,3 +108,56 @@ function jsonColumns(fields: Record<string, unknown>): Record<string, string> {
 export function searchableText(scan: Pick<Scan, 'name' | 'targets'>): string {
   return [scan.name ?? '', ...scan.targets].join('\n');
 }
+
+export const shortColumns = [
+  'scan_id',
+  'created_at',
+  'status',
+  'started_at',
+  'completed_at',
+  'profile',
+  'vuln',
+  'name',
+  'pool',
+  'live_hosts',
+  'open_ports',
+  'vulnerabilities',
+  'tags',
+  'progress',
+  'severity_counts',
+  'error',
+  'notifications',
+  'warnings',
+  'stages',
+] as const satisfies (keyof ScanTableRow)[];
+
+export const scanColumns = [...shortColumns, 'targets'] as const;
+
+export type StoredScan = Pick<ScanTableRow, (typeof scanColumns)[number]>;
+
+export function scanFromRow(row: StoredScan): Scan {
+  return {
+    scan_id: row.scan_id,
+    status: row.status as ScanStatus,
+    targets: JSON.parse(row.targets),
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    results: {
+      live_hosts: Number(row.live_hosts),
+      open_ports: Number(row.open_ports),
+      vulnerabilities: Number(row.vulnerabilities),
+    },
+    created_at: row.created_at,
+    profile: row.profile,
+    vuln: flag.fromRow(row.vuln),
+    name: row.name,
+    tags: JSON.parse(row.tags),
+    pool: row.pool,
+    progress: JSON.parse(row.progress),
+    severity_counts: JSON.parse(row.severity_counts),
+    error: row.error === null ? null : JSON.parse(row.error),
+    warnings: JSON.parse(row.warnings),
+    notifications: JSON.parse(row.notifications),
+    stages: JSON.parse(row.stages),
+  };
+}

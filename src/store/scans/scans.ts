@@ -1,57 +1,22 @@
-import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
-import { sql } from 'kysely';
-import { invalidRequest } from '../../domain/errors.ts';
+import type { Kysely } from 'kysely';
 import { serverOf } from '../../domain/executor.ts';
-import {
-  firstNotifications,
-  isFinal,
-  type Scan,
-  type ScanRequest,
-  type ScanStatus,
-  scanIdPattern,
-} from '../../domain/scan.ts';
-import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
-import { isPostgres } from '../database.ts';
+import { firstNotifications, isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
-import { flag, type ScanTableRow, type Tables } from '../schema/tables.ts';
+import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
-import {
-  type AgeRange,
-  countInWindows,
-  newestOfAll,
-  rowsInWindows,
-  type SearchedList,
-  stepBack,
-} from './age-windows.ts';
 import { isHere } from './scan-ages.ts';
+import { type ScanFilter, ScanLister, type ScanPage } from './scan-list.ts';
 import { listingOf } from './scan-listing.ts';
-import { newScanRow, pendingScan, searchableText, statesBefore, toRow } from './scan-row.ts';
-
-export interface ScanFilter {
-  status?: ScanStatus;
-  /** ISO 8601; scans created then or later. */
-  since?: string;
-  tag?: string;
-  /** Substring of the name or of a target, ASCII letters of either case. */
-  q?: string;
-  limit: number;
-  /** Scans to skip; not used together with `cursor`. */
-  offset: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
-}
-
-/** A scan in a list: with very many targets only the first ones, and how many there are. */
-export type ListedScan = Scan & { targets_total?: number };
-
-export interface ScanPage {
-  scans: ListedScan[];
-  /** All scans that match, whatever the page. */
-  total: number;
-  /** Null on the last page. */
-  nextCursor: string | null;
-}
+import {
+  newScanRow,
+  pendingScan,
+  scanColumns,
+  scanFromRow,
+  searchableText,
+  statesBefore,
+  toRow,
+} from './scan-row.ts';
 
 export interface ScanTotals {
   scan_count: number;
@@ -60,8 +25,6 @@ export interface ScanTotals {
   newest: string | null;
   size_bytes: number;
 }
-
-type Filters = Pick<ScanFilter, 'status' | 'since' | 'tag' | 'q'>;
 
 export class ScanTable {
   readonly #db: Kysely<Tables>;
@@ -126,7 +89,7 @@ export class ScanTable {
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
       .executeTakeFirst();
-    return row ? fromRow(row) : null;
+    return row ? scanFromRow(row) : null;
   }
 
   async request(scanId: string): Promise<ScanRequest | null> {
@@ -151,12 +114,12 @@ export class ScanTable {
   }
 
   /** Id of the server in whose workspace the scan lies; null where there is one only, and when there is no such scan. */
-  async homeOf(scanId: string): Promise<string | null> {
+  async ownerOf(scanId: string): Promise<string | null> {
     return serverOf((await this.executor(scanId)) ?? '');
   }
 
-  /** Of those scans that are listed, of the tenants out of view too: the server in whose workspace each lies, see `homeOf`. */
-  async homesOf(scanIds: readonly string[]): Promise<Map<string, string | null>> {
+  /** Of those scans that are listed, of the tenants out of view too: the server in whose workspace each lies, see `ownerOf`. */
+  async ownersOf(scanIds: readonly string[]): Promise<Map<string, string | null>> {
     if (scanIds.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('scans')
@@ -193,100 +156,12 @@ export class ScanTable {
    * @throws PortolanError `invalid_request` for a malformed `cursor` or `since`
    */
   async list(filter: ScanFilter): Promise<ScanPage> {
-    const total = await this.#count(filter);
-    return { ...(await this.listPart(filter)), total };
+    return await new ScanLister(this.#db, this.#view).list(filter);
   }
 
   /** A page without the total, which whoever reads a long page in parts needs once. */
   async listPart(filter: ScanFilter): Promise<Omit<ScanPage, 'total'>> {
-    const rows = await this.#page(filter);
-    const scans = rows.slice(0, filter.limit).map(listedScan);
-    const last = scans.at(-1);
-    return {
-      scans,
-      nextCursor:
-        last && rows.length > filter.limit
-          ? encodeCursor({ createdAt: last.created_at, id: last.scan_id })
-          : null,
-    };
-  }
-
-  async #count(filter: ScanFilter): Promise<number> {
-    const { status, since } = filter;
-    if (isIndexed(filter) && since === undefined)
-      return (await new RowCounts(this.#db, this.#view).of('scans', status)).total;
-    // PostgreSQL searches in a process of its own.
-    if (isIndexed(filter) || isPostgres(this.#db))
-      return await this.#countIn(filter, { before: newestOfAll, from: null });
-    return await countInWindows(this.#searched(filter));
-  }
-
-  async #countIn(filter: Filters, range: AgeRange): Promise<number> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select((e) => e.fn.countAll().as('scans'))
-      .where(inView(this.#view))
-      .where(matching(filter))
-      .where(isInRange(range))
-      .executeTakeFirstOrThrow();
-    return Number(row.scans);
-  }
-
-  /** One more than the page holds, to know whether another one follows. */
-  async #page(filter: ScanFilter): Promise<ListedRow[]> {
-    const { cursor, offset } = filter;
-    const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, scanIdPattern);
-    const limit = filter.limit + 1;
-    const skip = cursor === undefined ? offset : 0;
-    if (isPostgres(this.#db)) return await this.#rows(filter, { before, from: null }, limit, skip);
-    if (!isIndexed(filter)) return await rowsInWindows(this.#searched(filter), before, limit, skip);
-    const start = await stepBack(before, skip, (position, n) => this.#nthBefore(filter, position, n));
-    return start === null ? [] : await this.#rows(filter, { before: start, from: null }, limit, 0);
-  }
-
-  #searched(filter: Filters): SearchedList<ListedRow> {
-    return {
-      nthBefore: (position, n) => this.#nthBefore({}, position, n),
-      count: (range) => this.#countIn(filter, range),
-      rows: (range, limit, offset) => this.#rows(filter, range, limit, offset),
-    };
-  }
-
-  async #nthBefore(filter: Filters, position: CursorPosition, n: number): Promise<CursorPosition | null> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select(['created_at', 'scan_id'])
-      .where(inView(this.#view))
-      .where(matching(filter))
-      .where(isInRange({ before: position, from: null }))
-      .orderBy('created_at', 'desc')
-      .orderBy('scan_id', 'desc')
-      .limit(1)
-      .offset(n - 1)
-      .executeTakeFirst();
-    return row ? { createdAt: row.created_at, id: row.scan_id } : null;
-  }
-
-  async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedRow[]> {
-    return await this.#db
-      .selectFrom('scans')
-      .select(shortColumns)
-      // Megabytes of targets are not even read.
-      .select((e) => {
-        const listing = e.selectFrom('scan_listings').whereRef('scan_listings.scan_id', '=', 'scans.scan_id');
-        return [
-          e.fn.coalesce(listing.select('scan_listings.targets'), 'scans.targets').as('targets'),
-          listing.select('targets_total').as('targets_total'),
-        ];
-      })
-      .where(inView(this.#view))
-      .where(matching(filter))
-      .where(isInRange(range))
-      .orderBy('created_at', 'desc')
-      .orderBy('scan_id', 'desc')
-      .limit(limit)
-      .offset(offset)
-      .execute();
+    return await new ScanLister(this.#db, this.#view).listPart(filter);
   }
 
   /**
@@ -315,12 +190,12 @@ export class ScanTable {
     if (patch.tags) await this.#replaceTags(scanId, patch.tags);
     if (patch.targets) await this.#replaceListing(scanId, patch.targets);
     if (patch.targets || patch.name !== undefined) await this.#refreshSearchable(scanId);
-    if (patch.status && isFinal(patch.status)) await this.#oweNotifications(scanId);
+    if (patch.status && isFinal(patch.status)) await this.#addNotifications(scanId);
     return true;
   }
 
   /** The end of a scan and the messages about it are one fact, whoever ends it: both are stored or none. */
-  async #oweNotifications(scanId: string): Promise<void> {
+  async #addNotifications(scanId: string): Promise<void> {
     const row = await this.#db
       .selectFrom('scans')
       .select(['notifications', 'executor', 'tenant'])
@@ -337,7 +212,7 @@ export class ScanTable {
       .where(inView(this.#view))
       .execute();
     const outbox = new OutboxTable(this.#db, this.#view);
-    await outbox.owe(scanId, channels, row.executor, row.tenant, Date.now());
+    await outbox.add(scanId, channels, row.executor, row.tenant, Date.now());
   }
 
   async #replaceTags(scanId: string, tags: readonly string[]): Promise<void> {
@@ -440,114 +315,4 @@ export class ScanTable {
 /** Whether a change concerns no other table, nor the text that a scan is found by. */
 function isRowOnly({ tags, targets, name, status }: Partial<Scan>): boolean {
   return !tags && !targets && name === undefined && !(status && isFinal(status));
-}
-
-const shortColumns = [
-  'scan_id',
-  'created_at',
-  'status',
-  'started_at',
-  'completed_at',
-  'profile',
-  'vuln',
-  'name',
-  'pool',
-  'live_hosts',
-  'open_ports',
-  'vulnerabilities',
-  'tags',
-  'progress',
-  'severity_counts',
-  'error',
-  'notifications',
-  'warnings',
-  'stages',
-] as const satisfies (keyof ScanTableRow)[];
-const scanColumns = [...shortColumns, 'targets'] as const;
-
-type StoredScan = Pick<ScanTableRow, (typeof scanColumns)[number]>;
-type ListedRow = StoredScan & { targets_total: number | null };
-
-function fromRow(row: StoredScan): Scan {
-  return {
-    scan_id: row.scan_id,
-    status: row.status as ScanStatus,
-    targets: JSON.parse(row.targets),
-    started_at: row.started_at,
-    completed_at: row.completed_at,
-    results: {
-      live_hosts: Number(row.live_hosts),
-      open_ports: Number(row.open_ports),
-      vulnerabilities: Number(row.vulnerabilities),
-    },
-    created_at: row.created_at,
-    profile: row.profile,
-    vuln: flag.fromRow(row.vuln),
-    name: row.name,
-    tags: JSON.parse(row.tags),
-    pool: row.pool,
-    progress: JSON.parse(row.progress),
-    severity_counts: JSON.parse(row.severity_counts),
-    error: row.error === null ? null : JSON.parse(row.error),
-    warnings: JSON.parse(row.warnings),
-    notifications: JSON.parse(row.notifications),
-    stages: JSON.parse(row.stages),
-  };
-}
-
-function listedScan(row: ListedRow): ListedScan {
-  const scan = fromRow(row);
-  return row.targets_total === null ? scan : { ...scan, targets_total: Number(row.targets_total) };
-}
-
-/** Whether an index leads to the scans that match, in the order of the list. */
-function isIndexed({ tag, q }: Filters): boolean {
-  return tag === undefined && q === undefined;
-}
-
-function isInRange({ before, from }: AgeRange) {
-  return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
-    const position = e.refTuple('created_at', 'scan_id');
-    return e.and([
-      ...(before === newestOfAll ? [] : [e(position, '<', e.tuple(before.createdAt, before.id))]),
-      ...(from === null ? [] : [e(position, '>=', e.tuple(from.createdAt, from.id))]),
-    ]);
-  };
-}
-
-function matching(filter: Filters) {
-  const since = filter.since === undefined ? null : isoTime(filter.since);
-  return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
-    const conditions: Expression<SqlBool>[] = [];
-    if (filter.status !== undefined) conditions.push(e('status', '=', filter.status));
-    if (since !== null) conditions.push(e('created_at', '>=', since));
-    if (filter.tag !== undefined) {
-      conditions.push(
-        e.exists(
-          e
-            .selectFrom('scan_tags')
-            .select('scan_tags.scan_id')
-            .where('tag', '=', filter.tag)
-            .whereRef('scan_tags.scan_id', '=', 'scans.scan_id'),
-        ),
-      );
-    }
-    if (filter.q !== undefined) {
-      conditions.push(sql<SqlBool>`lower(searchable) like lower(${likePattern(filter.q)}) escape '\\'`);
-    }
-    return e.and(conditions);
-  };
-}
-
-function likePattern(substring: string): string {
-  return `%${substring.replace(/[\\%_]/g, '\\$&')}%`;
-}
-
-/** Stored times are `Date.toISOString` texts, which order like the times; others must be brought to that form. */
-function isoTime(text: string): string {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) {
-    throw invalidRequest('The time is malformed.', [{ field: 'since', reason: 'not an ISO 8601 time' }]);
-  }
-  return time.toISOString();
 }

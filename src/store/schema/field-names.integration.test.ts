@@ -124,10 +124,10 @@ describe.each([
       { scanId: idOf(1), owner: 'owner' },
       { scanId: idOf(2), owner: 'other' },
     ]);
-    expect([await store.scanQueue.isHeld(idOf(1)), await store.scanQueue.isHeld(idOf(2))]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      await store.scanPauses.isInBlackout(idOf(1)),
+      await store.scanPauses.isInBlackout(idOf(2)),
+    ]).toEqual([true, false]);
   });
 
   it('keeps the responses to idempotency keys', async () => {
@@ -136,20 +136,20 @@ describe.each([
   });
 
   it('keeps shard plans and shards', async () => {
-    expect(await store.shards.division(idOf(1))).toEqual({ addresses: ['192.0.2.1'], hostnames: {} });
+    expect(await store.shards.plan(idOf(1))).toEqual({ addresses: ['192.0.2.1'], hostnames: {} });
     expect(await store.shards.begin(idOf(1), 0)).toEqual({ startedAt: created_at, first: false });
     expect(await store.shards.ofScan(idOf(1))).toMatchObject([
       { applied_command: 'run', applied_rate: 90, rows: 7 },
     ]);
     // One lease has expired before: the second time the shard fails.
-    expect(await store.shards.lapse(idOf(1), 20, 2)).toMatchObject([{ failed: true }]);
+    expect(await store.shards.expireLeases(idOf(1), 20, 2)).toMatchObject([{ failed: true }]);
   });
 
   it('keeps jobs with their runs, and counts them on', async () => {
     const total = async (filter: object = {}) =>
       (await store.clientJobs.list({ limit: 9, offset: 0, ...filter })).total;
     expect([await total(), await total({ status: 'canceled' })]).toEqual([2, 1]);
-    expect((await store.clientJobs.runs(['job-00000001'])).get('job-00000001')).toHaveLength(1);
+    expect((await store.jobRuns.runs(['job-00000001'])).get('job-00000001')).toHaveLength(1);
     await store.clientJobs.cancel('job-00000001', created_at);
     expect([await total(), await total({ status: 'canceled' })]).toEqual([2, 2]);
     const job = { job_id: 'job-00000003', type: 'scan' as const, schedule: null, pool: 'default' };

@@ -1,0 +1,118 @@
+import type { Kysely } from 'kysely';
+import type { JobStatus } from '../../domain/job.ts';
+import { deleteInSteps } from '../delete-in-steps.ts';
+import type { Tables } from '../schema/tables.ts';
+import { inView, type TenantView } from '../tenant-view.ts';
+import { type JobFilter, JobLister, type JobPage } from './job-list.ts';
+import { listedColumns, type StoredJob, storedJob } from './job-row.ts';
+
+/** A job that begins to exist. */
+export type NewJob = Pick<
+  StoredJob,
+  'job_id' | 'type' | 'schedule' | 'pool' | 'name' | 'next_run_at' | 'created_at' | 'created_by'
+> & { params: Record<string, unknown>; zone: string };
+
+/** Jobs that clients submitted. */
+export class ClientJobTable {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  /** @param view whose jobs are seen, changed and made */
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** Stores a job that waits for its time. */
+  async insert({ params, ...job }: NewJob): Promise<void> {
+    await this.#db
+      .insertInto('client_jobs')
+      .values({
+        ...job,
+        params: JSON.stringify(params),
+        status: 'pending',
+        tenant: this.#view ?? null,
+        last_run_at: null,
+        last_status: null,
+        run_count: 0,
+        scan_id: null,
+        started_at: null,
+        completed_at: null,
+        error: null,
+      })
+      .execute();
+  }
+
+  /** Whether a job of anybody, of the tenants out of view too, has the id. */
+  async isTaken(jobId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('client_jobs')
+      .select('job_id')
+      .where('job_id', '=', jobId)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async get(jobId: string): Promise<StoredJob | null> {
+    const row = await this.#db
+      .selectFrom('client_jobs')
+      .select([...listedColumns, 'params'])
+      .where('job_id', '=', jobId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return row ? storedJob(row) : null;
+  }
+
+  async params(jobId: string): Promise<Record<string, unknown> | null> {
+    return (await this.get(jobId))?.params ?? null;
+  }
+
+  /** Newest first. @throws PortolanError `invalid_request` for a malformed `cursor` */
+  async list(filter: JobFilter): Promise<JobPage> {
+    return await new JobLister(this.#db, this.#view).list(filter);
+  }
+
+  /** A page without the total, which whoever reads a long page in parts needs once. */
+  async listPart(filter: JobFilter): Promise<Omit<JobPage, 'total'>> {
+    return await new JobLister(this.#db, this.#view).listPart(filter);
+  }
+
+  /** No further run. @returns false when the job was over already */
+  async cancel(jobId: string, now: string): Promise<boolean> {
+    const result = await this.#update(jobId)
+      .set({ status: 'canceled', next_run_at: null, completed_at: now, error: null })
+      .where('status', 'in', ['pending', 'running'])
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Deletes jobs that were over before a time (ISO 8601), with their runs; scans stay. @returns how many */
+  async deleteEndedBefore(time: string): Promise<number> {
+    let sum = 0;
+    for (const status of ['completed', 'failed', 'canceled'] as const)
+      sum += await this.#deleteEnded(status, time);
+    return sum;
+  }
+
+  async #deleteEnded(status: JobStatus, time: string): Promise<number> {
+    return await deleteInSteps(async (limit) => {
+      const result = await this.#db
+        .deleteFrom('client_jobs')
+        .where('job_id', 'in', (e) =>
+          e
+            .selectFrom('client_jobs')
+            .select('job_id')
+            .where('status', '=', status)
+            .where('completed_at', '<', time)
+            .where(inView(this.#view))
+            .limit(limit),
+        )
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    });
+  }
+
+  #update(jobId: string) {
+    return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
+  }
+}

@@ -1,0 +1,57 @@
+import type { ExpressionBuilder } from 'kysely';
+import type { Job, JobError, JobType } from '../../domain/job.ts';
+import type { ClientJobTableRow, Tables } from '../schema/tables.ts';
+
+/** A job as it is stored; how far its scan has come is not part of it. */
+export interface StoredJob extends Omit<Job, 'params' | 'progress' | 'next_runs' | 'runs' | 'warnings'> {
+  /** Null in a list when it is long; see `ClientJobTable.params`. */
+  params: Record<string, unknown> | null;
+  tenant: string | null;
+}
+
+export const listedColumns = [
+  'job_id',
+  'created_at',
+  'status',
+  'tenant',
+  'type',
+  'pool',
+  'name',
+  'schedule',
+  'next_run_at',
+  'last_run_at',
+  'last_status',
+  'run_count',
+  'scan_id',
+  'started_at',
+  'completed_at',
+  'error',
+  'created_by',
+] as const satisfies (keyof ClientJobTableRow)[];
+
+export type ListedJobRow = Pick<ClientJobTableRow, (typeof listedColumns)[number]> & {
+  params: string | null;
+};
+
+export function storedJob(row: ListedJobRow): StoredJob {
+  return {
+    ...row,
+    type: row.type as JobType,
+    last_status: row.last_status as StoredJob['last_status'],
+    run_count: Number(row.run_count),
+    error: row.error === null ? null : (JSON.parse(row.error) as JobError),
+    params: row.params === null ? null : (JSON.parse(row.params) as Record<string, unknown>),
+  };
+}
+
+/**
+ * State of the job's newest scan, empty when there is none. Asked by the key of the scan: with `exists`, PostgreSQL goes
+ * through all scans of the state for each job until it has gathered its figures of a table that grew just now.
+ */
+export function newestScanStatus(e: ExpressionBuilder<Tables, 'client_jobs'>) {
+  const status = e
+    .selectFrom('scans')
+    .select('scans.status')
+    .whereRef('scans.scan_id', '=', 'client_jobs.scan_id');
+  return e.fn.coalesce(status, e.val(''));
+}

@@ -1,0 +1,275 @@
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
+import type { JobError, JobRun } from '../../domain/job.ts';
+import type { ScanProgress, ScanStatus } from '../../domain/scan.ts';
+import type { JobRunTableRow, Tables } from '../schema/tables.ts';
+import { inView, type TenantView } from '../tenant-view.ts';
+import { newestScanStatus } from './job-row.ts';
+
+/** How a run stands while its scan is there. */
+export interface LiveRun {
+  status: ScanStatus;
+  percent: number;
+  started_at: string | null;
+}
+
+/** How a run ended. */
+export interface RunOutcome {
+  status: 'completed' | 'failed';
+  started_at: string | null;
+  completed_at: string;
+  error: JobError | null;
+}
+
+/** A run that is over, as its scan tells, while its job does not know. */
+export interface FinishedRun {
+  job_id: string;
+  scan_id: string;
+}
+
+/** Runs that are remembered of each job. */
+export const maxRuns = 20;
+
+/** The runs of jobs: each is a scan, or was rejected before it became one. */
+export class JobRunTable {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  /** @param view whose jobs' runs are seen and changed */
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** Runs of jobs, newest first, as they were when they were last settled. */
+  async runs(jobIds: readonly string[]): Promise<Map<string, JobRun[]>> {
+    const runs = new Map<string, JobRun[]>(jobIds.map((id) => [id, []]));
+    if (jobIds.length === 0) return runs;
+    const rows = await this.#db
+      .selectFrom('job_runs')
+      .selectAll()
+      .where('job_id', 'in', jobIds)
+      .orderBy('fire_at', 'desc')
+      .execute();
+    for (const row of rows) runs.get(row.job_id)?.push(runFromRow(row));
+    return runs;
+  }
+
+  /** How the scans of runs under way stand. */
+  async liveRuns(scanIds: readonly string[]): Promise<Map<string, LiveRun>> {
+    if (scanIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('scans')
+      .select(['scan_id', 'status', 'progress', 'started_at'])
+      .where('scan_id', 'in', scanIds)
+      .execute();
+    return new Map(rows.map(({ scan_id, ...row }) => [scan_id, liveFromRow(row)]));
+  }
+
+  /**
+   * A run has become a scan. Called in the transaction that stores the scan, after `isDue`.
+   * @param next the time after, null for a job without schedule
+   * @throws what the database says when the run is there already: no time of a job comes twice
+   */
+  async startRun(
+    jobId: string,
+    run: { fireAt: string; scanId: string; now: string; next: string | null },
+  ): Promise<void> {
+    await this.#insertRun(jobId, run.fireAt, run.scanId, 'pending');
+    await this.#update(jobId)
+      .set((e) => ({
+        status: 'running',
+        scan_id: run.scanId,
+        run_count: e('run_count', '+', 1),
+        last_run_at: run.now,
+        next_run_at: run.next,
+        started_at: null,
+        error: null,
+      }))
+      .execute();
+  }
+
+  /** A run that was refused before it became a scan. The job waits for its next time. */
+  async rejectRun(
+    jobId: string,
+    run: { fireAt: string; now: string; next: string | null; error: JobError },
+  ): Promise<void> {
+    await this.#insertRun(jobId, run.fireAt, null, 'failed', run.now);
+    await this.#update(jobId)
+      .set((e) => ({
+        run_count: e('run_count', '+', 1),
+        last_run_at: run.now,
+        last_status: 'failed',
+        next_run_at: run.next,
+        error: JSON.stringify(run.error),
+      }))
+      .execute();
+  }
+
+  async #insertRun(
+    jobId: string,
+    fireAt: string,
+    scanId: string | null,
+    status: ScanStatus,
+    completedAt: string | null = null,
+  ): Promise<void> {
+    await this.#db
+      .insertInto('job_runs')
+      .values({
+        job_id: jobId,
+        fire_at: fireAt,
+        scan_id: scanId,
+        status,
+        started_at: null,
+        completed_at: completedAt,
+      })
+      .execute();
+    await this.#db
+      .deleteFrom('job_runs')
+      .where('job_id', '=', jobId)
+      .where('fire_at', 'not in', (e) =>
+        e
+          .selectFrom('job_runs')
+          .select('fire_at')
+          .where('job_id', '=', jobId)
+          .orderBy('fire_at', 'desc')
+          .limit(maxRuns),
+      )
+      .execute();
+  }
+
+  /**
+   * The job waits for its next time although its run is not over: that stays with its server.
+   * @returns false when the job does something else by now
+   */
+  async detachRun(jobId: string, scanId: string): Promise<boolean> {
+    const result = await this.#update(jobId)
+      .set({ status: 'pending' })
+      .where('scan_id', '=', scanId)
+      .where('status', '=', 'running')
+      .where('next_run_at', 'is not', null)
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Runs that their jobs were detached from, and that are not over as far as the jobs know. */
+  async detachedRuns(jobId?: string): Promise<FinishedRun[]> {
+    const rows = await this.#db
+      .selectFrom('job_runs')
+      .innerJoin('client_jobs', 'client_jobs.job_id', 'job_runs.job_id')
+      .select(['job_runs.job_id', 'job_runs.scan_id'])
+      .where('job_runs.completed_at', 'is', null)
+      .where('job_runs.scan_id', 'is not', null)
+      .where((e) =>
+        e.or([
+          e('client_jobs.scan_id', '!=', e.ref('job_runs.scan_id')),
+          e('client_jobs.status', '=', 'pending'),
+        ]),
+      )
+      .$if(jobId !== undefined, (query) => query.where('job_runs.job_id', '=', jobId ?? ''))
+      .execute();
+    return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
+  }
+
+  /** How a run ended that its job was detached from. */
+  async finalizeDetachedRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
+    const { status, started_at, completed_at } = outcome;
+    await this.#db
+      .updateTable('job_runs')
+      .set({ status, started_at, completed_at })
+      .where('job_id', '=', job_id)
+      .where('scan_id', '=', scan_id)
+      .where('completed_at', 'is', null)
+      .execute();
+  }
+
+  /** Jobs that run, as far as they know, and whose scan is over or was deleted. */
+  async finishedRuns(limit: number): Promise<FinishedRun[]> {
+    return await this.#runsOfFinishedScans(limit, (e) => e('status', '=', 'running'));
+  }
+
+  /** Canceled jobs whose scan is over or was deleted, and whose last run is not as far as they know. */
+  async finishedCanceledRuns(limit: number): Promise<FinishedRun[]> {
+    return await this.#runsOfFinishedScans(limit, (e) =>
+      e.and([
+        e('status', '=', 'canceled'),
+        // Few runs are open, and very many jobs may be canceled.
+        e(
+          'job_id',
+          'in',
+          e.selectFrom('job_runs').select('job_runs.job_id').where('job_runs.completed_at', 'is', null),
+        ),
+        e.exists(
+          e
+            .selectFrom('job_runs')
+            .select('job_runs.job_id')
+            .whereRef('job_runs.job_id', '=', 'client_jobs.job_id')
+            .whereRef('job_runs.scan_id', '=', 'client_jobs.scan_id')
+            .where('job_runs.completed_at', 'is', null),
+        ),
+      ]),
+    );
+  }
+
+  async #runsOfFinishedScans(
+    limit: number,
+    which: (e: ExpressionBuilder<Tables, 'client_jobs'>) => Expression<SqlBool>,
+  ): Promise<FinishedRun[]> {
+    const rows = await this.#db
+      .selectFrom('client_jobs')
+      .select(['job_id', 'scan_id'])
+      .where(which)
+      .where(inView(this.#view))
+      .where((e) => e(newestScanStatus(e), 'not in', ['pending', 'running']))
+      .limit(limit)
+      .execute();
+    return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
+  }
+
+  /** The run is over: a job with a schedule waits for its next time, another one is over too. */
+  async finalizeRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
+    const { status, started_at, completed_at, error } = outcome;
+    await this.#db
+      .updateTable('job_runs')
+      .set({ status, started_at, completed_at })
+      .where('job_id', '=', job_id)
+      .where('scan_id', '=', scan_id)
+      .execute();
+    const ended = { last_status: status, started_at, error: error && JSON.stringify(error) };
+    const own = () => this.#update(job_id).where('scan_id', '=', scan_id).where('status', '=', 'running');
+    await own()
+      .set({ ...ended, status: 'pending' })
+      .where('next_run_at', 'is not', null)
+      .execute();
+    await own()
+      .set({ ...ended, status, completed_at })
+      .where('next_run_at', 'is', null)
+      .execute();
+  }
+
+  /** How the scan ended that a canceled job was running; nothing changes when nothing ran. */
+  async finalizeCanceledRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
+    const { status, started_at, completed_at } = outcome;
+    const run = await this.#db
+      .updateTable('job_runs')
+      .set({ status, started_at, completed_at })
+      .where('job_id', '=', job_id)
+      .where('scan_id', '=', scan_id)
+      .where('completed_at', 'is', null)
+      .executeTakeFirst();
+    if (run.numUpdatedRows === 0n) return;
+    await this.#update(job_id).set({ last_status: status, started_at }).execute();
+  }
+
+  #update(jobId: string) {
+    return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
+  }
+}
+
+function runFromRow({ scan_id, status, started_at, completed_at }: JobRunTableRow): JobRun {
+  return { scan_id, status: status as ScanStatus, started_at, completed_at };
+}
+
+function liveFromRow(row: { status: string; progress: string; started_at: string | null }): LiveRun {
+  const { percent } = JSON.parse(row.progress) as ScanProgress;
+  return { status: row.status as ScanStatus, percent, started_at: row.started_at };
+}

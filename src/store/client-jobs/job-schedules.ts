@@ -1,0 +1,146 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from '../schema/tables.ts';
+import { inView, type TenantView } from '../tenant-view.ts';
+
+/** A time of a schedule that has come. */
+export interface Turn {
+  job_id: string;
+  tenant: string | null;
+  schedule: string;
+  /** ISO 8601. */
+  fire_at: string;
+  /** Of its newest run. */
+  scan_id?: string | null;
+}
+
+/** When jobs run next. */
+export class JobScheduleTable {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  /** @param view whose schedules are seen and changed */
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** Jobs whose time has come and that could not run yet. @param now ISO 8601 */
+  async dueCount(now: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('client_jobs')
+      .select((e) => e.fn.countAll().as('jobs'))
+      .where('status', '=', 'pending')
+      .where('next_run_at', '<=', now)
+      .where(inView(this.#view))
+      .executeTakeFirstOrThrow();
+    return Number(row.jobs);
+  }
+
+  /** Jobs that will run again. */
+  async recurringCount(): Promise<number> {
+    const row = await this.#db
+      .selectFrom('client_jobs')
+      .select((e) => e.fn.countAll().as('jobs'))
+      .where('status', 'in', ['pending', 'running'])
+      .where('next_run_at', 'is not', null)
+      .where(inView(this.#view))
+      .executeTakeFirstOrThrow();
+    return Number(row.jobs);
+  }
+
+  /**
+   * Times that have come, the longest past one first.
+   * @param status `pending`: the job is free to run; `running`: it still does
+   * @param now ISO 8601
+   * @param tenants whose jobs; null for those without tenant
+   */
+  async turns(
+    status: 'pending' | 'running',
+    now: string,
+    tenants: readonly string[] | null,
+    limit: number,
+  ): Promise<Turn[]> {
+    const rows = await this.#db
+      .selectFrom('client_jobs')
+      .select(['job_id', 'tenant', 'schedule', 'next_run_at', 'scan_id'])
+      .where('status', '=', status)
+      .where('next_run_at', '<=', now)
+      .where((e) => (tenants === null ? e('tenant', 'is', null) : e('tenant', 'in', tenants)))
+      .where(inView(this.#view))
+      .orderBy('next_run_at')
+      .orderBy('job_id')
+      .limit(limit)
+      .execute();
+    return rows.flatMap(({ job_id, tenant, schedule, next_run_at, scan_id }) =>
+      schedule === null || next_run_at === null
+        ? []
+        : [{ job_id, tenant, schedule, fire_at: next_run_at, scan_id }],
+    );
+  }
+
+  /** Whether the time is still to be lastFireAt: no other process has, and the job was not canceled. */
+  async isDue(jobId: string, fireAt: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('client_jobs')
+      .select('job_id')
+      .where('job_id', '=', jobId)
+      .where('status', '=', 'pending')
+      .where('next_run_at', '=', fireAt)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Leaves a time out. @returns false when somebody else has dealt with it */
+  async skip(jobId: string, fireAt: string, next: string | null): Promise<boolean> {
+    const result = await this.#update(jobId)
+      .set({ next_run_at: next })
+      .where('next_run_at', '=', fireAt)
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Jobs with a schedule whose next time was worked out in another time zone. */
+  async inOtherZone(zone: string): Promise<Turn[]> {
+    const rows = await this.#db
+      .selectFrom('client_jobs')
+      .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
+      .where('zone', '!=', zone)
+      .where('next_run_at', 'is not', null)
+      .where(inView(this.#view))
+      .execute();
+    return rows.flatMap(({ job_id, tenant, schedule, next_run_at }) =>
+      schedule === null || next_run_at === null ? [] : [{ job_id, tenant, schedule, fire_at: next_run_at }],
+    );
+  }
+
+  /** The next times of all jobs that have one, and the newest that each has lastFireAt. */
+  async nextTimes(): Promise<(Turn & { lastFireAt: string | null })[]> {
+    const rows = await this.#db
+      .selectFrom('client_jobs')
+      .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
+      .select((e) =>
+        e
+          .selectFrom('job_runs')
+          .select((f) => f.fn.max('fire_at').as('newest'))
+          .whereRef('job_runs.job_id', '=', 'client_jobs.job_id')
+          .as('lastFireAt'),
+      )
+      .where('next_run_at', 'is not', null)
+      .where(inView(this.#view))
+      .execute();
+    return rows.flatMap(({ job_id, tenant, schedule, next_run_at, lastFireAt }) =>
+      schedule === null || next_run_at === null
+        ? []
+        : [{ job_id, tenant, schedule, fire_at: next_run_at, lastFireAt }],
+    );
+  }
+
+  async moveToZone({ job_id, fire_at }: Turn, zone: string, next: string | null): Promise<void> {
+    await this.#update(job_id).set({ zone, next_run_at: next }).where('next_run_at', '=', fire_at).execute();
+  }
+
+  #update(jobId: string) {
+    return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
+  }
+}

@@ -1,0 +1,161 @@
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import type { Tables } from './schema/tables.ts';
+import { inView, type TenantView } from './tenant-view.ts';
+
+/** Scans of the queue that a client paused, or that a blackout window stopped. */
+export class ScanPauseTable {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  /** @param view whose scans are paused and resumed; a blackout stops those of all */
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** A waiting job keeps its place, but nobody claims it. @returns false when the job is over */
+  async pause(scanId: string, now: number): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('scan_queue')
+      .set((e) => ({ paused_since: e.fn.coalesce('paused_since', e.val(now)) }))
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Ends what `pause` began. @returns false when the job is over */
+  async resume(scanId: string, now: number): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('scan_queue')
+      .set((e) => ({
+        paused_since: null,
+        blackout_since: earlierIfBoth(e, 'blackout_since'),
+        paused_ms: pausedMsUnless(e, 'blackout_since', now),
+      }))
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /**
+   * Holds every job that is not over, of all tenants: none is claimed until `unhold`.
+   * @param owner of jobs of this server only
+   * @returns the scans that are held now
+   */
+  async startBlackout(now: number, owner?: string): Promise<string[]> {
+    await this.#db
+      .updateTable('scan_queue')
+      .set({ blackout_since: now })
+      .where('blackout_since', 'is', null)
+      .where('state', 'in', ['waiting', 'running'])
+      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
+      .execute();
+    const rows = await this.#db
+      .selectFrom('scan_queue')
+      .select('scan_id')
+      .where('blackout_since', 'is not', null)
+      .where('state', 'in', ['waiting', 'running'])
+      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
+      .execute();
+    return rows.map((row) => row.scan_id);
+  }
+
+  /** Ends what `hold` began; what somebody paused stays so. */
+  async endBlackout(now: number, owner?: string): Promise<void> {
+    await this.#db
+      .updateTable('scan_queue')
+      .set((e) => ({
+        blackout_since: null,
+        paused_since: earlierIfBoth(e, 'paused_since'),
+        paused_ms: pausedMsUnless(e, 'paused_since', now),
+      }))
+      .where('blackout_since', 'is not', null)
+      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
+      .execute();
+  }
+
+  /** See `hold`. */
+  async isInBlackout(scanId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('scan_queue')
+      .select('scan_id')
+      .where('scan_id', '=', scanId)
+      .where('blackout_since', 'is not', null)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /**
+   * Whether somebody paused the scan, and how long it stood still for whatever reason.
+   * @param now epoch milliseconds up to which a pause that lasts is counted
+   */
+  async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
+    const row = await this.#db
+      .selectFrom('scan_queue')
+      .select((e) => ['paused_since', pausedMsAt(e, now).as('paused_ms')])
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
+  }
+
+  /** The scan begins now: what it was paused before takes nothing from the time that it may run. */
+  async restartPauses(scanId: string, now: number): Promise<void> {
+    const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'scan_queue'>) =>
+      e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
+    await this.#db
+      .updateTable('scan_queue')
+      .set((e) => ({
+        paused_ms: 0,
+        paused_since: from('paused_since')(e),
+        blackout_since: from('blackout_since')(e),
+      }))
+      .where('scan_id', '=', scanId)
+      .execute();
+  }
+
+  /** Scans that somebody paused and that are not over. */
+  async pausedScans(): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('scan_queue')
+      .select('scan_id')
+      .where('paused_since', 'is not', null)
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .execute();
+    return rows.map((row) => row.scan_id);
+  }
+}
+
+type Stop = 'paused_since' | 'blackout_since';
+
+/** A pause before the first claim takes nothing from the time that the scan may run. */
+function pausedMsAt(e: ExpressionBuilder<Tables, 'scan_queue'>, now: number) {
+  const since = sql<number>`coalesce(case when blackout_since < paused_since then blackout_since end, paused_since, blackout_since)`;
+  return e
+    .case()
+    .when(e.and([e(since, '<', now), e('attempt', '>', 0)]))
+    .then(sql<number>`paused_ms + ${now} - ${since}`)
+    .else(e.ref('paused_ms'))
+    .end();
+}
+
+/** While the other reason lasts, nothing is over yet. */
+function pausedMsUnless(e: ExpressionBuilder<Tables, 'scan_queue'>, other: Stop, now: number) {
+  return e.case().when(other, 'is', null).then(pausedMsAt(e, now)).else(e.ref('paused_ms')).end();
+}
+
+/** Since when the scan has stood still, for the reason that stays; null when that is none. */
+function earlierIfBoth(e: ExpressionBuilder<Tables, 'scan_queue'>, staying: Stop) {
+  const going = staying === 'blackout_since' ? 'paused_since' : 'blackout_since';
+  return e
+    .case()
+    .when(e.and([e(staying, 'is not', null), e(going, '<', e.ref(staying))]))
+    .then(e.ref(going))
+    .else(e.ref(staying))
+    .end();
+}
