@@ -1,8 +1,9 @@
 const groups = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls `action` once when the signal aborts; returns the function that takes the request back. Thousands of probes
- * may watch one signal: they share one listener, so each costs a set entry only. Never calls before it returned.
+ *
+ * Calls `action` once when the signal aborts; returns a function that unsubscribes. Thousands of probes may watch one
+ * signal: they share one listener, so each costs only a set entry. Never calls before it returns.
  */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {
   if (signal.aborted) {
@@ -35,7 +36,7 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
   };
 }
 
-/** What a promise comes to, unless the signal aborts first. @throws the reason of the abort */
+/** The value of a promise, unless the signal aborts first. @throws the reason of the abort */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const forget = onAbort(signal, () => reject(signal.reason));

@@ -1,9 +1,9 @@
 import type { PortObservation } from './gate/gate.ts';
 
-/** What an error of connect() says about the port. Only a refusal means closed. */
+/** Port state by the errno of connect(). Only a refusal means closed. */
 const meanings: Record<string, { state: PortObservation['state']; reason: string }> = {
   ECONNREFUSED: { state: 'closed', reason: 'rst' },
-  // The service accepted and aborted at once.
+  // The service accepted and reset at once.
   ECONNRESET: { state: 'open', reason: 'accept-then-reset' },
   EPIPE: { state: 'open', reason: 'accept-then-reset' },
   ETIMEDOUT: { state: 'filtered', reason: 'no-response' },
@@ -15,7 +15,7 @@ const meanings: Record<string, { state: PortObservation['state']; reason: string
   EPROTO: { state: 'filtered', reason: 'proto-unreachable' },
 };
 
-/** Shortages of this machine; they pass, so the attempt is worth repeating. */
+/** Temporary shortages of this machine: worth a retry. */
 const shortages = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
 
 export function isShortage(code: string): boolean {
@@ -27,7 +27,7 @@ export function errorCode(error: unknown): string {
   return typeof code === 'string' ? code : 'UNKNOWN';
 }
 
-/** State of a port after connect() failed with this errno name; what is not known counts as not tried. */
+/** State of a port after connect() failed with this errno name; unknown ones count as not tried. */
 export function observeFailure(code: string, latencyMs: number): PortObservation {
   const meaning = meanings[code];
   if (meaning) return { ...meaning, latencyMs };

@@ -2,41 +2,43 @@ import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node
 import { Duplex } from 'node:stream';
 import type { Connection } from './gate/gate.ts';
 
-/** Bytes of headers, and pairs of them, that a server may send. */
+/** Maximum bytes and number of headers of a server. */
 const maxHeaderBytes = 64 * 1024;
 const maxHeaderPairs = 128;
 
 /** Memory of one HTTP/2 session, in megabytes. */
 const maxSessionMegabytes = 1;
 
-/** What has come is read within this time after the end of the connection, milliseconds. */
+/** Time to read pending data after the end of the connection, milliseconds. */
 const settleMs = 50;
 
 export interface Http2Request {
   /** The connection is TLS. */
   secure: boolean;
-  /** The host as it is called, an IPv6 address in brackets. */
+  /** Host name, an IPv6 address in brackets. */
   authority: string;
   path: string;
   userAgent: string;
-  /** Longest silence of the server. */
+  /** Idle timeout of the server. */
   idleMs: number;
-  /** Bytes of the body that are read at most. */
+  /** Maximum bytes to read of the body. */
   maxBody: number;
 }
 
 export interface Http2Response {
   status: number;
-  /** In the order in which they came; names in lower case, a name that came twice stands twice. */
+  /** In order of arrival; names in lower case, duplicates included. */
   headers: [name: string, value: string][];
   body: Buffer;
-  /** The body went on. */
+  /** The body was longer. */
   truncated: boolean;
 }
 
 /**
- * One GET in HTTP/2 (RFC 9113) over a connection that both ends agreed on it for, or whose server began with it. The limits of the connection hold.
- * @returns null when no answer came
+ *
+ * One GET in HTTP/2 (RFC 9113) over a connection that has negotiated it, or whose server started with it. The limits
+ * of the connection apply.
+ * @returns null without a response
  */
 export async function requestHttp2(
   connection: Connection,
@@ -54,7 +56,7 @@ export async function requestHttp2(
     });
     return await request(session, pipe, question);
   } catch {
-    // An authority that is no part of a URL.
+    // The authority is not valid in a URL.
     return null;
   } finally {
     session?.destroy();
@@ -72,7 +74,7 @@ function request(
     const parts: Buffer[] = [];
     let size = 0;
     const settle = () => resolve(answer && { ...answer, body: Buffer.concat(parts, size) });
-    // The listeners stay: a late error must not reach the process.
+    // Keep the listeners: a late error must not be uncaught.
     for (const each of [session, pipe]) each.on('error', settle).on('close', settle);
     const stream = session.request({
       ':method': 'GET',
@@ -111,7 +113,7 @@ function headerList(headers: IncomingHttpHeaders, raw: string[] | undefined): [s
   return list.filter(([name]) => !name.startsWith(':'));
 }
 
-/** A connection as the stream that the library wants. */
+/** A connection as a stream for the library. */
 class ConnectionPipe extends Duplex {
   #connection: Connection;
   #idleMs: number;
@@ -134,7 +136,7 @@ class ConnectionPipe extends Duplex {
     });
   }
 
-  /** Nothing more comes. After a GOAWAY the library waits for its streams all the same, for ever. */
+  /** No more data. After a GOAWAY the library would wait for its streams forever. */
   #finish(): void {
     this.push(null);
     const timer = setTimeout(() => this.destroy(), settleMs);

@@ -6,14 +6,14 @@ import { AddressSet, type Interval } from '../domain/address-set.ts';
 const loopback4: Interval = { family: 4, first: 0x7f00_0000n, last: 0x7fff_ffffn };
 const loopback6: Interval = { family: 6, first: 1n, last: 1n };
 
-/** The addresses that lead to this machine, on whatever interface: read anew with each call. */
+/** The addresses of this machine, on any interface: read at each call. */
 export function localAddresses(): AddressSet {
   const found = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
   const addresses = found.flatMap(({ address }) => parseAddress(address) ?? []);
   return AddressSet.of([loopback4, loopback6, ...addresses.map(alone)]);
 }
 
-/** Whether all of some addresses lead to this machine. */
+/** Whether all given addresses belong to this machine. */
 export function areThisMachine(addresses: AddressSet): boolean {
   return addresses.minus(localAddresses()).size === 0n;
 }

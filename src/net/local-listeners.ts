@@ -2,7 +2,7 @@ import { canonicalAddress } from '../domain/address.ts';
 import type { AddressSet } from '../domain/address-set.ts';
 import { localAddresses } from './local-addresses.ts';
 
-/** Where a server takes connections; `0.0.0.0` and `::` stand for every address of this machine. */
+/** A listening endpoint of a server; `0.0.0.0` and `::` mean every address of this machine. */
 export interface Listener {
   host: string;
   port: number;
@@ -10,7 +10,7 @@ export interface Listener {
 
 type Judge = (address: string, port: number) => boolean;
 
-/** Tells whether a canonical address and port lead to one of the listeners. The machine's addresses are read once. */
+/** Tests whether a canonical address and port belong to one of the listeners. Reads the machine's addresses once. */
 export function localListeners(listeners: readonly Listener[]): Judge {
   if (listeners.length === 0) return () => false;
   const own = localAddresses();
@@ -27,7 +27,7 @@ export function localListeners(listeners: readonly Listener[]): Judge {
 function judgeOf(host: string, own: AddressSet): Judge {
   const everywhere = host === '0.0.0.0' || host === '::' || host === '';
   const bound = everywhere || host === 'localhost' ? null : canonicalAddress(host);
-  // A name that is bound to leads to one of the addresses of this machine, nobody says which.
+  // A listener bound to a name may be on any address of this machine.
   if (bound === null) return (address) => own.has(address);
   return (address) => withoutZone(address) === withoutZone(bound);
 }

@@ -1,15 +1,16 @@
-/** How often the delay of the event loop is measured, milliseconds. */
+/** Interval of the event loop delay measurement, milliseconds. */
 const tickMs = 20;
 
-/** A timer fires this much late on a machine that is not busy, milliseconds. */
+/** Timer delay on an idle machine, milliseconds. */
 const usualLatenessMs = 5;
 
-/** A deadline moves by the delay of the loop until it is this many times as far away as it was. */
+/** A deadline is extended by the loop delay up to this factor. */
 const longestStretch = 4;
 
 /**
- * A clock that stands still while the event loop of this process cannot run: time in which no response could have been
- * read counts against no deadline. It measures only while somebody uses it.
+ *
+ * A clock that stands still while the event loop of this process is blocked: time in which no response could have
+ * been read counts against no deadline. Measures only while in use.
  */
 export class LoopClock {
   readonly #real: () => number;
@@ -19,7 +20,7 @@ export class LoopClock {
   #due = Number.POSITIVE_INFINITY;
   #lost = 0;
 
-  /** @param real milliseconds that never step back */
+  /** @param real monotonic milliseconds */
   constructor(real: () => number = () => performance.now()) {
     this.#real = real;
   }
@@ -38,7 +39,7 @@ export class LoopClock {
     };
   }
 
-  /** Milliseconds that the loop was late so far, with the delay that just ends. */
+  /** Total event loop delay so far, milliseconds, including a current one. */
   get lostMs(): number {
     return this.#lost + this.#pending(this.#real());
   }
@@ -49,7 +50,7 @@ export class LoopClock {
     return real - this.#lost - this.#pending(real);
   }
 
-  /** The loop runs: takes note of how late. */
+  /** Records the current loop delay. */
   tick(): void {
     const real = this.#real();
     this.#lost += this.#pending(real);
@@ -57,15 +58,16 @@ export class LoopClock {
   }
 
   /**
-   * Calls `action` after so many milliseconds of this clock, and not before what arrived meanwhile was read.
-   * @returns takes the request back
+   *
+   * Calls `action` after so many milliseconds of this clock, and not before pending input was read.
+   * @returns unsubscribe
    */
   after(milliseconds: number, action: () => void): () => void {
     const until = this.now() + milliseconds;
     const last = this.#real() + longestStretch * milliseconds;
     let immediate: NodeJS.Immediate | undefined;
     let timer: NodeJS.Timeout;
-    // Timers come before the sockets in a turn of the loop, immediates after them.
+    // In a turn of the event loop, timers run before the sockets and immediates after them.
     const check = () => {
       const left = Math.min(until - this.now(), last - this.#real());
       if (left > 0) wait(left);

@@ -1,6 +1,7 @@
 /**
- * Milliseconds of the clock that all processes of this machine share and that nobody sets (CLOCK_MONOTONIC). It has no
- * meaning on another machine, nor after a restart of this one.
+ *
+ * Milliseconds of CLOCK_MONOTONIC, shared by all processes of this machine. Meaningless on another machine and after
+ * a reboot.
  */
 export function machineNow(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);

@@ -4,12 +4,12 @@ import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
 import { PauseGate } from './gate/pause-gate.ts';
 
-/** Most addresses of one name that are scanned. */
+/** Maximum number of addresses scanned per name. */
 export const maxAddressesPerName = 16;
 
 export type Resolution = { addresses: string[]; dropped: number } | { error: string };
 
-/** Resolves host names under one absolute deadline per name; each name once. */
+/** Resolves host names with one absolute deadline per name; each name once. */
 export class NameResolver {
   #timeoutMs: number;
   #servers: readonly string[];
@@ -17,8 +17,9 @@ export class NameResolver {
   #answers = new Map<string, Promise<Resolution>>();
 
   /**
-   * @param options.servers DNS servers as `address` or `address:port`; empty = the resolver of the system
-   * @param options.door no query is begun while it is held
+   *
+   * @param options.servers DNS servers as `address` or `address:port`; empty = the system resolver
+   * @param options.door no query starts while it is closed
    */
   constructor(options: { timeoutMs?: number; servers?: readonly string[]; door?: PauseGate } = {}) {
     this.#door = options.door ?? new PauseGate();

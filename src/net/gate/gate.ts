@@ -4,96 +4,102 @@ import type { PingType } from '../packets/echo.ts';
 import type { ConnectJob, SweepOutcome, SynJob } from '../tcp/sweep-job.ts';
 
 /**
- * The one door to the network. Everything that a module sends to a target goes through a gate, which applies the
- * scope, the rate, the byte cap and an absolute deadline together, at the moment of sending.
+ *
+ * The only way to the network. Everything that a module sends to a target goes through a gate, which enforces the
+ * scope, the rate, the byte cap and an absolute deadline at the moment of sending.
  */
 export interface NetworkGate {
-  /** Every address this scan may touch: targets minus exclusions, inside the scope, names resolved. */
+  /** Every address this scan may probe: targets minus exclusions, inside the scope, names resolved. */
   readonly addresses: AddressSet;
 
-  /** One TCP connection attempt that is reset at once: the state of the port and why. */
+  /** One TCP connection attempt, reset at once: the state of the port and the reason. */
   probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation>;
 
-  /** One TCP connection attempt kept open for a dialogue. */
+  /** One TCP connection attempt, kept open for a session. */
   connect(host: string, port: number, options: DialOptions): Promise<DialResult>;
 
-  /** ICMP or ICMPv6 echo, and ICMP timestamps; yields the hosts that answered, and to what. */
+  /** ICMP or ICMPv6 echo, and ICMP timestamps; yields the hosts that responded, and to which request. */
   ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingResponse>;
 
   /**
-   * UDP probes to ports of hosts, each host at a pace that it bears; yields what became of each. What is `filtered` was
-   * said so by an ICMP error; silence is `open|filtered`.
+   *
+   * UDP probes to ports of hosts, each host at a rate it can handle; yields their outcomes. `filtered` was reported
+   * by an ICMP error; silence is `open|filtered`.
    */
   sweepUdp<T extends UdpTask>(
     tasks: AsyncIterable<T> | Iterable<T>,
     options: UdpSweepOptions,
   ): AsyncIterable<UdpOutcome<T>>;
 
-  /** One question to a UDP port and its answer; null = silence, an ICMP error, or nothing may be sent. */
+  /** One request to a UDP port and its response; null = silence, an ICMP error, or nothing may be sent. */
   askUdp(host: string, port: number, question: Uint8Array, options: UdpProbeOptions): Promise<Buffer | null>;
 
-  /** Why raw TCP packets cannot be sent and heard here, or null. */
+  /** Why raw TCP packets cannot be sent and received here, or null. */
   synObstacle(signal: AbortSignal): Promise<string | null>;
 
-  /** Half-open attempts by raw packets, for the same ports of many hosts. @throws Error when the packet engine fails */
+  /** Half-open attempts by raw packets, for the same ports of many hosts. @throws Error if the packet engine fails */
   sweepSyn(job: SynJob): Promise<SweepOutcome[]>;
 
-  /** Why `sweepConnect` cannot be used here (`probeTcp` can), or null. */
+  /** Why `sweepConnect` is unavailable here (`probeTcp` is not), or null. */
   connectObstacle(signal: AbortSignal): Promise<string | null>;
 
-  /** Full connections that are reset at once, for the same ports of many hosts. @throws Error when a thread fails */
+  /** Full connections that are reset at once, for the same ports of many hosts. @throws Error if a thread fails */
   sweepConnect(job: ConnectJob): Promise<SweepOutcome[]>;
 
-  /** Addresses of this scan on links of this machine, of one link where a name is given: who can be asked for a MAC. */
+  /** Addresses of this scan on directly attached links, or on the named one: candidates for MAC resolution. */
   neighbourhood(interfaceName: string | null): Neighbourhood;
 
   /**
-   * ARP and IPv6 Neighbour Discovery (RFC 826, RFC 4861); yields the hosts that answered. Addresses that are not on a
-   * link of this machine are passed over.
+   *
+   * ARP and IPv6 Neighbor Discovery (RFC 826, RFC 4861); yields the hosts that responded. Skips addresses that are
+   * not on a directly attached link.
    */
   sweepNeighbours(hosts: Iterable<string>, options: NeighborSweepOptions): AsyncIterable<NeighborResponse>;
 
-  /** How echo requests leave this machine: `raw`, `datagram`, or `none` with the reason. */
+  /** How echo requests are sent: `raw`, `datagram`, or `none` with the reason. */
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string };
 
-  /** The same gate for one module with a rate of its own: both this rate and the rate of the scan hold. */
+  /** The same gate for one module with its own rate limit, in addition to that of the scan. */
   limitedTo(packetsPerSecond: number): NetworkGate;
 
   /**
-   * Does work that talks to a target. A pause of the scan cuts every connection; work that lived through one is done
-   * anew once the scan goes on. @returns what the last try returned
+   *
+   * Runs work that communicates with a target. A pause of the scan cuts every connection; interrupted work is
+   * repeated once the scan resumes. @returns the result of the last attempt
    */
   throughPauses<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 
   /** Packets that this scan sent so far: connection attempts, echo requests and UDP probes. */
   readonly packetsSent: number;
 
-  /** Packets that could not leave this machine, by reason: no route, link down, no file handle. */
+  /** Packets that could not be sent, by reason: no route, link down, no file handle. */
   readonly unsent: ReadonlyMap<string, number>;
 }
 
-/** The gate as whoever runs the scan sees it. */
+/** The gate as seen by the runner of the scan. */
 export interface ScanGate extends NetworkGate {
   /**
-   * Takes addresses away; they never come back. What is sent to them already is not called back.
-   * @returns how many were taken
+   *
+   * Removes addresses for good. Packets already sent are not affected.
+   * @returns how many were removed
    */
   narrow(permitted: (addresses: AddressSet) => AddressSet): bigint;
 
-  /** Ends what the gate keeps running beside the scan. */
+  /** Stops the background work of the gate. */
   close(): Promise<void>;
 
-  /** Attempts that were not made because they would have reached this server itself. */
+  /** Attempts skipped because they would have reached this server itself. */
   readonly spared: number;
 }
 
 export interface ProbeOptions {
-  /** Longest wait. One SYN is waited for 0.9 s at most, unless the host is known to answer slowly. */
+  /** Timeout. A SYN is waited for 0.9 s at most, unless the host is known to respond slowly. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
 /**
+ *
  * `open`: accepted. `closed`: refused. `filtered`: silence or an ICMP error. `not_tried`: nothing was sent, or the
  * local side failed (out of scope, no file handle, canceled), so it says nothing about the target.
  */
@@ -105,16 +111,17 @@ export interface PortObservation {
 
 export interface DialOptions {
   /**
-   * The whole dialogue ends this many milliseconds after the connection attempt began, whatever the peer does.
-   * Waiting for the rate or for a free socket does not count.
+   *
+   * The whole session ends this many milliseconds after the start of the connection attempt, whatever the peer does.
+   * Time spent waiting for the rate limit or a free socket does not count.
    */
   deadlineMs: number;
-  /** How long the connection attempt itself may take; by default until the deadline. */
+  /** Timeout of the connection attempt; by default until the deadline. */
   connectMs?: number;
-  /** Most bytes that are read; afterwards the connection counts as truncated. */
+  /** Maximum bytes to read; beyond that the connection counts as truncated. */
   maxBytes: number;
   signal: AbortSignal;
-  /** Called with the milliseconds for which the attempt waited for the rate and for a free socket. */
+  /** Called with the milliseconds spent waiting for the rate limit and for a free socket. */
   onWait?: (ms: number) => void;
 }
 
@@ -124,88 +131,91 @@ export type DialResult = { connection: Connection } | { failure: PortObservation
 export type ReadEnd = 'match' | 'idle' | 'closed' | 'reset' | 'cap' | 'deadline';
 
 export interface ReadOptions {
-  /** The longest silence between bytes, in milliseconds. */
+  /** Idle timeout between bytes, milliseconds. */
   idleMs: number;
-  /** The longest silence before the first byte; by default `idleMs`. */
+  /** Idle timeout before the first byte; by default `idleMs`. */
   firstMs?: number;
   /**
-   * Looks at all bytes of this read whenever more came. `true`: the answer is complete. A number above 0: the answer
-   * is complete and has that many bytes; what came after them stays for the next read.
+   *
+   * Checks all bytes of this read whenever more arrive. `true`: the response is complete. A number above 0: the
+   * response is complete and has that many bytes; the rest stays for the next read.
    */
   done?: (bytes: Buffer) => boolean | number;
 }
 
 export interface TlsOptions {
-  /** Name for SNI; null for a server that is known by its address only. */
+  /** Name for SNI; null if only the address is known. */
   serverName: string | null;
   /** Protocols to offer, e.g. `http/1.1`; empty = no ALPN. */
   alpn: string[];
-  /** How long the handshake may take; by default until the deadline of the dialogue. */
+  /** Timeout of the handshake; by default until the deadline of the session. */
   handshakeMs?: number;
-  /** Offer only the suites that need no certificate; TLS 1.2 at most. */
+  /** Offer only anonymous suites; at most TLS 1.2. */
   anonymous?: boolean;
 }
 
 export interface TlsExaminationOptions extends Pick<TlsOptions, 'serverName' | 'handshakeMs'> {
-  /** What an earlier examination of this server gave, to go on with. */
+  /** Session of an earlier examination of this server, to resume. */
   session?: Buffer | null;
-  /** Protocols inside to offer; by default none. */
+  /** Protocols to offer in ALPN; by default none. */
   alpn?: string[];
-  /** Begin a second handshake inside the connection; TLS 1.2 at most is spoken then. */
+  /** Start a second handshake inside the connection; limits it to TLS 1.2. */
   renegotiate?: boolean;
-  /** TLS 1.2 at most. */
+  /** At most TLS 1.2. */
   old?: boolean;
 }
 
-/** What one whole handshake showed beside its version. */
+/** Result of one complete handshake besides its version. */
 export interface TlsExamination {
   version: string;
-  /** The protocol inside that was agreed upon. */
+  /** The negotiated ALPN protocol. */
   alpn: string | null;
-  /** The server brought the status of its certificate along. */
+  /** The server stapled the status of its certificate. */
   stapled: boolean;
-  /** It went on with the session of an earlier handshake. */
+  /** The session of an earlier handshake was resumed. */
   resumed: boolean;
-  /** What another handshake may go on with; null when the server gave nothing. */
+  /** Session for another handshake; null if the server issued none. */
   session: Buffer | null;
-  /** The second handshake came to its end; null when none was tried. */
+  /** The second handshake completed; null if none was tried. */
   renegotiated: boolean | null;
 }
 
-/** A connection under a deadline and a byte cap. It never throws for what the peer does. */
+/** A connection with a deadline and a byte cap. Never throws because of the peer. */
 export interface Connection {
   readonly latencyMs: number;
-  /** Reads until the answer is complete, the peer is silent for too long, or a limit ends it. */
+  /** Reads until the response is complete, the peer is idle for too long, or a limit is reached. */
   read(options: ReadOptions): Promise<{ bytes: Buffer; end: ReadEnd }>;
   /**
-   * False when the peer does not take the bytes before the deadline.
-   * @param last our half of the connection ends with them
+   *
+   * False if the peer does not accept the bytes before the deadline.
+   * @param last close our half of the connection after them
    */
   write(bytes: Uint8Array, last?: boolean): Promise<boolean>;
-  /** Continues in TLS; `connection` talks inside it. The reason says why a handshake failed. */
+  /** Upgrades to TLS; `connection` communicates inside it. The reason says why a handshake failed. */
   startTls(
     options: TlsOptions,
   ): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }>;
-  /** One whole handshake, which ends the connection. */
+  /** One complete handshake, which ends the connection. */
   examineTls(options: TlsExaminationOptions): Promise<TlsExamination | { reason: string }>;
-  /** True once the byte cap cut the dialogue short. */
+  /** True if the byte cap truncated the session. */
   readonly truncated: boolean;
-  /** Requests and answers so far. */
+  /** Requests and responses so far. */
   readonly exchanges: Exchange[];
   close(): void;
 }
 
 export interface PingOptions {
   timeoutMs: number;
-  /** Further tries for a host that stays silent. */
+  /** Retries for a silent host. */
   retries: number;
   signal: AbortSignal;
   /**
-   * Each host is asked with them in turn until it answers; by default with `echo` alone. `timestamp` is for IPv4 and
-   * `raw` only: it is left out where it cannot be sent.
+   *
+   * Request types, sent to each host in turn until it responds; by default `echo` only. `timestamp` is for IPv4 and
+   * `raw` only, and skipped where it cannot be sent.
    */
   types?: readonly PingType[];
-  /** Called for each host that stayed silent, or could not be asked. */
+  /** Called for each host that stayed silent, or could not be probed. */
   onSilent?: (host: string) => void;
 }
 
@@ -216,16 +226,16 @@ export interface PingResponse {
 }
 
 export interface Neighbourhood {
-  /** On links that are up; own addresses are none of them. */
+  /** On links that are up, without the addresses of this machine. */
   addresses: AddressSet;
-  /** Why they cannot be asked, or null. */
+  /** Why they cannot be probed, or null. */
   obstacle: string | null;
-  /** Links that cannot be used, each with the reason. */
+  /** Unusable links, each with the reason. */
   dead: string[];
 }
 
 export interface NeighborSweepOptions extends Omit<PingOptions, 'types'> {
-  /** Ask on this interface only; null: on every one. */
+  /** Send on this interface only; null: on all. */
   interface: string | null;
 }
 
@@ -236,41 +246,42 @@ export interface NeighborResponse extends Omit<PingResponse, 'type'> {
 }
 
 export interface UdpProbeOptions {
-  /** How long an answer is waited for in all. */
+  /** Total timeout of the response. */
   timeoutMs: number;
-  /** Further tries while nothing comes. */
+  /** Retries while there is no response. */
   retries: number;
   signal: AbortSignal;
-  /** Whether an answer is one to this question; others are passed over. */
+  /** Whether a response matches this request; others are ignored. */
   looksLike(answer: Uint8Array): boolean;
 }
 
-/** A host that UDP probes go to. */
+/** A host for UDP probes. */
 export interface UdpTask {
   readonly host: string;
-  /** How many ports are left: a host with many is probed faster, so that it ends in time. */
+  /** Number of remaining ports: a host with many is probed faster, so that it ends in time. */
   readonly ports: number;
   /**
-   * The next port to probe, or null when all were given out. Called when the probe is due, not before. Ports with a
-   * payload should come first: while they are asked, a host that limits its ICMP errors is given the time it needs.
+   *
+   * The next port to probe, or null if there are no more. Called when the probe is due, not earlier. Ports with a
+   * payload should come first: meanwhile a host that limits its ICMP errors gets the time it needs.
    */
   nextPort(): number | null;
 }
 
-/** What is sent to a UDP port. */
+/** A datagram for a UDP port. */
 export interface UdpDatagram {
   /** At most 1232 bytes. */
   bytes: Uint8Array;
-  /** Whether an answer is one to this payload. */
+  /** Whether a response matches this payload. */
   looksLike?: (answer: Uint8Array) => boolean;
-  /** The service answers from a port of its own choice (TFTP, RFC 1350). */
+  /** The service responds from a port of its own choice (TFTP, RFC 1350). */
   answersElsewhere?: boolean;
 }
 
 export interface UdpSweepOptions {
-  /** How long the answer to the last try is waited for; tries before it share one such time. */
+  /** Timeout of the last try; the earlier tries together get the same time. */
   timeoutMs: number;
-  /** Further tries for a port that stays silent; a port with more payloads than tries is asked with each of them. */
+  /** Retries for a silent port; a port with more payloads than tries gets each of them once. */
   retries: number;
   signal: AbortSignal;
   /** The payloads for a port, sent in turn; none = an empty datagram. */

@@ -1,8 +1,9 @@
 import { onAbort } from '../abort.ts';
 
 /**
- * Whether a scan may send now. While it is held nothing new leaves, open connections are cut and clocks stand still.
- * Listeners are told in the order of their coming, at once.
+ *
+ * Whether a scan may send now. While it is closed nothing new is sent, open connections are cut and clocks stand
+ * still. Listeners are called in order of subscription, synchronously.
  */
 export class PauseGate {
   #heldSince: number | null = null;
@@ -14,12 +15,12 @@ export class PauseGate {
     return this.#heldSince !== null;
   }
 
-  /** How often it was held so far: who sees the same number twice was not cut off in between. */
+  /** Number of pauses so far: an unchanged number means no interruption in between. */
   get times(): number {
     return this.#times;
   }
 
-  /** Time that it was held in all, milliseconds. */
+  /** Total paused time, milliseconds. */
   get heldMs(): number {
     return this.#heldBefore + (this.#heldSince === null ? 0 : performance.now() - this.#heldSince);
   }
@@ -38,7 +39,7 @@ export class PauseGate {
     this.#tell(false);
   }
 
-  /** @returns the function that takes the request back */
+  /** @returns unsubscribe */
   onChange(listener: (held: boolean) => void): () => void {
     const own = (held: boolean) => listener(held);
     this.#listeners.add(own);
@@ -47,7 +48,7 @@ export class PauseGate {
     };
   }
 
-  /** Waits until it is not held; false when the signal aborted first. */
+  /** Waits until it is open; false if the signal aborted first. */
   released(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     if (!this.held) return Promise.resolve(true);
@@ -62,7 +63,7 @@ export class PauseGate {
     });
   }
 
-  /** A timer that stands still while it is held. @returns the function that stops it */
+  /** A timer that stands still during a pause. @returns a function that stops it */
   after(milliseconds: number, action: () => void): () => void {
     let left = milliseconds;
     let startedAt = performance.now();

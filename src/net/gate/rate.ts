@@ -1,9 +1,9 @@
 import { onAbort } from '../abort.ts';
 
-/** Share of the rate that may pass in one burst; below the promised 5 %, so timer jitter stays inside the promise. */
+/** Share of the rate allowed in one burst; below the promised 5 %, so timer jitter stays inside the promise. */
 const burstShare = 0.03;
 
-/** Share of a second's tokens that one turn may wait for, so that nobody behind waits noticeably longer. */
+/** Share of a second's tokens that one request may wait for, so that the next ones do not wait noticeably longer. */
 const turnShare = 0.02;
 
 interface Waiter {
@@ -19,7 +19,7 @@ interface Waiter {
  * A bucket with an `upstream` grants a token only when the upstream grants one too.
  */
 export class PacketRateLimiter {
-  /** The rate that it was made for, tokens per second. */
+  /** The configured rate, tokens per second. */
   readonly ceiling: number;
   #rate: number;
   #held = false;
@@ -44,12 +44,12 @@ export class PacketRateLimiter {
     this.#filledAt = this.#clock();
   }
 
-  /** Tokens per second now. */
+  /** Current tokens per second. */
   get rate(): number {
     return this.#rate;
   }
 
-  /** Goes on with another rate; 0 = no token until the next change. Who waits keeps the place in line. */
+  /** Changes the rate; 0 = no token until the next change. Waiters keep their position. */
   setRate(rate: number): void {
     this.#fill();
     this.#rate = rate;
@@ -58,7 +58,7 @@ export class PacketRateLimiter {
     this.#rearm();
   }
 
-  /** Grants nothing until `release`; the time between adds no token. */
+  /** Grants nothing until `release`; the time between adds no tokens. */
   hold(): void {
     this.#fill();
     this.#held = true;
@@ -71,7 +71,7 @@ export class PacketRateLimiter {
     this.#rearm();
   }
 
-  /** Takes a token when one is there and nobody waits before. */
+  /** Takes a token if one is available and nobody is waiting. */
   tryTake(): boolean {
     if (this.#waiting > 0) return false;
     this.#fill();
@@ -81,19 +81,19 @@ export class PacketRateLimiter {
     return true;
   }
 
-  /** Takes a token for a packet that is on its way whatever the rate says; who asks next waits for it. */
+  /** Takes a token for a packet that is sent regardless of the rate; the next request waits for it. */
   charge(): void {
     this.#fill();
     this.#tokens -= 1;
     this.#upstream?.charge();
   }
 
-  /** Waits in line for one token; false when the signal aborted first. */
+  /** Queues for one token; false if the signal aborted first. */
   async take(signal: AbortSignal): Promise<boolean> {
     return (await this.takeUpTo(1, signal)) === 1;
   }
 
-  /** Waits in line for at least one token and takes up to `most`; 0 when the signal aborted first. */
+  /** Queues for at least one token and takes up to `most`; 0 if the signal aborted first. */
   async takeUpTo(most: number, signal: AbortSignal): Promise<number> {
     if (signal.aborted) return 0;
     const own = await this.#queue(most, signal);
@@ -122,8 +122,9 @@ export class PacketRateLimiter {
   }
 
   /**
-   * Tokens that the first in line waits for. Who asks for many at once would otherwise get a single one per turn, as
-   * much as each of the hundreds that ask for one: an echo sweep would starve beside a port sweep.
+   *
+   * Tokens the first waiter waits for. A request for many at once would otherwise get a single one per turn, as much
+   * as each of the hundreds that request one: an echo sweep would starve beside a port sweep.
    */
   #fairShare({ most }: Waiter): number {
     return Math.max(1, Math.min(most, Math.floor(this.#rate * turnShare), this.#burst));
@@ -148,7 +149,7 @@ export class PacketRateLimiter {
     this.#arm();
   }
 
-  /** One timer serves everybody who waits; it wakes as many as there are tokens, at most once a millisecond. */
+  /** One timer serves all waiters; it wakes as many as there are tokens, at most once a millisecond. */
   #arm(): void {
     if (this.#timer || this.#waiting === 0 || !this.#flowing) return;
     const wanted = this.#fairShare(this.#waiters[this.#head] as Waiter);
@@ -177,7 +178,7 @@ export class PacketRateLimiter {
     this.#head = 0;
   }
 
-  /** The first waiter of a signal makes all waiters of that signal leave when it aborts. */
+  /** One abort listener per signal removes all its waiters. */
   #watch(signal: AbortSignal): void {
     if (this.#watched.has(signal)) return;
     this.#watched.add(signal);

@@ -36,33 +36,33 @@ import { PauseGate } from './pause-gate.ts';
 import { PacketRateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
 
-/** File handles kept for everything that is not a connection to a target. */
+/** File handles reserved for everything except connections to targets. */
 const reservedHandles = 64;
 
 /** Connections of one scan when neither the option nor the system sets a lower limit. */
 const defaultMaxConnections = 4096;
 
-/** A host that was seen to take this long gets the whole timeout, so that its answer is not missed. */
+/** A host with a response time above this gets the whole timeout, milliseconds. */
 const slowAnswerMs = 300;
 
-/** Most slow hosts that are remembered. */
+/** Maximum number of remembered slow hosts. */
 const maxSlowHosts = 65_536;
 
 export interface GateOptions {
-  /** Every address this scan may touch. */
+  /** Every address this scan may probe. */
   addresses: AddressSet;
   scope: Scope;
-  /** Addresses that are never touched. */
+  /** Addresses to exclude. */
   blocklist?: AddressSet;
   /** The rate of the whole scan. */
   rate: PacketRateLimiter;
-  /** While it is held nothing is sent and no connection stays open. */
+  /** While it is closed nothing is sent and no connection stays open. */
   hold?: PauseGate;
-  /** Once it aborts nothing is sent any more, whatever a module asks for. */
+  /** After it aborts nothing is sent any more, whatever a module requests. */
   signal?: AbortSignal;
-  /** Endpoints that are never touched: those of this server. */
+  /** Endpoints of this server itself, to exclude. */
   isOwn?: (address: string, port: number) => boolean;
-  /** Most connections open at the same time; the file handle limit of the process bounds it too. */
+  /** Maximum number of open connections; also limited by the file handles of the process. */
   maxConnections?: number;
 }
 
@@ -89,7 +89,7 @@ export function createGate(options: GateOptions): ScanGate {
   return new ScopedGate(admission, options.rate);
 }
 
-/** A held door stops the rate, so whatever needs a token waits; the end of the scan closes it for good. */
+/** A pause suspends the rate, so whatever needs a token waits; the end of the scan closes it for good. */
 function closeDoor(door: PauseGate, { rate, signal }: GateOptions): void {
   door.onChange((held) => {
     if (held) rate.hold();
@@ -99,7 +99,7 @@ function closeDoor(door: PauseGate, { rate, signal }: GateOptions): void {
   if (signal) onAbort(signal, () => door.hold());
 }
 
-/** Soft limit of open files of this process (RLIMIT_NOFILE); 1024 where it cannot be read. */
+/** Soft limit of open files of this process (RLIMIT_NOFILE); 1024 if unknown. */
 export function openFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -111,7 +111,7 @@ export function openFilesLimit(): number {
   }
 }
 
-/** The canonical text of an address that may be touched now, else null. What is checked is what is connected to. */
+/** The canonical text of an address that may be probed now, else null. The checked address is the one connected to. */
 function admittedAddress(host: string, admitted: AddressSet, options: GateOptions): string | null {
   const address: Address | null = parseAddress(host);
   if (!address || !admitted.hasAddress(address)) return null;
@@ -119,11 +119,11 @@ function admittedAddress(host: string, admitted: AddressSet, options: GateOption
   return options.scope.permits(address) ? formatAddress(address) : null;
 }
 
-/** What all views of one scan's gate share. */
+/** State shared by all views of one scan's gate. */
 interface Admission {
-  /** As it was planned. */
+  /** As planned. */
   addresses: AddressSet;
-  /** What of it may still be touched. */
+  /** The part that may still be probed. */
   admitted: AddressSet;
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
@@ -131,11 +131,11 @@ interface Admission {
   spared: number;
   slots: Slots;
   mostConnections: number;
-  /** Hosts whose answers take long. */
+  /** Hosts with slow responses. */
   slow: Set<string>;
   unsent: Map<string, number>;
   door: PauseGate;
-  /** One for each way of sweeping and each rate. */
+  /** One per sweep method and rate. */
   sweepers: Set<SynSweeper | ConnectSweeper>;
 }
 
@@ -143,7 +143,7 @@ class ScopedGate implements ScanGate {
   readonly addresses: AddressSet;
   #admission: Admission;
   #rate: PacketRateLimiter;
-  /** Loaded when they are wanted: most scans do without them. */
+  /** Loaded on demand: most scans do without them. */
   #sweeper: Promise<SynSweeper> | null = null;
   #connectSweeper: Promise<ConnectSweeper> | null = null;
 
@@ -184,7 +184,7 @@ class ScopedGate implements ScanGate {
     return await (await this.#syn()).sweep(job);
   }
 
-  /** A packet engine is a process of its own, so it is started only when it is wanted. */
+  /** A packet engine is a separate process, so it is started on demand. */
   #syn(): Promise<SynSweeper> {
     this.#sweeper ??= this.#newSynSweeper();
     return this.#sweeper;
@@ -268,7 +268,7 @@ class ScopedGate implements ScanGate {
     if (typeof opened !== 'string') return opened;
     try {
       const pace = this.#pace(opened, options.timeoutMs, options.signal);
-      // One probe is one SYN, unless the host is slow: whoever wants more tries again.
+      // One probe is one SYN, unless the host is slow: callers retry for more.
       const timeoutMs = Math.min(options.timeoutMs, pace.synMs);
       const observation = await probeTcp(opened, port, { ...options, ...pace, timeoutMs });
       this.#note(opened, observation);
@@ -375,7 +375,7 @@ class ScopedGate implements ScanGate {
     return answers.find((answer) => answer.method !== 'none') ?? answers[0] ?? choosePingMethod(4);
   }
 
-  /** Takes a place and a token for one packet; the canonical address, or why nothing may be sent. */
+  /** Takes a slot and a token for one packet; returns the canonical address, or why nothing may be sent. */
   async #open(host: string, port: number, signal: AbortSignal): Promise<string | PortObservation> {
     const { admit, slots } = this.#admission;
     if (signal.aborted) return notTried('canceled');
@@ -397,7 +397,7 @@ class ScopedGate implements ScanGate {
     return notTried('out_of_scope');
   }
 
-  /** How the SYNs of one attempt are sent; each is counted, those that the kernel repeats by itself too. */
+  /** How the SYNs of one attempt are sent; counts each, including those the kernel repeats itself. */
   #pace(host: string, timeoutMs: number, signal: AbortSignal) {
     return {
       synMs: this.#admission.slow.has(host) ? timeoutMs : Math.min(timeoutMs, synTimeoutMs),

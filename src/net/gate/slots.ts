@@ -5,7 +5,7 @@ interface Waiter {
   resolve(granted: boolean): void;
 }
 
-/** A bounded number of places, given in the order of asking. */
+/** A bounded number of slots, granted in order of request. */
 export class Slots {
   #free: number;
   #waiters = new Set<Waiter>();
@@ -20,7 +20,7 @@ export class Slots {
     return true;
   }
 
-  /** Waits for a place; false when the signal aborted first. */
+  /** Waits for a slot; false if the signal aborted first. */
   acquire(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     if (this.tryAcquire()) return Promise.resolve(true);

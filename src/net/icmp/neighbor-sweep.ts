@@ -9,10 +9,10 @@ import { RouteTable } from '../packets/route.ts';
 
 interface NeighbourRun extends NeighborSweepOptions {
   rate: PacketRateLimiter;
-  /** The canonical address when it may be touched now, else null. */
+  /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
   onSent(count: number): void;
-  /** Called for each question that could not leave this machine. */
+  /** Called for each request that could not be sent. */
   onUnsent(reason: string): void;
 }
 
@@ -20,7 +20,7 @@ interface HostQuestion extends NeighborRequest {
   host: string;
 }
 
-/** The part of a set of addresses that lies on links of this machine, of one of them where a name is given. */
+/** The part of a set of addresses on directly attached links, or on the named one. */
 export function neighbourhood(addresses: AddressSet, only: string | null): Neighbourhood {
   const found: Neighbourhood = { addresses: AddressSet.empty, obstacle: null, dead: [] };
   let table: RouteTable;
@@ -40,7 +40,7 @@ export function neighbourhood(addresses: AddressSet, only: string | null): Neigh
   return found;
 }
 
-/** See NetworkGate.sweepNeighbours. */
+/** See NetworkGate. */
 export async function* sweepNeighbors(
   hosts: Iterable<string>,
   options: NeighbourRun,
@@ -66,7 +66,7 @@ export async function* sweepNeighbors(
   }
 }
 
-/** Who is off the link, or an address of this machine, is passed over: nobody would answer. */
+/** Skips addresses off the link and those of this machine: nobody would respond. */
 function* questionsFor(hosts: Iterable<string>, options: NeighbourRun): Generator<HostQuestion> {
   const table = RouteTable.read();
   const force = { interface: options.interface ?? undefined };

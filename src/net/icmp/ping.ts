@@ -14,20 +14,20 @@ import {
   randomNonce,
 } from '../packets/echo.ts';
 
-/** Most hosts that are waited for at the same time; the memory of a sweep is bounded by it. */
+/** Maximum number of outstanding hosts; bounds the memory of a sweep. */
 const maxOutstanding = 4096;
 
-/** How often the sockets are looked at while answers may come: at once after activity, then less often. */
+/** Poll interval of the sockets while responses may arrive: short after activity, then longer. */
 const eagerPollMs = 1;
 const lazyPollMs = 5;
 const eagerForMs = 20;
 
 interface PingRun extends PingOptions {
   rate: PacketRateLimiter;
-  /** The canonical address when it may be touched now, else null. */
+  /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
   onSent(count: number): void;
-  /** Called for each request that could not leave this machine. */
+  /** Called for each request that could not be sent. */
   onUnsent(reason: string): void;
 }
 
@@ -35,7 +35,7 @@ type Method = { method: 'raw' | 'datagram' | 'none'; reason: string };
 
 const echoOnly: readonly PingType[] = ['echo'];
 
-/** How echo requests of a family leave this machine. Opens a socket for the answer and closes it. */
+/** How echo requests of a family are sent. Opens a socket to find out and closes it. */
 export function choosePingMethod(family: Family): Method {
   const socket = EchoSocket.open(family);
   if ('reason' in socket) return { method: 'none', reason: socket.reason };
@@ -45,9 +45,10 @@ export function choosePingMethod(family: Family): Method {
 }
 
 /**
- * Echo or timestamp requests to every host, at the rate of the gate, with a window of hosts that are waited for. A silent host is
- * asked again, with the next type where there are several, and dropped one timeout after the last try. Hosts of a family
- * without a socket are passed over, and those that none of the types is for: timestamps need IPv4 and a raw socket.
+ *
+ * Echo or timestamp requests to every host, at the rate of the gate, with a window of outstanding hosts. A silent
+ * host is retried, with the next type if there are several, and dropped one timeout after the last try. Skips hosts
+ * of a family without a socket, and those that no type applies to: timestamps need IPv4 and a raw socket.
  */
 export async function* ping(
   hosts: AsyncIterable<string> | Iterable<string>,
@@ -69,15 +70,15 @@ export async function* ping(
   }
 }
 
-/** A host that is waited for. */
+/** An outstanding host. */
 interface Outstanding extends EchoRequest {
   host: string;
   family: Family;
-  /** What it is asked by, in turn; each retry begins anew. */
+  /** Request types, in turn; each retry starts over. */
   types: readonly PingType[];
   /** performance.now() of each request. */
   sentAt: number[];
-  /** performance.now() at which it is asked again or dropped; Infinity while it waits to be sent. */
+  /** performance.now() of the next retry or the drop; Infinity while it waits to be sent. */
   due: number;
 }
 
@@ -113,7 +114,7 @@ class EchoSweep {
     }
   }
 
-  /** Plans the next try of silent hosts and drops those that had all. */
+  /** Schedules retries of silent hosts and drops those out of retries. */
   expire(): void {
     const now = performance.now();
     if (now - this.#lastExpiry < lazyPollMs) return;
@@ -150,7 +151,7 @@ class EchoSweep {
     });
   }
 
-  /** Until tokens or hosts arrive, or it is time to look at the sockets again. */
+  /** Resolves when tokens or hosts arrive, or the sockets are due for a poll. */
   nextTick(): Promise<void> {
     return new Promise((resolve) => {
       const idle = performance.now() - this.#lastActivity > eagerForMs;
@@ -228,7 +229,7 @@ class EchoSweep {
     this.#lastActivity = performance.now();
   }
 
-  /** Not answered meanwhile, and still in scope at the moment of sending. */
+  /** No response meanwhile, and still in scope at the moment of sending. */
   #stillWanted(host: Outstanding): boolean {
     if (this.#waiting.get(host.sequence) !== host) return false;
     if (this.#options.admit(host.host) !== null) return true;
@@ -245,7 +246,7 @@ class EchoSweep {
       this.#asked(host, now);
       if (host.attempt === this.#tries(host)) host.due = now + this.#options.timeoutMs;
     }
-    // The kernel had no room: the rest goes with the next tokens; each try costs one, so this ends.
+    // The kernel buffer is full: the rest goes with the next tokens; each try costs one, so this ends.
     for (const host of group.slice(done)) this.#asked(host, now);
   }
 
@@ -253,7 +254,7 @@ class EchoSweep {
     host.sentAt.push(now);
     host.attempt += 1;
     host.type = host.types[host.attempt % host.types.length] as PingType;
-    // Between the tries for one host; the last one is waited for a full timeout.
+    // Between the tries for one host; the last one gets a full timeout.
     host.due = now + Math.max(1, this.#options.timeoutMs / this.#tries(host));
   }
 
@@ -275,12 +276,12 @@ class EchoSweep {
   }
 }
 
-/** The types that can leave by a socket. */
+/** The types that a socket can send. */
 function typesOn({ family, method }: EchoSocket, types: readonly PingType[]): readonly PingType[] {
   return family === 4 && method === 'raw' ? types : types.filter((type) => type === 'echo');
 }
 
-/** Items one by one without waiting: an asynchronous source is read one item ahead. */
+/** Items without waiting: prefetches one item of an asynchronous source. */
 export class ItemSource<T> {
   ended = false;
   #sync: Iterator<T> | null = null;
@@ -295,7 +296,7 @@ export class ItemSource<T> {
     else this.#sync = items[Symbol.iterator]();
   }
 
-  /** The next item, or null when none is there now. */
+  /** The next item, or null if none is available now. */
   next(): T | null {
     if (this.ended) return null;
     if (this.#sync) {
@@ -328,7 +329,7 @@ export class ItemSource<T> {
         this.#onArrival();
       },
       () => {
-        // The producer failed and says so itself; the work ends with the items that came.
+        // The producer reports its own failure; the work ends with the items so far.
         this.ended = true;
         this.#onArrival();
       },
@@ -336,7 +337,7 @@ export class ItemSource<T> {
   }
 }
 
-/** Index of an interface; 0 when there is none of that name. */
+/** Index of an interface; 0 if there is none of that name. */
 export function scopeIdOf(zone: string | null): number {
   if (zone === null || !/^[\w.:-]{1,15}$/.test(zone) || zone.startsWith('.')) return 0;
   try {

@@ -1,13 +1,14 @@
 import { readLink } from './links.ts';
 
-/** How often the kernel is asked, milliseconds: what is sent in between is lost and has to be sent again. */
+/** Poll interval of the link state, milliseconds: packets sent in between are lost and must be sent again. */
 const lookMs = 100;
-/** How long a link without carrier is waited for, milliseconds. */
+/** Longest wait for a link without carrier, milliseconds. */
 const longestOutageMs = 5000;
 
 /**
- * Whether an interface can carry frames. The kernel takes them without a word also when it cannot, and what was thrown
- * away would look like silence of those that were asked.
+ *
+ * Whether an interface can carry frames. Without carrier the kernel drops them silently, which would look like
+ * silence of the targets.
  */
 export class Carrier {
   readonly #look: () => string | null;
@@ -16,7 +17,7 @@ export class Carrier {
   #problem: string | null = null;
   #goneSince = 0;
 
-  /** @param look says why nothing can be sent now, or null */
+  /** @param look returns why nothing can be sent now, or null */
   constructor(look: () => string | null, now: () => number = () => performance.now()) {
     this.#look = look;
     this.#now = now;
@@ -27,7 +28,7 @@ export class Carrier {
     return new Carrier(() => readLink(index).problem);
   }
 
-  /** @throws Error when it has been away for 5 s */
+  /** @throws Error if it has been down for 5 s */
   isThere(): boolean {
     const now = this.#now();
     if (now - this.#lookedAt < lookMs) return this.#problem === null;

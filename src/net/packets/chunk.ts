@@ -2,19 +2,19 @@ import type { Family } from '../../domain/address.ts';
 import { mix, type PermutationKey, permutationShape } from './permutation.ts';
 import { stackWords } from './stack-traits.ts';
 
-/** Most endpoints of one chunk: a bit of each goes into every checkpoint. */
+/** Maximum number of endpoints per chunk: a bit of each goes into every checkpoint. */
 export const maxChunkEndpoints = 2 ** 18;
-/** Most hosts of one chunk. */
+/** Maximum number of hosts per chunk. */
 export const maxChunkHosts = 4096;
 
-/** How probes of a chunk leave this machine. */
+/** How probes of a chunk are sent. */
 export type Rung = 'frame' | 'ip';
 
-/** What a chunk is: the same ports of some hosts that are reached in the same way. */
+/** A chunk: the same ports of some hosts that share a path. */
 export interface ChunkPlan {
   id: number;
   family: Family;
-  /** 4 or 16 bytes a host. */
+  /** 4 or 16 bytes per host. */
   hosts: Uint8Array;
   ports: Uint16Array;
   /** `frame`: Ethernet frames by a packet socket; `ip`: packets that the kernel routes, by a raw socket. */
@@ -25,96 +25,97 @@ export interface ChunkPlan {
   source: Uint8Array;
   /** Own MAC, for frames. */
   ownMac: Uint8Array | null;
-  /** For frames: the MAC of each host's next hop, 6 bytes a host. */
+  /** For frames: the MAC of each host's next hop, 6 bytes per host. */
   macs: Uint8Array | null;
-  /** Tries for an endpoint that does not answer, at least 1. */
+  /** Tries for an endpoint that does not respond, at least 1. */
   tries: number;
-  /** Most packets per second to one host; 0 = no limit of its own. */
+  /** Maximum packets per second to one host; 0 = no limit. */
   hostRate: number;
   key: PermutationKey;
   waits: ChunkWaits;
-  /** Only which hosts live is asked: one that has answered gets no further probe. */
+  /** Only tests which hosts are up: one that has responded gets no further probe. */
   untilAnswer?: boolean;
-  /** Endpoints that must not be probed: this server's own. */
+  /** Endpoints to skip: those of this server. */
   spared: Uint32Array;
-  /** Where an interrupted sweep of the same chunk was. */
+  /** Progress of an interrupted sweep of the same chunk. */
   restored: ChunkState | null;
 }
 
-/** Milliseconds that are waited for answers. */
+/** Timeouts of responses, milliseconds. */
 export interface ChunkWaits {
-  /** Least wait before silent endpoints are tried again, when the round trip is known to be short. */
+  /** Minimum wait before silent endpoints are retried, if the round trip is known to be short. */
   between: number;
-  /** Least wait after the last try. */
+  /** Minimum wait after the last try. */
   final: number;
-  /** Longest wait, and the wait as long as nothing at all has answered. */
+  /** Longest wait, also used as long as nothing has responded. */
   most: number;
-  /** The round trips of all hosts are known: `final` is long enough for each of them. */
+  /** The round trips of all hosts are known: `final` suffices for each of them. */
   known?: boolean;
 }
 
-/** How far a chunk is. */
+/** Progress of a chunk. */
 export interface ChunkState {
   /**
-   * How many counters of the walk were gone through, those of all tries added up: a resumed sweep goes on there. In the
-   * last try those whose response can still come are not among them; no further try would ask them again.
+   *
+   * Number of visited positions of the permutation, summed over all tries: a resumed sweep continues there. The last
+   * try leaves out those whose response may still arrive; no further try would probe them again.
    */
   counter: number;
-  /** One bit for each endpoint that is settled. */
+  /** One bit per settled endpoint. */
   settled: Uint8Array;
   /** Per host. */
   counts: ChunkCounts;
-  /** Of the hosts that were heard since the engine took the chunk, as `stackAt` reads it; only at its end. */
+  /** Of the hosts that responded since the engine started the chunk, as read by `stackAt`; only at its end. */
   stacks?: Uint32Array;
-  /** Per host: endpoints that responded to a further try only. */
+  /** Per host: endpoints that responded only to a retry. */
   late?: Uint32Array;
-  /** One bit for each endpoint that was tried and stayed silent, where those are settled too (connections). */
+  /** One bit per endpoint that stayed silent, if those are settled too (connections). */
   silent?: Uint8Array;
 }
 
-/** Endpoints of each host by outcome. What was probed and is in none of the others stayed silent. */
+/** Endpoints of each host by outcome. Probed ones in no other class stayed silent. */
 export interface ChunkCounts {
   probed: Uint32Array;
   open: Uint32Array;
   closed: Uint32Array;
-  /** Called unreachable by an ICMP error. */
+  /** Unreachable by an ICMP error. */
   rejected: Uint32Array;
   /** Could not be sent. */
   unsent: Uint32Array;
 }
 
-/** Places in the control words of a chunk. */
+/** Indices of the control words of a chunk. */
 export const word = {
-  /** 1 = end it now. */
+  /** 1 = stop. */
   stop: 0,
-  /** Endpoints that are settled. */
+  /** Settled endpoints. */
   settled: 1,
   /** `counter` of the state. */
   counter: 2,
-  /** Which try is under way, from 1 on. */
+  /** Current try, from 1. */
   try: 3,
 } as const;
 const words = 8;
 
-/** The memory of a chunk that the sending and the hearing thread share. */
+/** Memory of a chunk shared by sender and receiver. */
 export class Chunk {
   readonly plan: ChunkPlan;
   readonly memory: SharedArrayBuffer;
   readonly hostCount: number;
   readonly endpoints: number;
-  /** Counters that the walk of one try has. */
+  /** Positions of the permutation in one try. */
   readonly walkLength: number;
   readonly control: Int32Array;
-  /** One bit for each endpoint: host number x ports + port number. */
+  /** One bit per endpoint: host index x ports + port index. */
   readonly settled: Int32Array;
   readonly counts: ChunkCounts;
-  /** Per host: endpoints that responded to a further try only. */
+  /** Per host: endpoints that responded only to a retry. */
   readonly late: Uint32Array;
-  /** What the first SYN/ACK of each host shows. */
+  /** TCP characteristics from the first SYN/ACK of each host. */
   readonly stacks: Uint32Array;
-  /** 1 = nothing more is sent to this host. */
+  /** 1 = send nothing more to this host. */
   readonly dropped: Uint8Array;
-  /** When the last probe of each endpoint was sent, as `sentTick` tells it. */
+  /** When the last probe of each endpoint was sent, in units of `sentTick`. */
   readonly sentAt: Uint8Array;
 
   constructor(plan: ChunkPlan, memory?: SharedArrayBuffer) {
@@ -151,7 +152,7 @@ export class Chunk {
     return ((this.settled[endpoint >>> 5] as number) & (1 << (endpoint & 31))) !== 0;
   }
 
-  /** @returns false when it was settled before */
+  /** @returns false if it was settled before */
   settle(endpoint: number): boolean {
     const bit = 1 << (endpoint & 31);
     if ((Atomics.or(this.settled, endpoint >>> 5, bit) & bit) !== 0) return false;
@@ -159,7 +160,7 @@ export class Chunk {
     return true;
   }
 
-  /** @param counter as the state has it; at the end of the last try it is still that try */
+  /** @param counter as in the state; at the end of the last try it still belongs to that try */
   tryAt(counter: number): number {
     return Math.min(this.plan.tries, Math.floor(counter / this.walkLength) + 1);
   }
@@ -209,7 +210,7 @@ export class Chunk {
     for (const endpoint of spared) this.settle(endpoint);
   }
 
-  /** From the walk itself: the sending thread counts ahead of the counter that it shows. */
+  /** Counted from the permutation itself: the sender runs ahead of the counter it publishes. */
   #countProbed(counter: number): void {
     const { ports, key, spared } = this.plan;
     const { mask, shift } = permutationShape(this.endpoints);
@@ -228,12 +229,12 @@ function ones(bits: number): number {
   return count;
 }
 
-/** A time of `clockMs` in one byte: units of 8 ms, modulo 256. */
+/** A time of `clockMs` as one byte: units of 8 ms, modulo 256. */
 export function sentTick(ms: number): number {
   return (ms >>> 3) & 0xff;
 }
 
-/** Milliseconds of the monotonic clock that all threads of the machine share, low 31 bits. */
+/** Milliseconds of the monotonic clock shared by all threads, low 31 bits. */
 export function clockMs(): number {
   return Number((process.hrtime.bigint() / 1_000_000n) & 0x7fffffffn);
 }

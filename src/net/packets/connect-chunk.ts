@@ -2,56 +2,56 @@ import type { Family } from '../../domain/address.ts';
 import type { ChunkState } from './chunk.ts';
 import { mix, type PermutationKey, permutationShape } from './permutation.ts';
 
-/** What became of an endpoint. */
+/** Outcome of an endpoint. */
 export const verdict = {
   open: 0,
-  /** Accepted and reset before anybody looked. */
+  /** Accepted and reset at once. */
   openThenReset: 1,
   closed: 2,
-  /** An ICMP error said that it cannot be reached. */
+  /** Unreachable by an ICMP error. */
   rejected: 3,
   silent: 4,
   /** This machine could not send. */
   unsent: 5,
 } as const;
 
-/** Added to a verdict: the response came to a further try only. */
+/** Flag in a verdict: responded only to a retry. */
 export const lateFlag = 0x80;
 
 /** The same ports of some hosts of one family, for connections. */
 export interface ConnectPlan {
   id: number;
   family: Family;
-  /** 4 or 16 bytes a host. */
+  /** 4 or 16 bytes per host. */
   hosts: Uint8Array;
   /** Interface index of each link-local IPv6 address, else 0. */
   scopes: Uint32Array;
   ports: Uint16Array;
-  /** Tries for an endpoint that does not answer, at least 1. */
+  /** Tries for an endpoint that does not respond, at least 1. */
   tries: number;
   key: PermutationKey;
-  /** How long one try waits, milliseconds. */
+  /** Timeout of one try, milliseconds. */
   patienceMs: number;
-  /** The same for hosts that are slow: long enough for the kernel to repeat the SYN. */
+  /** The same for slow hosts: long enough for the kernel to repeat the SYN. */
   slowPatienceMs: number;
-  /** A host that was seen to take longer is slow. */
+  /** Response time from which a host counts as slow. */
   slowAnswerMs: number;
-  /** Numbers of the hosts that are slow. */
+  /** Indices of the slow hosts. */
   slow: readonly number[];
-  /** Endpoints that must not be probed: this server's own. */
+  /** Endpoints to skip: those of this server. */
   spared: Uint32Array;
-  /** Where an interrupted sweep of the same chunk was. */
+  /** Progress of an interrupted sweep of the same chunk. */
   restored: ChunkState | null;
 }
 
-/** What the threads need to know of a chunk. */
+/** Description of a chunk for the threads. */
 export interface ConnectShare {
   plan: Omit<ConnectPlan, 'spared' | 'restored' | 'slow'>;
-  /** Two words, and a byte for each host. */
+  /** Two words, and a byte per host. */
   memory: SharedArrayBuffer;
-  /** One bit for each endpoint that needs no probe. */
+  /** One bit per endpoint to skip. */
   passedOver: Int32Array;
-  /** Counters below this one were gone through before an interruption. */
+  /** Counters below this one were visited before an interruption. */
   triedBelow: number;
 }
 
@@ -59,7 +59,7 @@ const place = { next: 0, stop: 1 } as const;
 const words = 2;
 const hostFlag = { dropped: 1, slow: 2 } as const;
 
-/** What the threads share of a chunk while it is swept: who takes which endpoint, and what holds for its hosts. */
+/** State of a chunk shared by the threads during a sweep: the iterator over its endpoints, and flags of its hosts. */
 export class SharedPermutation {
   readonly #words: Int32Array;
   readonly #flags: Uint8Array;
@@ -82,7 +82,7 @@ export class SharedPermutation {
     return new SharedArrayBuffer(4 * words + hostCount);
   }
 
-  /** Counters that were taken, by whichever thread. */
+  /** Number of positions taken by all threads. */
   get counter(): number {
     return Math.min(Atomics.load(this.#words, place.next), this.#mask + 1);
   }
@@ -91,7 +91,7 @@ export class SharedPermutation {
     return Atomics.load(this.#words, place.next) > this.#mask;
   }
 
-  /** The next endpoint that nobody has taken, with the number of its try; null at the end of the walk. */
+  /** The next endpoint, with the number of its try; null at the end. */
   take(): { endpoint: number; tryNumber: number } | null {
     const { plan, passedOver, triedBelow } = this.#share;
     while (!this.exhausted) {
@@ -100,7 +100,7 @@ export class SharedPermutation {
       const endpoint = mix(counter, plan.key, this.#mask, this.#shift);
       if (endpoint >= this.#size || isSet(passedOver, endpoint)) continue;
       if (this.isDropped(Math.floor(endpoint / plan.ports.length))) continue;
-      // What was under way when a sweep was interrupted has had a try whose outcome nobody knows.
+      // Endpoints in progress at an interruption had a try without a known outcome.
       return { endpoint, tryNumber: counter < triedBelow ? Math.min(2, plan.tries) : 1 };
     }
     return null;
@@ -126,13 +126,13 @@ export class SharedPermutation {
     Atomics.or(this.#flags, host, hostFlag.dropped);
   }
 
-  /** @returns false when it was known */
+  /** @returns false if it was known */
   markSlow(host: number): boolean {
     return (Atomics.or(this.#flags, host, hostFlag.slow) & hostFlag.slow) === 0;
   }
 }
 
-/** A chunk as the side that orders the work keeps it. */
+/** A chunk on the controlling side. */
 export class ConnectChunk {
   readonly plan: ConnectPlan;
   readonly share: ConnectShare;
@@ -144,7 +144,7 @@ export class ConnectChunk {
   readonly #unsent: Uint32Array;
   readonly #silent: Uint32Array;
   readonly #late: Uint32Array;
-  /** One bit for each endpoint. */
+  /** One bit per endpoint. */
   readonly #silentBits: Int32Array;
 
   constructor(plan: ConnectPlan) {
@@ -174,9 +174,10 @@ export class ConnectChunk {
   }
 
   /**
+   *
    * @param outcome a `verdict`
-   * @param isLate it responded to a further try only
-   * @returns false when it was settled before
+   * @param isLate it responded only to a retry
+   * @returns false if it was settled before
    */
   settle(endpoint: number, outcome: number, isLate: boolean): boolean {
     if (isSet(this.#settled, endpoint)) return false;
@@ -189,7 +190,7 @@ export class ConnectChunk {
     return true;
   }
 
-  /** `probed` counts what is settled. */
+  /** `probed` counts settled endpoints. */
   state(): ChunkState {
     const copy = (counts: Uint32Array) => Uint32Array.from(counts);
     const probed = this.#silent.map((silent, host) => silent + this.#answered(host));

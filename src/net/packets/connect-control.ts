@@ -1,33 +1,33 @@
 import type { ConnectShare } from './connect-chunk.ts';
 
-/** Places in the control words that the threads and whoever ordered the work share. */
+/** Indices of the control words shared by the threads and the controller. */
 export const connectControl = {
-  /** 1 = the threads end. */
+  /** 1 = threads stop. */
   stop: 0,
-  /** Connections that may still be attempted. */
+  /** Remaining connection attempts. */
   credits: 1,
-  /** 1 = more credits were asked for and have not come. */
+  /** 1 = more credits were requested and have not arrived. */
   hungry: 2,
-  /** Credits at or below which more are asked for. */
+  /** Credits at or below which more are requested. */
   lowWater: 3,
   /** Attempts so far. */
   sent: 4,
-  /** SYNs that the kernel repeated so far. */
+  /** SYNs repeated by the kernel so far. */
   repeated: 5,
-  /** Sockets that are open now. */
+  /** Open sockets. */
   open: 6,
-  /** Most sockets that may be open. */
+  /** Maximum number of open sockets. */
   most: 7,
-  /** 1 = nothing may be sent now. */
+  /** 1 = paused. */
   held: 8,
-  /** Counts what a thread should look at beside its sockets: chunks, an end, hosts that are dropped. */
+  /** Counts events a thread should handle besides its sockets: chunks, stop, dropped hosts. */
   news: 9,
 } as const;
 export const connectControlWords = 16;
 
 export interface ConnectThreadStart {
   control: SharedArrayBuffer;
-  /** An eventfd (eventfd(2)) that ends this thread's wait. */
+  /** An eventfd (eventfd(2)) that wakes this thread. */
   waker: number;
 }
 
@@ -36,11 +36,11 @@ export type ToConnector = { type: 'chunk'; share: ConnectShare };
 export type FromConnector =
   | { type: 'ready' }
   | { type: 'hungry' }
-  /** Each endpoint once, with its `verdict`, perhaps with `lateFlag`. */
+  /** Each endpoint once, with its `verdict`, possibly with `lateFlag`. */
   | { type: 'settled'; id: number; endpoints: Uint32Array; verdicts: Uint8Array }
-  /** Hosts, by their numbers, that were seen to answer late. */
+  /** Hosts, by index, that responded slowly. */
   | { type: 'slow'; id: number; hosts: number[] }
-  /** What kept so many attempts from leaving this machine: the name of an errno. */
+  /** Why so many attempts could not be sent: an errno name. */
   | { type: 'trouble'; reason: string; count: number }
-  /** This thread has nothing left of the chunk. */
+  /** This thread has finished the chunk. */
   | { type: 'done'; id: number };

@@ -15,17 +15,17 @@ import { CreditFeed } from './credit-feed.ts';
 import { errnoName, loadSys } from './sys.ts';
 import { startThread } from './thread.ts';
 
-/** More threads than this gain nothing: the kernel's part of a connection is most of its price. */
+/** More threads gain nothing: most of the cost of a connection is in the kernel. */
 const maxThreads = 2;
-/** What one thread can do at the least, attempts per second; a further one takes some 25 MB. */
+/** Minimum capacity of one thread, attempts per second; a further one takes some 25 MB. */
 const oneThreadRate = 25_000;
-/** How long the threads may take to start. */
+/** Start timeout of the threads, milliseconds. */
 const startMs = 10_000;
-/** How long they may take to end. */
+/** Stop timeout of the threads, milliseconds. */
 const endMs = 1000;
-/** How far each chunk is, is told this often. */
+/** Report interval of the state of each chunk, milliseconds. */
 const stateMs = 400;
-/** How often attempts are counted. */
+/** Interval of the attempt counters, milliseconds. */
 const countMs = 100;
 /** eventfd(2): non-blocking, closed on exec. */
 const eventfdFlags = 0o4000 | 0o2000000;
@@ -33,27 +33,27 @@ const eventfdFlags = 0o4000 | 0o2000000;
 export interface ConnectRun {
   plan: Omit<ConnectPlan, 'id'>;
   signal: AbortSignal;
-  /** Endpoints that accepted: host number x ports + port number. */
+  /** Open endpoints: host index x ports + port index. */
   onOpen(endpoint: number, thenReset: boolean): void;
-  /** How far it is; every open endpoint in it was told before. */
+  /** Progress; every open endpoint in it was reported before. */
   onState(state: ChunkState): void;
-  /** A host, by its number, was seen to answer late. */
+  /** A host, by index, responded slowly. */
   onSlow(host: number): void;
 }
 
-/** What the engine tells, whatever chunk it is about. */
+/** Callbacks of the engine that concern no particular chunk. */
 export interface ConnectListener {
-  /** So many attempts were made since the last call. */
+  /** Attempts since the last call. */
   onSent(count: number): void;
-  /** The kernel repeated so many SYNs by itself. */
+  /** SYNs repeated by the kernel. */
   onRepeated(count: number): void;
-  /** So many endpoints could not be tried, for this reason (name of an errno). */
+  /** Endpoints that could not be tried, by reason (errno name). */
   onTrouble(reason: string, count: number): void;
 }
 
 interface Running extends ConnectRun {
   chunk: ConnectChunk;
-  /** Threads that are not done with it. */
+  /** Threads that have not finished it. */
   threads: number;
   resolve(state: ChunkState): void;
   reject(error: Error): void;
@@ -65,8 +65,9 @@ interface Thread {
 }
 
 /**
- * Connection attempts by threads of this process: chunks go in, open endpoints and counts come out. No more leave than
- * the rate grants.
+ *
+ * Connection attempts by threads of this process: chunks go in, open endpoints and counts come out. Never exceeds the
+ * rate.
  */
 export class ConnectEngine {
   readonly #credits: CreditFeed;
@@ -87,15 +88,16 @@ export class ConnectEngine {
   }
 
   /**
+   *
    * @param rate every attempt takes a token of it
-   * @throws Error that says why connections cannot be made in this way here
+   * @throws Error if such connections are not possible here
    */
   static async start(rate: PacketRateLimiter, listener: ConnectListener): Promise<ConnectEngine> {
     if (process.platform !== 'linux') throw new Error(`epoll does not exist on ${process.platform}`);
     const engine = new ConnectEngine(rate, listener);
     const wanted = rate.ceiling <= oneThreadRate ? 1 : Math.min(maxThreads, availableParallelism());
     const starts = await Promise.allSettled(Array.from({ length: wanted }, () => engine.#startThread()));
-    // One thread is enough where there are no handles for another.
+    // One thread suffices if there are no file handles for another.
     if (engine.#threads.length === 0) {
       await engine.close();
       throw starts.find((start) => start.status === 'rejected')?.reason;
@@ -104,12 +106,12 @@ export class ConnectEngine {
     return engine;
   }
 
-  /** Most sockets that may be open at the same time. */
+  /** Maximum number of open sockets. */
   set most(count: number) {
     Atomics.store(this.#words, control.most, count);
   }
 
-  /** While it is held nothing is sent; what is under way ends before the kernel repeats it. */
+  /** While paused nothing is sent; attempts in progress end before the kernel repeats them. */
   hold(held: boolean): void {
     Atomics.store(this.#words, control.held, held ? 1 : 0);
     if (held) Atomics.exchange(this.#words, control.credits, 0);
@@ -117,8 +119,9 @@ export class ConnectEngine {
   }
 
   /**
-   * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects when the engine itself fails.
-   * `drop` sends nothing more to hosts, named by their numbers.
+   *
+   * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects if the engine itself fails. `drop`
+   * stops sending to hosts, by index.
    */
   run(run: ConnectRun): { outcome: Promise<ChunkState>; drop: (hosts: number[]) => void } {
     const chunk = new ConnectChunk({ ...run.plan, id: this.#nextId++ });
@@ -155,7 +158,7 @@ export class ConnectEngine {
     return { outcome, drop };
   }
 
-  /** Ends the threads; chunks that run end as failed. */
+  /** Stops the threads; running chunks fail. */
   async close(): Promise<void> {
     this.#broken('the connect threads were closed');
     Atomics.store(this.#words, control.stop, 1);
@@ -217,10 +220,10 @@ export class ConnectEngine {
     }
   }
 
-  /** Hands over as many attempts as the rate allows for some milliseconds. */
+  /** Grants as many attempts as the rate allows for some milliseconds. */
   async #feed(): Promise<void> {
     const { count, lowWater } = await this.#credits.next();
-    // Held in between: what was granted before is not used after.
+    // Paused in between: credits granted before are void.
     const isHeld = Atomics.load(this.#words, control.held) === 1;
     Atomics.store(this.#words, control.lowWater, lowWater);
     if (!isHeld) Atomics.add(this.#words, control.credits, count);
@@ -247,7 +250,7 @@ export class ConnectEngine {
     this.#ref(false);
   }
 
-  /** Threads that have nothing to do must not keep the program from ending. */
+  /** Idle threads must not keep the program from exiting. */
   #ref(busy: boolean): void {
     for (const { worker } of this.#threads) {
       if (busy) worker.ref();
@@ -295,7 +298,7 @@ async function endThread({ worker, waker }: Thread): Promise<void> {
   loadSys().close(waker);
 }
 
-/** The thread closes what it has opened; one that does not end by itself is ended. */
+/** The thread closes its sockets; one that does not stop by itself is terminated. */
 async function exitOf(worker: Worker): Promise<void> {
   let late: NodeJS.Timeout | undefined;
   await new Promise((resolve) => {

@@ -2,7 +2,7 @@ import type { Family } from '../../domain/address.ts';
 import { verdict } from './connect-chunk.ts';
 import { errnoName, loadSys, type Sys } from './sys.ts';
 
-/** Results of one epoll_wait at the most. */
+/** Maximum number of results per epoll_wait. */
 const eventsAtOnce = 256;
 /** struct epoll_event (epoll_ctl(2)): packed on x86-64 only. */
 const eventBytes = process.arch === 'x64' ? 12 : 16;
@@ -17,7 +17,7 @@ const sockStream = 1;
 const nonblockCloexec = 0o4000 | 0o2000000;
 const solSocket = 1;
 const soLinger = 13;
-/** Sockets without a connection that are kept for the next attempts. */
+/** Maximum number of unconnected sockets kept for reuse. */
 const keptSockets = 128;
 
 const families = {
@@ -27,9 +27,9 @@ const families = {
 const nameBytes = 32;
 
 const errno = { connected: 106, already: 114, inProgress: 115 } as const;
-/** Shortages of this machine; they pass: EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, EADDRNOTAVAIL, ENOBUFS. */
+/** Temporary shortages of this machine: EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, EADDRNOTAVAIL, ENOBUFS. */
 const shortages = new Set([11, 12, 23, 24, 28, 99, 105]);
-/** What the end of an attempt says about the endpoint; what is not here is trouble of this machine. */
+/** Outcome of an attempt by errno; others are local problems. */
 const meanings = new Map<number, number>([
   [0, verdict.open],
   [32, verdict.openThenReset], // EPIPE
@@ -43,10 +43,10 @@ const meanings = new Map<number, number>([
   [112, verdict.rejected], // EHOSTDOWN
   [113, verdict.rejected], // EHOSTUNREACH
 ]);
-/** Of these, what connect() itself may return about the endpoint. */
+/** Those of them that connect() itself may return. */
 const immediate = new Set<number>([0, 104, 111]);
 
-/** Where an attempt goes. */
+/** Destination of an attempt. */
 export interface Peer {
   family: Family;
   /** 4 or 16 bytes. */
@@ -56,15 +56,15 @@ export interface Peer {
   port: number;
 }
 
-/** What a connection attempt came to at once. */
+/** Immediate result of a connection attempt. */
 export type StartedConnect =
   | { fd: number }
   | { verdict: number }
-  /** Nothing was sent: a name of an errno. */
+  /** Nothing was sent: an errno name. */
   | { shortage: string }
   | { trouble: string };
 
-/** What became of an attempt that was waited for; null = nothing yet. */
+/** Result of a pending attempt; null = none yet. */
 export type EndedConnect = { verdict: number; itself: boolean } | { trouble: string } | null;
 
 /** Connection attempts of one thread, waited for with epoll(7). */
@@ -80,7 +80,7 @@ export class ConnectSockets {
   readonly #own = Buffer.alloc(nameBytes);
   readonly #kept: Record<Family, number[]> = { 4: [], 6: [] };
 
-  /** @param waker a descriptor that ends the wait when it can be read @throws Error */
+  /** @param waker a descriptor that ends the wait when readable @throws Error */
   constructor(waker: number) {
     this.#sys = loadSys();
     this.#waker = waker;
@@ -96,7 +96,7 @@ export class ConnectSockets {
     // A socket that had a scope stays bound to its link.
     const kept = peer.scope === 0 ? this.#kept[peer.family].pop() : undefined;
     const begun = this.#beginWith(kept ?? null, peer);
-    // Whatever is strange about an old socket is not about the endpoint.
+    // An unexpected error of a reused socket says nothing about the endpoint.
     return kept !== undefined && 'trouble' in begun ? this.#beginWith(null, peer) : begun;
   }
 
@@ -112,8 +112,9 @@ export class ConnectSockets {
   }
 
   /**
-   * connect() called once more tells what happened, and leaves a socket whose attempt failed ready for the next one: that
-   * spares closing it, making another and registering it with epoll, a third of all that an attempt takes.
+   *
+   * A second connect() returns the result, and makes a socket whose attempt failed ready for the next one: that saves
+   * closing it, creating another and registering it with epoll, a third of the cost of an attempt.
    */
   end(fd: number, peer: Peer): EndedConnect {
     const { family, address, scope, port } = peer;
@@ -127,12 +128,12 @@ export class ConnectSockets {
     return meaning === undefined ? { trouble: errnoName(code) } : { verdict: meaning, itself };
   }
 
-  /** Closes what was kept. */
+  /** Closes the kept sockets. */
   release(): void {
     for (const kept of Object.values(this.#kept)) for (const fd of kept.splice(0)) this.#sys.close(fd);
   }
 
-  /** @param reset end an open connection by a reset, so that no TIME_WAIT holds a source port */
+  /** @param reset end an open connection by a reset, so that no TIME_WAIT blocks a source port */
   close(fd: number, reset: boolean): void {
     if (reset) {
       this.#value.writeInt32LE(1, 0);
@@ -158,7 +159,7 @@ export class ConnectSockets {
     return refused;
   }
 
-  /** @returns an errno, 0 when there is a connection */
+  /** @returns an errno, 0 if connected */
   #connect(fd: number, { family, address, scope, port }: Peer): number {
     const { domain, nameLength, addressAt } = families[family];
     const name = this.#name.buffer;

@@ -8,25 +8,25 @@ import {
 } from './connect-control.ts';
 import { ConnectSockets, type Peer } from './connect-socket.ts';
 
-/** Longest wait of an idle thread. */
+/** Longest wait of an idle thread, milliseconds. */
 const idleMs = 50;
-/** Longest wait of a thread with work: attempts are looked through for those that waited long enough. */
+/** Longest wait of a thread with work, milliseconds: interval of the timeout check. */
 const expiryMs = 10;
-/** Wait while another thread holds all places for sockets. */
+/** Wait while other threads hold all socket slots, milliseconds. */
 const placeMs = 5;
-/** Attempts that begin before their results are looked at. */
+/** Attempts per turn before results are read. */
 const attemptsAtOnce = 128;
-/** Results are handed over when there are so many, or so much time has passed. */
+/** Results are reported at this number, or after this time. */
 const resultsAtOnce = 1024;
 const resultsMs = 4;
-/** A shortage of this machine (file handles, source ports) is waited out so long; then endpoints count as unsent. */
+/** A shortage of this machine (file handles, source ports) is waited out this long; then endpoints count as unsent. */
 const shortagePatienceMs = 5000;
-/** Time between tries while there is a shortage; it doubles. */
+/** Retry interval during a shortage, milliseconds; it doubles. */
 const shortestShortageMs = 5;
 const longestShortageMs = 200;
-/** A self-connection is tried again this often; each time the kernel picks another source port. */
+/** Retries after a self-connection; each time the kernel picks another source port. */
 const selfConnectionTries = 3;
-/** The kernel repeats a SYN that was not answered after each second (RFC 6298 section 2). */
+/** The kernel repeats an unanswered SYN after each second (RFC 6298 section 2). */
 const kernelRepeatMs = 1000;
 
 const port = parentPort as NonNullable<typeof parentPort>;
@@ -46,28 +46,28 @@ interface Attempt extends Task {
   host: number;
   port: number;
   startedAt: number;
-  /** How often the kernel has repeated the SYN. */
+  /** Repetitions of the SYN by the kernel. */
   repeats: number;
   sweep: Sweep;
 }
 
-/** This machine has no room for a further attempt. */
+/** This machine has no resources for a further attempt. */
 interface Shortage {
   since: number;
   waitMs: number;
   until: number;
 }
 
-/** What this thread does of a chunk. */
+/** This thread's part of a chunk. */
 class Sweep {
   readonly id: number;
   readonly walk: SharedPermutation;
   readonly #share: ConnectShare;
   readonly #addressBytes: number;
-  /** Under way, oldest first. */
+  /** In progress, oldest first. */
   readonly #quick = new Set<Attempt>();
   readonly #slow = new Set<Attempt>();
-  /** To be tried again. */
+  /** To be retried. */
   #again: Task[] = [];
   readonly #selfConnections = new Map<number, number>();
   #endpoints: number[] = [];
@@ -104,7 +104,7 @@ class Sweep {
     this.#again.push(task);
   }
 
-  /** @returns the name of the errno of a shortage, and nothing was sent, or null */
+  /** @returns the errno name of a shortage if nothing was sent, or null */
   begin(task: Task): string | null {
     const { ports } = this.#share.plan;
     const host = this.#hostOf(task.endpoint);
@@ -130,7 +130,7 @@ class Sweep {
     return null;
   }
 
-  /** Something has happened to an attempt. */
+  /** Handles an event of an attempt. */
   end(attempt: Attempt): void {
     const { endpoint, fd, host } = attempt;
     const ended = sockets.end(fd, this.#peer(host, attempt.port));
@@ -146,7 +146,7 @@ class Sweep {
     if (isSlow && this.walk.markSlow(host)) this.#slowHosts.push(host);
   }
 
-  /** Ends attempts that have waited long enough. */
+  /** Ends attempts that timed out. */
   expire(now: number): void {
     const { patienceMs, slowPatienceMs } = this.#share.plan;
     for (const attempt of this.#quick) {
@@ -162,7 +162,7 @@ class Sweep {
     }
   }
 
-  /** Ends what the kernel would go on with by itself; it is done anew later. */
+  /** Ends attempts the kernel would continue by itself; they are repeated later. */
   hold(): void {
     for (const attempt of this.#slow) {
       this.#abandon(attempt);
@@ -170,7 +170,7 @@ class Sweep {
     }
   }
 
-  /** Ends what is under way to hosts that must not be touched any more. */
+  /** Ends attempts to hosts that must not be probed any more. */
   leaveDropped(): void {
     for (const attempt of [...this.#quick, ...this.#slow])
       if (this.walk.isDropped(attempt.host)) this.#abandon(attempt);
@@ -180,7 +180,7 @@ class Sweep {
     for (const attempt of [...this.#quick, ...this.#slow]) this.#abandon(attempt);
   }
 
-  /** Hands results over, now and then or at once. */
+  /** Reports results, batched or at once. */
   tell(now: number, atOnce: boolean): void {
     const count = this.#endpoints.length;
     const isDue = atOnce || count >= resultsAtOnce || now - this.#toldAt >= resultsMs;
@@ -223,7 +223,7 @@ class Sweep {
   #selfConnected({ endpoint, tryNumber }: Attempt): void {
     const times = (this.#selfConnections.get(endpoint) ?? 0) + 1;
     this.#selfConnections.set(endpoint, times);
-    // Our own socket holds the port, so nobody listens there.
+    // Our own socket has the port, so nobody listens there.
     if (times >= selfConnectionTries) this.#settle(endpoint, verdict.closed);
     else this.#again.push({ endpoint, tryNumber });
   }
@@ -252,9 +252,9 @@ class Sweep {
 }
 
 const sweeps: Sweep[] = [];
-/** Under way, by their descriptors. */
+/** In progress, by descriptor. */
 const attempts = new Map<number, Attempt>();
-/** Attempts that could not be sent, by the name of the errno, since they were told last. */
+/** Attempts that could not be sent, by errno name, since the last report. */
 const troubles = new Map<string, number>();
 let shortage: Shortage | null = null;
 let lookedAt = performance.now();
@@ -282,7 +282,7 @@ function giveBack(): void {
   Atomics.add(words, control.credits, 1);
 }
 
-/** Begins attempts. @returns how long there is nothing further to begin, milliseconds */
+/** Starts attempts. @returns milliseconds until more can start */
 function begin(): number {
   for (let count = 0; count < attemptsAtOnce; count++) {
     const now = shortage ? performance.now() : 0;
@@ -306,7 +306,7 @@ function begin(): number {
   return 0;
 }
 
-/** What lacks now may be there soon. */
+/** Waits out a temporary shortage. */
 function waitOut(sweep: Sweep, task: Task, lacking: string): void {
   const now = performance.now();
   const { since, waitMs } = shortage ?? { since: now, waitMs: shortestShortageMs };
@@ -323,7 +323,7 @@ function receive(): void {
   }
 }
 
-/** Ends attempts whose time has come, and chunks that are done. */
+/** Ends attempts that timed out, and finished chunks. */
 function tend(): void {
   const now = performance.now();
   const isHeld = Atomics.load(words, control.held) === 1;

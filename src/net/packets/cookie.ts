@@ -1,9 +1,10 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * Keyed hashes that make a stateless sweep safe: a probe carries a hash of where it goes, and only an answer that shows
- * it counts. HalfSipHash-2-4 (Aumasson and Bernstein, https://github.com/veorq/SipHash), 32 bits out of a key of 64:
- * additions, rotations and xor of 32-bit words, which is what JavaScript numbers do fast.
+ *
+ * Keyed hashes that make a stateless sweep safe: a probe carries a hash of its destination, and only a response that
+ * echoes it counts. HalfSipHash-2-4 (Aumasson and Bernstein, https://github.com/veorq/SipHash), 32 bits with a key of
+ * 64: additions, rotations and xor of 32-bit words, which JavaScript numbers do fast.
  */
 export type CookieKey = readonly [number, number];
 
@@ -61,8 +62,9 @@ function lastWord(bytes: Uint8Array, from: number, length: number): number {
 }
 
 /**
- * The hash of an endpoint: what `halfSipHash` gives for the eight bytes of both words, little-endian. Once for every
- * probe and every answer, so it is written out.
+ *
+ * The hash of an endpoint: `halfSipHash` of the eight bytes of both words, little-endian. Computed for every probe
+ * and every response, so it is unrolled.
  * @param host hash of the address under the same key
  * @param ports port of the host in the high half, own port in the low half
  */

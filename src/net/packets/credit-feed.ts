@@ -1,23 +1,23 @@
 import type { PacketRateLimiter } from '../gate/rate.ts';
 
-/** Part of a second's packets that is handed over at a time; twice as much may lie there unused. */
+/** Share of a second's packets granted at a time; at most twice as much stays unused. */
 const creditShare = 0.005;
 
-/** Least time between two handovers, milliseconds: one packet at a time would cost more than the packet. */
+/** Minimum interval between two grants, milliseconds: granting single packets would cost more than sending them. */
 const betweenMs = 2;
 
 export interface Credits {
   /** 0 = the signal aborted. */
   count: number;
-  /** At so many left, more are wanted. */
+  /** Remaining credits at which more are requested. */
   lowWater: number;
 }
 
-/** Permission to send for threads that cannot ask the rate for each packet: some milliseconds of it at a time. */
+/** Credits for threads that cannot take a token per packet: some milliseconds of the rate at a time. */
 export class CreditFeed {
   readonly #rate: PacketRateLimiter;
   readonly #signal: AbortSignal;
-  /** performance.now() of the last handover. */
+  /** performance.now() of the last grant. */
   #fedAt = Number.NEGATIVE_INFINITY;
 
   constructor(rate: PacketRateLimiter, signal: AbortSignal) {
@@ -25,7 +25,7 @@ export class CreditFeed {
     this.#signal = signal;
   }
 
-  /** Waits for the next ones. @param perSecond what the threads may do in a second, when that is less than the rate */
+  /** Waits for the next credits. @param perSecond capacity of the threads, if below the rate */
   async next(perSecond = this.#rate.rate): Promise<Credits> {
     const most = Math.max(1, Math.floor(Math.min(perSecond, this.#rate.rate) * creditShare));
     const early = this.#fedAt + betweenMs - performance.now();

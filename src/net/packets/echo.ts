@@ -20,7 +20,7 @@ const msgDontwait = 0x40;
 const eagain = 11;
 const enobufs = 105;
 
-/** ICMP messages that ask whether a host lives. */
+/** ICMP messages for host discovery. */
 export type PingType = 'echo' | 'timestamp';
 
 const icmp = {
@@ -28,14 +28,14 @@ const icmp = {
   6: { domain: afInet6, protocol: 58, request: 128, reply: 129, nameLength: 28 },
 } as const;
 
-/** The shortest header, which raw sockets of IPv4 show in front of a message. */
+/** The minimum header, which raw sockets of IPv4 return before a message. */
 const ipv4Bytes = 20;
 
 /** Timestamp and Timestamp Reply (RFC 792): header 8, originate, receive and transmit time of 4 bytes each. */
 const stamp = { request: 13, reply: 14, bytes: 20 } as const;
-/** The high bit marks a time that is none (RFC 792): what we send says nothing of this machine's clock. */
+/** The high bit marks a non-standard time (RFC 792): nothing about this machine's clock is sent. */
 const noTime = 0x80000000;
-/** The low bits of the originate time say which try it is; those between are of the nonce. */
+/** The low bits of the originate time are the number of the try; those between belong to the nonce. */
 const attemptBits = 0x1f;
 
 export interface EchoRequest {
@@ -46,18 +46,18 @@ export interface EchoRequest {
   scopeId: number;
   /** 16 bits. */
   sequence: number;
-  /** Below 32 where a timestamp is asked for. */
+  /** Below 32 for timestamps. */
   attempt: number;
-  /** 8 random bytes that only the true receiver can send back. */
+  /** 8 random bytes that only the true receiver can echo. */
   nonce: Uint8Array;
 }
 
 export interface EchoReply extends EchoRequest {
-  /** As much of it as this type of answer sends back. */
+  /** The part of it that this type of response echoes. */
   nonce: Uint8Array;
 }
 
-/** What the answer to a request carries of its nonce. */
+/** The part of a nonce that a response carries. */
 export function expectedNonce({ type, nonce }: Pick<EchoRequest, 'type' | 'nonce'>): Uint8Array {
   if (type === 'echo') return nonce;
   const part = Buffer.from(nonce.subarray(0, 4));
@@ -89,7 +89,7 @@ export class EchoSocket {
     this.#setOption(1, 8, u32(1 << 20)); // SOL_SOCKET, SO_RCVBUF
   }
 
-  /** The socket, or why this process may not open one. */
+  /** The socket, or why this process cannot open one. */
   static open(family: Family): EchoSocket | { reason: string } {
     let sys: Sys;
     try {
@@ -107,8 +107,9 @@ export class EchoSocket {
   }
 
   /**
-   * Sends the requests from the first on. `done`: with how many it is through; fewer than given when the kernel has no
-   * room now. `refusals`: why some of these could not be sent, as errno names.
+   *
+   * Sends the requests from the first on. `done`: number processed; less than given if the kernel buffer is full.
+   * `refusals`: why some of these could not be sent, as errno names.
    */
   send(requests: readonly EchoRequest[]): { done: number; sent: number; refusals: string[] } {
     const count = Math.min(requests.length, batchSize);
@@ -130,14 +131,14 @@ export class EchoSocket {
       }
       const errno = this.#sys.errno();
       if (errno === eagain || errno === enobufs) break;
-      // This one destination cannot be reached from here (no route, forbidden); the others can.
+      // This destination is not reachable from here (no route, forbidden); the others are.
       refusals.push(errnoName(errno));
       done += 1;
     }
     return { done, sent, refusals };
   }
 
-  /** Every reply that waits, as far as it carries what we sent. */
+  /** All pending replies that echo what was sent. */
   *receive(): Generator<EchoReply, void, undefined> {
     for (;;) {
       this.#arena.resetNames();
@@ -194,7 +195,7 @@ export class EchoSocket {
     );
   }
 
-  /** A raw socket sees all ICMP of the machine; let the kernel pass replies to such requests only. */
+  /** A raw socket receives all ICMP of the machine; the kernel filters replies to such requests. */
   #filterReplies(): void {
     if (this.family === 4) {
       this.#setOption(255, 1, u32(~(1 | (1 << stamp.reply)) >>> 0)); // SOL_RAW, ICMP_FILTER: a set bit blocks a type
@@ -212,8 +213,9 @@ export class EchoSocket {
 }
 
 /**
- * What a message says that came to a socket; null when it answers nothing that was sent with this identifier. The nonce
- * is a part of the message.
+ *
+ * Parses a message received by a socket; null if it is not a response to a request with this identifier. The nonce is
+ * a part of the message.
  */
 export function readEchoReply(
   data: Buffer,
@@ -224,7 +226,7 @@ export function readEchoReply(
   if ((withIpHeader && start < ipv4Bytes) || data.length < start + stamp.bytes) return null;
   const type = typeOf(family, data[start] as number);
   if (type === null) return null;
-  // The kernel sorts the answers of datagram sockets by id and gives each socket its own.
+  // For datagram sockets the kernel demultiplexes responses by ID.
   if (method === 'raw' && data.readUInt16BE(start + 4) !== id) return null;
   const originate = data.readUInt32BE(start + 8);
   const carried = { type, nonce: data.subarray(start + 8, start + 12) };
@@ -260,7 +262,7 @@ export function checksum(bytes: Buffer): number {
   return ~sum & 0xffff;
 }
 
-/** Arenas of closed sockets, for the next ones. */
+/** Arenas of closed sockets, for reuse. */
 const arenas: Arena[] = [];
 
 /** The structures of one sendmmsg and one recvmmsg, linked once. */
@@ -320,7 +322,7 @@ class Arena {
     return this.#slice(this.#sendNames + at * nameBytes, nameBytes);
   }
 
-  /** Room for a packet of this length, which is then sent with this place. */
+  /** Buffer for a packet of this length, to be sent from this index. */
   packet(at: number, length: number): Buffer {
     const vector = batchSize * headerBytes + at * vectorBytes;
     this.#memory.writeBigUInt64LE(BigInt(length), vector + 8);

@@ -1,19 +1,19 @@
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import type { CookieKey } from './cookie.ts';
 
-/** Places in the control words that all threads of the engine and its process share. */
+/** Indices of the control words shared by all threads of the engine and its process. */
 export const control = {
-  /** 1 = the threads end. */
+  /** 1 = threads stop. */
   stop: 0,
   /** Packets that may still be sent. */
   credits: 1,
-  /** Counts whatever the sending threads should look at: credits, chunks, an end. */
+  /** Counts events for the sender threads: credits, chunks, stop. */
   wake: 2,
-  /** Longest round trip that was seen, milliseconds; -1 before the first answer. */
+  /** Longest observed round trip, milliseconds; -1 before the first response. */
   roundTrip: 3,
-  /** 1 = more credits were asked for and have not come. */
+  /** 1 = more credits were requested and have not arrived. */
   hungry: 4,
-  /** Credits at or below which more are asked for. */
+  /** Credits at or below which more are requested. */
   lowWater: 5,
   /** Packets sent so far. */
   sent: 6,
@@ -27,7 +27,7 @@ export interface ThreadStart {
   ownPort: number;
 }
 
-/** A chunk as the threads get it. */
+/** A chunk as sent to the threads. */
 export interface ChunkMessage {
   type: 'chunk';
   plan: ChunkPlan;
@@ -38,49 +38,49 @@ export type ToSender = ChunkMessage;
 
 export type FromSender =
   | { type: 'hungry' }
-  /** Nothing more will be sent for the chunk, and its waits are over. */
+  /** Nothing more will be sent for the chunk, and its timeouts are over. */
   | { type: 'done'; id: number }
   | { type: 'failed'; id: number; reason: string };
 
 export type ToReceiver =
   | ChunkMessage
-  /** Everything about the chunk that was heard is wanted; `last`: it is over. */
+  /** Requests the state of the chunk; `last`: it has ended. */
   | { type: 'state'; id: number; last: boolean }
   | { type: 'figures' };
 
 export type FromReceiver =
   | { type: 'listening' }
-  /** Answers for the chunk are understood from now on. */
+  /** The receiver accepts responses for the chunk from now on. */
   | { type: 'added'; id: number }
   | { type: 'failed'; reason: string }
-  /** Endpoints of a chunk that are open. */
+  /** Open endpoints of a chunk. */
   | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; last: boolean; state: ChunkState }
   | { type: 'figures'; figures: ReceiverCounters };
 
-/** Packets that were read, each one in one of these. */
+/** Received packets, each in exactly one class. */
 export interface ResponseCounts {
-  /** Answers to probes. */
+  /** Responses to probes. */
   valid: number;
-  /** Further answers of endpoints that were settled before. */
+  /** Further responses of settled endpoints. */
   repeated: number;
-  /** No answer to anything that is asked: forged, cut off, too late, or meant for others on this machine. */
+  /** Not a response to a probe: forged, truncated, too late, or meant for others on this machine. */
   foreign: number;
 }
 
-/** What the kernel and the hearing thread counted since the engine began. */
+/** Counters of the kernel and the receiver since the start of the engine. */
 export interface ReceiverCounters extends ResponseCounts {
   /** Packets that passed the filter. */
   received: number;
-  /** Of these, packets that found no room in the ring. */
+  /** Of these, packets that did not fit into the ring. */
   dropped: number;
 }
 
-/** Work for the process of the engine. */
+/** Messages to the engine process. */
 export type ToEngine =
   | { type: 'chunk'; plan: ChunkPlan }
   | { type: 'credits'; count: number; lowWater: number }
-  /** Nothing more is sent to these hosts, by their numbers in the chunk. */
+  /** Stops sending to these hosts, by index in the chunk. */
   | { type: 'drop'; id: number; hosts: number[] }
   | { type: 'stop'; id: number };
 

@@ -19,24 +19,28 @@ import { freeSourcePort } from './source-port.ts';
 import { startThread } from './thread.ts';
 
 /**
- * Interval between two states of a chunk. A probe of the last try is shown as done when its time to respond is over, and
- * the checkpoint adds its own interval: together they must stay below the second that a kill may cost.
+ *
+ * Interval between two states of a chunk. A probe of the last try counts as done when its response time is over, and
+ * the checkpoint adds its own interval: together they must stay below the second of work that a kill may cost.
  */
 const stateMs = 100;
 const figuresMs = 100;
 
-/** Endpoints of a chunk that another thread is started for while the others are busy: it takes a tenth of a second. */
+/**
+ * Endpoints of a chunk that justify another thread while the others are busy: starting it takes a tenth of a second.
+ */
 const worthAThread = 65_536;
 
-/** A sending thread, and how many chunks it has. */
+/** A sender thread and its number of chunks. */
 interface Sender {
   thread: Worker;
   chunks: number;
 }
 
 /**
- * The process of the packet engine: one thread hears, one or more send, and this one stands between them and whoever ordered the
- * work. A fault in the foreign calls ends this process and nothing else; when the other side goes away it ends too.
+ *
+ * The process of the packet engine: one receiver thread, one or more sender threads, and this one between them and
+ * the client. A crash in native calls ends only this process; it exits when the client goes away.
  */
 class EngineProcess {
   readonly #words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
@@ -112,7 +116,7 @@ class EngineProcess {
     }
   }
 
-  /** Only once answers are understood, the first probe may leave. */
+  /** The first probe may leave only once the receiver is ready. */
   #order(id: number): void {
     const entry = this.#chunks.get(id);
     if (!entry) return;
@@ -178,11 +182,11 @@ function tell(message: FromEngine): void {
   if (process.connected) process.send?.(message);
 }
 
-// Without whoever ordered the work nothing may be sent any more.
+// Without its client the engine must not send.
 process.once('disconnect', () => process.exit(0));
-// A terminal's interrupt is for the program that started this; it ends the work in order.
+// An interrupt from the terminal is for the parent program, which stops the engine in order.
 process.on('SIGINT', () => undefined);
 const engine = new EngineProcess(randomCookieKey(), freeSourcePort(), Number(process.argv[2]));
 process.on('message', (order: ToEngine) => engine.take(order));
-// It is ended by force: what was compiled would not be kept.
+// The process is terminated: flush the compile cache before.
 flushCompileCache();

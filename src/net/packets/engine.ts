@@ -8,36 +8,36 @@ import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
 import type { FromEngine, ReceiverCounters, ToEngine } from './engine-control.ts';
 
-/** However many answers are lost, it goes on at so many packets a second. */
+/** Minimum rate, however many responses are lost, packets per second. */
 const leastRate = 100;
-/** Without loss for so long, it may be a tenth faster, milliseconds. */
+/** Time without loss after which the rate rises by a tenth, milliseconds. */
 const steadyMs = 1000;
 
-/** Threads that send, at the most; more than two were not measured. */
+/** Maximum number of sender threads; more were not measured. */
 const mostSenders = 2;
 
-/** How long the process of the engine may take until it listens. */
+/** Start timeout of the engine process, milliseconds. */
 const startMs = 10_000;
 
 export interface ChunkRun {
   plan: Omit<ChunkPlan, 'id'>;
   signal: AbortSignal;
-  /** Endpoints that answered SYN and ACK: host number x ports + port number. */
+  /** Endpoints that responded with SYN and ACK: host index x ports + port index. */
   onOpen(endpoints: Uint32Array): void;
-  /** How far it is; every open endpoint in it was told before. */
+  /** Progress; every open endpoint in it was reported before. */
   onState(state: ChunkState): void;
 }
 
-/** A process of the engine, and the first thing that it says: that it is ready, or why it cannot be. */
+/** An engine process and its first message: ready, or the reason why not. */
 interface Launched {
   child: ChildProcess;
   first: Promise<FromEngine>;
 }
 
-/** Started before anybody needed it. */
+/** Started in advance. */
 let spare: Launched | null = null;
 
-/** Starts the process of an engine ahead, for whoever starts an engine next. Unused it ends with this process. */
+/** Starts an engine process in advance for the next user. If unused, it ends with this process. */
 export function warmEngine(): void {
   if (spare !== null) return;
   spare = launch(usefulSenders());
@@ -87,23 +87,24 @@ export interface ChunkOutcome {
 export type EngineCounters = ReceiverCounters & { sent: number };
 
 /**
- * The packet engine as the rest of the program sees it: chunks go in, open endpoints and counts come out. It sends in a
- * process of its own, and never more than the rate grants.
+ *
+ * Client of the packet engine: chunks go in, open endpoints and counts come out. It sends in a separate process, and
+ * never exceeds the rate.
  */
 export class PacketEngine {
   readonly #child: ChildProcess;
-  /** The rate of whoever ordered the work, and below it a rate of its own that answers can be heard at. */
+  /** The requested rate, and below it an adaptive rate that the receiver can keep up with. */
   readonly #ordered: PacketRateLimiter;
   readonly #rate: PacketRateLimiter;
   readonly #credits: CreditFeed;
-  /** performance.now() of the last change of its own rate, or of the last answers that were lost. */
+  /** performance.now() of the last change of the adaptive rate, or of the last lost responses. */
   #steadySince = performance.now();
   readonly #running = new Map<number, Running>();
   readonly #ended = new AbortController();
   #figures: EngineCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0, sent: 0 };
   #failure: string | null = null;
   #nextId = 1;
-  /** Told whenever the number of packets has grown, by how many. */
+  /** Called with the growth of the packet counter. */
   onSent: (packets: number) => void = () => undefined;
 
   private constructor(child: ChildProcess, rate: PacketRateLimiter) {
@@ -117,9 +118,10 @@ export class PacketEngine {
   }
 
   /**
+   *
    * @param rate every packet takes a token of it
-   * @param senders threads that send, each one its own chunks
-   * @throws Error that says why raw packets cannot be sent or heard here
+   * @param senders number of sender threads, each with its own chunks
+   * @throws Error if raw packets cannot be sent or received here
    */
   static async start(rate: PacketRateLimiter, senders?: number): Promise<PacketEngine> {
     const launched = (senders === undefined ? takeSpare() : null) ?? launch(senders ?? usefulSenders());
@@ -133,8 +135,9 @@ export class PacketEngine {
   }
 
   /**
-   * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects when the engine itself fails.
-   * `drop` sends nothing more to hosts, named by their numbers.
+   *
+   * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects if the engine itself fails. `drop`
+   * stops sending to hosts, by index.
    */
   run(run: ChunkRun): { outcome: Promise<ChunkOutcome>; drop: (hosts: number[]) => void } {
     const id = this.#nextId++;
@@ -159,7 +162,7 @@ export class PacketEngine {
     return { outcome, drop };
   }
 
-  /** Ends the process of the engine; chunks that run end as failed. */
+  /** Stops the engine process; running chunks fail. */
   async close(): Promise<void> {
     this.#ended.abort();
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
@@ -210,8 +213,10 @@ export class PacketEngine {
   }
 
   /**
-   * Answers that found no room in the ring of the kernel are lost, and their probes are repeated: slower is faster then.
-   * @param dropped since the last time
+   *
+   * Responses that do not fit into the kernel ring are lost, and their probes are repeated: a slower rate is faster
+   * then.
+   * @param dropped since the last call
    */
   #regulate(dropped: number): void {
     const now = performance.now();
@@ -224,7 +229,7 @@ export class PacketEngine {
     }
   }
 
-  /** Hands over as many packets as the rate allows for some milliseconds. */
+  /** Grants as many packets as the rate allows for some milliseconds. */
   async #feed(): Promise<void> {
     const { count, lowWater } = await this.#credits.next(this.#ordered.rate);
     if (count > 0) this.#order({ type: 'credits', count, lowWater });
@@ -242,7 +247,7 @@ export class PacketEngine {
   }
 }
 
-/** The thread that hears has little to do beside them: most of the time of a packet is that of its sending. */
+/** The receiver needs little time beside the senders: most of the cost of a packet is its sending. */
 function usefulSenders(): number {
   return Math.min(mostSenders, availableParallelism());
 }

@@ -3,7 +3,7 @@
  * It runs in the kernel for every packet of the machine, on packets that begin with their network header.
  */
 
-/** Bytes of a packet that are handed over: the longest IPv6 header chain that is read, with an ICMP error and its quote. */
+/** Bytes captured of a packet: the longest IPv6 header chain that is parsed, with an ICMP error and its quote. */
 export const snapLength = 160;
 
 const load = { byte: 0x30, half: 0x28, byteAtIndex: 0x50, halfAtIndex: 0x48, ipv4HeaderLength: 0xb1 };
@@ -12,7 +12,7 @@ const give = 0x06;
 /** Offset of the EtherType, SKF_AD_OFF + SKF_AD_PROTOCOL. */
 const etherType = 0xfffff000;
 
-/** A label that marks where a jump leads. */
+/** A jump target. */
 type Label = 'accept' | 'drop' | 'ipv6' | 'ipv4-icmp' | 'ipv6-icmp' | 'ipv4-tcp' | 'ipv6-tcp';
 type Step =
   | { code: number; k: number; yes?: Label; no?: Label }
@@ -20,8 +20,9 @@ type Step =
   | { label: Label };
 
 /**
- * Lets pass what can answer the probes of a sweep: TCP to the own port with RST or ACK, ICMP and ICMPv6 errors
- * (destination unreachable, time exceeded). Fragments do not pass.
+ *
+ * Accepts possible responses to the probes of a sweep: TCP to the own port with RST or ACK, ICMP and ICMPv6 errors
+ * (destination unreachable, time exceeded). Drops fragments.
  * @param port own TCP port
  */
 export function responseFilter(port: number): Buffer {

@@ -1,8 +1,9 @@
 import type { ChunkPlan } from './chunk.ts';
 
 /**
- * The options that clients offer: the largest segment, 1460 (RFC 9293, 3.7.1), selective acknowledgements (RFC 2018), a
- * time stamp and a window scale (RFC 7323). A host answers with those that it knows, in an order of its own.
+ *
+ * The TCP options of common clients: maximum segment size 1460 (RFC 9293, 3.7.1), selective acknowledgments (RFC
+ * 2018), timestamp and window scale (RFC 7323). A host responds with those it supports, in its own order.
  */
 const synOptions = Buffer.from('020405b40402080a000000010000000001030307', 'hex');
 const tcpBytes = 20 + synOptions.length;
@@ -11,10 +12,10 @@ const synFlag = 0x02;
 const windowSize = 64_240;
 const hops = 64;
 
-/** Where the fields of a SYN lie that differ from probe to probe, in bytes from its start. */
+/** Offsets of the fields of a SYN that differ between probes. */
 export interface SynLayout {
   length: number;
-  /** Destination MAC; -1 where there is none. */
+  /** Destination MAC; -1 if there is none. */
   mac: number;
   destination: number;
   addressBytes: number;
@@ -26,7 +27,8 @@ export interface SynLayout {
 }
 
 /**
- * A SYN with everything but the destination: what is left out is zero, checksums too.
+ *
+ * A SYN without its destination: missing fields are zero, checksums too.
  * @param ownPort source port
  */
 export function synTemplate(

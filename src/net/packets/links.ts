@@ -20,16 +20,16 @@ export interface Link {
   index: number;
   /** Bytes of an IP packet. */
   mtu: number;
-  /** Carries frames with a MAC header, and its neighbours are asked for theirs. */
+  /** Carries frames with a MAC header; its neighbors have MAC addresses. */
   ethernet: boolean;
   loopback: boolean;
-  /** Why nothing can be sent through it, or null. */
+  /** Why it cannot send, or null. */
   problem: string | null;
-  /** 6 bytes; null where there is none. */
+  /** 6 bytes; null if there is none. */
   mac: Uint8Array | null;
 }
 
-/** Every interface of the network namespace. @throws Error where the kernel does not tell */
+/** Every interface of the network namespace. @throws Error if the kernel does not return them */
 export function readLinks(): Link[] {
   return [...dumpKernel(getLink, Buffer.alloc(headerBytes))].flatMap((body) => {
     const link = linkOf(body);
@@ -37,7 +37,7 @@ export function readLinks(): Link[] {
   });
 }
 
-/** One interface by its index. @throws Error where the kernel does not tell, or has none */
+/** One interface by its index. @throws Error if the kernel does not return it, or has none */
 export function readLink(index: number): Link {
   const header = Buffer.alloc(headerBytes);
   header.writeInt32LE(index, 4);
@@ -98,7 +98,8 @@ export function readNetworks(): AttachedNetwork[] {
 }
 
 /**
- * What the kernel is certain of about a neighbour: its MAC, confirmed lately or set by hand.
+ *
+ * The kernel's reliable neighbor entry: a MAC that was confirmed recently or set manually.
  * @param address 4 or 16 bytes
  */
 export function readNeighbor(index: number, address: Uint8Array): Uint8Array | null {
@@ -114,7 +115,7 @@ export function readNeighbor(index: number, address: Uint8Array): Uint8Array | n
     const certain = (body.readUInt16LE(8) & (neighbour.reachable | neighbour.permanent)) !== 0;
     return certain && mac?.length === 6 ? Uint8Array.from(mac) : null;
   } catch {
-    // No entry, or an older kernel that gives no single one.
+    // No entry, or an older kernel that cannot return a single one.
     return null;
   }
 }

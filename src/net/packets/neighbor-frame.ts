@@ -1,4 +1,4 @@
-/** Questions and answers of ARP (RFC 826) and IPv6 Neighbour Discovery (RFC 4861) as Ethernet frames. */
+/** Requests and replies of ARP (RFC 826) and IPv6 Neighbor Discovery (RFC 4861) as Ethernet frames. */
 
 const etherType = { arp: 0x0806, ipv6: 0x86dd } as const;
 const arp = { request: 1, reply: 2, bytes: 28 } as const;
@@ -10,12 +10,12 @@ const ownLinkHops = 255;
 const sourceMacOption = 1;
 const targetMacOption = 2;
 
-/** A question without the address that is asked for; `aimFrame` fills it in. */
+/** A request without its target address; `aimFrame` fills it in. */
 export function requestFrame(mac: Uint8Array, source: Uint8Array): Buffer {
   return source.length === 4 ? arpRequest(mac, source) : solicitation(mac, source);
 }
 
-/** Writes into a frame of `questionFrame` who is asked: 4 or 16 bytes. */
+/** Writes the target address, 4 or 16 bytes, into a request frame. */
 export function aimFrame(frame: Buffer, address: Uint8Array): void {
   if (address.length === 4) frame.set(address, 38);
   else aimSolicitation(frame, address);
@@ -65,7 +65,7 @@ function aimSolicitation(frame: Buffer, address: Uint8Array): void {
   frame.writeUInt16BE(icmp6Checksum(frame.subarray(ethernetBytes)), 56);
 }
 
-/** Who answered; both are parts of the frame. */
+/** The sender of a reply; both are parts of the frame. */
 export interface NeighborReply {
   /** 4 or 16 bytes. */
   address: Buffer;
@@ -73,7 +73,7 @@ export interface NeighborReply {
   mac: Buffer;
 }
 
-/** What a frame says in answer to questions from that address; null when it is no such answer. */
+/** Parses a reply to requests from that address; null if it is not one. */
 export function readReply(frame: Buffer, source: Uint8Array): NeighborReply | null {
   const reply = source.length === 4 ? readArp(frame, source) : readAdvertisement(frame, source);
   return reply && isHostMac(reply.mac) ? reply : null;
@@ -95,7 +95,7 @@ function readAdvertisement(frame: Buffer, source: Uint8Array): NeighborReply | n
   if (frame[54] !== icmp6.advertisement || frame[55] !== 0) return null;
   const packet = frame.subarray(ethernetBytes, end);
   if (!packet.subarray(24, 40).equals(source) || icmp6Checksum(packet) !== 0) return null;
-  // Without the option the answer comes from the host itself.
+  // Without the option, the reply comes from the host itself.
   const mac = targetMac(frame.subarray(78, end)) ?? frame.subarray(6, 12);
   return { mac, address: frame.subarray(62, 78) };
 }
@@ -110,7 +110,7 @@ function targetMac(options: Buffer): Buffer | null {
   return null;
 }
 
-/** Not of a group, not all zero. */
+/** Neither a group address nor all zero. */
 function isHostMac(mac: Buffer): boolean {
   return ((mac[0] ?? 1) & 1) === 0 && mac.some((byte) => byte !== 0);
 }

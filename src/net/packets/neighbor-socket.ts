@@ -19,7 +19,7 @@ const vectorBytes = 16; // struct iovec
 const frameBytes = 128;
 const programBytes = 128;
 
-/** A link as far as its neighbours need to know it; an `ethernet` route has all of it. */
+/** The facts about a link that its neighbor resolution needs; an `ethernet` route has them all. */
 export interface NeighborLink {
   interface: string;
   index: number;
@@ -29,7 +29,7 @@ export interface NeighborLink {
   source: Uint8Array;
 }
 
-/** A non-blocking packet socket of one link that asks its neighbours of one family: ARP, or IPv6 Neighbour Discovery. */
+/** A non-blocking packet socket of one link that resolves neighbors of one family: ARP, or IPv6 Neighbor Discovery. */
 export class NeighborSocket {
   #sys: Sys;
   #fd: number;
@@ -47,7 +47,8 @@ export class NeighborSocket {
   }
 
   /**
-   * @param bytes 4 asks for IPv4 addresses, 16 for IPv6
+   *
+   * @param bytes 4 resolves IPv4 addresses, 16 IPv6
    * @returns the socket, or why there is none
    */
   static open(link: NeighborLink, bytes: 4 | 16): NeighborSocket | { reason: string } {
@@ -60,7 +61,7 @@ export class NeighborSocket {
     if (!link.mac) return { reason: `interface ${link.interface} has no MAC address` };
     const source = link.source.length === bytes ? link.source : linkLocalOf(link.index);
     if (!source) return { reason: `interface ${link.interface} has no source address` };
-    // Protocol 0: nothing is heard before the filter is in place.
+    // Protocol 0: nothing is received before the filter is in place.
     const fd = sys.socket(afPacket, sockRaw | sockNonblockCloexec, 0);
     if (fd < 0) return { reason: packetRefusal(errnoName(sys.errno())) };
     const socket = new NeighborSocket(sys, fd, link.mac, source);
@@ -71,8 +72,9 @@ export class NeighborSocket {
   }
 
   /**
-   * Asks for the addresses from the first on. `done`: with how many it is through; fewer than given when the kernel has
-   * no room now. `refusals`: why some of these could not be sent, as errno names.
+   *
+   * Sends requests for the addresses from the first on. `done`: number processed; less than given if the kernel
+   * buffer is full. `refusals`: why some of these could not be sent, as errno names.
    */
   send(addresses: readonly Uint8Array[]): { done: number; sent: number; refusals: string[] } {
     const count = Math.min(addresses.length, frameBatch);
@@ -90,20 +92,20 @@ export class NeighborSocket {
       }
       const errno = this.#sys.errno();
       if (errno === eagain || errno === enobufs) break;
-      // The link is down or gone; after a short fall only the first call is told.
+      // The link is down or gone; after a short outage only the first call fails.
       refusals.push(errnoName(errno));
       done += 1;
     }
     return { done, sent, refusals };
   }
 
-  /** Every answer that waits; its bytes are good until the next one is taken. */
+  /** All pending replies; their bytes are valid until the next one is taken. */
   *receive(): Generator<NeighborReply, void, undefined> {
     for (;;) {
       const count = this.#sys.recvmmsg(this.#fd, this.#arena.receiveHeaders, frameBatch, msgDontwait, 0);
       for (let at = 0; at < count; at++) {
         const reply = readReply(this.#arena.received(at), this.#source);
-        // An echo of the own frame is nobody's answer.
+        // An echo of our own frame is not a reply.
         if (reply && !reply.mac.equals(this.#mac)) yield reply;
       }
       if (count < frameBatch) return;
@@ -122,7 +124,7 @@ export class NeighborSocket {
     if (this.#sys.setsockopt(this.#fd, 1, 26, program, program.length) < 0) return false; // SO_ATTACH_FILTER
     const room = Buffer.alloc(4);
     room.writeUInt32LE(1 << 22);
-    // SO_RCVBUFFORCE where the process may, else SO_RCVBUF.
+    // SO_RCVBUFFORCE if permitted, else SO_RCVBUF.
     if (this.#sys.setsockopt(this.#fd, 1, 33, room, 4) < 0) this.#sys.setsockopt(this.#fd, 1, 8, room, 4);
     const address = Buffer.alloc(20); // struct sockaddr_ll
     address.writeUInt16LE(afPacket, 0);
@@ -150,7 +152,7 @@ function packetRefusal(errno: string): string {
   return `cannot open a packet socket (${errno}); grant CAP_NET_RAW`;
 }
 
-/** An IPv4 route may lead over an IPv6 next hop: that one is asked from the link-local address. */
+/** An IPv4 route may have an IPv6 next hop: resolve it from the link-local address. */
 function linkLocalOf(index: number): Uint8Array | null {
   const own = readNetworks().find((network) => network.index === index && network.first >> 118n === 0x3fan);
   return own?.address ?? null;
@@ -185,7 +187,7 @@ function answerProgram(bytes: 4 | 16): [number, number, number, number][] {
   ];
 }
 
-/** Arenas of closed sockets, for the next ones. */
+/** Arenas of closed sockets, for reuse. */
 const arenas: FrameArena[] = [];
 
 /** The structures of one sendmmsg and one recvmmsg, and of a filter, linked once. */
@@ -207,7 +209,7 @@ class FrameArena {
     }
   }
 
-  /** Puts the same frame in every place. */
+  /** Copies the same frame to every position. */
   prepare(frame: Buffer): void {
     this.#frameLength = frame.length;
     for (let at = 0; at < frameBatch; at++) {

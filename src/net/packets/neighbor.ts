@@ -3,22 +3,22 @@ import { readNeighbor } from './links.ts';
 import { frameBatch, type NeighborLink, NeighborSocket } from './neighbor-socket.ts';
 import type { Route } from './route.ts';
 
-/** Most addresses that are waited for at the same time; the memory of a sweep is bounded by it. */
+/** Maximum number of outstanding addresses; bounds the memory of a sweep. */
 const maxOutstanding = 32_768;
 
-/** Frames that leave is asked for at once: timers count milliseconds, so few at a time would never make a high rate. */
+/** Frames requested at once: timers have millisecond resolution, so small batches would never reach a high rate. */
 const turnFrames = 1024;
 
-/** How often the sockets are looked at while answers may come: at once after activity, then less often. */
+/** Poll interval of the sockets while replies may arrive: short after activity, then longer. */
 const eagerPollMs = 1;
 const lazyPollMs = 5;
 const eagerForMs = 20;
 
-/** A next hop is asked three times and waited for 1.7 s in all. */
+/** A next hop gets three requests and 1.7 s in all. */
 const nextHopMs = 1000;
 const nextHopRetries = 2;
 
-/** One address, and the link that it is asked on. */
+/** One address, and the link to resolve it on. */
 export interface NeighborRequest {
   link: NeighborLink;
   /** 4 or 16 bytes. */
@@ -26,23 +26,23 @@ export interface NeighborRequest {
 }
 
 export interface NeighborOptions {
-  /** How long the answer to the last try is waited for; the tries before it share one such time. */
+  /** Timeout of the last try; the earlier tries together get the same time. */
   timeoutMs: number;
-  /** Further tries for an address that stays silent. */
+  /** Retries for a silent address. */
   retries: number;
   signal: AbortSignal;
-  /** Waits until packets may be sent. @returns how many of `count`; what is sent is counted there */
+  /** Waits until packets may be sent. @returns how many of `count`; the callee counts what is sent */
   take(count: number): Promise<number>;
 }
 
 interface SweepOptions<Q> extends NeighborOptions {
-  /** False when the address must not be asked any more; looked at when its turn has come. */
+  /** False if the address must not be probed any more; checked when its turn has come. */
   wanted?(question: Q): boolean;
-  /** Called with the number of frames that left. */
+  /** Called with the number of sent frames. */
   onSent?(count: number): void;
-  /** Called for each frame that could not leave: an errno name, or why there is no socket. */
+  /** Called for each frame that could not be sent: an errno name, or why there is no socket. */
   onUnsent?(reason: string): void;
-  /** Called for each address that stayed silent, or could not be asked. */
+  /** Called for each address that stayed silent, or could not be probed. */
   onSilent?(question: Q): void;
 }
 
@@ -55,8 +55,9 @@ export interface Neighbor {
 }
 
 /**
- * The MACs of addresses on one link, by ARP (IPv4) or Neighbour Discovery (IPv6), as they answer. Each address is given
- * once; the first answer counts. @throws Error when the link cannot be asked
+ *
+ * The MACs of addresses on one link, by ARP (IPv4) or Neighbor Discovery (IPv6), as they reply. Each address is
+ * returned once, with the first reply. @throws Error if the link is unusable
  */
 export async function* resolveOnRoute(
   link: NeighborLink,
@@ -82,7 +83,8 @@ function* questionsOn(link: NeighborLink, addresses: Iterable<Uint8Array>): Gene
 }
 
 /**
- * The MAC of the gateway of a route: what the kernel knows for certain, else what the gateway answers within 1.7 s.
+ *
+ * The MAC of the gateway of a route: the kernel's reliable entry, else the gateway's reply within 1.7 s.
  * @returns the MAC, or why there is none
  */
 export async function resolveNextHop(
@@ -106,7 +108,7 @@ interface Answer<Q> {
   latencyMs: number;
 }
 
-/** Asks for addresses on any number of links, each at the pace of `take`, with a window of those that are waited for. */
+/** Resolves addresses on any number of links, each at the rate of `take`, with a window of outstanding ones. */
 export async function* resolveNeighbors<Q extends NeighborRequest>(
   questions: Iterable<Q>,
   options: SweepOptions<Q>,
@@ -127,7 +129,7 @@ export async function* resolveNeighbors<Q extends NeighborRequest>(
   }
 }
 
-/** An address that is waited for. */
+/** An outstanding address. */
 interface Outstanding<Q> {
   question: Q;
   port: Port<Q>;
@@ -135,11 +137,11 @@ interface Outstanding<Q> {
   attempt: number;
   /** performance.now() of the last try. */
   sentAt: number;
-  /** performance.now() at which it is asked again or given up. */
+  /** performance.now() of the next retry or the give-up. */
   due: number;
 }
 
-/** The socket of one link and family, and who is waited for there. */
+/** The socket of one link and family, and its outstanding addresses. */
 interface Port<Q> {
   socket: NeighborSocket;
   waiting: Map<number | string, Outstanding<Q>>;
@@ -153,7 +155,7 @@ class NeighbourSweep<Q extends NeighborRequest> {
   #outstanding = 0;
   #heard: Answer<Q>[] = [];
   #ready: Outstanding<Q>[] = [];
-  /** Who is asked again, and who had the last try: each in the order of their times. */
+  /** Outstanding retries and last tries, each in the order of their times. */
   #between = new DueQueue<Outstanding<Q>>();
   #last = new DueQueue<Outstanding<Q>>();
   #asking = false;
@@ -173,7 +175,7 @@ class NeighbourSweep<Q extends NeighborRequest> {
     return this.#ended && this.#outstanding === 0 && this.#heard.length === 0;
   }
 
-  /** Every answer that came. */
+  /** All pending replies. */
   answers(): Answer<Q>[] {
     for (const port of this.#ports.values()) if ('socket' in port) this.#hear(port);
     const answers = this.#heard;
@@ -181,7 +183,7 @@ class NeighbourSweep<Q extends NeighborRequest> {
     return answers;
   }
 
-  /** Plans the next try of silent addresses and drops those that had all. */
+  /** Schedules retries of silent addresses and drops those out of retries. */
   expire(): void {
     const now = performance.now();
     for (const asked of this.#between.due(now)) if (this.#isWaiting(asked)) this.#ready.push(asked);
@@ -216,7 +218,7 @@ class NeighbourSweep<Q extends NeighborRequest> {
     );
   }
 
-  /** Until tokens arrive, or it is time to look at the sockets again. */
+  /** Resolves when tokens arrive, or the sockets are due for a poll. */
   nextTick(): Promise<void> {
     return new Promise((resolve) => {
       const idle = performance.now() - this.#lastActivity > eagerForMs;
@@ -243,7 +245,7 @@ class NeighbourSweep<Q extends NeighborRequest> {
     const now = performance.now();
     for (const reply of socket.receive()) {
       const asked = waiting.get(keyOf(reply.address));
-      // Before it was asked nobody can have answered.
+      // Nobody can have replied before the request.
       if (!asked || asked.attempt === 0) continue;
       this.#forget(asked);
       const latencyMs = Math.max(0, now - asked.sentAt);
@@ -296,14 +298,14 @@ class NeighbourSweep<Q extends NeighborRequest> {
     for (const [port, group] of Map.groupBy(turn, (asked) => asked.port)) {
       for (let at = 0; at < group.length; at += frameBatch) {
         this.#sendBatch(port, group.slice(at, at + frameBatch));
-        // The room for answers is small: many hosts answer before the turn is over.
+        // The receive buffer is small: many hosts reply before the turn is over.
         this.#hear(port);
       }
     }
     this.#lastActivity = performance.now();
   }
 
-  /** Not answered meanwhile, and still in scope at the moment of sending. */
+  /** No reply meanwhile, and still in scope at the moment of sending. */
   #stillWanted(asked: Outstanding<Q>): boolean {
     if (!this.#isWaiting(asked)) return false;
     if (this.#options.wanted?.(asked.question) ?? true) return true;
@@ -311,7 +313,7 @@ class NeighbourSweep<Q extends NeighborRequest> {
     return false;
   }
 
-  /** What the kernel had no room for goes with the next try; each try costs a token, so this ends. */
+  /** What did not fit into the kernel buffer goes with the next try; each try costs a token, so this ends. */
   #sendBatch(port: Port<Q>, batch: Outstanding<Q>[]): void {
     const now = performance.now();
     const { sent, refusals } = port.socket.send(batch.map((asked) => asked.question.address));
@@ -336,7 +338,7 @@ class DueQueue<T extends { due: number }> {
     this.#items.push(item);
   }
 
-  /** Takes out what is due. */
+  /** Removes what is due. */
   *due(now: number): Generator<T, void, undefined> {
     for (; this.#head < this.#items.length; this.#head++) {
       const item = this.#items[this.#head] as T;

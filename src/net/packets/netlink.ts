@@ -7,13 +7,13 @@ const msgDontwait = 0x40;
 
 const headerBytes = 16; // struct nlmsghdr
 const addressBytes = 12; // struct sockaddr_nl
-/** Twice what the kernel gives at once. */
+/** Twice the size of a kernel response. */
 const answerBytes = 65_536;
 
 const flag = { request: 0x001, multipart: 0x002, dump: 0x300 };
 const control = { error: 2, done: 3 };
 
-/** What the kernel refused, by errno. */
+/** Rejected by the kernel, by errno. */
 export class NetlinkError extends Error {
   readonly errno: number;
 
@@ -34,8 +34,9 @@ interface NetlinkMessage {
 export type Attributes = ReadonlyMap<number, Buffer>;
 
 /**
- * One question to the kernel's routing (rtnetlink(7)) and its one answer.
- * @throws NetlinkError what the kernel refused; Error where there is no netlink
+ *
+ * One rtnetlink(7) request and its response.
+ * @throws NetlinkError if the kernel rejects it; Error without netlink
  */
 export function requestKernel(type: number, body: Buffer): Buffer {
   const [answer] = exchange(type, flag.request, body);
@@ -43,14 +44,15 @@ export function requestKernel(type: number, body: Buffer): Buffer {
   return answer.body;
 }
 
-/** The same of a whole table, item by item. */
+/** The same for a whole table, item by item. */
 export function* dumpKernel(type: number, body: Buffer): Generator<Buffer> {
   for (const message of exchange(type, flag.request | flag.dump, body)) yield message.body;
 }
 
 /**
- * A socket for each question: none is left open, and each belongs to the network namespace that the process is in.
- * The kernel answers within the call that asks, so nothing here waits.
+ *
+ * One socket per request: none is left open, and each belongs to the current network namespace. The kernel responds
+ * within the call, so nothing here waits.
  */
 function* exchange(type: number, flags: number, body: Buffer): Generator<NetlinkMessage> {
   const sys = loadSys();
@@ -97,7 +99,7 @@ function* messagesIn(data: Buffer) {
   }
 }
 
-/** A copy of the next datagram. Only the kernel's is taken: its port is 0. */
+/** A copy of the next datagram. Accepts only the kernel's, with port 0. */
 function receive(sys: Sys, fd: number): Buffer {
   inbox ??= makeInbox(sys);
   const { header, buffer } = inbox;

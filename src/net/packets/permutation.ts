@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto';
 
-/** Rounds of the mixer; four spread neighbours over the whole range. */
+/** Rounds of the mixer; four spread neighbors over the whole range. */
 const rounds = 4;
 
-/** Largest range of one walk: the mixer works in 31-bit integers. */
+/** Largest permutation: the mixer works in 31-bit integers. */
 export const maxPermutation = 2 ** 31;
 
 /**
- * The numbers 0..size-1 in a random order, each exactly once, in constant memory. The order follows from the key, and
- * the position alone, so a walk resumes by its counter. A bijection on k bits, k = ceil(log2 size): each round is
- * xor with a key, multiplication by an odd number and a right shift folded in; results outside the range are skipped,
- * fewer than one for each that is kept.
  *
- * @param shard only each `of`-th position, from the `index`-th on: `of` walks with one key share the numbers among them
- * @throws RangeError when size is above 2^31
+ * The numbers 0..size-1 in a random order, each exactly once, in constant memory. The order depends only on the key
+ * and the position, so an iteration resumes by its counter. A bijection on k bits, k = ceil(log2 size): each round is
+ * xor with a key, multiplication by an odd number and a right shift folded in; results outside the range are skipped,
+ * fewer than one per valid one.
+ * @param shard only each `of`-th position, from the `index`-th on: `of` shards with one key divide the numbers among
+ * them
+ * @throws RangeError if size is above 2^31
  */
 export function* permutation(
   size: number,
@@ -32,13 +33,13 @@ export function* permutation(
   }
 }
 
-/** A part of a walk: positions `index`, `index + of`, `index + 2 of`, ... */
+/** A shard of a permutation: positions `index`, `index + of`, `index + 2 of`, ... */
 export interface PermutationShard {
   index: number;
   of: number;
 }
 
-/** Counters of a walk go from 0 to `mask`; what `mix` makes of them is left out where it is `size` or more. */
+/** Counters of a permutation range from 0 to `mask`; results of `mix` of `size` or more are skipped. */
 export function permutationShape(size: number): { mask: number; shift: number } {
   const bits = Math.max(1, Math.ceil(Math.log2(size)));
   return { mask: bits === 31 ? 0x7fffffff : (1 << bits) - 1, shift: Math.max(1, bits >> 1) };
@@ -52,7 +53,7 @@ export function randomPermutationKey(): PermutationKey {
   return Array.from({ length: rounds * 2 }, (_, at) => bytes.readUInt32LE(at * 4));
 }
 
-/** The place in a walk's range that a counter leads to; a bijection of 0..mask. */
+/** Position of a counter in the range of a permutation; a bijection of 0..mask. */
 export function mix(index: number, key: PermutationKey, mask: number, shift: number): number {
   let value = index;
   for (let round = 0; round < rounds; round++) {
@@ -64,7 +65,8 @@ export function mix(index: number, key: PermutationKey, mask: number, shift: num
 }
 
 /**
- * The elements of an indexable set in the random order of a key. Sets above 2^31 are walked block by block, so that
+ *
+ * The elements of an indexable set in the random order of a key. Sets above 2^31 are permuted block by block, so that
  * the order is random within each block.
  */
 export function* shuffled<T>(

@@ -13,13 +13,14 @@ const tpacketV3 = 2;
 const pollIn = 1;
 
 const blockBytes = 256 * 1024;
-/** Fewer are taken where memory is short, down to the least. */
+/** Fewer are used if memory is short, down to the minimum. */
 const mostBlocks = 32;
 const leastBlocks = 4;
 
 /**
- * The largest ring of a packet socket that the kernel gives and that this process may map.
- * @throws Error when not even the least can be had
+ *
+ * The largest ring of a packet socket that the kernel allocates and that this process may map.
+ * @throws Error if not even the minimum is available
  */
 export function makeRing(sys: Pick<Sys, 'setsockopt' | 'mapped' | 'errno'>, fd: number): Ring {
   const request = (shape: RingShape) => {
@@ -37,14 +38,14 @@ export function makeRing(sys: Pick<Sys, 'setsockopt' | 'mapped' | 'errno'>, fd: 
       return new Ring(sys.mapped(fd, blockBytes * blocks).buffer, shape);
     } catch (error) {
       reason = (error as Error).message;
-      // A ring of another size is refused while there is one.
+      // A ring of another size is rejected while there is one.
       request({ blockBytes, blocks: 0 });
     }
   }
   throw new Error(`cannot allocate the packet ring: ${reason}`);
 }
 
-/** Hears the answers to probes on every interface of this machine, through a filter in the kernel. */
+/** Receives responses to probes on every interface of this machine, through a kernel filter. */
 export class ReceiveSocket {
   readonly ring: Ring;
   readonly #sys: Sys;
@@ -53,7 +54,7 @@ export class ReceiveSocket {
   #received = 0;
   #dropped = 0;
 
-  /** @throws Error that names what this machine does not allow */
+  /** @throws Error that names the missing permission */
   constructor(ownPort: number) {
     this.#sys = loadSys();
     this.#fd = this.#sys.socket(afPacket, sockDgram, 0);
@@ -65,7 +66,7 @@ export class ReceiveSocket {
     this.#descriptor = this.#sys.memory(4096);
     this.#descriptor.buffer.writeInt32LE(this.#fd, 0);
     this.#descriptor.buffer.writeInt16LE(pollIn, 4);
-    // Last, so that nothing comes in before filter and ring are there.
+    // Last, so that nothing arrives before filter and ring are in place.
     this.#bind();
   }
 
@@ -73,7 +74,7 @@ export class ReceiveSocket {
     this.#sys.poll(this.#descriptor.address, 1, ms);
   }
 
-  /** Packets since the socket was opened; reading the kernel's counters sets them back (packet(7)). */
+  /** Packets since the socket was opened; reading the kernel's counters resets them (packet(7)). */
   figures(): { received: number; dropped: number } {
     const value = Buffer.alloc(12);
     if (this.#sys.getsockopt(this.#fd, solPacket, option.statistics, value, u32(value.length)) === 0) {

@@ -11,11 +11,11 @@ import {
 import { ReceiveSocket } from './receive-socket.ts';
 import { Responses } from './response-reader.ts';
 
-/** Longest wait for packets, so that messages and the end are seen. */
+/** Longest wait for packets, so that messages and the stop flag are seen. */
 const pollMs = 10;
-/** Open endpoints of one message. */
+/** Open endpoints per message. */
 const maxNews = 1024;
-/** News are told after this time at the latest. */
+/** Maximum delay of reports, milliseconds. */
 const tellMs = 20;
 
 const port = parentPort as NonNullable<typeof parentPort>;
@@ -25,7 +25,7 @@ const answers = new Responses(own);
 
 const post = (message: FromReceiver) => port.postMessage(message);
 
-/** Open endpoints of one chunk, told by the thousand. */
+/** Open endpoints of one chunk, reported in batches. */
 class News {
   readonly chunk: Chunk;
   #endpoints = new Uint32Array(maxNews);
@@ -55,7 +55,7 @@ class News {
   }
 }
 
-/** By the id of the chunk. */
+/** By chunk ID. */
 const chunks = new Map<number, News>();
 
 function receive(socket: ReceiveSocket): void {
@@ -76,9 +76,9 @@ function answer(message: ToReceiver, socket: ReceiveSocket): void {
     const { id, last } = message;
     const news = chunks.get(id);
     if (!news) return;
-    // What has arrived must not count as silence because nobody had the time to read it.
+    // Packets that have arrived must not count as silence because they were not read yet.
     if (last) for (let left = socket.ring.blocks; left > 0 && readBlock(socket); left--);
-    // First the open ports: whoever has the state has them too.
+    // Open ports first: whoever has the state has them too.
     news.flush();
     const state = news.chunk.state();
     if (last) state.stacks = Uint32Array.from(news.chunk.stacks);
@@ -114,7 +114,7 @@ function listen(): void {
   }
 }
 
-// The process is ended by force: what was compiled would not be kept.
+// The process is terminated: flush the compile cache before.
 flushCompileCache();
 try {
   listen();

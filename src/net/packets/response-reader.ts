@@ -13,32 +13,37 @@ const ipv4Bytes = 20;
 const ipv6Bytes = 40;
 const tcpBytes = 20;
 const icmpBytes = 8;
-/** What an ICMP error quotes of a TCP header at the least: ports and sequence number (RFC 792). */
+/** Minimum of a TCP header quoted in an ICMP error: ports and sequence number (RFC 792). */
 const quotedTcpBytes = 8;
 
 /**
- * A SYN/ACK that was lost is repeated by its sender after one second (RFC 6298, 2.1). Where others answer at once, such a
- * time is no round trip.
+ *
+ * A lost SYN/ACK is repeated by its sender after one second (RFC 6298, 2.1). If others respond at once, such a time
+ * is not a round trip.
  */
 const repeatMs = 900;
 
-/** What an answer says of its endpoint. */
+/** What a response says about its endpoint. */
 type Outcome = 'open' | 'closed' | 'rejected';
 
 /**
- * Reads what was heard, and settles the endpoints that answered. Nothing in a packet is believed unless it shows the
- * cookie of a probe to an endpoint that is asked. Packets are read where they lie, without any memory of their own:
- * this runs some 100,000 times a second.
+ *
+ * Parses received packets, and settles the endpoints that responded. A packet counts only if it shows the cookie of a
+ * probe to a pending endpoint. Packets are parsed in place, without allocation: this runs some 100,000 times a
+ * second.
  */
 export class Responses {
   readonly counts: ResponseCounts = { valid: 0, repeated: 0, foreign: 0 };
-  /** Time of the packets that are read, of `clockMs`. The clock takes longer than an answer, so it is set for many. */
+  /**
+   * Time of the current packets, of `clockMs`. Reading the clock takes longer than parsing, so it is set once per
+   * batch.
+   */
   now = 0;
   readonly #key: CookieKey;
   readonly #ownPort: number;
   readonly #control: Int32Array;
   #asked: Asked[] = [];
-  /** Of the packet that is read: where it begins, where its TCP header lies, and the end of what was kept. */
+  /** Of the current packet: its start, the start of its TCP header, and the end of the captured bytes. */
   #start = 0;
   #tcp = 0;
   #end = 0;
@@ -49,20 +54,21 @@ export class Responses {
     this.#control = new Int32Array(shared);
   }
 
-  /** Answers for the chunk are understood from now on. `onOpen` gets each endpoint that is open, once. */
+  /** Accepts responses for the chunk from now on. `onOpen` gets each open endpoint once. */
   add(chunk: Chunk, onOpen: (endpoint: number) => void): void {
     this.#asked.push(new Asked(chunk, this.#key, onOpen));
   }
 
-  /** @param id of a chunk; nothing is expected for it any more */
+  /** @param id of a chunk; no more responses are expected for it */
   remove(id: number): void {
     this.#asked = this.#asked.filter(({ chunk }) => chunk.plan.id !== id);
   }
 
   /**
-   * Reads one packet.
-   * @param start where its network header lies
-   * @param length bytes that were kept of it
+   *
+   * Parses one packet.
+   * @param start offset of its network header
+   * @param length captured bytes
    */
   read(bytes: Buffer, start: number, length: number): void {
     this.#start = start;
@@ -90,7 +96,7 @@ export class Responses {
     return this.#readQuotedIpv4(bytes, at + icmpBytes, rest - icmpBytes);
   }
 
-  /** Headers between that of IPv6 and what it carries are not read: no system answers a SYN with any. */
+  /** IPv6 extension headers are not parsed: no system responds to a SYN with any. */
   #readIpv6(bytes: Buffer, start: number, length: number): boolean {
     const rest = length - ipv6Bytes;
     if (rest < icmpBytes) return false;
@@ -103,11 +109,11 @@ export class Responses {
     return this.#readQuotedIpv6(bytes, at + icmpBytes, rest - icmpBytes);
   }
 
-  /** @param from place of the sender's address */
+  /** @param from offset of the sender's address */
   #readTcp(bytes: Buffer, at: number, from: number, addressBytes: number): boolean {
     const flag = bytes[at + 13] as number;
     const isOpen = (flag & (flags.synAck | flags.reset)) === flags.synAck;
-    // A reset that acknowledges nothing proves nothing.
+    // A reset without an acknowledgment proves nothing.
     if (!isOpen && (flag & flags.resetAck) !== flags.resetAck) return false;
     if (bytes.readUInt16BE(at + 2) !== this.#ownPort) return false;
     const sequence = bytes.readUInt32BE(at + 8) - 1;
@@ -122,7 +128,7 @@ export class Responses {
     );
   }
 
-  /** An ICMP error, by the beginning of the probe that it quotes. */
+  /** An ICMP error, identified by the start of the probe that it quotes. */
   #readQuotedIpv4(bytes: Buffer, at: number, length: number): boolean {
     if (length < ipv4Bytes + quotedTcpBytes) return false;
     const header = ((bytes[at] as number) & 15) * 4;
@@ -135,7 +141,7 @@ export class Responses {
     return bytes[at + 6] === protocols.tcp && this.#readQuotedTcp(bytes, at + ipv6Bytes, at + 24, 16);
   }
 
-  /** @param target place of the address that the probe went to */
+  /** @param target offset of the destination of the probe */
   #readQuotedTcp(bytes: Buffer, at: number, target: number, addressBytes: number): boolean {
     if (bytes.readUInt16BE(at) !== this.#ownPort) return false;
     const sequence = bytes.readUInt32BE(at + 4);
@@ -143,9 +149,10 @@ export class Responses {
   }
 
   /**
-   * Takes an answer for an endpoint: the address at a place of the packet, and a port.
-   * @param sequence of the probe, as the answer shows it
-   * @returns false when it is none: forged, or not asked for
+   *
+   * Accepts a response for an endpoint: the address at an offset of the packet, and a port.
+   * @param sequence of the probe, as the response shows it
+   * @returns false if it is forged, or not requested
    */
   #take(
     bytes: Buffer,
@@ -158,7 +165,7 @@ export class Responses {
     const hash = halfSipHash(this.#key, bytes, address, addressBytes);
     if ((sequence ^ cookie(this.#key, hash, (to << 16) | this.#ownPort)) !== 0) return false;
     let isAsked = false;
-    // Discovery and a scan may ask the same endpoint at a time, each by probes of its own: whoever waits still gets it.
+    // Discovery and a scan may probe the same endpoint at a time: every waiting one gets it.
     for (const asked of this.#asked) {
       const host = asked.hostAt(bytes, address, addressBytes, hash);
       const number = asked.portNumber(to);
@@ -175,7 +182,7 @@ export class Responses {
     return isAsked;
   }
 
-  /** Of first tries only, unless nothing is known: later, nobody can say which try was answered (RFC 6298, 3). */
+  /** From first tries only, unless nothing is known: later it is ambiguous which try got the response (RFC 6298, 3). */
   #noteRoundTrip(chunk: Chunk, endpoint: number): void {
     const known = Atomics.load(this.#control, control.roundTrip);
     if (known >= 0 && Atomics.load(chunk.control, word.try) > 1) return;
@@ -185,15 +192,15 @@ export class Responses {
   }
 }
 
-/** What is asked of the hosts of one chunk. */
+/** Pending endpoints of one chunk. */
 class Asked {
   readonly chunk: Chunk;
   readonly #onOpen: (endpoint: number) => void;
   readonly #addressBytes: number;
-  /** Host number + 1 by the hash of the address: open addressing, at most half full. */
+  /** Host index + 1 by the hash of the address: open addressing, at most half full. */
   readonly #table: Int32Array;
   readonly #hashes: Int32Array;
-  /** Port number + 1 by port. */
+  /** Port index + 1 by port. */
   readonly #ports = new Uint16Array(65_536);
 
   constructor(chunk: Chunk, key: CookieKey, onOpen: (endpoint: number) => void) {
@@ -213,7 +220,7 @@ class Asked {
     for (const [number, to] of plan.ports.entries()) this.#ports[to] = number + 1;
   }
 
-  /** The number of a host by its address in a packet, -1 when it is none of this chunk's. */
+  /** The index of a host by its address in a packet, -1 if it is not in this chunk. */
   hostAt(bytes: Buffer, at: number, addressBytes: number, hash: number): number {
     if (addressBytes !== this.#addressBytes) return -1;
     const mask = this.#table.length - 1;
@@ -224,18 +231,18 @@ class Asked {
     }
   }
 
-  /** -1 when the port is not probed. */
+  /** -1 if the port is not probed. */
   portNumber(to: number): number {
     return (this.#ports[to] as number) - 1;
   }
 
-  /** @returns false when the endpoint was settled before */
+  /** @returns false if the endpoint was settled before */
   settle(endpoint: number, host: number, outcome: Outcome): boolean {
     const { plan, counts, dropped, control: own, late } = this.chunk;
     if (!this.chunk.settle(endpoint)) return false;
     (counts[outcome][host] as number)++;
     if (outcome !== 'rejected' && Atomics.load(own, word.try) > 1) (late[host] as number)++;
-    // That a router gave up on it says nothing of the host.
+    // An error from a router says nothing about the host.
     if (plan.untilAnswer && outcome !== 'rejected') dropped[host] = 1;
     if (outcome === 'open') this.#onOpen(endpoint);
     return true;

@@ -4,12 +4,12 @@ const afPacket = 17;
 const sockRaw = 3;
 const nothingHeard = 0;
 
-/** How people get the right that raw packets need. */
+/** How to get the privilege that raw packets require. */
 const howToGrant =
   'grant CAP_NET_RAW: AmbientCapabilities=CAP_NET_RAW in the systemd unit, --cap-add NET_RAW for a container, or run ' +
   'the program as root (setpriv --ambient-caps +net_raw works too)';
 
-/** Why this process may not send and hear raw packets, or null. */
+/** Why this process may not send and receive raw packets, or null. */
 export function rawObstacle(): string | null {
   try {
     const sys = loadSys();

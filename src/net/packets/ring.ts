@@ -8,9 +8,9 @@ export interface RingShape {
   blocks: number;
 }
 
-/** Frame size that the ring is declared with; packets of a block lie behind each other whatever their size. */
+/** Frame size declared for the ring; packets of a block are contiguous whatever their size. */
 const frameBytes = 2048;
-/** A block that is not full is handed over after this time. */
+/** Timeout after which a partial block is handed over, milliseconds. */
 const retireMs = 8;
 
 /** Bytes of struct tpacket3_hdr, which is in front of every packet. */
@@ -28,7 +28,7 @@ export function ringRequest({ blockBytes, blocks }: RingShape): Buffer {
   return request;
 }
 
-/** Called with the place of a packet's network header in the ring, and the bytes that were kept of it. */
+/** Called with the offset of a packet's network header in the ring, and the number of captured bytes. */
 export type PacketReader = (start: number, length: number) => void;
 
 export class Ring {
@@ -48,17 +48,17 @@ export class Ring {
     return this.#shape.blocks;
   }
 
-  /** Reads the next block and gives it back to the kernel. @returns false when none is ready */
+  /** Reads the next block and returns it to the kernel. @returns false if none is ready */
   readBlock(reader: PacketReader): boolean {
     const block = this.#next * this.#shape.blockBytes;
     const status = block / 4 + 2;
-    // Shared with the kernel: what it wrote before the bit must be seen after it.
+    // Shared with the kernel: what it wrote before the bit must be visible after it.
     if ((Atomics.load(this.#words, status) & statusUser) === 0) return false;
     const { bytes } = this;
     const end = block + this.#shape.blockBytes;
     const packets = bytes.readUInt32LE(block + 12);
     let at = block + bytes.readUInt32LE(block + 16);
-    // Whatever the numbers in the block say, nothing outside of it is read, and it comes to an end.
+    // Whatever the numbers in the block say, this reads only inside of it and terminates.
     for (let left = packets; left > 0 && at + packetHeaderBytes <= end; left--) {
       const start = at + bytes.readUInt16LE(at + 26);
       const length = Math.min(bytes.readUInt32LE(at + 12), end - start);

@@ -22,7 +22,7 @@ const fibMatch = 0x2000; // RTM_F_FIB_MATCH: the entry of a table, not what the 
 const mtuMetric = 2; // RTAX_MTU
 const errno = { prohibited: 13, invalid: 22, netUnreachable: 101, hostUnreachable: 113 };
 
-/** Most routes that are remembered; beyond, all are forgotten. */
+/** Maximum number of cached routes; beyond, the cache is cleared. */
 const maxKnownRoutes = 16_384;
 
 /** How packets to one address leave this machine. */
@@ -45,27 +45,28 @@ export interface Route {
   mac: Uint8Array | null;
 }
 
-/** What a route must be, whatever the kernel would choose. */
+/** Constraints on a route, whatever the kernel would choose. */
 export interface RouteForce {
-  /** Name of the interface to leave by; own addresses are reached through loopback all the same. */
+  /** Name of the outgoing interface; own addresses are always reached through loopback. */
   interface?: string | undefined;
-  /** An address of this machine to send from. */
+  /** Source address, one of this machine. */
   source?: Address | undefined;
 }
 
-/** Why there is no route; the same holds for all addresses that are routed alike. */
+/** Why there is no route; applies to all addresses with the same routing. */
 interface Refusal {
   because(target: string, address: Address): string;
 }
 
 /**
- * The routes of this machine as the kernel decides them, policy routing included (rtnetlink(7)). Links and the bounds
- * of the routes are read once: a table that is kept for long is read anew.
+ *
+ * The routes of this machine as the kernel decides them, including policy routing (rtnetlink(7)). Links and route
+ * boundaries are read once: replace an old table by a new one.
  */
 export class RouteTable {
   readonly #links: ReadonlyMap<number, Link>;
   readonly #table: RoutingTable;
-  /** By family, stretch of addresses that are routed alike, zone and force. */
+  /** By family, range of equally routed addresses, zone and constraints. */
   readonly #known = new Map<string, Route | Refusal>();
 
   private constructor(links: Link[], table: RoutingTable) {
@@ -73,7 +74,7 @@ export class RouteTable {
     this.#table = table;
   }
 
-  /** Reads it from the kernel. @throws Error where the kernel does not tell */
+  /** Reads it from the kernel. @throws Error if the kernel does not return it */
   static read(): RouteTable {
     const links = readLinks();
     return new RouteTable(links, RoutingTable.read(new Map(links.map((link) => [link.index, link]))));
@@ -86,8 +87,9 @@ export class RouteTable {
   }
 
   /**
-   * The addresses that routes put on each Ethernet link itself, without those of this machine. A lookup decides of each
-   * address: a rule may lead it elsewhere.
+   *
+   * The addresses that routes put on each Ethernet link itself, without those of this machine. The lookup of each
+   * address is authoritative: a rule may route it elsewhere.
    */
   attached(): Map<Link, AddressSet> {
     return this.#table.attached();
@@ -118,7 +120,7 @@ export class RouteTable {
     if (refused) return refused;
     const zoneLink = address.zone === null ? null : forced.link;
     const free = this.#query(address, { source: force.source, link: zoneLink });
-    // Of an own address too the kernel would say that it is on the link when an interface is forced.
+    // With a forced interface the kernel reports even an own address as on the link.
     const own = 'type' in free && isOwn(free);
     if (own || forced.link === null || address.zone !== null) {
       return 'because' in free ? free : this.#route(address.family, free);
@@ -127,7 +129,7 @@ export class RouteTable {
   }
 
   #through(link: Link, address: Address, { source }: RouteForce): Route | Refusal {
-    // Without a route the kernel takes an IPv4 address to be on a forced interface itself.
+    // Without a route the kernel assumes an IPv4 address on a forced interface itself.
     const entry = this.#query(address, { source, link, flags: fibMatch });
     const found = 'because' in entry ? entry : this.#query(address, { source, link });
     if ('because' in found)
@@ -137,7 +139,7 @@ export class RouteTable {
     return { because: (target) => `no route to ${target} through ${link.name}` };
   }
 
-  /** The interface that the zone of the address or the force names. */
+  /** The interface named by the zone of the address or by the constraints. */
   #forcedLink(address: Address, force: RouteForce): { link: Link | null } | Refusal {
     if (address.zone !== null && force.interface && force.interface !== address.zone) {
       return { because: (target) => `${target} is not on the link of interface ${force.interface}` };
@@ -216,7 +218,7 @@ export class RouteTable {
     if (!from || from.every((byte) => byte === 0)) {
       return { because: (target) => `interface ${name} has no source address for ${target}` };
     }
-    // What a tunnel of the route adds, only the kernel knows.
+    // Only the kernel knows what a tunnel of the route adds.
     const ethernet = !own && link.ethernet && !attributes.has(routeAttribute.tunnel);
     return {
       interface: name,
@@ -235,7 +237,7 @@ export class RouteTable {
   }
 }
 
-/** What the kernel says of one address. */
+/** Response of the kernel for one address. */
 interface Reply {
   type: number;
   /** The forced source, or undefined. */

@@ -31,7 +31,7 @@ const notNeighbours: ReadonlySet<number> = new Set([
   routeType.multicast,
 ]);
 
-/** Most bounds of routes that are kept; a machine with more routes is asked for each address. */
+/** Maximum number of route boundaries; a machine with more routes needs a lookup per address. */
 const maxBounds = 200_000;
 
 /** Destinations of a route, and the interface it leads to. */
@@ -40,19 +40,19 @@ interface Destination {
   link: Link | undefined;
 }
 
-/** What is kept of the routes and rules of one family. */
+/** The routes and rules of one family, reduced to address ranges. */
 interface FamilyRoutes {
-  /** Where a stretch begins, ascending; null when there are too many. */
+  /** Start of each range, ascending; null if there are too many. */
   bounds: readonly bigint[] | null;
   /** Destinations on a link itself. */
   near: readonly Destination[];
-  /** Own addresses, and those that no single host has. */
+  /** Own addresses, and those that do not belong to a single host. */
   taken: readonly Destination[];
-  /** Destinations with several next hops: which one is taken differs from address to address. */
+  /** Destinations with several next hops: the choice differs between addresses. */
   spread: readonly Interval[];
 }
 
-/** What can be told from the entries of all routing tables without asking for a single address. */
+/** What the entries of all routing tables reveal without a lookup per address. */
 export class RoutingTable {
   readonly #links: ReadonlyMap<number, Link>;
   readonly #bounds: Readonly<Record<Family, readonly bigint[] | null>>;
@@ -69,14 +69,15 @@ export class RoutingTable {
     this.#spread = AddressSet.of([...ipv4.spread, ...ipv6.spread]);
   }
 
-  /** @throws Error where the kernel does not tell */
+  /** @throws Error if the kernel does not return it */
   static read(links: ReadonlyMap<number, Link>): RoutingTable {
     return new RoutingTable(links, readFamily(4, links), readFamily(6, links));
   }
 
   /**
-   * The number of the stretch that an address lies in. No route and no rule begins or ends within a stretch, so all its
-   * addresses are routed alike. Null where that cannot be said.
+   *
+   * The index of the range of an address. No route and no rule starts or ends within a range, so all its addresses
+   * are routed alike. Null if unknown.
    */
   stretchOf(address: Address): number | null {
     const bounds = this.#bounds[address.family];
@@ -102,7 +103,7 @@ export class RoutingTable {
     return found;
   }
 
-  /** Why the interface whose network an address belongs to has no route to it, or null. */
+  /** Why the interface in whose network an address is has no route to it, or null. */
   downLinkOf({ family, value }: Address): string | null {
     const dead = [...this.#links.values()].filter((link) => link.problem !== null);
     if (dead.length === 0) return null;
@@ -143,11 +144,11 @@ function readFamily(family: Family, links: ReadonlyMap<number, Link>): FamilyRou
 function* dump(type: number, family: Family): Generator<Buffer> {
   const header = Buffer.alloc(routeHeaderBytes);
   header[0] = kernelFamily[family];
-  // A kernel without IPv6 answers with the tables of all families.
+  // A kernel without IPv6 returns the tables of all families.
   for (const body of dumpKernel(type, header)) if (body[0] === kernelFamily[family]) yield body;
 }
 
-/** The destinations of a route or a rule; all addresses where it names none. */
+/** The destinations of a route or a rule; all addresses if it names none. */
 function intervalOf(body: Buffer, family: Family): Interval | null {
   const bits = addressBits[family];
   const prefix = body[1] ?? 0;
@@ -173,7 +174,7 @@ function isSpread(attributes: Attributes): boolean {
   return attributes.has(routeAttribute.multipath) || attributes.has(routeAttribute.nextHopObject);
 }
 
-/** By a gateway, several next hops or a tunnel. */
+/** Through a gateway, several next hops or a tunnel. */
 function isIndirect(attributes: Attributes): boolean {
   const { gateway, via, multipath, tunnel } = routeAttribute;
   return [gateway, via, multipath, tunnel].some((type) => attributes.has(type));

@@ -8,10 +8,10 @@ import { permutation } from './permutation.ts';
 import { Ring } from './ring.ts';
 import { loadSys } from './sys.ts';
 
-/** A check of what the packet engine is made of; nothing is sent. */
+/** A self-test of the packet engine; sends nothing. */
 export interface SelfTest {
   name: string;
-  /** @throws Error that says what is wrong */
+  /** @throws Error that states the problem */
   run(): void;
 }
 
@@ -43,7 +43,7 @@ function swapped(value: number): number {
   return Buffer.from(Uint32Array.of(value).buffer).readUInt32BE(0);
 }
 
-/** Builds probes as the engine does, by adding up, and checks them as a receiver does: the sum over all is zero. */
+/** Builds probes as the engine does, by adding up, and verifies them as a receiver does: the total sum is zero. */
 function checkChecksums(): void {
   for (const family of [4, 6] as const) {
     for (const seed of [1, 2, 3, 4]) {
@@ -63,7 +63,7 @@ function checkChecksums(): void {
   }
 }
 
-/** A probe put together word by word; the fast path of the engine does the same in memory of the kernel. */
+/** Builds a probe word by word; the fast path of the engine does the same in kernel memory. */
 function buildProbe(
   plan: Pick<ChunkPlan, 'family' | 'rung' | 'source' | 'ownMac'>,
   destination: Uint8Array,
@@ -97,8 +97,9 @@ function checkWalk(): void {
 }
 
 /**
- * A block of a ring as the kernel of Linux 6.18 filled it: the answers of 127.0.0.1 to two probes, SYN and ACK from port
- * 8022 and a reset from port 8023, with sequence numbers 11223344 and 55667788.
+ *
+ * A block of a ring as filled by Linux 6.18: the responses of 127.0.0.1 to two probes, SYN and ACK from port 8022 and
+ * a reset from port 8023, with sequence numbers 11223344 and 55667788.
  */
 const recordedBlock =
   '0200000030000000210000000200000030000000480100000100000000000000e4fe016b996d4c0fe4fe016bde4ae510' +

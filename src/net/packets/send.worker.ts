@@ -7,9 +7,9 @@ import { control, type FromSender, type ThreadStart, type ToSender } from './eng
 import { mix, permutationShape } from './permutation.ts';
 import { SynBatch, synsAtOnce } from './syn-batch.ts';
 
-/** Longest wait of an idle thread, so that a missed wake-up costs no more. */
+/** Longest wait of an idle thread, the cost of a missed wake-up. */
 const idleMs = 20;
-/** Counters that one turn of a chunk goes through at the most: what is settled is passed over, and that takes time too. */
+/** Maximum number of positions per turn of a chunk: skipping settled ones takes time too. */
 const countersAtOnce = 65_536;
 
 const port = parentPort as NonNullable<typeof parentPort>;
@@ -18,13 +18,13 @@ const words = new Int32Array(shared);
 
 const post = (message: FromSender) => port.postMessage(message);
 
-/** Least time between two marks of how far the last try was, milliseconds. */
+/** Minimum interval between two marks of the progress of the last try, milliseconds. */
 const markMs = 20;
 
-/** Time that unused permission for a host lasts, milliseconds: more would be a burst. */
+/** Lifetime of unused credits for a host, milliseconds: more would be a burst. */
 const allowanceMs = 20;
 
-/** One chunk on its way through its passes. */
+/** The state of one chunk during its passes. */
 class Sweep {
   readonly chunk: Chunk;
   readonly #plan: ChunkPlan;
@@ -36,14 +36,14 @@ class Sweep {
   readonly #shift: number;
   #counter: number;
   #try: number;
-  /** Packets that the rates of the single hosts allow now; the walk spreads them evenly. */
+  /** Packets that the rates of the single hosts allow now; the permutation spreads them evenly. */
   #allowance = 0;
   #allowedAt = performance.now();
-  /** When the next pass begins, or the chunk ends, once a pass is through. */
+  /** When a pass ended and the wait for the next one, or the end, started. */
   #waitsSince: number | null = null;
-  /** How far the last try was, and when (`performance.now`): those whose responses can still come. */
+  /** Progress of the last try over time (`performance.now`): those whose responses may still arrive. */
   readonly #marks: { at: number; counter: number }[] = [];
-  /** The try before was waited for to its end, and nothing at all responded. */
+  /** The previous try was waited for completely, and nothing responded. */
   #afterSilence = false;
 
   constructor(plan: ChunkPlan, memory: SharedArrayBuffer) {
@@ -62,12 +62,12 @@ class Sweep {
     this.#counter = counter - (this.#try - 1) * this.chunk.walkLength;
   }
 
-  /** @returns what to do about the chunk, or how many milliseconds there is nothing to do */
+  /** @returns what to do with the chunk, or milliseconds until there is something to do */
   turn(): 'again' | 'done' | number {
     const isConnected = this.#carrier?.isThere() !== false;
     if (isConnected) this.#show();
     if (this.#isOver()) return 'done';
-    // No answer comes either: what is silent now is not yet silent.
+    // Responses do not arrive either: pending endpoints are not silent yet.
     if (!isConnected) return idleMs;
     if (this.#counter <= this.#mask) return this.#send();
     return this.#wait();
@@ -82,7 +82,7 @@ class Sweep {
     return Atomics.load(own, word.stop) === 1 || Atomics.load(own, word.settled) >= endpoints;
   }
 
-  /** Sends as many probes as there are credits, one batch at the most. */
+  /** Sends as many probes as there are credits, at most one batch. */
   #send(): 'again' | number {
     const allowed = Math.min(synsAtOnce, this.#allowed());
     if (allowed === 0) return 1;
@@ -90,7 +90,7 @@ class Sweep {
     if (credits === 0) return idleMs;
     const count = this.#fill(credits);
     const failed = this.#batch.send(count);
-    // What is counted is what left this machine; the rest of the credits goes back.
+    // Count only sent packets; return the rest of the credits.
     Atomics.add(words, control.sent, count - failed.length);
     for (const endpoint of failed) this.#note(endpoint);
     giveBack(credits - count);
@@ -108,7 +108,7 @@ class Sweep {
     this.#marks.push({ at, counter: this.#counter });
   }
 
-  /** What a checkpoint may say of how far this is. A kill loses the responses that are on their way. */
+  /** Publishes the progress for a checkpoint. A kill loses the responses still on their way. */
   #show(): void {
     if (this.#try < this.#plan.tries) return this.#storeCounter(this.#counter);
     const until = performance.now() - this.#lateMs();
@@ -117,7 +117,7 @@ class Sweep {
     if (past !== null) this.#storeCounter(past);
   }
 
-  /** One word tells the try too: whoever reads it never sees the one of two without the other. */
+  /** One word contains the try too: a reader never sees one of the two without the other. */
   #storeCounter(counter: number): void {
     Atomics.store(this.chunk.control, word.counter, (this.#try - 1) * this.chunk.walkLength + counter);
   }
@@ -145,14 +145,14 @@ class Sweep {
       if (endpoint >= chunk.endpoints) continue;
       const host = Math.floor(endpoint / ports);
       if (chunk.isSettled(endpoint)) {
-        // Another chunk asked it too, and its answer came first.
+        // Another chunk probed it too, and got the response first.
         if (this.#try === 1 && !this.#spared.has(endpoint)) (chunk.counts.probed[host] as number)++;
         continue;
       }
       if (chunk.dropped[host] === 1) continue;
       const number = endpoint - host * ports;
       const to = this.#plan.ports[number] as number;
-      // The same number at each try: a host that has half a connection already answers another one with a reset.
+      // The same number at each try: a host with a half-open connection responds to a different one with a reset.
       const sequence = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
       this.#batch.put(count++, endpoint, host, number, sequence);
       chunk.sentAt[endpoint] = tick;
@@ -162,7 +162,7 @@ class Sweep {
     return count;
   }
 
-  /** A probe that could not leave: nothing is known of its endpoint, and nothing will be. */
+  /** A probe that could not be sent: its endpoint stays unknown. */
   #note(endpoint: number): void {
     const host = Math.floor(endpoint / this.#plan.ports.length);
     if (this.chunk.settle(endpoint)) (this.chunk.counts.unsent[host] as number)++;
@@ -184,8 +184,9 @@ class Sweep {
   }
 
   /**
-   * Twice the longest round trip that was seen, and some time for a busy machine. Between tries the least wait doubles:
-   * a host repeats an answer that was lost twice a second at the most.
+   *
+   * Twice the longest observed round trip, and some time for a busy machine. Between tries the minimum wait doubles:
+   * a host repeats a lost response at most twice a second.
    */
   #waitMs(): number {
     const { between, final, most } = this.#plan.waits;
@@ -195,7 +196,7 @@ class Sweep {
     return Math.min(most, Math.max(least, 2 * roundTrip + 50));
   }
 
-  /** How old a probe of the last try is before a checkpoint may call it silent. */
+  /** Age of a probe of the last try from which a checkpoint may call it silent. */
   #lateMs(): number {
     const { final, most, known } = this.#plan.waits;
     const isHeard = Atomics.load(words, control.roundTrip) >= 0;
@@ -206,7 +207,7 @@ class Sweep {
 function takeCredits(most: number): number {
   let there = Atomics.load(words, control.credits);
   let taken = 0;
-  // Another sending thread may take some of them in between.
+  // Another sender may take some of them in between.
   for (;;) {
     taken = Math.min(most, Math.max(0, there));
     const before = Atomics.compareExchange(words, control.credits, there, there - taken);
@@ -238,10 +239,10 @@ function receive(): void {
 }
 
 /**
- * Gives the first chunk that can send its turn: while the others wait for answers it sends, and so they do not all wait
- * at the same time.
  *
- * @returns how long there is nothing to do, milliseconds
+ * Runs a turn of the first chunk that can send: while the others wait for responses it sends, so they do not all wait
+ * at the same time.
+ * @returns milliseconds until there is something to do
  */
 function round(): number {
   let rest = idleMs;
@@ -265,7 +266,7 @@ function end(sweep: Sweep, message: FromSender): void {
   post(message);
 }
 
-// The process is ended by force: what was compiled would not be kept.
+// The process is terminated: flush the compile cache before.
 flushCompileCache();
 while (Atomics.load(words, control.stop) === 0) {
   const seen = Atomics.load(words, control.wake);

@@ -2,13 +2,14 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 const highest = 65_535;
-/** Below are ports that services use. */
+/** Below are ports of services. */
 const lowest = 10_000;
 const usualRange = { first: 32_768, last: 60_999 };
 
 /**
- * A TCP port that no connection of this machine uses and none will get: outside the range that the kernel gives to
- * connections, and nobody listens on it. Another one each time, so that late answers to an earlier scan mean nothing.
+ *
+ * A TCP port that no connection of this machine uses or will use: outside the ephemeral range, and without a
+ * listener. A different one each time, so that late responses to an earlier scan are ignored.
  */
 export function freeSourcePort(): number {
   const { first, last } = connectionPorts();

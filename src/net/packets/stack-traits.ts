@@ -1,12 +1,13 @@
 import type { StackTraits } from '../../domain/host.ts';
 
 /**
- * What the first SYN/ACK of a host shows of its TCP, in three words: no object is made of a packet.
- * 0: hops left, flags, window. 1: largest segment, shift of the window. 2: the first eight options, four bits each.
+ *
+ * TCP characteristics of a host's first SYN/ACK, in three words, without allocating an object. 0: hops left, flags,
+ * window. 1: maximum segment size, window scale. 2: the first eight options, four bits each.
  */
 export const stackWords = 3;
 
-/** Bits of the flags. `seen` is set in every entry that is filled. */
+/** Flag bits. `seen` is set in every filled entry. */
 const seen = 1;
 const dontFragment = 2;
 const congestion = 4;
@@ -17,16 +18,17 @@ const optionNames = ['end', 'nop', 'mss', 'ws', 'sack', 'other', 'other', 'other
 const otherOption = 5;
 const endOfOptions = 0;
 const noOperation = 1;
-/** Options of one packet that are kept: four bits of one word for each. */
+/** Number of stored options per packet: four bits of one word each. */
 const optionPlaces = 8;
 
 const tcpBytes = 20;
 
 /**
- * Keeps what a SYN/ACK shows, unless the host was heard before.
- * @param start where its network header lies
- * @param at where its TCP header lies, which is whole
- * @param end of what was kept of it
+ *
+ * Stores the characteristics of a SYN/ACK, unless the host has some already.
+ * @param start offset of its network header
+ * @param at offset of its TCP header, which is complete
+ * @param end end of the captured bytes
  */
 export function noteStack(
   table: Uint32Array,
@@ -67,7 +69,7 @@ export function noteStack(
   table[place] = hops | (flags << 8) | (bytes.readUInt16BE(at + 14) << 16);
 }
 
-/** What was kept of a host, or null. */
+/** The stored characteristics of a host, or null. */
 export function stackAt(table: Uint32Array, host: number): StackTraits | null {
   const [head = 0, sizes = 0, kinds = 0] = table.subarray(host * stackWords, (host + 1) * stackWords);
   const flags = (head >>> 8) & 0xff;

@@ -2,7 +2,7 @@ import type { ChunkPlan } from './chunk.ts';
 import { foldedChecksum, type SynLayout, swap16, synTemplate, templateSums, wordSum } from './frame.ts';
 import { errnoName, loadSys, type Sys } from './sys.ts';
 
-/** Probes of one system call; more gains nothing. */
+/** Probes per system call; more gain nothing. */
 export const synsAtOnce = 128;
 
 /** Bytes from one probe to the next; the longest, an Ethernet frame with IPv6, has 94. */
@@ -22,13 +22,13 @@ const dontWait = 0x40;
 const crowded = new Set([11, 12, 105]);
 /** The interface is gone or down. */
 const gone = new Set([6, 19, 100]);
-/** How long a crowded interface is tried again: behind a dead link it stays crowded. */
+/** How long a congested interface is retried: behind a dead link it stays congested. */
 const longestCrowdMs = 5000;
 
-/** Memory of batches that are over, for the next ones: what was mapped stays mapped. */
+/** Memory of finished batches, for reuse: mapped memory stays mapped. */
 const arenas: Arena[] = [];
 
-/** SYNs of one chunk, written into memory that the kernel reads, and sent by one call. */
+/** SYNs of one chunk, written to memory that the kernel reads, and sent by one call. */
 export class SynBatch {
   readonly #plan: ChunkPlan;
   readonly #sys: Sys;
@@ -38,11 +38,11 @@ export class SynBatch {
   readonly #sums: { ip: number; tcp: number };
   /** Sums of the words of each host's address. */
   readonly #hostSums: Uint32Array;
-  /** Byte-swapped, as they are stored. */
+  /** Byte-swapped, as stored. */
   readonly #ports: Uint16Array;
   readonly #endpoints = new Uint32Array(synsAtOnce);
 
-  /** @throws Error when the socket cannot be had */
+  /** @throws Error if the socket cannot be opened */
   constructor(plan: ChunkPlan, ownPort: number) {
     this.#plan = plan;
     this.#sys = loadSys();
@@ -60,7 +60,7 @@ export class SynBatch {
     this.#arena.prepare(bytes, plan);
   }
 
-  /** Writes the probe of an endpoint into a place. @param sequence 32 bits; what is above is cut off */
+  /** Writes the probe of an endpoint to an index. @param sequence 32 bits; higher bits are cut off */
   put(place: number, endpoint: number, host: number, port: number, sequence: number): void {
     const { words, bytes } = this.#arena;
     const {
@@ -91,9 +91,10 @@ export class SynBatch {
   }
 
   /**
-   * Sends what was put into the first places.
-   * @returns endpoints whose probes the kernel would not send
-   * @throws Error when nothing can be sent on this interface any more
+   *
+   * Sends the first probes of the batch.
+   * @returns endpoints whose probes the kernel did not send
+   * @throws Error if the interface cannot send any more
    */
   send(count: number): number[] {
     const refused: number[] = [];
@@ -110,7 +111,7 @@ export class SynBatch {
       const errno = this.#sys.errno();
       if (gone.has(errno)) throw new Error(`the interface cannot send: ${errnoName(errno)}`);
       if (!crowded.has(errno)) {
-        // This one probe: no route to it, forbidden by a rule of the firewall, ...
+        // Only this probe: no route to it, forbidden by a firewall rule, ...
         refused.push(this.#endpoints[at] as number);
         at += 1;
         continue;
@@ -133,7 +134,7 @@ export class SynBatch {
   }
 }
 
-/** Nobody wakes it. */
+/** Never notified: used for sleeping. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 function openSender(sys: Sys, { rung, family, link }: ChunkPlan): number {

@@ -10,7 +10,7 @@ export interface Sys {
   close(fd: number): number;
   bind(fd: number, address: Uint8Array, length: number): number;
   setsockopt(fd: number, level: number, name: number, value: Uint8Array, length: number): number;
-  /** `length`: four bytes, the room before and the size after. */
+  /** `length`: four bytes, capacity before and size after. */
   getsockopt(fd: number, level: number, name: number, value: Uint8Array, length: Uint8Array): number;
   sendmmsg(fd: number, messages: number, count: number, flags: number): number;
   recvmmsg(fd: number, messages: number, count: number, flags: number, timeout: number): number;
@@ -30,7 +30,7 @@ export interface Sys {
   poll(descriptors: number, count: number, timeoutMs: number): number;
   /** @param address of a socket address in memory */
   connect(fd: number, address: number, length: number): number;
-  /** `length`: four bytes, the room before and the size after. */
+  /** `length`: four bytes, capacity before and size after. */
   getsockname(fd: number, address: Uint8Array, length: Uint8Array): number;
   epollCreate(flags: number): number;
   /** @param event address of a struct epoll_event */
@@ -61,7 +61,7 @@ type Koffi = typeof koffiModule;
 
 let loaded: Sys | Error | null = null;
 
-/** @throws Error when this system has no usable C library */
+/** @throws Error if this system has no usable C library */
 export function loadSys(): Sys {
   loaded ??= load();
   if (loaded instanceof Error) throw loaded;
@@ -115,7 +115,7 @@ function declare(koffi: Koffi, library: string): Sys {
   };
 }
 
-/** Names of the errno values that users meet here. */
+/** Names of the errno values that users may see. */
 const errnoNames: Record<number, string> = {
   1: 'EPERM',
   6: 'ENXIO',

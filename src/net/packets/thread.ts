@@ -2,10 +2,10 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /**
- * Starts a thread of this folder. The code that Node.js has compiled, and stripped of types, is kept between runs for
- * the main thread only, unless a thread asks for it before it loads anything: without that it takes twice the memory and
- * time to start. The launcher names the folder for it in NODE_COMPILE_CACHE.
  *
+ * Starts a thread of this folder. Node.js caches compiled code between runs for the main thread only, unless a thread
+ * enables the cache before it loads anything: without that it takes twice the memory and time to start. The launcher
+ * passes the folder in NODE_COMPILE_CACHE.
  * @param name `<name>.worker` is the file
  */
 export function startThread(name: 'send' | 'receive' | 'connect', workerData: unknown): Worker {

@@ -4,19 +4,19 @@ import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
 /** Datagrams per system call. */
 export const datagramBatch = 64;
 
-/** Bytes of one answer that are kept. */
+/** Bytes kept of one response. */
 const keptAnswerBytes = 512;
 
-/** Most bytes of one datagram that is sent: a QUIC Initial packet has 1200. */
+/** Maximum size of a datagram: a QUIC Initial packet has 1200. */
 const maxDatagramBytes = 1232;
 
-/** Tries of one datagram whose sending fails: each may have met the error of an earlier one. */
+/** Tries to send one datagram: each may have met the pending error of an earlier one. */
 const maxSendTries = 8;
 
-/** Buffers that are asked of the kernel, which may grant less. */
+/** Requested kernel buffer size; the kernel may grant less. */
 const bufferBytes = 4 << 20;
 
-/** Reads of one kind in a row, so that a flood of answers cannot keep the sender from its work. */
+/** Reads of one kind in a row, so that a flood of responses cannot starve the sender. */
 const maxReads = 32;
 
 const headerBytes = 64; // struct mmsghdr
@@ -25,7 +25,7 @@ const nameBytes = 32; // struct sockaddr_in (16) or sockaddr_in6 (28)
 const controlBytes = 128; // cmsghdr 16 + sock_extended_err 16 + address of the sender 28
 const controlHeaderBytes = 16;
 const extendedErrorBytes = 16;
-/** Who says so; 1 would be this machine itself. */
+/** Origin of an error; 1 would be this machine itself. */
 const origins = { icmp: 2, icmp6: 3 } as const;
 
 const sockDgram = 2;
@@ -52,7 +52,7 @@ const families = {
   },
 } as const;
 
-/** Where a datagram goes or came from. */
+/** Destination or source of a datagram. */
 export interface UdpEndpoint {
   /** 4 or 16 bytes. */
   address: Uint8Array;
@@ -66,41 +66,42 @@ export interface Datagram extends UdpEndpoint {
 }
 
 export interface UdpResponse extends UdpEndpoint {
-  /** The first 512 bytes at most. */
+  /** At most the first 512 bytes. */
   bytes: Buffer;
 }
 
-/** An ICMP message about a datagram that went to this endpoint. */
+/** An ICMP message about a datagram to this endpoint. */
 export interface IcmpError extends UdpEndpoint {
   type: number;
   code: number;
 }
 
 export interface SendOutcome {
-  /** With how many, from the first on, it is through; fewer than given when the kernel has no room now. */
+  /** Number processed, from the first on; less than given if the kernel buffer is full. */
   done: number;
-  /** Positions of those that could not be sent, and why, as errno names. */
+  /** Indices of those that could not be sent, and why, as errno names. */
   refused: Map<number, string>;
 }
 
-/** A way for datagrams to leave, and for what comes back. */
+/** A transport for datagrams and their responses. */
 export interface UdpPath {
   readonly family: Family;
-  /** Endpoints that may be waited for at the same time. */
+  /** Maximum number of outstanding endpoints. */
   readonly capacity: number;
   send(datagrams: readonly Datagram[]): SendOutcome;
-  /** Every answer that waits. */
+  /** All pending responses. */
   answers(): UdpResponse[];
-  /** Every ICMP error that waits. */
+  /** All pending ICMP errors. */
   errors(): IcmpError[];
-  /** Nothing more is expected from there. */
+  /** No more is expected from there. */
   release(endpoint: UdpEndpoint): void;
   close(): void;
 }
 
 /**
+ *
  * One unconnected, non-blocking UDP socket of a family that reports ICMP errors through its error queue (IP_RECVERR,
- * ip(7)); needs no rights. Linux.
+ * ip(7)); requires no privileges. Linux.
  */
 export class UdpSocket implements UdpPath {
   readonly family: Family;
@@ -108,7 +109,7 @@ export class UdpSocket implements UdpPath {
   #sys: Sys;
   #fd: number;
   #arena: Arena;
-  /** Errors that were read while sending. */
+  /** Errors read while sending. */
   #errors: IcmpError[] = [];
 
   private constructor(sys: Sys, family: Family, fd: number) {
@@ -119,7 +120,7 @@ export class UdpSocket implements UdpPath {
     this.#arena = arenas.pop() ?? new Arena(sys);
     this.#arena.prepare(nameLength);
     this.#setOption(solSocket, soRcvbuf, bufferBytes);
-    // Packets that wait for the neighbour's answer count too. The second needs CAP_NET_ADMIN.
+    // Packets waiting for neighbor resolution count too. The second option needs CAP_NET_ADMIN.
     this.#setOption(solSocket, soSndbuf, bufferBytes);
     this.#setOption(solSocket, soSndbufForce, bufferBytes);
     this.#setOption(level, mtuDiscover, 0); // a big datagram may be fragmented on its way
@@ -161,7 +162,7 @@ export class UdpSocket implements UdpPath {
       }
       const errno = this.#sys.errno();
       if (errno === eagain || errno === enobufs) break;
-      // An error about an earlier datagram makes one call fail, whatever that call sends: it is tried again.
+      // A pending error of an earlier datagram makes one call fail, whatever it sends: retry.
       this.#readErrors();
       if (++tries < maxSendTries) continue;
       refused.set(done, errnoName(errno));
@@ -189,7 +190,7 @@ export class UdpSocket implements UdpPath {
   }
 
   release(): void {
-    // One socket serves every endpoint.
+    // One socket serves all endpoints.
   }
 
   close(): void {
@@ -210,7 +211,7 @@ export class UdpSocket implements UdpPath {
     }
   }
 
-  /** Messages that were read; a pending error, which the queue tells of too, makes a first call fail. */
+  /** Number of messages read; a pending error, which is also in the queue, makes a first call fail. */
   #read(flags: number): number {
     for (let tries = 0; tries < maxSendTries; tries++) {
       this.#arena.resetReceive();
@@ -259,7 +260,8 @@ export class UdpSocket implements UdpPath {
 }
 
 /**
- * The ICMP error that control data of the error queue tells of (struct sock_extended_err, ip(7)); null when it is of
+ *
+ * Parses the ICMP error in control data of the error queue (struct sock_extended_err, ip(7)); null if it is of
  * another kind.
  */
 export function readIcmpError(control: Buffer, family: Family): Pick<IcmpError, 'type' | 'code'> | null {
@@ -274,7 +276,7 @@ export function readIcmpError(control: Buffer, family: Family): Pick<IcmpError, 
   };
 }
 
-/** Arenas of closed sockets, for the next ones. */
+/** Arenas of closed sockets, for reuse. */
 const arenas: Arena[] = [];
 
 /** The structures of one sendmmsg and one recvmmsg, linked once. */

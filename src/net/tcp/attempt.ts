@@ -5,15 +5,18 @@ import type { PortObservation } from '../gate/gate.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
 import { loopClock } from '../loop-clock.ts';
 
-/** How long a shortage of this machine (file handles, source ports) is waited out before the port counts as not tried. */
+/**
+ * A shortage of this machine (file handles, source ports) is waited out this long; then the port counts as not tried.
+ */
 const shortagePatienceMs = 5000;
 
-/** A self-connection is tried again this often; each time the kernel picks another source port. */
+/** Retries after a self-connection; each time the kernel picks another source port. */
 const selfConnectionTries = 3;
 
 /**
- * How long one SYN is waited for. Linux repeats a SYN after 1 s and then each second (tcp_syn_linear_timeouts; RFC 6298
- * section 2), unseen by the rate; an attempt that ends before costs exactly one packet.
+ *
+ * Timeout of one SYN. Linux repeats a SYN after 1 s and then each second (tcp_syn_linear_timeouts; RFC 6298 section
+ * 2), invisible to the rate limiter; an attempt that ends earlier costs exactly one packet.
  */
 export const synTimeoutMs = 900;
 
@@ -23,22 +26,22 @@ const kernelRepeatMs = 1000;
 type Attempt = { socket: Socket; latencyMs: number } | { failure: PortObservation };
 
 export interface AttemptOptions {
-  /** How long the whole attempt may take. */
+  /** Timeout of the whole attempt. */
   timeoutMs: number;
-  /** How long one SYN is waited for; a further one follows while the attempt lasts. */
+  /** Timeout of one SYN; further ones follow while the attempt lasts. */
   synMs: number;
   signal: AbortSignal;
   /** Size of the read buffer of the socket. */
   readAhead?: number;
-  /** Called for every further SYN that this attempt costs; false = do not send it. */
+  /** Called for every further SYN of this attempt; false = do not send it. */
   again(): Promise<boolean>;
-  /** Called for every SYN that the kernel repeats by itself. */
+  /** Called for every SYN that the kernel repeats itself. */
   onRepeat(): void;
-  /** While it is held nothing is sent; the time does not count. */
+  /** While it is closed nothing is sent; the time does not count. */
   door: PauseGate;
 }
 
-/** What one connect() came to: a socket, an observation, the errno name of a local shortage, or a hold in the middle. */
+/** Result of one connect(): a socket, an observation, the errno name of a local shortage, or a pause in between. */
 type Outcome = { socket: Socket; latencyMs: number } | { failure: PortObservation | string } | 'held';
 
 /** Connects to an address (never a name). The socket arrives paused; the caller destroys it. */
@@ -57,7 +60,7 @@ export async function attempt(host: string, port: number, options: AttemptOption
       if (!connectedToItself(outcome.socket)) return outcome;
       outcome.socket.resetAndDestroy();
       selfConnections += 1;
-      // Our own socket holds the port, so nobody listens there.
+      // Our own socket has the port, so nobody listens there.
       if (selfConnections === selfConnectionTries) {
         return { failure: { state: 'closed', reason: 'self-connection', latencyMs: outcome.latencyMs } };
       }
@@ -75,12 +78,12 @@ export async function attempt(host: string, port: number, options: AttemptOption
   }
 }
 
-/** One connect(). A held door ends it only where the kernel would send a further SYN by itself. */
+/** One connect(). A pause ends it only if the kernel would otherwise send a further SYN. */
 function attemptOnce(host: string, port: number, options: AttemptOptions): Promise<Outcome> {
   return new Promise((resolve) => {
     if (options.signal.aborted) return resolve({ failure: notTried('canceled') });
     const started = performance.now();
-    // Node hands the stream option on; its type does not know it.
+    // Node passes the stream option on, although its type does not have it.
     const streamOptions = options.readAhead ? { highWaterMark: options.readAhead } : {};
     const socket = new Socket(streamOptions as SocketConstructorOpts);
     let settled = false;
@@ -102,7 +105,7 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
     let lastLook: NodeJS.Immediate | undefined;
     const onSilence = () =>
       giveUp({ state: 'filtered', reason: 'no-response', latencyMs: performance.now() - started });
-    // Timers come before the sockets in a turn of the loop: a response that arrived during a stall is read first.
+    // In a turn of the event loop, timers run before the sockets: read a response that arrived during a stall first.
     const timer = setTimeout(() => {
       lastLook = setImmediate(onSilence);
     }, options.synMs);
@@ -114,7 +117,7 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
     };
     const forgetDoor = repeated ? options.door.onChange(onHold) : () => undefined;
     const forget = onAbort(options.signal, () => giveUp(notTried('canceled')));
-    // Stays for the life of the socket: a late error must never reach the process.
+    // Stays for the life of the socket: a late error must never be uncaught.
     socket.on('error', (error) => {
       const code = errorCode(error);
       if (localRefusal) settle({ failure: isShortage(code) ? code : notTried(localTrouble(code)) });
@@ -126,7 +129,7 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
     });
     socket.pause();
     socket.connect({ host, port });
-    // Node calls connect() in the next tick. What fails at once failed here, without a packet: no route, link down.
+    // Node calls connect() in the next tick. An immediate failure is local, without a packet: no route, link down.
     process.nextTick(() => {
       localRefusal = socket.destroyed;
     });

@@ -12,21 +12,21 @@ import { type PermutationKey, randomPermutationKey } from '../packets/permutatio
 import { synTimeoutMs } from './attempt.ts';
 import { type ConnectJob, dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
 
-/** Places for connections that sweeps leave to those who talk to the ports they find; a quarter where there are few. */
+/** Connection slots that sweeps leave for service probes; a quarter if there are few. */
 const placesLeft = 16;
-/** Places that others have given back are taken after this time. */
+/** Interval of taking slots that others have returned, milliseconds. */
 const placesMs = 100;
 
 interface SweeperInput {
   rate: PacketRateLimiter;
-  /** Places for connections of the whole scan. */
+  /** Connection slots of the whole scan. */
   slots: Slots;
   mostConnections: number;
   door: PauseGate;
-  /** The canonical address when it may be touched now, else null. */
+  /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
-  /** A host that was seen to take this long is a slow one. */
+  /** Response time from which a host counts as slow. */
   slowAnswerMs: number;
   isSlow(address: string): boolean;
   onSlow(address: string): void;
@@ -47,7 +47,7 @@ export class ConnectSweeper {
   readonly #input: SweeperInput;
   #engine: Promise<ConnectEngine> | null = null;
   #forgetDoor: () => void = () => undefined;
-  /** Parts under way. */
+  /** Parts in progress. */
   readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
   readonly #jobs = new Set<ConnectJob>();
   #places = 0;
@@ -57,7 +57,7 @@ export class ConnectSweeper {
     this.#input = input;
   }
 
-  /** Why connections cannot be made in this way here, or null. */
+  /** Why such connections are not possible here, or null. */
   async obstacle(signal: AbortSignal): Promise<string | null> {
     try {
       await untilAborted(this.#started(), signal);
@@ -68,7 +68,7 @@ export class ConnectSweeper {
     }
   }
 
-  /** @throws Error when the engine fails; what was found until then was told */
+  /** @throws Error if the engine fails; results until then were reported */
   async sweep(job: ConnectJob): Promise<SweepOutcome[]> {
     if (job.hosts.length > maxChunkHosts || job.hosts.length * job.ports.length > maxChunkEndpoints) {
       throw new RangeError('the job is larger than one chunk');
@@ -100,7 +100,7 @@ export class ConnectSweeper {
     }
   }
 
-  /** The scope has become narrower: what is outside now gets nothing more. */
+  /** The scope was narrowed: stops sending to what is outside now. */
   narrowed(): void {
     for (const { hosts, drop } of this.#running) {
       const outside = [...hosts.keys()].filter((at) => this.#input.admit(hosts[at] as string) === null);
@@ -133,12 +133,12 @@ export class ConnectSweeper {
     return this.#engine;
   }
 
-  /** Takes places for the connections of a job; it waits for the first one only. */
+  /** Takes slots for the connections of a job; waits only for the first one. */
   async #enter(engine: ConnectEngine, job: ConnectJob): Promise<void> {
     this.#jobs.add(job);
     const { slots } = this.#input;
     if (this.#places === 0 && (await slots.acquire(job.signal))) {
-      // Jobs that begin at the same time wait for one place each, and one is enough for all of them.
+      // Jobs that start at the same time wait for one slot each, and one suffices for all of them.
       if (this.#places === 0) this.#places += 1;
       else slots.release();
     }
@@ -223,7 +223,7 @@ export class ConnectSweeper {
     return Uint32Array.from(spared);
   }
 
-  /** What an interrupted sweep had, as it was, and the other hosts by family. */
+  /** The parts of an interrupted sweep unchanged, and the other hosts by family. */
   #parts(job: ConnectJob): Part[] {
     const { slowAnswerMs, isSlow: isSlowHost } = this.#input;
     const known = new Map(

@@ -17,15 +17,15 @@ import { startTls } from '../tls/tls.ts';
 import { examineTls } from '../tls/tls-examination.ts';
 import { type AttemptOptions, attempt } from './attempt.ts';
 
-/** Bytes that Node may read ahead of us; while nobody reads the socket is paused. */
+/** Read-ahead of Node in bytes; the socket is paused while nobody reads. */
 const readAhead = 16 * 1024;
 
-/** Most bytes of a request that an exchange keeps. */
+/** Maximum bytes stored of a request. */
 const maxSentBytes = 4096;
 
 type Dialed = DialResult & { closed?: Promise<void> };
 
-/** Connects and keeps the connection for a dialogue. `closed` resolves when the socket is gone. */
+/** Connects and keeps the connection open for a session. `closed` resolves when the socket is gone. */
 export async function dial(
   host: string,
   port: number,
@@ -45,7 +45,7 @@ export async function dial(
     socket.once('close', () => resolve());
   });
   void closed.then(releaseClock);
-  // Where nothing may be sent even the acknowledgement of what the peer says is too much.
+  // While nothing may be sent, even the acknowledgment of received data is too much.
   const forget = door.onChange((held) => held && resetSocket(socket));
   void closed.then(forget);
   if (door.held) resetSocket(socket);
@@ -54,9 +54,9 @@ export async function dial(
   return { connection: new SocketConnection(socket, socket, latencyMs, budget), closed };
 }
 
-/** What a dialogue may still use; one budget for the connection and the TLS inside it. */
+/** Remaining limits of a session, shared by the connection and the TLS inside it. */
 interface Budget {
-  /** loopClock.now() at which the dialogue ends. */
+  /** loopClock.now() at which the session ends. */
   deadline: number;
   bytesLeft: number;
   exchanges: RawExchange[];
@@ -84,7 +84,7 @@ class SocketConnection implements Connection {
   #forgetAbort: () => void;
   #detach: () => void;
 
-  /** @param stream what is read and written; `socket` the TCP socket below it. */
+  /** @param stream to read and write; `socket` the TCP socket below it */
   constructor(stream: Socket | TLSSocket, socket: Socket, latencyMs: number, budget: Budget) {
     this.#stream = stream;
     this.#socket = socket;
@@ -151,7 +151,7 @@ class SocketConnection implements Connection {
     this.#finish('closed');
   }
 
-  /** Gives the socket away to a handshake. @returns the limits that hold for it; null when there is none any more */
+  /** Hands the socket over to a handshake. @returns its limits; null if none are left */
   #leave(handshakeMs = Infinity): { deadline: number; signal: AbortSignal } | null {
     if (this.#end) return null;
     this.#detach();
@@ -180,7 +180,7 @@ class SocketConnection implements Connection {
     stream.on('error', onError);
     stream.once('end', onEnd);
     stream.once('close', onEnd);
-    // The error listener stays: a late error must not reach the process.
+    // Keep the error listener: a late error must not be uncaught.
     return () => {
       stream.off('data', onData);
       stream.off('end', onEnd);
@@ -199,7 +199,7 @@ class SocketConnection implements Connection {
     if (this.truncated) this.#finish('cap');
   }
 
-  /** Lets the socket flow until the answer matches or something ends the read. */
+  /** Lets the socket flow until the response matches or something ends the read. */
   #receive(options: ReadOptions, onMatch: (length: number) => void): Promise<ReadEnd> {
     return new Promise((resolve) => {
       const started = loopClock.now();
@@ -230,7 +230,7 @@ class SocketConnection implements Connection {
     });
   }
 
-  /** The end of the dialogue: gives the socket back by a reset, so that no TIME_WAIT stays behind. */
+  /** Ends the session: resets the connection, so that no TIME_WAIT stays behind. */
   #finish(end: ReadEnd): void {
     if (this.#end) return;
     this.#end = end === 'closed' && loopClock.now() >= this.#budget.deadline ? 'deadline' : end;
@@ -260,7 +260,7 @@ function resetSocket(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** Bytes that wait to be read: one growing block, so that a peer that drips single bytes costs linear time. */
+/** Unread bytes in one growing block, so that a peer that drips single bytes costs linear time. */
 class Inbox {
   #block = Buffer.alloc(0);
   #start = 0;
@@ -280,7 +280,7 @@ class Inbox {
     this.#stop += chunk.length;
   }
 
-  /** A copy of the first bytes, which leave the box. */
+  /** Removes the first bytes and returns a copy. */
   take(length: number): Buffer {
     const taken = Buffer.from(this.bytes.subarray(0, length));
     this.#start += taken.length;

@@ -4,7 +4,7 @@ import type { PermutationKey } from '../packets/permutation.ts';
 
 export interface SweepHost {
   ip: string;
-  /** Where discovery has seen it. */
+  /** As seen by discovery. */
   mac?: string | undefined;
   latencyMs?: number | null | undefined;
 }
@@ -14,44 +14,45 @@ export interface SweepJob {
   /** At most `maxChunkHosts`, and with the ports at most `maxChunkEndpoints` endpoints. */
   hosts: readonly SweepHost[];
   ports: Uint16Array;
-  /** Further tries for an endpoint that stays silent. */
+  /** Retries for a silent endpoint. */
   retries: number;
   timeoutMs: number;
   signal: AbortSignal;
-  /** @param reason `syn-ack` when it is left out */
+  /** @param reason `syn-ack` by default */
   onOpen(host: string, port: number, reason?: string): void;
-  /** Told now and then; every open port in it was told before. */
+  /** Called now and then; every open port in it was reported before. */
   onState(state: SweepProgress): void;
   /** List the silent ports of every host in its outcome. */
   listsSilent?: boolean;
-  /** Where an interrupted sweep of the same job was. */
+  /** Progress of an interrupted sweep of the same job. */
   restored: SweepProgress | null;
 }
 
 /** A sweep by full connections. */
 export interface ConnectJob extends SweepJob {
-  /** Most sockets open at the same time. */
+  /** Maximum number of open sockets. */
   concurrency: number;
 }
 
 /** A sweep by raw packets. */
 export interface SynJob extends SweepJob {
-  /** Leave by this interface; empty = as the system routes. */
+  /** Outgoing interface; empty = by the routing table. */
   interface: string;
-  /** Send from this address; empty = as the system chooses. */
+  /** Source address; empty = by the routing table. */
   sourceIp: string;
-  /** Most packets per second to one host; 0 = only the rate counts. */
+  /** Maximum packets per second to one host; 0 = only the rate applies. */
   hostRate: number;
   /**
-   * Only which hosts live is asked. Told once for each host with its first answer, also for one that had answered
-   * before an interruption; a host that has answered gets no further probe.
+   *
+   * Only tests which hosts are up. Called once per host with its first response, also for one that had responded
+   * before an interruption; a host that has responded gets no further probe.
    */
   onAlive?(host: string, reason: SignOfLife): void;
 }
 
 export type SignOfLife = 'syn-ack' | 'rst';
 
-/** How far a job is: what belongs together goes the same way. */
+/** Progress of a job, in parts that share a path. */
 export interface SweepProgress {
   parts: { hosts: string[]; key: PermutationKey; state: ChunkState }[];
 }
@@ -64,14 +65,15 @@ export interface SweepOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_o
   silent?: number[];
 }
 
-/** Least responses to a further try that tell a host that limits them, and the least share of all responses. */
+/** Minimum number of responses to retries that indicate rate limiting, and their minimum share of all responses. */
 const leastLate = 2;
 const leastLateShare = 0.25;
 
 /**
- * Whether a host drops probes above a rate that it bears: many of its ports were silent at first and responded to a
- * further try. Loss on the way of up to 25 % is not taken for that.
- * @param late ports that responded to a further try only
+ *
+ * Whether a host drops probes above a certain rate: many of its ports were silent at first and responded to a retry.
+ * Packet loss of up to 25 % does not count as that.
+ * @param late ports that responded only to a retry
  * @param responded all ports that responded
  */
 export function dropsProbes(late: number, responded: number): boolean {

@@ -12,27 +12,27 @@ import { type Route, type RouteForce, RouteTable } from '../packets/route.ts';
 import { stackAt } from '../packets/stack-traits.ts';
 import { dropsProbes, type SignOfLife, type SweepHost, type SweepOutcome, type SynJob } from './sweep-job.ts';
 
-/** Routes are read anew after this time: links come and go. */
+/** Routes are read again after this time: links come and go. */
 const routesAgeMs = 5000;
-/** Least waits for answers where the round trip is known to be short, milliseconds. */
+/** Minimum response timeouts if the round trip is known to be short, milliseconds. */
 const betweenMs = 100;
 const finalMs = 250;
-/** The wait where nothing at all answers; a host that needs longer is not seen. */
+/** Timeout if nothing responds; slower hosts are missed. */
 const silentMs = 1000;
-/** A host on the link has this long after the last of its tries to say its MAC, and as long before. */
+/** Timeout of neighbor resolution after the last try, and the same before it, milliseconds. */
 const neighbourMs = 250;
 const neighbourRetries = 2;
 
 interface SweeperInput {
   rate: PacketRateLimiter;
-  /** The canonical address when it may be touched now, else null. */
+  /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
   onSent(packets: number): void;
   onSpared(): void;
 }
 
-/** Hosts that are reached in the same way. */
+/** Hosts that share a path. */
 interface Part {
   hosts: string[];
   addresses: Uint8Array;
@@ -42,15 +42,18 @@ interface Part {
   restored: ChunkState | null;
 }
 
-/** Half-open sweeps by raw packets: finds the way to each host, and gives the packet engine what goes the same way. */
+/**
+ * Half-open sweeps by raw packets: determines the path to each host, and passes hosts that share one to the packet
+ * engine.
+ */
 export class SynSweeper {
   readonly #input: SweeperInput;
   #engine: Promise<PacketEngine> | null = null;
   #routes: { table: RouteTable; readAt: number } | null = null;
   readonly #gateways = new Map<string, Uint8Array>();
-  /** Orders of interface and source that could be followed when they were first given; later is a matter of routes. */
+  /** Constraints of interface and source that were valid at first use; later failures are a matter of routes. */
   readonly #knownForces = new Set<string>();
-  /** Parts under way. */
+  /** Parts in progress. */
   readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
 
   constructor(input: SweeperInput) {
@@ -70,7 +73,7 @@ export class SynSweeper {
     }
   }
 
-  /** @throws Error when the engine fails; what was found until then was told */
+  /** @throws Error if the engine fails; results until then were reported */
   async sweep(job: SynJob): Promise<SweepOutcome[]> {
     if (job.hosts.length > maxChunkHosts || job.hosts.length * job.ports.length > maxChunkEndpoints) {
       throw new RangeError('the job is larger than one chunk');
@@ -96,7 +99,7 @@ export class SynSweeper {
     return [...outcomes, ...(await Promise.all(runs)).flat()];
   }
 
-  /** The scope has become narrower: what is outside now gets nothing more. */
+  /** The scope was narrowed: stops sending to what is outside now. */
   narrowed(): void {
     for (const { hosts, drop } of this.#running) {
       const outside = [...hosts.keys()].filter((at) => this.#input.admit(hosts[at] as string) === null);
@@ -144,7 +147,7 @@ export class SynSweeper {
     if (part.restored) alive.tellIn(part.restored);
     const running = { hosts: part.hosts, drop };
     this.#running.add(running);
-    // The scope may have changed while the way was looked for.
+    // The scope may have changed while the path was determined.
     this.narrowed();
     const { state, failure } = await outcome.finally(() => this.#running.delete(running));
     alive.tellIn(state);
@@ -183,7 +186,7 @@ export class SynSweeper {
     };
   }
 
-  /** Endpoints of this server itself, which only addresses of this machine can have. */
+  /** Endpoints of this server itself, only possible on addresses of this machine. */
   #sparedOf(hosts: readonly string[], ports: Uint16Array): Uint32Array {
     const spared: number[] = [];
     for (const [host, ip] of hosts.entries()) {
@@ -196,13 +199,13 @@ export class SynSweeper {
     return Uint32Array.from(spared);
   }
 
-  /** What belongs together, and the outcome of hosts that cannot be reached at all. */
+  /** The parts that share a path, and the outcome of unreachable hosts. */
   async #parts(job: SynJob, outcomes: SweepOutcome[]): Promise<Part[]> {
     const known = new Map(job.hosts.map((host) => [host.ip, host]));
     const parts: Part[] = [];
     for (const { hosts, key, state } of job.restored?.parts ?? []) {
       const group = hosts.flatMap((ip) => known.get(ip) ?? []);
-      // Where the way to some of them is another one now, all of them begin anew.
+      // If the path to some of them has changed, all of them start over.
       const [part] = group.length === hosts.length ? await this.#grouped(group, job, [], key) : [];
       if (part?.hosts.length !== hosts.length) continue;
       for (const { ip } of group) known.delete(ip);
@@ -266,7 +269,7 @@ export class SynSweeper {
     }
   }
 
-  /** The MACs of the next hops; a host on the link that is silent is left out. */
+  /** The MACs of the next hops; silent hosts on the link are left out. */
   async #neighbours(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
     const found = route.gateway
       ? await this.#viaGateway(route, members, job.signal)
@@ -277,14 +280,14 @@ export class SynSweeper {
     return { members: reached, macs };
   }
 
-  /** @throws Error when the gateway is silent */
+  /** @throws Error if the gateway is silent */
   async #viaGateway(route: Route, members: { host: SweepHost }[], signal: AbortSignal) {
     const gateway = route.gateway as Uint8Array;
     const name = `${route.index} ${gateway.join('.')}`;
     let mac = this.#gateways.get(name);
     if (!mac) {
       const found = await resolveNextHop({ ...route, gateway }, this.#asking(signal));
-      // It is asked again by the next job: it may have been away.
+      // The next job tries again: it may have been down.
       if ('problem' in found) throw new Error(found.problem);
       mac = found;
       this.#gateways.set(name, mac);
@@ -323,7 +326,7 @@ export class SynSweeper {
     return found;
   }
 
-  /** Questions to neighbours take tokens as all packets do. */
+  /** Neighbor requests take tokens like all packets. */
   #asking(signal: AbortSignal): Pick<NeighborOptions, 'signal' | 'take'> {
     const take = async (count: number) => {
       const granted = await this.#input.rate.takeUpTo(count, signal);
@@ -355,7 +358,7 @@ export class SynSweeper {
   }
 }
 
-/** The hosts of a part that have answered. */
+/** The hosts of a part that have responded. */
 class Alive {
   readonly #job: SynJob;
   readonly #hosts: readonly string[];
@@ -387,7 +390,7 @@ function isOwn(address: Address): boolean {
   return localAddresses().has(formatAddress({ ...address, zone: null }));
 }
 
-/** An option of the scan that cannot be followed here. */
+/** An option of the scan that cannot be applied here. */
 function impossible(field: string, reason: string): PortolanError {
   return invalidRequest(`${field}: ${reason}`, [{ field, reason }]);
 }
@@ -413,7 +416,7 @@ function outcomeOf(
   const { counts, stacks, late } = state;
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed, rejected] = [of('open'), of('closed'), of('rejected')];
-  // What was sent and is not answered is silent, unless nobody waited for the answer.
+  // Probed endpoints without a response are silent, unless the timeout was cut short.
   const silent = Math.max(0, of('probed') - of('unsent') - open - closed - rejected);
   const filtered = rejected + (end.stopped ? 0 : silent);
   const not_tried = end.ports.length - open - closed - filtered;
@@ -431,7 +434,7 @@ function outcomeOf(
   };
 }
 
-/** Ports of a host, by its number, that nothing was heard of. */
+/** Ports of a host, by its index, without a response. */
 function silentPorts({ settled }: ChunkState, host: number, ports: Uint16Array): number[] {
   const isSettled = (endpoint: number) => ((settled[endpoint >>> 3] as number) & (1 << (endpoint & 7))) !== 0;
   return [...ports].filter((_, number) => !isSettled(host * ports.length + number));
@@ -441,7 +444,10 @@ function unreached(host: string, planned: number, problem: string): SweepOutcome
   return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
 }
 
-/** It is on the link and does not say where: nothing can be sent to it, and the kernel says as much of such a host. */
+/**
+ * It is on the link and does not reply to ARP: nothing can be sent to it, and the kernel reports such a host the same
+ * way.
+ */
 function silentNeighbour(host: string, planned: number): SweepOutcome {
   return { host, open: 0, closed: 0, filtered: planned, not_tried: 0, problem: null };
 }

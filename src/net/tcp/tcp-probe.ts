@@ -1,7 +1,7 @@
 import type { PortObservation } from '../gate/gate.ts';
 import { type AttemptOptions, attempt } from './attempt.ts';
 
-/** One connection attempt that is reset as soon as it is accepted, so no TIME_WAIT holds a source port. */
+/** One connection attempt that is reset as soon as it is accepted, so no TIME_WAIT blocks a source port. */
 export async function probeTcp(
   host: string,
   port: number,

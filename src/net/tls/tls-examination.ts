@@ -6,21 +6,21 @@ import type { TlsExamination, TlsExaminationOptions } from '../gate/gate.ts';
 import { loopClock } from '../loop-clock.ts';
 import { handshake } from './tls.ts';
 
-/** How long a server may take to give a session after the handshake: TLS 1.3 sends it later. */
+/** Time for a server to issue a session after the handshake: TLS 1.3 sends it later. */
 const sessionMs = 400;
 
-/** How long a second handshake may take. */
+/** Timeout of a second handshake. */
 const renegotiationMs = 2000;
 
 interface ExaminationOptions extends TlsExaminationOptions {
-  /** loopClock.now() at which the handshake is given up. */
+  /** loopClock.now() at which the handshake times out. */
   deadline: number;
   signal: AbortSignal;
 }
 
 const contexts = new Map<'TLSv1.2' | 'TLSv1.3', SecureContext>();
 
-/** Nothing is refused. A second handshake may follow even where the server does not bind it to the first. */
+/** Accepts everything. Allows a second handshake even if the server does not bind it to the first. */
 function contextUpTo(maxVersion: 'TLSv1.2' | 'TLSv1.3'): SecureContext {
   const known = contexts.get(maxVersion);
   if (known) return known;
@@ -36,7 +36,7 @@ function contextUpTo(maxVersion: 'TLSv1.2' | 'TLSv1.3'): SecureContext {
   return context;
 }
 
-/** Makes a whole handshake over an open socket, looks at what it brought, and resets the connection. */
+/** Makes a complete handshake over an open socket, reads its results, and resets the connection. */
 export async function examineTls(
   socket: Socket,
   options: ExaminationOptions,
@@ -53,11 +53,11 @@ export async function examineTls(
   const renegotiated = renegotiate
     ? await handshakeAgain(stream, Math.min(renegotiationMs, left()), signal)
     : null;
-  // Older versions give their session within the handshake.
+  // Older versions issue their session within the handshake.
   if (version === 'TLSv1.3' && seen.session === null) {
     await happened(stream, 'session', Math.min(sessionMs, left()), signal);
   }
-  // Whoever closes the socket at once would do so in the middle of OpenSSL's work, which ends the process.
+  // Closing the socket at once would do so in the middle of OpenSSL's work, which crashes the process.
   await new Promise((resolve) => setImmediate(resolve));
   if (!socket.destroyed) socket.resetAndDestroy();
   stream.destroy();
@@ -87,7 +87,7 @@ function whenSecure(
   });
 }
 
-/** @returns false when the server refuses, ends the connection or says nothing */
+/** @returns false if the server rejects it, closes the connection or stays silent */
 async function handshakeAgain(stream: TLSSocket, waitMs: number, signal: AbortSignal): Promise<boolean> {
   let done = false;
   const ended = happened(stream, 'renegotiated', waitMs, signal);
@@ -116,7 +116,7 @@ function happened(stream: TLSSocket, event: string, waitMs: number, signal: Abor
     const timer = setTimeout(settle, waitMs);
     const forget = onAbort(signal, settle);
     for (const each of [event, 'close', 'error']) stream.once(each, settle);
-    // TLS 1.3 sends its sessions behind the handshake: they are only seen while something reads.
+    // TLS 1.3 sends sessions after the handshake: they are processed only while something reads.
     stream.resume();
     if (stream.destroyed) settle();
   });

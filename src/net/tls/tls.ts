@@ -12,18 +12,18 @@ import { onAbort } from '../abort.ts';
 import { errorCode } from '../failure.ts';
 import { loopClock } from '../loop-clock.ts';
 
-/** Most certificates of a chain that are kept. */
+/** Maximum number of stored certificates per chain. */
 const maxCertificates = 16;
 
-/** The reason of a handshake that did not end in time. */
+/** Reason of a handshake that timed out. */
 export const handshakeTimeout = 'the handshake did not complete before the deadline';
 
 interface HandshakeOptions {
   serverName: string | null;
   alpn: string[];
-  /** Only suites without certificates. */
+  /** Only anonymous suites. */
   anonymous?: boolean;
-  /** loopClock.now() at which the handshake is given up. */
+  /** loopClock.now() at which the handshake times out. */
   deadline: number;
   signal: AbortSignal;
 }
@@ -31,7 +31,7 @@ interface HandshakeOptions {
 let context: SecureContext | null = null;
 let anonymousContext: SecureContext | null = null;
 
-/** Old versions, weak ciphers and untrusted certificates are what a scanner wants to see, so nothing is refused. */
+/** A scanner wants to see old versions, weak ciphers and untrusted certificates, so it accepts everything. */
 function anyServer(): SecureContext {
   context ??= createSecureContext({
     minVersion: 'TLSv1',
@@ -42,7 +42,7 @@ function anyServer(): SecureContext {
   return context;
 }
 
-/** For servers that have no certificate at all; these suites ended with TLS 1.2. */
+/** For servers without a certificate; these suites ended with TLS 1.2. */
 function serverWithoutCertificate(): SecureContext {
   anonymousContext ??= createSecureContext({
     minVersion: 'TLSv1',
@@ -54,7 +54,7 @@ function serverWithoutCertificate(): SecureContext {
   return anonymousContext;
 }
 
-/** A TLS handshake over an open socket. Whatever the peer does ends in an observation or in a reason. */
+/** A TLS handshake over an open socket. Returns an observation or a reason, whatever the peer does. */
 export async function startTls(
   socket: Socket,
   options: HandshakeOptions,
@@ -68,16 +68,15 @@ export async function startTls(
   if ('reason' in outcome) return outcome;
   const { stream } = outcome;
   const tls = observe(stream);
-  // Whoever closes the socket at once would do so in the middle of OpenSSL's work, which ends the process.
+  // Closing the socket at once would do so in the middle of OpenSSL's work, which crashes the process.
   await new Promise((resolve) => setImmediate(resolve));
   return { stream, tls };
 }
 
 /**
- * The stream over an open socket when its handshake is complete; no certificate is refused. Without one, the connection
- * is reset.
  *
- * @param follow called with the stream before anything came in
+ * The stream over an open socket after the handshake; accepts every certificate. On failure, resets the connection.
+ * @param follow called with the stream before any data
  */
 export function handshake(
   socket: Socket,
@@ -93,7 +92,7 @@ export function handshake(
       socket.off('close', onClose);
       stream?.off('close', onClose);
       if ('reason' in outcome) {
-        // The reset first: destroying the TLS stream would end the connection politely and leave a TIME_WAIT.
+        // Reset first: destroying the TLS stream would close the connection gracefully and leave a TIME_WAIT.
         if (!socket.destroyed) socket.resetAndDestroy();
         stream?.destroy();
       }
@@ -114,7 +113,7 @@ export function handshake(
     } catch (error) {
       return settle({ reason: handshakeFailure(error) });
     }
-    // The listener stays: a late error must not reach the process.
+    // Keep the listener: a late error must not be uncaught.
     stream.on('error', (error) => settle({ reason: handshakeFailure(error) }));
     stream.once('close', onClose);
     stream.once('secureConnect', () => settle({ stream: stream as TLSSocket }));
@@ -144,7 +143,7 @@ function certificateChain(stream: TLSSocket): string[] {
       certificate = certificate.issuerCertificate;
     }
   } catch {
-    // A certificate that cannot be decoded ends the chain; what was readable is kept.
+    // A certificate that cannot be decoded ends the chain; the readable ones stay.
   }
   return chain;
 }
@@ -164,7 +163,7 @@ function handshakeFailure(error: unknown): string {
   if (known) return known;
   const cause = (error as { reason?: unknown } | null)?.reason;
   const text = typeof cause === 'string' ? cause : code;
-  // OpenSSL names an alert that came from the peer by its number at the end of the message.
+  // OpenSSL puts the number of an alert from the peer at the end of the message.
   if (/SSL alert number \d+/.test(String(error)))
     return `${tlsRejection} ${text.replace(/^(?:ssl|tls)v\d+ (?:alert )?/, '')}`;
   return `the handshake failed: ${text}`;

@@ -1,35 +1,36 @@
-/** Probes per second that a host gets until it shows what it bears. */
+/** Initial probes per second of a host. */
 const firstPace = 50;
 
-/** Most probes per second for one host, however fast it answers. */
+/** Maximum probes per second for one host, however fast it responds. */
 const highestHostPace = 5000;
 
-/** Fewest probes per second: Linux sends one ICMP error a second to one receiver. */
+/** Minimum probes per second: Linux sends one ICMP error per second to one receiver. */
 const slowestPace = 1;
 
-/** Time in which all tries for the ports of one host are made, however rarely it answers; those with a payload come on top. */
+/** Time limit for all tries of one host's ports, however rarely it responds; those with a payload come on top. */
 const longestHostMs = 180_000;
 
-/** A host that was not asked for a while may catch up this much at once. */
+/** Burst allowed after a time without probes, milliseconds. */
 const slackMs = 10;
 
-/** Answers in a row that make the pace faster, silent probes in a row that brake at once. */
+/** Consecutive responses that raise the rate, consecutive silent probes that lower it at once. */
 const answersToGrow = 5;
 const silencesToBrake = 3;
 
-/** Bounds of the time after which an unanswered probe counts as one whose ICMP error was held back. */
+/** Bounds of the time after which the ICMP error of an unanswered probe counts as suppressed. */
 const shortestPatienceMs = 50;
 const longestPatienceMs = 1000;
 
 /**
- * How fast one host is probed. Systems limit the ICMP errors that tell a closed UDP port (RFC 1812, 4.3.2.8); probed
- * faster than that, closed ports look silent. A host that sent such an error is probed as fast as its answers arrive:
- * slower when probes stay silent, faster when all are answered. Of a host that is silent altogether nothing is learned,
- * and its pace stays.
+ *
+ * Probe rate of one host. Systems limit the ICMP errors that indicate a closed UDP port (RFC 1812, 4.3.2.8); probed
+ * faster than that, closed ports look silent. A host that sent such an error is probed as fast as its responses
+ * arrive: slower if probes stay silent, faster if all get a response. A completely silent host reveals nothing, and
+ * its rate stays.
  */
 export class HostInterval {
   #perSecond: number;
-  /** Fewest tries per second of ports that are not worth patience. */
+  /** Minimum tries per second for ports that are not worth waiting for. */
   readonly #hurried: number;
   #nextAt = 0;
   #patienceMs = longestPatienceMs;
@@ -47,7 +48,7 @@ export class HostInterval {
     return this.#perSecond;
   }
 
-  /** Age at which an unanswered probe is suspicious, milliseconds; Infinity while silence means nothing. */
+  /** Age at which an unanswered probe is suspicious, milliseconds; Infinity while silence is normal. */
   get suspiciousAfterMs(): number {
     return this.#tellsClosed ? this.#patienceMs : Infinity;
   }

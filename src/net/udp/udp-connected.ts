@@ -9,13 +9,13 @@ import type {
   UdpResponse,
 } from '../packets/udp-socket.ts';
 
-/** Sockets that are open at the same time. */
+/** Maximum number of open sockets. */
 const maxSockets = 512;
 
-/** Bytes of one answer that are kept. */
+/** Bytes kept of one response. */
 const keptBytes = 512;
 
-/** The ICMP message that the kernel made an errno name of. */
+/** The ICMP message behind an errno name. */
 const messages: Record<Family, Record<string, { type: number; code: number }>> = {
   4: {
     ECONNREFUSED: { type: 3, code: 3 },
@@ -32,8 +32,9 @@ const messages: Record<Family, Record<string, { type: number; code: number }>> =
 };
 
 /**
- * Datagrams over one connected socket for each endpoint: the kernel tells a connected socket of ICMP errors. For
- * systems without an error queue that can be read; slower, and an answer from another port is not seen.
+ *
+ * Datagrams over one connected socket per endpoint: the kernel reports ICMP errors to connected sockets. For systems
+ * without a readable error queue; slower, and a response from another port is missed.
  */
 export class ConnectedUdp implements UdpPath {
   readonly family: Family;
@@ -96,7 +97,7 @@ export class ConnectedUdp implements UdpPath {
     }
   }
 
-  /** What is no ICMP message leaves the endpoint silent. */
+  /** Other errors leave the endpoint silent. */
   #fail(endpoint: UdpEndpoint, error: unknown): void {
     const message = messages[this.family][(error as { code?: string }).code ?? ''];
     if (message) this.#errors.push({ ...endpoint, ...message });

@@ -4,17 +4,18 @@ import type { UdpProbeOptions } from '../gate/gate.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
 import { loopClock } from '../loop-clock.ts';
 
-/** Bytes of one answer that are kept. */
+/** Bytes kept of one response. */
 const keptBytes = 4096;
 
 interface Sending {
   door: PauseGate;
-  /** A token for one more packet; false when nothing may be sent any more. */
+  /** A token for one more packet; false if nothing may be sent any more. */
   again(): Promise<boolean>;
 }
 
 /**
- * Sends one datagram, again while nothing comes, and waits for an answer from the very endpoint it went to.
+ *
+ * Sends one datagram, with retries, and waits for a response from exactly the endpoint it went to.
  * @param host canonical address @returns null = silence, an ICMP error, or nothing that fits
  */
 export async function requestUdp(

@@ -15,49 +15,50 @@ import {
 import { HostInterval } from './send-interval.ts';
 import { ConnectedUdp } from './udp-connected.ts';
 
-/** Hosts that are probed side by side: each alone is asked slowly. */
+/** Hosts probed concurrently: each on its own is probed slowly. */
 const hostWindow = 1024;
 
-/** Most probes that are waited for at the same time; the memory of a sweep is bounded by it. */
+/** Maximum number of outstanding probes; bounds the memory of a sweep. */
 const maxOutstanding = 16_384;
 
-/** How often the sockets are looked at: soon after activity, then less often. */
+/** Poll interval of the sockets: short after activity, then longer. */
 const eagerPollMs = 1;
 const lazyPollMs = 5;
 const eagerForMs = 20;
 
-/** How often probes are looked through for those that waited long enough. */
+/** Interval of the timeout check. */
 const expiryMs = 20;
 
-/** How long a probe waits for room in the kernel: packets to hosts that do not answer ARP hold theirs for 3 s. */
+/** How long a probe waits for kernel buffers: packets to hosts that do not reply to ARP occupy theirs for 3 s. */
 const longestShortageMs = 5000;
 
-/** How long nothing is sent after the kernel had no room. */
+/** Send pause after the kernel buffers were full. */
 const shortagePauseMs = 5;
 
 interface UdpRun extends UdpSweepOptions {
   rate: PacketRateLimiter;
-  /** The canonical address when it may be touched now, else null. */
+  /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
-  /** Whether an endpoint is one of this server. */
+  /** Whether an endpoint belongs to this server. */
   isOwn(address: string, port: number): boolean;
   onSent(count: number): void;
-  /** Called for each probe that could not leave this machine. */
+  /** Called for each probe that could not be sent. */
   onUnsent(reason: string): void;
   onSpared(): void;
-  /** Opens the way for datagrams of a family; by default the best one that this system has. */
+  /** Opens the transport for datagrams of a family; by default the best one of this system. */
   open?: (family: Family) => UdpPath;
 }
 
-/** One socket for all endpoints where its error queue can be read, else one for each. */
+/** One socket for all endpoints if its error queue is readable, else one each. */
 function openPath(family: Family): UdpPath {
   const socket = UdpSocket.open(family);
   return 'reason' in socket ? new ConnectedUdp(family) : socket;
 }
 
 /**
- * UDP probes to the ports of every host, with hosts in turn, each at a pace that it bears, all at the rate of the gate.
- * A silent port is asked again; one timeout after the last try it is `open|filtered`.
+ *
+ * UDP probes to the ports of every host, round-robin over hosts, each at a rate it can handle, all at the rate of the
+ * gate. A silent port is retried; one timeout after the last try it is `open|filtered`.
  */
 export async function* sweepUdp<T extends UdpTask>(
   tasks: AsyncIterable<T> | Iterable<T>,
@@ -82,7 +83,7 @@ export async function* sweepUdp<T extends UdpTask>(
   }
 }
 
-/** A host that is being probed. */
+/** A host in progress. */
 interface Target<T> {
   task: T;
   host: string;
@@ -105,15 +106,15 @@ interface Probe<T> extends UdpEndpoint {
   bytes: Uint8Array;
   tries: number;
   attempt: number;
-  /** Whether any try left this machine. */
+  /** Whether any try was sent. */
   sent: boolean;
   /** performance.now() of the last try. */
   sentAt: number;
-  /** performance.now() at which it is tried again or given up; Infinity while it waits to be sent. */
+  /** performance.now() of the next retry or the give-up; Infinity while it waits to be sent. */
   due: number;
   /** The last try was counted as silent already. */
   suspected: boolean;
-  /** performance.now() since when the kernel has no room for it, or null. */
+  /** performance.now() since when the kernel buffers are full for it, or null. */
   blockedSince: number | null;
 }
 
@@ -122,14 +123,14 @@ class Sweep<T extends UdpTask> {
   #source: ItemSource<T>;
   #paths = new Map<Family, UdpPath>();
   #targets = new Map<string, Target<T>>();
-  /** Targets with ports left to try, in turn. */
+  /** Targets with ports left, in turn. */
   #rotation: Target<T>[] = [];
   #turn = 0;
   #outstanding = 0;
   #ready: Probe<T>[] = [];
   #outcomes: UdpOutcome<T>[] = [];
   #asking = false;
-  /** performance.now() before which nothing is sent. */
+  /** performance.now() of the end of a send pause. */
   #sendAgainAt = 0;
   #wake: (() => void) | null = null;
   #lastActivity = 0;
@@ -149,7 +150,7 @@ class Sweep<T extends UdpTask> {
     while (this.#outcomes.length > 0) yield* this.#outcomes.splice(0);
   }
 
-  /** Takes what came back. */
+  /** Reads responses. */
   listen(): void {
     for (const path of this.#paths.values()) {
       for (const answer of path.answers()) this.#takeAnswer(answer, path.family);
@@ -157,7 +158,7 @@ class Sweep<T extends UdpTask> {
     }
   }
 
-  /** Plans the next try of silent probes and gives up those that had all. */
+  /** Schedules retries of silent probes and gives up those out of retries. */
   expire(): void {
     const now = performance.now();
     if (now - this.#lastExpiry < expiryMs) return;
@@ -188,7 +189,7 @@ class Sweep<T extends UdpTask> {
     });
   }
 
-  /** Until tokens or hosts arrive, or it is time to look at the sockets again. */
+  /** Resolves when tokens or hosts arrive, or the sockets are due for a poll. */
   nextTick(): Promise<void> {
     return new Promise((resolve) => {
       const idle = performance.now() - this.#lastActivity > eagerForMs;
@@ -255,11 +256,11 @@ class Sweep<T extends UdpTask> {
     return path;
   }
 
-  /** Moves one probe of a host to those that are sent next; false when it has none now. */
+  /** Queues one probe of a host for sending; false if it has none now. */
   #pick(target: Target<T>, now: number): boolean {
     const probe = this.#nextAgain(target) ?? this.#fresh(target);
     if (!probe) return false;
-    // Silence of a port that was asked in its protocol means something, if no ICMP error was held back.
+    // Silence of a port that got a request of its protocol is meaningful, if no ICMP error was suppressed.
     target.pace.spend(now, probe.payloads.length > 0);
     this.#ready.push(probe);
     return true;
@@ -268,7 +269,7 @@ class Sweep<T extends UdpTask> {
   #nextAgain(target: Target<T>): Probe<T> | undefined {
     for (;;) {
       const probe = target.again.shift();
-      // Answered meanwhile.
+      // Got a response meanwhile.
       if (!probe || target.open.get(probe.port) === probe) return probe;
     }
   }
@@ -303,7 +304,7 @@ class Sweep<T extends UdpTask> {
     return probe;
   }
 
-  /** Forgets a host of which every port has its outcome. */
+  /** Removes a host once every port has its outcome. */
   #retire(target: Target<T>): void {
     if (!target.exhausted || target.open.size > 0) return;
     this.#targets.delete(target.key);
@@ -338,14 +339,14 @@ class Sweep<T extends UdpTask> {
     this.#lastActivity = performance.now();
   }
 
-  /** Not answered meanwhile, and still in scope at the moment of sending. */
+  /** No response meanwhile, and still in scope at the moment of sending. */
   #stillWanted(probe: Probe<T>): boolean {
     const { target, port } = probe;
     if (target.open.get(port) !== probe) return false;
     const host = this.#options.admit(target.host);
     if (host !== null && !this.#options.isOwn(host, port)) return true;
     if (host !== null) this.#options.onSpared();
-    // What an earlier try would have brought is not waited for.
+    // Do not wait for a response to an earlier try.
     this.#settle(probe, 'not_tried', host === null ? 'out_of_scope' : 'own_listener');
     return false;
   }
@@ -372,7 +373,7 @@ class Sweep<T extends UdpTask> {
     if (done < group.length) this.#holdBack(group.slice(done), now);
   }
 
-  /** The kernel has no room: these go first once it has, or count as tried in vain. */
+  /** The kernel buffers are full: these go first later, or count as unsent. */
   #holdBack(probes: Probe<T>[], now: number): void {
     this.#sendAgainAt = now + shortagePauseMs;
     const waiting = probes.filter((probe) => {
@@ -383,13 +384,13 @@ class Sweep<T extends UdpTask> {
     this.#ready.unshift(...waiting);
   }
 
-  /** The last try is waited for a full timeout. */
+  /** The last try gets a full timeout. */
   #waitOf({ attempt, tries }: Probe<T>): number {
     const { timeoutMs } = this.#options;
     return attempt >= tries ? timeoutMs : Math.max(1, timeoutMs / tries);
   }
 
-  /** Further tries would be in vain; an answer to an earlier one may still come. */
+  /** Further tries are useless; a response to an earlier one may still arrive. */
   #noteTrouble(probe: Probe<T>, code: string): void {
     const reason = localTrouble(code);
     this.#options.onUnsent(reason);
@@ -433,8 +434,9 @@ class Sweep<T extends UdpTask> {
 const nothing = new Uint8Array(0);
 
 /**
- * The probe that a datagram from another port of its host responds to: only a protocol whose servers do so counts, and
- * only a datagram of that protocol. A host has other things to say to this socket, late and repeated responses.
+ *
+ * The probe to which a datagram from another port of its host responds: accepts only a protocol whose servers do so,
+ * and only a datagram of that protocol. Late and repeated responses to other probes arrive at this socket too.
  */
 function respondingElsewhere<T>({ open }: Target<T>, { bytes }: UdpResponse): Probe<T> | undefined {
   const fitting = [...open.values()].filter(
