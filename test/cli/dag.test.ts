@@ -83,7 +83,7 @@ const nonsense: [what: string, nodes: string[], type: string, node: string, fiel
     'data_flow',
     'read',
     'depends_on',
-    /needs "/,
+    /requires "/,
   ],
   [
     'a duplicate instance_id',

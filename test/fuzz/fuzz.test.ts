@@ -20,6 +20,8 @@ const readsNothing = new Set([
   'enumeration-facts.ts',
   'versions.ts',
   'weaknesses.ts',
+  'weakness-texts.ts',
+  'recognized-service.ts',
 ]);
 
 describe('the registry of readers', () => {
