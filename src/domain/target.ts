@@ -18,7 +18,18 @@ export interface TargetProblem {
   reason: string;
 }
 
+/** One occurrence of a target in the given list. */
+export interface TargetItem {
+  /** Position in the given list. */
+  index: number;
+  /** The item itself: of a comma list only this part. */
+  value: string;
+  meaning: Meaning;
+}
+
 export interface TargetList {
+  /** Every valid item, in the given order, duplicates too. */
+  items: TargetItem[];
   /** Deduplicated, in the given order. */
   targets: Target[];
   /** Addresses to scan. */
@@ -66,18 +77,26 @@ export const anyInterface: Interfaces = { has: () => true };
  */
 export function parseTargets(values: readonly string[], interfaces?: Interfaces): TargetList {
   const meanings = new Map<string, Meaning>();
+  const items: TargetItem[] = [];
   const problems: TargetProblem[] = [];
   const knownInterfaces = lazy(() => interfaces ?? localInterfaces());
   for (const [index, value] of values.entries()) {
     for (const item of value.split(',').map(trimBlanks)) {
       const reading = readItem(item, knownInterfaces);
-      if (!('reason' in reading)) meanings.set(reading.target.value, reading);
-      else if (problems.length < maxProblems) {
+      if (!('reason' in reading)) {
+        meanings.set(reading.target.value, reading);
+        items.push({ index, value: item, meaning: reading });
+      } else if (problems.length < maxProblems) {
         problems.push({ index, value: shorten(item), reason: reading.reason });
       }
     }
   }
-  return { ...collect([...meanings.values()]), problems };
+  return { items, ...collect([...meanings.values()]), problems };
+}
+
+/** The addresses to scan of one item; none of a host name. */
+export function addressesOf({ meaning }: TargetItem): AddressSet {
+  return collect([meaning]).addresses;
 }
 
 /** How many items `parseTargets` would read, without reading them. */
@@ -94,7 +113,7 @@ export function countAddresses(list: TargetList): bigint {
   return list.addresses.size + BigInt(list.hostnames.length);
 }
 
-function collect(meanings: readonly Meaning[]): Omit<TargetList, 'problems'> {
+function collect(meanings: readonly Meaning[]): Omit<TargetList, 'items' | 'problems'> {
   const covered = meanings.flatMap(({ interval }) => interval ?? []);
   const hosts = meanings.flatMap(({ interval, skipEnds }) => {
     if (interval === undefined) return [];

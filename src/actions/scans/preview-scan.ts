@@ -1,9 +1,10 @@
 import type { Config } from '../../config/schema.ts';
 import { parseDuration } from '../../domain/duration.ts';
-import type { ScanRequest, ScanWarning } from '../../domain/scan.ts';
+import type { ScanWarning } from '../../domain/scan.ts';
 import { compileScope } from '../../domain/scope.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { Plan, PlannedNode } from '../../engine/plan.ts';
+import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
 import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
 
@@ -45,18 +46,17 @@ export interface PreviewNode {
  * @throws PortolanError `invalid_request` for a graph that is not installed or not valid
  */
 export async function previewScan(
-  request: ScanRequest,
+  { request, targets, excluded }: DecidedRequest,
   config: Config,
   catalogue: ModuleCatalog,
 ): Promise<ScanPreview> {
   const plan = await planScan(request, config, catalogue);
-  const asked = parseTargets(request.targets);
-  const excluded = parseTargets([...request.exclude, ...config.scanner.blocklist]);
+  const blocked = parseTargets(config.scanner.blocklist).covered;
   const { inside, outside } = compileScope(config.scanner.scope).split(
-    asked.addresses.minus(excluded.covered),
+    targets.addresses.minus(excluded.covered).minus(blocked),
   );
   const addresses = countOf(inside.size);
-  const hosts = addresses + asked.hostnames.length;
+  const hosts = addresses + targets.hostnames.length;
   const ports = plannedPorts(plan);
   return {
     graph: plan.name,
@@ -64,8 +64,8 @@ export async function previewScan(
     vuln: request.vuln,
     targets: request.targets,
     addresses,
-    hostnames: asked.hostnames.length,
-    excluded: countOf(asked.addresses.size - inside.size),
+    hostnames: targets.hostnames.length,
+    excluded: countOf(targets.addresses.size - inside.size),
     ports: { tcp: ports.tcp.size, udp: ports.udp.size },
     rate: request.rate,
     packets_estimate: countOf(BigInt(hosts) * BigInt(packetsPerHost(plan))),

@@ -137,11 +137,12 @@ function decide(
   user: string | null,
 ): ScanRequest {
   const createdAt = new Date();
-  return decideRequest(submission, config, choices, {
+  const { request } = decideRequest(submission, config, choices, {
     scanId: newScanId(createdAt, randomBytes),
     createdAt,
     user,
   });
+  return request;
 }
 
 async function checkRoom({ queue, config, companion }: SubmitContext, store: Store): Promise<void> {

@@ -6,7 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { ScanAbort } from '../../scan-run/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
-import { decideRequest } from '../../scan-run/plan/decide-request.ts';
+import { type DecidedRequest, decideRequest } from '../../scan-run/plan/decide-request.ts';
 import { checkModuleDefaults } from '../../scan-run/plan/module-defaults.ts';
 import { type ModuleCatalog, planScan, readGraphFile } from '../../scan-run/plan/plan-scan.ts';
 import type { Submission } from '../../scan-run/plan/submission.ts';
@@ -33,7 +33,10 @@ export async function scanHere(
   settings: LoadedConfig,
   wiring: CliWiring,
 ): Promise<number> {
-  const { catalogue, request } = await decide(order, settings, wiring);
+  const {
+    catalogue,
+    decided: { request },
+  } = await decide(order, settings, wiring);
   // Reject an invalid scan before anything is stored or sent.
   const plan = await planScan(request, settings.config, catalogue);
   await checkRules(request);
@@ -184,9 +187,9 @@ class LocalScan {
 export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring: CliWiring): Promise<number> {
   const { previewScan } = await import('../../actions/scans/preview-scan.ts');
   const { printPreview } = await import('../results/plan-text.ts');
-  const { catalogue, request } = await decide(order, settings, wiring);
-  await checkRules(request);
-  printPreview(await previewScan(request, settings.config, catalogue), order.output.format);
+  const { catalogue, decided } = await decide(order, settings, wiring);
+  await checkRules(decided.request);
+  printPreview(await previewScan(decided, settings.config, catalogue), order.output.format);
   return 0;
 }
 
@@ -195,18 +198,18 @@ async function decide(
   order: ScanCommand,
   settings: LoadedConfig,
   wiring: CliWiring,
-): Promise<{ catalogue: ModuleCatalog; request: ScanRequest }> {
+): Promise<{ catalogue: ModuleCatalog; decided: DecidedRequest }> {
   const installed = await loadModuleCatalog(wiring, settings.config, onlyProfile(order, settings.config));
   noteProblems(installed);
   checkModuleDefaults(settings, installed.registry);
   const { profile } = order.flags;
   if (profile === undefined || !isProfileFile(profile)) {
-    return { catalogue: installed, request: await requestOf(order, settings.config, installed) };
+    return { catalogue: installed, decided: await requestOf(order, settings.config, installed) };
   }
   const chosen = await withProfileFile(installed, profile);
   const submission = { ...order.submission, profile: chosen.profile };
-  const request = await requestOf({ ...order, submission }, settings.config, chosen.catalogue);
-  return { catalogue: chosen.catalogue, request };
+  const decided = await requestOf({ ...order, submission }, settings.config, chosen.catalogue);
+  return { catalogue: chosen.catalogue, decided };
 }
 
 /** The name of the profile if the request needs no other graph, else null. */
@@ -221,7 +224,7 @@ async function requestOf(
   order: ScanCommand,
   config: Config,
   { library, registry }: ModuleCatalog,
-): Promise<ScanRequest> {
+): Promise<DecidedRequest> {
   const { dag, flags } = order;
   const submission = { ...order.submission } as Submission;
   const file = dag === undefined || library.get(dag) ? null : resolve(dag);

@@ -64,7 +64,8 @@ function decide(submission: Partial<Submission>) {
     installed: library,
   };
   const origin = { scanId: '20261006-143022-a1b2c3', createdAt: new Date(), user: null };
-  return decideRequest({ targets: ['192.0.2.1'], profile: 'night', ...submission }, config, choices, origin);
+  return decideRequest({ targets: ['192.0.2.1'], profile: 'night', ...submission }, config, choices, origin)
+    .request;
 }
 
 /** Options of the nodes that run, by module type. */
@@ -183,7 +184,7 @@ describe('a graph whose metadata says vuln: true', () => {
     const choices = { profiles: [{ name: 'standard', aliases: [] }], dags: [], ...(graph && { graph }) };
     const origin = { scanId: 'x', createdAt: new Date(), user: 'cli', graphFiles: true };
     const submission = { targets: ['192.0.2.1'], profile: 'standard', dag: '/some/graph.yaml' };
-    expect(decideRequest(submission, config, choices, origin).vuln).toBe(true);
-    expect(decideRequest({ ...submission, vuln: false }, config, choices, origin).vuln).toBe(false);
+    expect(decideRequest(submission, config, choices, origin).request.vuln).toBe(true);
+    expect(decideRequest({ ...submission, vuln: false }, config, choices, origin).request.vuln).toBe(false);
   });
 });

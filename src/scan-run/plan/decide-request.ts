@@ -1,5 +1,4 @@
 import { type Config, poolForm, poolPattern } from '../../config/schema.ts';
-import type { AddressSet } from '../../domain/address-set.ts';
 import { channelProblem } from '../../domain/channel.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
@@ -7,15 +6,15 @@ import type { Protocol } from '../../domain/host.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { parsePorts } from '../../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
-import { compileScope, type Scope } from '../../domain/scope.ts';
-import { countItems, parseTargets, type TargetList } from '../../domain/target.ts';
 import { type Graph, requestsVuln } from '../../engine/graph.ts';
 import type { GraphLibrary } from '../../engine/graph-library.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import { applyProfile } from './apply-profile.ts';
+import { checkTargets, maxListed, type SubmittedTargets, type TargetRejection } from './check-targets.ts';
+import { quote } from './quote.ts';
 import { serverTargetHint, serverTargets } from './server-targets.ts';
-import { maxNameLength, maxTagLength, maxTags, maxTargets, type Submission } from './submission.ts';
+import { maxNameLength, maxTagLength, maxTags, type Submission } from './submission.ts';
 
 /** Names available to a submission. */
 export interface ScanChoices {
@@ -37,9 +36,6 @@ export interface SubmissionOrigin {
   /** `dag` may name a file instead of an installed graph (command line only). */
   graphFiles?: boolean;
 }
-
-/** Maximum number of problems listed in a response; further ones are only counted. */
-const maxListed = 100;
 
 /** The pool that always exists. */
 export const defaultPool = 'default';
@@ -67,11 +63,9 @@ export const optionNames = [
   'max_protocols',
 ] as const satisfies (keyof ScanOptions)[];
 
-interface TargetRefusal {
-  index: number;
-  value: string;
-  reason: string;
-  hint?: string;
+/** What a submission asks for, with its parsed targets. */
+export interface DecidedRequest extends SubmittedTargets {
+  request: ScanRequest;
 }
 
 /**
@@ -84,7 +78,7 @@ export function decideRequest(
   config: Config,
   choices: ScanChoices,
   origin: SubmissionOrigin,
-): ScanRequest {
+): DecidedRequest {
   const problems: FieldProblem[] = [];
   const profile = resolveProfile(asked.profile ?? config.scanner.default_profile, choices, problems);
   const { submission, probing } = applyProfile(choices.installed?.profile(profile), asked, config);
@@ -94,15 +88,15 @@ export function decideRequest(
   checkPorts(submission.options?.exclude_ports, 'options.exclude_ports', protocol, problems);
   checkBounds(submission, config, problems);
   checkOptions(submission.options ?? {}, problems);
-  const refusals = checkTargets(submission, config, problems);
+  const { targets, excluded, rejections } = checkTargets(submission, config, problems);
   if (problems.length === 0) {
     const tcpPorts = protocol === 'tcp' ? ports : null;
-    const own = serverTargets(submission.targets, tcpPorts, config.scanner, choices.listeners ?? []);
-    refusals.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: serverTargetHint })));
+    const own = serverTargets(targets.items, tcpPorts, config.scanner, choices.listeners ?? []);
+    rejections.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: serverTargetHint })));
     if (own.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
   }
-  if (problems.length > 0) throw refuse(problems, refusals, submission);
-  return {
+  if (problems.length > 0) throw rejection(problems, rejections, submission);
+  const request: ScanRequest = {
     scan_id: origin.scanId,
     created_at: origin.createdAt.toISOString(),
     targets: submission.targets,
@@ -120,6 +114,7 @@ export function decideRequest(
     options: { ...decideOptions(submission.options ?? {}, origin), ...probing },
     user: origin.user,
   };
+  return { request, targets, excluded };
 }
 
 /** Whether a scan looks for vulnerabilities by default. */
@@ -146,16 +141,22 @@ function decideOptions(given: ScanOptions, { graphFiles }: SubmissionOrigin): Sc
   );
 }
 
-function refuse(problems: FieldProblem[], refusals: TargetRefusal[], submission: Submission): PortolanError {
-  const targetsOnly = refusals.length > 0 && problems.every(({ field }) => field === 'targets');
-  const first = refusals[0];
+function rejection(
+  problems: FieldProblem[],
+  rejections: TargetRejection[],
+  submission: Submission,
+): PortolanError {
+  const targetsOnly = rejections.length > 0 && problems.every(({ field }) => field === 'targets');
+  const first = rejections[0];
   const message =
     targetsOnly && first
-      ? `${refusals.length} of ${submission.targets.length} targets ${refusals.length === 1 ? 'was' : 'were'} rejected: ` +
+      ? `${rejections.length} of ${submission.targets.length} targets ${rejections.length === 1 ? 'was' : 'were'} rejected: ` +
         `"${first.value}": ${first.reason === 'out_of_scope' ? `out of scope; ${first.hint}` : first.reason}`
       : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
   const details =
-    refusals.length > 0 ? { targets: refusals.slice(0, maxListed), targets_refused: refusals.length } : {};
+    rejections.length > 0
+      ? { targets: rejections.slice(0, maxListed), targets_refused: rejections.length }
+      : {};
   return invalidRequest(message.slice(0, 2000), problems.slice(0, maxListed), details);
 }
 
@@ -266,103 +267,6 @@ function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {
   }
 }
 
-function checkTargets(submission: Submission, config: Config, problems: FieldProblem[]): TargetRefusal[] {
-  const { targets, exclude = [] } = submission;
-  if (targets.length === 0) problems.push({ field: 'targets', reason: 'must not be empty' });
-  const tooLong = Object.entries({ targets, exclude }).flatMap(([field, values]) => {
-    const items = countItems(values);
-    return items > maxTargets ? { field, reason: `at most ${maxTargets} entries, not ${items}` } : [];
-  });
-  if (tooLong.length > 0) {
-    problems.push(...tooLong);
-    return [];
-  }
-  const excluded = parseTargets(exclude);
-  for (const { index, value, reason } of excluded.problems.slice(0, maxListed)) {
-    problems.push({ field: `exclude[${index}]`, reason: `${quote(value)}: ${reason}` });
-  }
-  const wanted = parseTargets(targets);
-  if (wanted.problems.length > 0) {
-    problems.push({
-      field: 'targets',
-      reason: wanted.problems.length === 1 ? 'invalid target' : 'invalid targets',
-    });
-    return wanted.problems;
-  }
-  checkCount(wanted, excluded, config, problems);
-  const outside = outOfScope(targets, wanted, config);
-  if (outside.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
-  return outside;
-}
-
-function checkCount(
-  wanted: TargetList,
-  excluded: TargetList,
-  config: Config,
-  problems: FieldProblem[],
-): void {
-  const limit = config.scanner.max_addresses;
-  if (limit === 0) return;
-  const count = wanted.addresses.minus(excluded.covered).size + BigInt(wanted.hostnames.length);
-  if (count <= BigInt(limit)) return;
-  problems.push({
-    field: 'targets',
-    reason: `${count} addresses, the limit is ${limit}; raise scanner.max_addresses (0 = no cap) or name fewer`,
-  });
-}
-
-/** Targets without any permitted address. */
-function outOfScope(targets: readonly string[], wanted: TargetList, config: Config): TargetRefusal[] {
-  const { allow, deny } = config.scanner.scope;
-  const rules = {
-    scope: compileScope({ allow, deny }),
-    allowed: compileScope({ allow, deny: [] }),
-    denied: compileScope({ allow: deny, deny: [] }),
-    blocked: parseTargets(config.scanner.blocklist).covered,
-  };
-  const { outside } = rules.scope.split(wanted.addresses);
-  if (outside.size === 0n && rules.blocked.size === 0n) return [];
-  return targets.flatMap((text, index) => {
-    const items = text.split(',').map((item) => item.trim());
-    return items.flatMap((value) => {
-      const hint = refusalHint(parseTargets([value]).addresses, { ...rules, deny });
-      return hint === null ? [] : [{ index, value, reason: 'out_of_scope', hint }];
-    });
-  });
-}
-
-interface ScopeKeys {
-  scope: Scope;
-  /** What scanner.scope.allow alone permits. */
-  allowed: Scope;
-  /** What scanner.scope.deny contains, unless it is empty. */
-  denied: Scope;
-  deny: readonly string[];
-  blocked: AddressSet;
-}
-
-/** Names the keys to change; null if an address is left to scan. */
-function refusalHint(
-  addresses: AddressSet,
-  { scope, allowed, denied, deny, blocked }: ScopeKeys,
-): string | null {
-  if (addresses.size === 0n) return null;
-  if (scope.split(addresses).inside.size > 0n) {
-    return addresses.minus(blocked).size === 0n ? 'scanner.blocklist contains it' : null;
-  }
-  const needed = [
-    ...(allowed.split(addresses).inside.size < addresses.size ? ['add it to scanner.scope.allow'] : []),
-    ...(deny.length > 0 && denied.split(addresses).inside.size > 0n
-      ? ['set scanner.scope.deny to a list without it']
-      : []),
-  ];
-  return `to authorize it, ${needed.join(' and ')}`;
-}
-
 function hasControls(text: string): boolean {
   return /\p{Cc}/u.test(text);
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { parsePorts } from '../../domain/port.ts';
-import { parseTargets } from '../../domain/target.ts';
+import { addressesOf, type TargetItem } from '../../domain/target.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import { type Listener, localListeners } from '../../net/local-listeners.ts';
 
@@ -18,7 +18,7 @@ export const serverTargetHint =
  * @param ports valid port grammar text
  */
 export function serverTargets(
-  targets: readonly string[],
+  targets: readonly TargetItem[],
   ports: string | null,
   { scope }: Config['scanner'],
   listeners: readonly Listener[],
@@ -27,16 +27,10 @@ export function serverTargets(
   const isOwn = localListeners(listeners);
   const planned = parsePorts(ports, portCatalog).tcp;
   if (planned.length === 0 || planned.length > listeners.length) return [];
-  const allOwn = (value: string) => {
-    const { addresses, hostnames } = parseTargets([value]);
-    if (hostnames.length > 0 || addresses.size === 0n || addresses.size > fewAddresses) return false;
+  const allOwn = (item: TargetItem) => {
+    const addresses = addressesOf(item);
+    if (addresses.size === 0n || addresses.size > fewAddresses) return false;
     return [...addresses].every((address) => planned.every((port) => isOwn(address, port)));
   };
-  return targets.flatMap((text, index) =>
-    text
-      .split(',')
-      .map((item) => item.trim())
-      .filter(allOwn)
-      .map((value) => ({ index, value })),
-  );
+  return targets.filter(allOwn).map(({ index, value }) => ({ index, value }));
 }
