@@ -233,7 +233,7 @@ describe('a UDP sweep', () => {
   });
 });
 
-const sweepScript = fileURLToPath(new URL('fixtures/sweep-udp.ts', import.meta.url));
+const sweepScript = fileURLToPath(new URL('../fixtures/sweep-udp.ts', import.meta.url));
 const hasNft = isInstalled('nft');
 
 interface Swept {
