@@ -7,7 +7,7 @@ export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {
   tags: string[];
 }
 
-/** The servers and workers that share the store, each with its last sign of life. */
+/** The servers and workers that share the store, each with its last heartbeat. */
 export class HostTable {
   readonly #db: Kysely<Tables>;
 
@@ -74,7 +74,7 @@ export class HostTable {
     await this.#db.deleteFrom('workers').where('worker_id', '=', workerId).execute();
   }
 
-  /** Forgets who has not been seen since a time, epoch milliseconds. */
+  /** Deletes servers and workers without a heartbeat since a time, epoch milliseconds. */
   async deleteSilentBefore(time: number): Promise<void> {
     await this.#db.deleteFrom('workers').where('last_seen', '<', time).execute();
     await this.#db.deleteFrom('servers').where('last_seen', '<', time).execute();

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { IdempotencyTableRow, Tables } from './schema/tables.ts';
 import type { TenantView } from './tenant-view.ts';
 
-/** How long a key is kept, milliseconds. */
+/** Lifetime of a key, milliseconds. */
 export const idempotencyKeyTtlMs = 24 * 3_600_000;
 
 /** What a client's key stands for: the first body sent with it and the scan or the job that came of it. */

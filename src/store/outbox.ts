@@ -3,12 +3,12 @@ import type { Kysely } from 'kysely';
 import type { OutboxTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
-/** A message that is owed to one channel of an ended scan. */
+/** A notification of an ended scan for one channel. */
 export type PendingNotification = Pick<OutboxTableRow, 'id' | 'scan_id' | 'channel' | 'attempts'>;
 
 const columns = ['id', 'scan_id', 'channel', 'attempts'] as const;
 
-/** Messages about ended scans that are still to be sent. They go with their scan. */
+/** Notifications of ended scans that are not yet sent. They are deleted with their scan. */
 export class OutboxTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -39,7 +39,7 @@ export class OutboxTable {
     await this.#db.insertInto('outbox').values(rows).execute();
   }
 
-  /** What its sender may try now, the longest due first. */
+  /** Due notifications of a sender, oldest first. */
   async due(owner: string, now: number, limit: number): Promise<PendingNotification[]> {
     return await this.#db
       .selectFrom('outbox')
@@ -72,12 +72,11 @@ export class OutboxTable {
       .execute();
   }
 
-  /** Nothing is owed any more. */
   async delete(id: string): Promise<void> {
     await this.#db.deleteFrom('outbox').where('id', '=', id).where(inView(this.#view)).execute();
   }
 
-  /** Everybody who owes something. */
+  /** All senders of pending notifications. */
   async owners(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('outbox')
@@ -88,7 +87,7 @@ export class OutboxTable {
     return rows.map((row) => row.owner);
   }
 
-  /** Gives what one sender owes to another one. */
+  /** Moves pending notifications from one sender to another. */
   async handOver(from: string, to: string): Promise<void> {
     await this.#db
       .updateTable('outbox')

@@ -13,7 +13,7 @@ export class ScanPauseTable {
     this.#view = view;
   }
 
-  /** A waiting job keeps its place, but nobody claims it. @returns false when the job is over */
+  /** A paused scan keeps its position in the queue, and no worker claims it. @returns false when it has ended */
   async pause(scanId: string, now: number): Promise<boolean> {
     const result = await this.#db
       .updateTable('scan_queue')
@@ -25,7 +25,7 @@ export class ScanPauseTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Ends what `pause` began. @returns false when the job is over */
+  /** Ends a pause. @returns false when the scan has ended */
   async resume(scanId: string, now: number): Promise<boolean> {
     const result = await this.#db
       .updateTable('scan_queue')
@@ -42,9 +42,9 @@ export class ScanPauseTable {
   }
 
   /**
-   * Holds every job that is not over, of all tenants: none is claimed until `unhold`.
-   * @param owner of jobs of this server only
-   * @returns the scans that are held now
+   * Marks every unfinished scan of all tenants: none is claimed until `endBlackout`.
+   * @param owner only scans of this server
+   * @returns the scans that are marked now
    */
   async startBlackout(now: number, owner?: string): Promise<string[]> {
     await this.#db
@@ -64,7 +64,7 @@ export class ScanPauseTable {
     return rows.map((row) => row.scan_id);
   }
 
-  /** Ends what `hold` began; what somebody paused stays so. */
+  /** Removes the marks of `startBlackout`; scans that a client paused stay paused. */
   async endBlackout(now: number, owner?: string): Promise<void> {
     await this.#db
       .updateTable('scan_queue')
@@ -78,7 +78,7 @@ export class ScanPauseTable {
       .execute();
   }
 
-  /** See `hold`. */
+  /** See `startBlackout`. */
   async isInBlackout(scanId: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('scan_queue')
@@ -90,8 +90,8 @@ export class ScanPauseTable {
   }
 
   /**
-   * Whether somebody paused the scan, and how long it stood still for whatever reason.
-   * @param now epoch milliseconds up to which a pause that lasts is counted
+   * Whether a client paused the scan, and how long it was stopped for either reason.
+   * @param now epoch milliseconds; a pause that lasts counts up to then
    */
   async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
     const row = await this.#db
@@ -103,7 +103,7 @@ export class ScanPauseTable {
     return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
   }
 
-  /** The scan begins now: what it was paused before takes nothing from the time that it may run. */
+  /** Discards pauses from before the start of the scan: they do not count against its time limit. */
   async restartPauses(scanId: string, now: number): Promise<void> {
     const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'scan_queue'>) =>
       e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
@@ -118,7 +118,7 @@ export class ScanPauseTable {
       .execute();
   }
 
-  /** Scans that somebody paused and that are not over. */
+  /** Unfinished scans that a client paused. */
   async pausedScans(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('scan_queue')
@@ -133,7 +133,7 @@ export class ScanPauseTable {
 
 type Stop = 'paused_since' | 'blackout_since';
 
-/** A pause before the first claim takes nothing from the time that the scan may run. */
+/** A pause before the first claim does not count against the time limit of the scan. */
 function pausedMsAt(e: ExpressionBuilder<Tables, 'scan_queue'>, now: number) {
   const since = sql<number>`coalesce(case when blackout_since < paused_since then blackout_since end, paused_since, blackout_since)`;
   return e
@@ -144,12 +144,12 @@ function pausedMsAt(e: ExpressionBuilder<Tables, 'scan_queue'>, now: number) {
     .end();
 }
 
-/** While the other reason lasts, nothing is over yet. */
+/** While the other reason lasts, the scan stays stopped. */
 function pausedMsUnless(e: ExpressionBuilder<Tables, 'scan_queue'>, other: Stop, now: number) {
   return e.case().when(other, 'is', null).then(pausedMsAt(e, now)).else(e.ref('paused_ms')).end();
 }
 
-/** Since when the scan has stood still, for the reason that stays; null when that is none. */
+/** Since when the scan is stopped, for the reason that stays; null when there is none. */
 function earlierIfBoth(e: ExpressionBuilder<Tables, 'scan_queue'>, staying: Stop) {
   const going = staying === 'blackout_since' ? 'paused_since' : 'blackout_since';
   return e

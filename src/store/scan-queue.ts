@@ -3,7 +3,7 @@ import { deleteInSteps } from './delete-in-steps.ts';
 import type { ScanQueueTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
-/** A claimed job. `attempt` proves the claim: writes with an older one are refused. */
+/** A claimed scan. Writes with an older `attempt` are rejected. */
 export interface QueueClaim {
   scanId: string;
   attempt: number;
@@ -12,34 +12,34 @@ export interface QueueClaim {
   pool: string;
 }
 
-/** Which jobs a worker takes. */
+/** Which scans a worker claims. */
 export interface ClaimFilter {
-  /** Only jobs of these pools. */
+  /** Only scans of these pools. */
   pools?: readonly string[] | undefined;
-  /** Scans of each tenant that the worker runs; the tenant with the fewest has the next turn. */
+  /** Scans of each tenant that the worker runs; the tenant with the fewest comes first. */
   running?: ReadonlyMap<string, number> | undefined;
-  /** Pools of which no further job is taken. */
+  /** Pools of which no further scan is claimed. */
   fullPools?: readonly string[] | undefined;
-  /** Only jobs of this server. */
+  /** Only scans of this server. */
   owner?: string | undefined;
 }
 
-/** What people want of a scan that runs. */
+/** What clients request of a running scan. */
 export interface ControlRequest {
   scanId: string;
   canceled: boolean;
   paused: boolean;
 }
 
-/** What proves that a worker still has a job. */
+/** Identifies a claim while it holds. */
 type ClaimId = Pick<QueueClaim, 'scanId' | 'attempt'>;
 
-/** The line of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
+/** The queue of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
 export class ScanQueueTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose jobs are made, counted, canceled and deleted; workers claim and keep those of all */
+  /** @param view whose scans are inserted, counted, canceled and deleted; workers claim those of all tenants */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
@@ -69,16 +69,14 @@ export class ScanQueueTable {
       .execute();
   }
 
-  /**
-   * Takes the job that waits longest, or one whose lease has lapsed; never a paused one. Null when there is none.
-   */
+  /** Claims the scan that waits longest, or one whose lease expired; never a paused one. Null when there is none. */
   async claim(
     worker: string,
     now: number,
     leaseUntil: number,
     { pools, running = new Map(), fullPools = [], owner }: ClaimFilter = {},
   ): Promise<QueueClaim | null> {
-    await this.#closeLapsedCancellations(now);
+    await this.#endCanceledOfDeadWorkers(now);
     const row = await this.#db
       .updateTable('scan_queue')
       .set((e) => ({
@@ -103,7 +101,7 @@ export class ScanQueueTable {
           .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
           .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
           .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
-          .$if(running.size > 0, (query) => query.orderBy(turnOf(running)))
+          .$if(running.size > 0, (query) => query.orderBy(runningOfTenant(running)))
           .orderBy('position')
           .orderBy('scan_id')
           .limit(1)
@@ -119,8 +117,8 @@ export class ScanQueueTable {
     return row ? { scanId: row.scan_id, attempt: row.attempt, tenant: row.tenant, pool: row.pool } : null;
   }
 
-  /** A canceled job whose worker died is over: nobody may run it again. */
-  async #closeLapsedCancellations(now: number): Promise<void> {
+  /** Ends canceled scans whose worker died: no worker may run them again. */
+  async #endCanceledOfDeadWorkers(now: number): Promise<void> {
     await this.#db
       .updateTable('scan_queue')
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
@@ -142,7 +140,7 @@ export class ScanQueueTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Back to its old place in the line; a canceled job ends instead. */
+  /** Returns the scan to its old position in the queue; a canceled one ends instead. */
   async release(claim: ClaimId, now: number): Promise<boolean> {
     const result = await this.#claimed(claim)
       .set((e) => ({
@@ -173,7 +171,7 @@ export class ScanQueueTable {
       .where('state', '=', 'running');
   }
 
-  /** A waiting job ends at once; a running one is marked for its worker. */
+  /** Ends a waiting scan at once; marks a running one for its worker. */
   async cancel(scanId: string, now: number): Promise<'waiting' | 'running' | 'unknown'> {
     const waiting = await this.#db
       .updateTable('scan_queue')
@@ -203,7 +201,7 @@ export class ScanQueueTable {
     return row?.cancel_requested === 1;
   }
 
-  /** How many scans are not over, by their owner and pool. */
+  /** Number of unfinished scans by owner and pool. */
   async unfinishedByOwner(): Promise<{ owner: string | null; pool: string; scans: number }[]> {
     const rows = await this.#db
       .selectFrom('scan_queue')
@@ -215,7 +213,7 @@ export class ScanQueueTable {
     return rows.map(({ owner_server, pool, scans }) => ({ owner: owner_server, pool, scans: Number(scans) }));
   }
 
-  /** Scans of some servers that are not over, the longest waiting ones first. */
+  /** Unfinished scans of some servers, the longest waiting ones first. */
   async unfinishedOf(owners: readonly string[], limit: number): Promise<{ scanId: string; owner: string }[]> {
     const rows = await this.#db
       .selectFrom('scan_queue')
@@ -239,7 +237,7 @@ export class ScanQueueTable {
     return row !== undefined;
   }
 
-  /** What is wanted of the scans that a server runs, whichever server was asked. */
+  /** Requests for the running scans of a server, whichever server received them. */
   async controlRequests(owner: string): Promise<ControlRequest[]> {
     const rows = await this.#db
       .selectFrom('scan_queue')
@@ -255,7 +253,7 @@ export class ScanQueueTable {
   }
 
   /**
-   * A scan that was taken by its server and still waits for a worker is pending.
+   * A scan that its server claimed and that still waits for a worker counts as pending.
    * @param failedSince ISO 8601; failures before it do not count
    */
   async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
@@ -279,7 +277,7 @@ export class ScanQueueTable {
     };
   }
 
-  /** By itself: together with other states no index serves. */
+  /** A statement of its own: together with other states no index serves. */
   async #failedSince(time: string): Promise<number> {
     const row = await this.#db
       .selectFrom('scan_queue')
@@ -291,7 +289,7 @@ export class ScanQueueTable {
     return Number(row.scans);
   }
 
-  /** Voids every lease. @param owner of jobs of this server only @returns the number of jobs that wait again */
+  /** Ends every lease. @param owner only of scans of this server @returns the number of scans that wait again */
   async releaseAll(now: number, owner?: string): Promise<number> {
     const held = () =>
       this.#db
@@ -306,7 +304,7 @@ export class ScanQueueTable {
     return Number(result.numUpdatedRows);
   }
 
-  /** Deletes the jobs of scans that were over before a time (ISO 8601); the scans stay. @returns how many */
+  /** Deletes the rows of scans that ended before a time (ISO 8601); the scans stay. @returns how many */
   async deleteEndedBefore(time: string): Promise<number> {
     return (await this.#deleteEnded('done', time)) + (await this.#deleteEnded('failed', time));
   }
@@ -351,7 +349,7 @@ export class ScanQueueTable {
   }
 }
 
-/** 1 for a job that a server has taken and whose scan is pending, else 0. Asked by the key of the scan. */
+/** 1 for a claimed scan that is pending, else 0. Looked up by the key of the scan. */
 function waitsForWorker(e: ExpressionBuilder<Tables, 'scan_queue'>) {
   const status = e
     .selectFrom('scans')
@@ -365,8 +363,8 @@ function waitsForWorker(e: ExpressionBuilder<Tables, 'scan_queue'>) {
     .end();
 }
 
-/** How many scans of the job's tenant run already. */
-function turnOf(running: ReadonlyMap<string, number>) {
+/** Number of running scans of the row's tenant. */
+function runningOfTenant(running: ReadonlyMap<string, number>) {
   const cases = [...running].map(([tenant, scans]) => sql`when ${tenant} then ${scans}`);
   return sql<number>`case tenant ${sql.join(cases, sql` `)} else 0 end`;
 }

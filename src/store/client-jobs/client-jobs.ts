@@ -6,7 +6,7 @@ import { inView, type TenantView } from '../tenant-view.ts';
 import { type JobFilter, JobLister, type JobPage } from './job-list.ts';
 import { listedColumns, type StoredJob, storedJob } from './job-row.ts';
 
-/** A job that begins to exist. */
+/** A job to be stored. */
 export type NewJob = Pick<
   StoredJob,
   'job_id' | 'type' | 'schedule' | 'pool' | 'name' | 'next_run_at' | 'created_at' | 'created_by'
@@ -23,7 +23,7 @@ export class ClientJobTable {
     this.#view = view;
   }
 
-  /** Stores a job that waits for its time. */
+  /** Stores a job as `pending`. */
   async insert({ params, ...job }: NewJob): Promise<void> {
     await this.#db
       .insertInto('client_jobs')
@@ -43,7 +43,7 @@ export class ClientJobTable {
       .execute();
   }
 
-  /** Whether a job of anybody, of the tenants out of view too, has the id. */
+  /** Whether any job has the id, those of other tenants included. */
   async isTaken(jobId: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('client_jobs')
@@ -77,7 +77,7 @@ export class ClientJobTable {
     return await new JobLister(this.#db, this.#view).listPart(filter);
   }
 
-  /** No further run. @returns false when the job was over already */
+  /** Ends the job without further runs. @returns false when it had ended before */
   async cancel(jobId: string, now: string): Promise<boolean> {
     const result = await this.#update(jobId)
       .set({ status: 'canceled', next_run_at: null, completed_at: now, error: null })
@@ -86,7 +86,7 @@ export class ClientJobTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Deletes jobs that were over before a time (ISO 8601), with their runs; scans stay. @returns how many */
+  /** Deletes jobs that ended before a time (ISO 8601), with their runs; scans stay. @returns how many */
   async deleteEndedBefore(time: string): Promise<number> {
     let sum = 0;
     for (const status of ['completed', 'failed', 'canceled'] as const)

@@ -5,7 +5,7 @@ import type { JobRunTableRow, Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 import { newestScanStatus } from './job-row.ts';
 
-/** How a run stands while its scan is there. */
+/** Status of a run, read from its scan. */
 export interface LiveRun {
   status: ScanStatus;
   percent: number;
@@ -20,13 +20,13 @@ export interface RunOutcome {
   error: JobError | null;
 }
 
-/** A run that is over, as its scan tells, while its job does not know. */
+/** A run whose scan has finished, while its job is still to be finalized. */
 export interface FinishedRun {
   job_id: string;
   scan_id: string;
 }
 
-/** Runs that are remembered of each job. */
+/** Newest runs stored of each job. */
 export const maxRuns = 20;
 
 /** The runs of jobs: each is a scan, or was rejected before it became one. */
@@ -40,7 +40,7 @@ export class JobRunTable {
     this.#view = view;
   }
 
-  /** Runs of jobs, newest first, as they were when they were last settled. */
+  /** Runs of jobs, newest first, as last stored. */
   async runs(jobIds: readonly string[]): Promise<Map<string, JobRun[]>> {
     const runs = new Map<string, JobRun[]>(jobIds.map((id) => [id, []]));
     if (jobIds.length === 0) return runs;
@@ -54,7 +54,7 @@ export class JobRunTable {
     return runs;
   }
 
-  /** How the scans of runs under way stand. */
+  /** Status of the scans of unfinished runs. */
   async liveRuns(scanIds: readonly string[]): Promise<Map<string, LiveRun>> {
     if (scanIds.length === 0) return new Map();
     const rows = await this.#db
@@ -66,9 +66,9 @@ export class JobRunTable {
   }
 
   /**
-   * A run has become a scan. Called in the transaction that stores the scan, after `isDue`.
-   * @param next the time after, null for a job without schedule
-   * @throws what the database says when the run is there already: no time of a job comes twice
+   * Stores a run that became a scan. Called in the transaction that stores the scan, after `isDue`.
+   * @param next the next occurrence; null for a job without schedule
+   * @throws the error of the database when the run exists: each occurrence runs exactly once
    */
   async startRun(
     jobId: string,
@@ -88,7 +88,7 @@ export class JobRunTable {
       .execute();
   }
 
-  /** A run that was refused before it became a scan. The job waits for its next time. */
+  /** Stores a run that was rejected before it became a scan. The job waits for its next occurrence. */
   async rejectRun(
     jobId: string,
     run: { fireAt: string; now: string; next: string | null; error: JobError },
@@ -138,8 +138,8 @@ export class JobRunTable {
   }
 
   /**
-   * The job waits for its next time although its run is not over: that stays with its server.
-   * @returns false when the job does something else by now
+   * Lets the job wait for its next occurrence although its run has not finished: the run stays with its server.
+   * @returns false when the job has changed meanwhile
    */
   async detachRun(jobId: string, scanId: string): Promise<boolean> {
     const result = await this.#update(jobId)
@@ -151,7 +151,7 @@ export class JobRunTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Runs that their jobs were detached from, and that are not over as far as the jobs know. */
+  /** Detached runs that are still to be finalized. */
   async detachedRuns(jobId?: string): Promise<FinishedRun[]> {
     const rows = await this.#db
       .selectFrom('job_runs')
@@ -170,7 +170,7 @@ export class JobRunTable {
     return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
   }
 
-  /** How a run ended that its job was detached from. */
+  /** Stores how a detached run ended. */
   async finalizeDetachedRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
     const { status, started_at, completed_at } = outcome;
     await this.#db
@@ -182,12 +182,12 @@ export class JobRunTable {
       .execute();
   }
 
-  /** Jobs that run, as far as they know, and whose scan is over or was deleted. */
+  /** Newest runs of jobs stored as running whose scan has finished or was deleted. */
   async finishedRuns(limit: number): Promise<FinishedRun[]> {
     return await this.#runsOfFinishedScans(limit, (e) => e('status', '=', 'running'));
   }
 
-  /** Canceled jobs whose scan is over or was deleted, and whose last run is not as far as they know. */
+  /** Unfinished newest runs of canceled jobs whose scan has finished or was deleted. */
   async finishedCanceledRuns(limit: number): Promise<FinishedRun[]> {
     return await this.#runsOfFinishedScans(limit, (e) =>
       e.and([
@@ -225,7 +225,7 @@ export class JobRunTable {
     return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
   }
 
-  /** The run is over: a job with a schedule waits for its next time, another one is over too. */
+  /** Stores how a run ended. A job with a schedule waits for its next occurrence; any other job ends with the run. */
   async finalizeRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
     const { status, started_at, completed_at, error } = outcome;
     await this.#db
@@ -246,7 +246,7 @@ export class JobRunTable {
       .execute();
   }
 
-  /** How the scan ended that a canceled job was running; nothing changes when nothing ran. */
+  /** Stores how the last run of a canceled job ended; changes nothing when no run was unfinished. */
   async finalizeCanceledRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
     const { status, started_at, completed_at } = outcome;
     const run = await this.#db

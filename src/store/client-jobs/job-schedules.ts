@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 
-/** A time of a schedule that has come. */
+/** An occurrence of a schedule. */
 export interface Turn {
   job_id: string;
   tenant: string | null;
@@ -24,7 +24,7 @@ export class JobScheduleTable {
     this.#view = view;
   }
 
-  /** Jobs whose time has come and that could not run yet. @param now ISO 8601 */
+  /** Number of due jobs that have not run yet. @param now ISO 8601 */
   async dueCount(now: string): Promise<number> {
     const row = await this.#db
       .selectFrom('client_jobs')
@@ -36,7 +36,7 @@ export class JobScheduleTable {
     return Number(row.jobs);
   }
 
-  /** Jobs that will run again. */
+  /** Number of jobs that will run again. */
   async recurringCount(): Promise<number> {
     const row = await this.#db
       .selectFrom('client_jobs')
@@ -49,8 +49,8 @@ export class JobScheduleTable {
   }
 
   /**
-   * Times that have come, the longest past one first.
-   * @param status `pending`: the job is free to run; `running`: it still does
+   * Due occurrences, oldest first.
+   * @param status `pending`: of jobs that can run; `running`: of jobs whose last run has not finished
    * @param now ISO 8601
    * @param tenants whose jobs; null for those without tenant
    */
@@ -78,7 +78,7 @@ export class JobScheduleTable {
     );
   }
 
-  /** Whether the time is still to be lastFireAt: no other process has, and the job was not canceled. */
+  /** Whether the occurrence is still due: no other process has run it, and the job was not canceled. */
   async isDue(jobId: string, fireAt: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('client_jobs')
@@ -91,7 +91,7 @@ export class JobScheduleTable {
     return row !== undefined;
   }
 
-  /** Leaves a time out. @returns false when somebody else has dealt with it */
+  /** Skips an occurrence. @returns false when another process has run or skipped it */
   async skip(jobId: string, fireAt: string, next: string | null): Promise<boolean> {
     const result = await this.#update(jobId)
       .set({ next_run_at: next })
@@ -100,7 +100,7 @@ export class JobScheduleTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Jobs with a schedule whose next time was worked out in another time zone. */
+  /** Jobs whose next occurrence was computed in another time zone. */
   async inOtherZone(zone: string): Promise<Turn[]> {
     const rows = await this.#db
       .selectFrom('client_jobs')
@@ -114,7 +114,7 @@ export class JobScheduleTable {
     );
   }
 
-  /** The next times of all jobs that have one, and the newest that each has lastFireAt. */
+  /** The next occurrence of each job that has one, and the newest that has run. */
   async nextTimes(): Promise<(Turn & { lastFireAt: string | null })[]> {
     const rows = await this.#db
       .selectFrom('client_jobs')
