@@ -12,14 +12,14 @@ export interface TokenRequest {
   scopes: string[];
   /** Duration text such as `90d`; null = the token never expires. */
   expiry: string | null;
-  /** The only tenant that the token is for; null = none. */
+  /** The only tenant of the token; null = none. */
   tenant?: string | null;
-  /** The tenants that exist. */
+  /** The existing tenants. */
   tenants?: { enabled: boolean; tenants: readonly string[] };
 }
 
 export interface CreatedToken {
-  /** The only time that the value exists outside its owner's hands. */
+  /** The token itself, available only here. */
   token: string;
   record: TokenRecord;
   warnings: string[];
@@ -29,7 +29,7 @@ const idLength = 6;
 const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const secretBytes = 32;
 
-/** Makes a token; only the digest of it is stored. @throws PortolanError `invalid_request` */
+/** Creates a token; only its digest is stored. @throws PortolanError `invalid_request` */
 export async function createToken(
   store: Store,
   order: TokenRequest,
@@ -95,7 +95,7 @@ function checkOrder(order: TokenRequest, now: Date): string | null {
   return lifetime === null ? null : new Date(now.getTime() + lifetime).toISOString();
 }
 
-/** Why a token cannot be for the tenant, or null. */
+/** Why a token cannot be limited to the tenant, or null. */
 function badTenant({ tenant, tenants }: TokenRequest): string | null {
   if (tenant === null || tenant === undefined) return null;
   if (!tenantPattern.test(tenant)) return 'must be at most 63 lower-case letters, digits and dashes';

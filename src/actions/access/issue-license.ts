@@ -18,7 +18,7 @@ export interface LicenseRequest {
   features: string[] | null;
   /** Duration text such as `365d`. */
   expiry: string;
-  /** Null = a random one. */
+  /** Null = random. */
   licenseId: string | null;
 }
 
@@ -30,7 +30,7 @@ export function createLicenseKeys(): { publicKey: string; privateKey: string } {
   });
 }
 
-/** Signs a license. @throws PortolanError `invalid_request` with every problem of the order, `usage` for a bad key */
+/** Signs a license. @throws PortolanError `invalid_request` with every problem, `usage` for an invalid key */
 export async function issueLicense(
   order: LicenseRequest,
   privateKeyPem: string,

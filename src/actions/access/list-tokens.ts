@@ -2,7 +2,7 @@ import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
 import { type TokenState, tokenState } from './verify-token.ts';
 
-/** What may be shown of a token. */
+/** The public fields of a token. */
 export type TokenSummary = Pick<
   TokenRecord,
   'id' | 'name' | 'scopes' | 'tenant' | 'created_at' | 'expires_at' | 'last_used_at'

@@ -5,9 +5,12 @@ import { mintToken } from './create-token.ts';
 import { tokenDigest, tokenState } from './verify-token.ts';
 
 /**
- * Gives a token a new secret; id, name and scopes stay. The old secret dies at once, or after `grace` (duration text).
+ *
+ * Gives a token a new secret; ID, name and scopes stay. The old secret expires at once, or after `grace` (duration
+ * text).
  * @returns the new token, which cannot be read again
- * @throws PortolanError `not_found`, `conflict` for a token that is over, `invalid_request` for a bad grace
+ * @throws PortolanError `not_found`, `conflict` for an expired or revoked token, `invalid_request` for an invalid
+ * grace
  */
 export async function rotateToken(
   store: Store,

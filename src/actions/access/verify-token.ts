@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { TokenRecord } from '../../store/tokens.ts';
 
-/** What a token may be allowed to do; `admin` implies all others. */
+/** Scopes of a token; `admin` implies all others. */
 export const tokenScopes = [
   'scan:read',
   'scan:write',
@@ -18,10 +18,10 @@ export const tokenScopes = [
 ] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-/** The public part of `svc_<id>_<secret>`: the id that the record is found by. */
+/** The public part of `svc_<id>_<secret>`: the ID of the record. */
 const tokenForm = /^svc_([a-z0-9]{4,16})_[A-Za-z0-9_-]{43}$/;
 
-/** The id inside a token, or null when the text has not the form of a token. */
+/** The ID inside a token, or null if the text is not a token. */
 export function tokenIdOf(token: string): string | null {
   return tokenForm.exec(token)?.[1] ?? null;
 }
@@ -40,8 +40,8 @@ export function tokenState(record: TokenRecord, now: Date): TokenState {
 }
 
 /**
- * Whether a token is the one of the record, and usable now. Takes the same time for a wrong secret as for a right
- * one, and for a missing record as for a present one.
+ *
+ * Whether a token matches the record and is usable now. Constant time for wrong secrets and missing records.
  */
 export function verifyToken(token: string, record: TokenRecord | null, now: Date): boolean {
   const digest = tokenDigest(token);
@@ -51,12 +51,12 @@ export function verifyToken(token: string, record: TokenRecord | null, now: Date
   return current || (previous && Date.parse(record.previous_until ?? '') > now.getTime());
 }
 
-/** Whether a token is the newest one of the record, also when that is expired or revoked. */
+/** Whether a token is the newest one of the record, even if expired or revoked. */
 export function ownsSecret(token: string, record: TokenRecord | null): boolean {
   return sameDigest(tokenDigest(token), record?.digest ?? null);
 }
 
-/** Whether a token with these scopes may do what any one of `required` allows. */
+/** Whether these scopes include any one of `required`. */
 export function allows(scopes: readonly string[], required: readonly TokenScope[]): boolean {
   return scopes.includes('admin') || required.some((scope) => scopes.includes(scope));
 }

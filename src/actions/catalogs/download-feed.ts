@@ -1,22 +1,23 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
 
-/** Redirects that are followed. */
+/** Maximum number of redirects. */
 const redirects = 5;
-/** Longest silence, and all of one download, ms. */
+/** Idle timeout and total timeout of one download, milliseconds. */
 const idleMs = 30_000;
 const totalMs = 120_000;
 
 export interface FeedDownload {
   bytes: Buffer;
   etag: string | null;
-  /** `Last-Modified`, which is never in the future; null when it is not stated. */
+  /** `Last-Modified`, never in the future; null if absent. */
   published: Date | null;
 }
 
 /**
- * Fetches a feed as a whole.
- * @returns null when it has not changed since `etag`
+ *
+ * Downloads a complete feed.
+ * @returns null if it has not changed since `etag`
  * @throws PortolanError `network`, `timeout`; `configuration` above `maxBytes`
  */
 export async function downloadFeed(
@@ -65,7 +66,7 @@ async function readAll(
   return Buffer.concat(parts);
 }
 
-/** A URL without what may be secret in it: name, password and query. */
+/** A URL without secrets: name, password and query are removed. */
 export function urlWithoutSecret(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;

@@ -1,4 +1,4 @@
-/** What came of asking for a feed. */
+/** Result of requesting a feed. */
 export interface Download {
   status: number;
   headers: Headers;
@@ -7,11 +7,11 @@ export interface Download {
 
 export interface DownloadOptions {
   headers?: Record<string, string>;
-  /** Redirects that are followed; one away from https never is. */
+  /** Maximum number of redirects; never away from https. */
   redirects: number;
-  /** Longest silence of the other side, milliseconds. */
+  /** Idle timeout, milliseconds. */
   idleMs: number;
-  /** Longest time for all of it, milliseconds. */
+  /** Total timeout, milliseconds. */
   totalMs: number;
   signal: AbortSignal;
 }
@@ -22,13 +22,13 @@ interface ProblemDetails {
   cause: unknown;
 }
 
-/** Why a feed could not be had. */
+/** Why a download failed. */
 export class DownloadProblem extends Error {
-  /** Whether it may be otherwise in a while. */
+  /** Whether a retry may succeed. */
   readonly passing: boolean;
-  /** The other side was silent or slow. */
+  /** The server was silent or slow. */
   readonly timedOut: boolean;
-  /** Milliseconds that the other side asks to wait; null = it did not say. */
+  /** Retry-After of the server, milliseconds; null = absent. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, passing: boolean, more: Partial<ProblemDetails> = {}) {
@@ -40,15 +40,15 @@ export class DownloadProblem extends Error {
   }
 }
 
-/** Answers after which the same question may be asked again. NVD throttles with 403. */
+/** Statuses worth a retry. NVD throttles with 403. */
 const passingStatus = new Set([403, 408, 425, 429, 500, 502, 503, 504]);
-/** Characters of the reason that NVD states in a header. */
+/** Maximum length of the reason from NVD's header, characters. */
 const reasonLimit = 200;
 
 /**
- * Asks for a feed; 200 and 304 come back, everything else is thrown. The body ends with an error when the other side
- * falls silent or goes on for too long.
  *
+ * Requests a feed; returns 200 and 304, throws for everything else. The body fails if the server is silent or takes
+ * too long.
  * @throws DownloadProblem
  */
 export async function fetchFeed(url: string, options: DownloadOptions): Promise<Download> {
@@ -83,13 +83,13 @@ async function follow(url: string, options: DownloadOptions, watch: Watch): Prom
     if (next.protocol !== 'https:' && (target.protocol === 'https:' || next.protocol !== 'http:')) {
       throw new DownloadProblem('the server redirects away from https; not followed', false);
     }
-    // Name and password are for the host that they were given for.
+    // Credentials are only for the host they were given for.
     if (next.origin !== target.origin) authorization = null;
     target = next;
   }
 }
 
-/** `fetch` refuses URLs with a name and a password in them. */
+/** `fetch` rejects URLs with credentials. */
 function withoutCredentials(url: string): { target: URL; authorization: string | null } {
   const target = new URL(url);
   const { username, password } = target;
@@ -129,7 +129,7 @@ async function* watchedBody(answer: Response, watch: Watch): AsyncGenerator<Uint
   }
 }
 
-/** Ends a download that is silent or takes too long. */
+/** Aborts a download that is idle or takes too long. */
 class Watch {
   readonly #abort = new AbortController();
   readonly #total: NodeJS.Timeout;

@@ -10,18 +10,18 @@ import { diskError } from '../../workspace/atomic-file.ts';
 export interface ImportRequest {
   /** Folder of the vulnerability data. */
   dir: string;
-  /** Files, or folders with such files below them. */
+  /** Files, or folders that contain such files. */
   paths: string[];
-  /** Begin with nothing in place of what is there, which may be damaged. */
+  /** Discard existing data first, which may be damaged. */
   replace: boolean;
 }
 
-/** What came of one of the paths. */
+/** Result for one of the paths. */
 export interface ImportedPath {
   path: string;
   formats: FeedFormat[];
   files: number;
-  /** Files of a folder that are none of those that are read here. */
+  /** Files of other kinds in a folder. */
   skipped: number;
   accepted: number;
   refused: number;
@@ -34,18 +34,18 @@ export interface ImportReport {
   imported: ImportedPath[];
 }
 
-/** Files below one folder. */
+/** Maximum number of files below one folder. */
 const maxFiles = 2_000_000;
-/** Folders within each other. */
+/** Maximum folder depth. */
 const maxFolderDepth = 16;
-/** First reasons that are told of one path. */
+/** Maximum number of reasons reported per path. */
 const maxReasons = 5;
 
 /**
- * Reads files with vulnerability data and puts the next generation of it in force, all of them or none.
  *
- * @throws PortolanError `invalid_request` naming the file that cannot be used and why, `conflict` while another import
- *   runs, `insufficient_storage`
+ * Imports files with vulnerability data as the next generation, all of them or none.
+ * @throws PortolanError `invalid_request` naming the unusable file and why, `conflict` while another import runs,
+ * `insufficient_storage`
  */
 export async function importVulndb({ dir, paths, replace }: ImportRequest): Promise<ImportReport> {
   const writer = GenerationWriter.open(dir, replace);
@@ -106,7 +106,7 @@ async function importFile(path: string, writer: GenerationWriter): Promise<FeedR
   }
 }
 
-/** In a folder, what is of another kind is passed over, and a file with one bad record is one bad record. */
+/** In a folder, files of other kinds are skipped, and a file with one bad record counts as one bad record. */
 async function importOneOfMany(
   path: string,
   writer: GenerationWriter,
@@ -165,7 +165,7 @@ function latest(one: string | null, other: string | null): string | null {
   return one > other ? one : other;
 }
 
-/** What a file brings says nothing about which changes of NVD are there, so the mark of the last sync stays. */
+/** A file says nothing about which changes of NVD are included, so the position of the last sync stays. */
 function statesOf(
   dates: Map<FeedFormat, string | null>,
   base: GenerationManifest | null,

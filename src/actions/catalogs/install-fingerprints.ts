@@ -17,9 +17,10 @@ export interface InstalledReport extends Pick<CheckedRules, 'files' | 'examples'
 }
 
 /**
- * Checks files of rules, in the own format or another that is known, and puts them in force as one set. Nothing changes
- * when anything is wrong.
- * @throws PortolanError `configuration` naming file and place, `usage`, `conflict`
+ *
+ * Validates rule files, in the native format or another known one, and installs them as one set. Changes nothing on
+ * any error.
+ * @throws PortolanError `configuration` naming file and position, `usage`, `conflict`
  */
 export async function installFingerprints(
   workspaceDir: string,
@@ -55,7 +56,7 @@ export async function removeFingerprints(workspaceDir: string, name: string): Pr
   );
 }
 
-/** The name of a set that is made of this file. */
+/** Set name derived from a file name. */
 export function nameOfFile(path: string): string {
   const plain = basename(path)
     .toLowerCase()

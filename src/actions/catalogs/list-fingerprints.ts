@@ -4,7 +4,7 @@ import { builtinRules, RuleCatalog, type SignatureMatch } from '../../knowledge/
 import type { Signature } from '../../knowledge/signatures/signature.ts';
 import type { LoadedFingerprints } from '../../scan-run/load-fingerprints.ts';
 
-/** A signature and the set that it comes from; `builtin` for those of the program. */
+/** A signature and its set; `builtin` for those of the program. */
 export interface ListedSignature {
   set: string;
   signature: Signature;
@@ -12,11 +12,11 @@ export interface ListedSignature {
 
 export interface SignatureFilter {
   category?: string | undefined;
-  /** Text that id, product, vendor, service, evidence, description or a tag has in it, whatever the case. */
+  /** Text contained in ID, product, vendor, service, evidence, description or a tag, case-insensitive. */
   search?: string | undefined;
 }
 
-/** The signatures in force that fit, in the order in which they win. */
+/** The matching signatures in force, in order of precedence. */
 export function listSignatures(
   loaded: LoadedFingerprints,
   { category, search }: SignatureFilter,
@@ -29,7 +29,7 @@ export function listSignatures(
   );
 }
 
-/** Every signature of this id: sets may use the same one. */
+/** Every signature with this ID: several sets may have one. */
 export function findSignature(loaded: LoadedFingerprints, id: string): ListedSignature[] {
   return allSignatures(loaded).filter(({ signature }) => signature.id === id);
 }
@@ -46,7 +46,7 @@ function wordsOf({ id, product, vendor, service, source, description, tags = [] 
 }
 
 export interface FingerprintStatistics {
-  /** As the results of a scan name it. */
+  /** As in the results of a scan. */
   catalogue_version: string;
   signatures: number;
   products: number;
@@ -62,7 +62,7 @@ export interface FingerprintStatistics {
   }[];
   by_category: Record<string, number>;
   by_evidence: Record<string, number>;
-  /** Sets and files that are left out, and why. */
+  /** Problems of skipped sets and files. */
   problems: string[];
 }
 
@@ -112,14 +112,15 @@ function countBy(
 }
 
 export interface SampleReport {
-  /** What the sample was read as: the text by evidence key. */
+  /** Parsed sample: the text by evidence key. */
   evidence: Record<string, string>;
   matches: (SignatureMatch & { evidence: string })[];
 }
 
 /**
- * What rules read out of a sample. With `evidence` the bytes are the text of that key; without, they are the first answer
- * of a service, and every reader looks at them.
+ *
+ * What the rules find in a sample. With `evidence` the bytes are the text of that key; without, they are the first
+ * response of a service, parsed by every parser.
  */
 export function trySample(
   rules: readonly Signature[],

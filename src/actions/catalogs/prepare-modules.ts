@@ -2,7 +2,7 @@ import type { ScanRequest } from '../../domain/scan.ts';
 import { parseTargets } from '../../domain/target.ts';
 import type { Plan } from '../../engine/plan.ts';
 
-/** Lets the modules of a plan begin what takes long, while workspace and store are opened. Nothing is sent. */
+/** Lets the modules of a plan start slow preparation while workspace and store are opened. Sends nothing. */
 export function prepareModules({ nodes }: Plan, { targets }: Pick<ScanRequest, 'targets'>): void {
   const { addresses } = parseTargets(targets);
   for (const { skipped, definition, config } of nodes)

@@ -16,19 +16,19 @@ import {
 } from '../../knowledge/rules/signature-file.ts';
 import type { Signature } from '../../knowledge/signatures/signature.ts';
 
-/** Largest feed as it is fetched or read, bytes. */
+/** Maximum size of a feed as downloaded or read, bytes. */
 export const maxRuleFeedBytes = 32 * 1024 * 1024;
 
-/** What a feed may unpack to, bytes. */
+/** Maximum decompressed size of a feed, bytes. */
 const maxUnpackedBytes = 64 * 1024 * 1024;
 
-/** Entries of an archive, and files of a folder. */
+/** Maximum number of entries of an archive, and of files in a folder. */
 const maxFeedFiles = 5000;
 
-/** Longest work without letting the event loop turn, ms. */
+/** Longest work without yielding to the event loop, milliseconds. */
 const longestStretch = 20;
 
-/** A file with rules: its name stands in errors. */
+/** A file with rules: its name appears in errors. */
 export interface RuleText {
   name: string;
   text: string;
@@ -36,17 +36,18 @@ export interface RuleText {
 
 export interface CheckedRules {
   signatures: Signature[];
-  /** How many came from each file. */
+  /** Number of rules per file. */
   files: { file: string; signatures: number }[];
-  /** Examples that were tried; all of them fit. */
+  /** Number of tested examples; all match. */
   examples: number;
 }
 
 /**
- * Reads and tries every rule of some texts: forms, patterns, examples.
- * @param own how the own format may be written: strangers may not make this process parse YAML, which takes minutes for
- *   some texts
- * @throws PortolanError `configuration` naming every problem of the first text that is not good, with its place
+ *
+ * Parses and tests every rule of some texts: format, patterns, examples.
+ * @param own accepted syntax of the native format: untrusted input must not be YAML, which takes minutes to parse for
+ * some texts
+ * @throws PortolanError `configuration` naming every problem of the first invalid text, with its position
  */
 export async function checkRules(
   texts: readonly RuleText[],
@@ -113,7 +114,7 @@ async function readCapped(path: string): Promise<Buffer> {
   return file.readFile();
 }
 
-/** @throws PortolanError `configuration` when it is larger than the caps, damaged, or holds no file of rules */
+/** @throws PortolanError `configuration` if it exceeds the limits, is damaged, or contains no rule file */
 export async function unpackFeed(name: string, bytes: Buffer): Promise<RuleText[]> {
   const plain = isGzip(bytes) ? await unzipped(name, bytes) : bytes;
   if (!isTar(plain)) return [{ name: name.replace(/\.gz$/i, ''), text: textOf(name, plain) }];
@@ -129,7 +130,8 @@ export async function unpackFeed(name: string, bytes: Buffer): Promise<RuleText[
 }
 
 /**
- * Which files of a folder or an archive hold rules. The archive of Recog keeps its databases in a folder `xml`, beside
+ *
+ * Selects the rule files of a folder or an archive. The Recog archive has its databases in a folder `xml`, beside
  * other files of the same kinds.
  */
 function chosen(names: readonly string[]): string[] {

@@ -3,27 +3,27 @@ import { builtinCves, builtinEntries } from '../../knowledge/vulndb/builtin.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
 import type { GenerationManifest } from '../../knowledge/vulndb/manifest.ts';
 
-/** What is known about flaws here: counts of the imported data, or of the builtin catalogue where there is none. */
+/** The vulnerability data in use: counts of the imported data, or of the builtin catalog without any. */
 export interface VulndbState {
-  /** Of the imported data, else of the builtin catalogue. */
+  /** Of the imported data, else of the builtin catalog. */
   catalogue_version: string;
   cve_count: number;
   kev_count: number;
   epss_count: number;
-  /** Statements of distributions about a CVE. */
+  /** Fix statements of distributions. */
   fix_count: number;
   /** The last import or sync. */
   synced_at: string | null;
   sources: string[];
-  /** What has to be shown with the data. */
+  /** Required notices for the data. */
   notices: string[];
 }
 
-/** NVD asks for these words wherever its data is shown. */
+/** Wording required by NVD wherever its data is shown. */
 const nvdNotice = 'This product uses data from the NVD API but is not endorsed or certified by the NVD.';
 const epssNotice = 'EPSS scores come from FIRST (https://www.first.org/epss).';
 
-/** @throws PortolanError `conflict` when the imported data is damaged */
+/** @throws PortolanError `conflict` if the imported data is damaged */
 export function showVulndb(dir: string): VulndbState {
   return stateOf(readCurrentManifest(dir));
 }
@@ -42,7 +42,7 @@ export function stateOf(manifest: GenerationManifest | null): VulndbState {
   };
 }
 
-/** Milliseconds since the last import or sync; null when there was none. @throws PortolanError `conflict` */
+/** Milliseconds since the last import or sync; null if there was none. @throws PortolanError `conflict` */
 export function vulndbAge(dir: string, now = Date.now()): number | null {
   const manifest = readCurrentManifest(dir);
   return manifest && now - Date.parse(manifest.created_at);

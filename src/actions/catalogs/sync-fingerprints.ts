@@ -11,45 +11,45 @@ import { downloadFeed, urlWithoutSecret } from './download-feed.ts';
 import { checkRules, maxRuleFeedBytes, readRulePath, unpackFeed } from './read-rule-feed.ts';
 
 export interface FingerprintSyncRequest {
-  /** Where the rules come from; `fingerprint.cache.url` when neither it nor a file is named. */
+  /** Source of the rules; default `fingerprint.cache.url` without a file. */
   url?: string | undefined;
   file?: string | undefined;
-  /** Fetches also what is not old yet, and takes it also when it did not change, is older or has fewer rules. */
+  /** Sync even if the cache is fresh, and accept an unchanged, older or smaller feed. */
   force: boolean;
   signal?: AbortSignal;
 }
 
 export interface FingerprintSyncReport {
-  /** `fresh`: younger than `fingerprint.cache.ttl`, nothing was fetched. */
+  /** `fresh`: younger than `fingerprint.cache.ttl`, nothing was downloaded. */
   state: 'updated' | 'unchanged' | 'fresh';
-  /** The address without what may be secret in it, or the name of the file. */
+  /** The URL without secrets, or the file name. */
   source: string;
-  /** ISO 8601 UTC; null when it was never fetched. */
+  /** ISO 8601 UTC; null if never synced. */
   checked_at: string | null;
   set: SetHeader | null;
 }
 
-/** Name of the set of fetched rules. */
+/** Name of the set of synced rules. */
 const syncedName = 'synced';
 
-/** What is remembered of the last fetch. */
+/** State of the last sync. */
 interface SyncState {
   url: string;
   etag: string | null;
   checked_at: string;
-  /** Of the set that is in force since. */
+  /** Of the set in force since. */
   sha256: string;
 }
 
 type Settings = Pick<Config, 'fingerprint' | 'workspace'>;
 
 /**
- * Replaces the fetched rules by those of a feed: a file of the own format as JSON, a database of Recog, or a `.tar.gz` of
- * such files. A digest behind the address (`#sha256=<64 hex digits>`) must fit what is fetched. Everything is checked before
- * it replaces what is in force, which an older feed, or one of fewer rules, does only by force.
  *
- * @throws PortolanError `configuration` when the feed is not good, `conflict` when it is older or smaller, `network`,
- *   `timeout`, `usage`
+ * Replaces the synced rules by those of a feed: a file of the native format as JSON, a Recog database, or a `.tar.gz`
+ * of such files. A digest after the URL (`#sha256=<64 hex digits>`) must match the download. Everything is validated
+ * before it replaces the rules in force; an older or smaller feed requires force.
+ * @throws PortolanError `configuration` if the feed is invalid, `conflict` if it is older or smaller, `network`,
+ * `timeout`, `usage`
  */
 export async function syncFingerprints(
   config: Settings,
@@ -74,7 +74,7 @@ export async function syncFingerprints(
   return syncFrom(url, config, order);
 }
 
-/** Whether a refresh is due: a feed is set, and what was fetched of it is older than `fingerprint.cache.ttl`. */
+/** Whether a sync is due: a feed is configured, and its rules are older than `fingerprint.cache.ttl`. */
 export async function isSyncDue(config: Settings, now = Date.now()): Promise<boolean> {
   const { url, ttl } = config.fingerprint.cache;
   if (url === null) return false;
@@ -82,7 +82,7 @@ export async function isSyncDue(config: Settings, now = Date.now()): Promise<boo
   return state === null || state.url !== url || ageOf(state, now) >= ttl;
 }
 
-/** A clock that was set back makes nothing younger than it is. */
+/** Setting the clock back does not make anything younger. */
 function ageOf({ checked_at }: SyncState, now: number): number {
   const age = now - Date.parse(checked_at);
   return age >= 0 ? age : Number.POSITIVE_INFINITY;
@@ -117,7 +117,7 @@ async function syncFrom(
   return { state: set.sha256 === installed?.sha256 ? 'unchanged' : 'updated', source, checked_at, set };
 }
 
-/** Null when there is none, or it is damaged. */
+/** Null if there is none, or it is damaged. */
 async function installedHeader(dir: string): Promise<SetHeader | null> {
   return syncedSets(dir)
     .read(syncedName)
@@ -133,7 +133,7 @@ interface FetchedRules {
   signatures: readonly Signature[];
 }
 
-/** Puts rules in force. @throws PortolanError `conflict` when that would be a step back and is not forced */
+/** Installs rules. @throws PortolanError `conflict` for an unforced step back */
 async function replace(
   dir: string,
   installed: SetHeader | null,
@@ -157,7 +157,7 @@ async function replace(
   return syncedSets(dir).write(facts, signatures);
 }
 
-/** Why a feed is no successor of what is in force, or null. */
+/** Why a feed is older or smaller than the rules in force, or null. */
 function stepBack(installed: SetHeader, published: Date | null, rules: number): string | null {
   const { published_at, signatures } = installed;
   if (published && published_at && published.getTime() < Date.parse(published_at))
@@ -187,7 +187,7 @@ function stateFile(workspaceDir: string): string {
   return join(syncedSets(workspaceDir).dir, 'sync.json');
 }
 
-/** Null when nothing was fetched yet, or when it cannot be read: then it is fetched anew. */
+/** Null if nothing was synced yet, or the state is unreadable: then it is downloaded again. */
 async function readState(workspaceDir: string): Promise<SyncState | null> {
   try {
     const state = JSON.parse(await readFile(stateFile(workspaceDir), 'utf8')) as Partial<SyncState> | null;

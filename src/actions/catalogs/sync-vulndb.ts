@@ -16,26 +16,26 @@ export interface VulndbSyncRequest {
   urls: Record<SyncSource, string>;
   nvdApiKey: string | null;
   sources: readonly SyncSource[];
-  /** Of NVD, what was changed since this time (ISO 8601), in place of what the last sync left off at. */
+  /** Of NVD, changes since this time (ISO 8601), instead of since the last sync. */
   since: string | null;
-  /** Everything anew: no marks, no question whether anything is new, and no data that is damaged. */
+  /** Full sync: no saved positions, no conditional requests, and no damaged data. */
   force: boolean;
   signal: AbortSignal;
   pace?: Partial<SyncIntervals>;
-  /** What is being done, for people. */
+  /** Progress messages for people. */
   onProgress?: (text: string) => void;
 }
 
-/** How politely and how patiently the sources are asked, milliseconds. */
+/** Request intervals and timeouts, milliseconds. */
 export interface SyncIntervals {
-  /** Between two pages of NVD: 5 questions in 30 s are allowed, with a key 50. */
+  /** Between two pages of NVD: it allows 5 requests in 30 s, with a key 50. */
   pauseMs: number;
-  /** Before the second try; doubled with each further one. */
+  /** Before the first retry; doubled for each further one. */
   retryMs: number;
   tries: number;
-  /** The longest wait that a source may ask for. */
+  /** Maximum Retry-After that is respected. */
   longestWaitMs: number;
-  /** Silence, and all of one answer. */
+  /** Idle timeout, and total timeout of one response. */
   idleMs: number;
   totalMs: number;
 }
@@ -56,36 +56,36 @@ export interface VulndbSyncReport {
 }
 
 const day = 86_400_000;
-/** NVD refuses windows that are longer. */
+/** NVD rejects longer windows. */
 const longestWindowMs = 120 * day;
-/** Clocks differ, and what is changed right now may appear a little later. */
+/** Clocks differ, and current changes may appear a little later. */
 const overlapMs = 5 * 60_000;
-/** Records of one page, the most that NVD gives. */
+/** Records per page, the maximum of NVD. */
 const pageSize = 2000;
-/** Pages of one window. */
+/** Maximum pages per window. */
 const maxPages = 2500;
-/** Bytes of one answer, unpacked. */
+/** Maximum size of a response, decompressed, bytes. */
 const maxAnswerBytes: Record<SyncSource, number> = {
   nvd: 512 * 1024 * 1024,
   kev: 64 * 1024 * 1024,
   epss: 256 * 1024 * 1024,
 };
-/** First reasons that are told of one source. */
+/** Maximum number of reasons reported per source. */
 const maxReasons = 5;
 
 /**
- * Asks the sources for what is new and puts the next generation of the data in force. A source that fails keeps its old
- * data and does not keep the others from theirs.
  *
- * @returns a manifest of null when every source failed, and then nothing has changed
- * @throws PortolanError `conflict` while another import runs or what is there is damaged, `insufficient_storage`,
- *   `unavailable` when it was broken off
+ * Syncs all sources and puts the next generation of the data in force. A source that fails keeps its old data and
+ * does not affect the others.
+ * @returns a null manifest if every source failed, and then nothing has changed
+ * @throws PortolanError `conflict` while another import runs or if the existing data is damaged,
+ * `insufficient_storage`, `unavailable` if canceled
  */
 export async function syncVulndb(request: VulndbSyncRequest): Promise<VulndbSyncReport> {
   const writer = openWriter(request);
   try {
     const run = new Sync(request, writer);
-    // The small ones first: a long load of NVD that fails costs nothing of them.
+    // The small ones first: a long download from NVD that fails does not affect them.
     const order = (['kev', 'epss', 'nvd'] as const).filter((name) => request.sources.includes(name));
     for (const source of order) await run.take(source);
     const { synced, states } = run;
@@ -118,7 +118,7 @@ class Sync {
   readonly #pace: SyncIntervals;
   readonly synced: SyncedSource[] = [];
   readonly states: Record<string, SourceState> = {};
-  /** When NVD was asked last, monotonic milliseconds. */
+  /** Time of the last NVD request, monotonic milliseconds. */
   #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(request: VulndbSyncRequest, writer: GenerationWriter) {
@@ -159,7 +159,7 @@ class Sync {
     }
   }
 
-  /** A list that comes as a whole, when it is another one than the last time. */
+  /** A complete list, if it has changed since the last time. */
   async #takeFile(source: 'kev' | 'epss', outcome: SyncedSource): Promise<void> {
     const known = this.#known(source);
     this.#tell(`requesting ${source.toUpperCase()} from ${hostOf(this.#request.urls[source])}`);
@@ -188,7 +188,7 @@ class Sync {
     });
   }
 
-  /** All pages of all windows; only then the mark moves. */
+  /** All pages of all windows; the position moves only after that. */
   async #takeNvd(outcome: SyncedSource): Promise<void> {
     const began = Date.now();
     const old = this.#writer.base?.sources['nvd'] ?? null;
@@ -200,7 +200,7 @@ class Sync {
       newest = date ?? newest;
     }
     if (outcome.accepted + outcome.refused === 0) outcome.status = 'unchanged';
-    // A start behind the mark would leave a gap between them.
+    // A start after the saved position would leave a gap.
     const gap = this.#request.since !== null && mark !== null && this.#request.since > mark;
     this.states['nvd'] = {
       updated_at: now(),
@@ -211,7 +211,7 @@ class Sync {
     };
   }
 
-  /** @returns the date of the answer */
+  /** @returns the date of the response */
   async #takeWindow(window: Window | null, outcome: SyncedSource): Promise<string | null> {
     let start = 0;
     let date: string | null = null;
@@ -254,7 +254,7 @@ class Sync {
     this.#askedAt = performance.now();
   }
 
-  /** Tries again what may pass: throttling, a lost connection, an answer that came broken. */
+  /** Retries temporary failures: throttling, a lost connection, a damaged response. */
   async #patiently<T>(source: SyncSource, work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const before = this.#writer.checkpoint();
@@ -270,7 +270,7 @@ class Sync {
     }
   }
 
-  /** @returns null when there is no use in another try */
+  /** @returns null if a retry is useless */
   #waitAfter(error: unknown, attempt: number): number | null {
     const passing = error instanceof FeedProblem || (error instanceof DownloadProblem && error.passing);
     if (!passing || attempt >= this.#pace.tries || this.#request.signal.aborted) return null;
@@ -314,7 +314,7 @@ interface Window {
   to: string;
 }
 
-/** Windows that NVD accepts, up to now; a single null asks for everything. */
+/** Windows that NVD accepts, up to now; a single null requests everything. */
 function windows(start: string | null, end: number): (Window | null)[] {
   if (start === null) return [null];
   const found: Window[] = [];
@@ -325,7 +325,7 @@ function windows(start: string | null, end: number): (Window | null)[] {
   return found;
 }
 
-/** @throws FeedProblem when this is not the whole page that was asked for */
+/** @throws FeedProblem if this is not the complete requested page */
 function checkPage({ format, page, accepted, refused }: FeedReport, start: number): void {
   if (format !== 'nvd' && format !== 'overrides') throw new FeedProblem('is not an NVD page');
   if (page === null) throw new FeedProblem('does not state its page');
@@ -353,7 +353,7 @@ function conditions(known: SourceState | null): Record<string, string> {
   };
 }
 
-/** A header that is kept; one that is too long to be sane is not. */
+/** A header value to store; implausibly long ones are dropped. */
 function headerOf(headers: Headers, name: string): string | null {
   const text = headers.get(name);
   return text !== null && text.length <= 256 ? text : null;
@@ -363,7 +363,7 @@ async function drain(body: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of body);
 }
 
-/** Neither path nor credentials of a URL are anybody else's business. */
+/** Neither path nor credentials of a URL are shown. */
 function hostOf(url: string): string {
   return new URL(url).host;
 }

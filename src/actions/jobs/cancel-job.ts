@@ -8,8 +8,9 @@ import { findJob, showJob } from './show-job.ts';
 export type CancelJobContext = CancelContext & { config: Config };
 
 /**
- * Ends a job: nothing of it runs any more, and nothing will.
- * @throws PortolanError `not_found`, or `conflict` for a job that was over in another way
+ *
+ * Cancels a job: nothing of it runs any more, and nothing will.
+ * @throws PortolanError `not_found`, or `conflict` for a job that has already ended otherwise
  */
 export async function cancelJob(context: CancelJobContext, jobId: string): Promise<Job> {
   const { store } = context;
@@ -20,7 +21,7 @@ export async function cancelJob(context: CancelJobContext, jobId: string): Promi
     const found = await findJob(inside, jobId);
     if (found.status !== 'canceled') return { job: found, detached: [] };
     const runs = (await inside.jobRuns.detachedRuns(jobId)).filter((run) => run.scan_id !== found.scan_id);
-    // In one with the job, so that the next server ends the scans if this one dies here.
+    // In one transaction with the job, so that the next server ends the scans if this one dies here.
     for (const { scan_id } of [found, ...runs])
       if (scan_id !== null) await inside.scanQueue.cancel(scan_id, now.getTime());
     return { job: found, detached: runs };
@@ -30,7 +31,7 @@ export async function cancelJob(context: CancelJobContext, jobId: string): Promi
     throw new PortolanError('conflict', `The job has already ended: ${status}.`, { status });
   await Promise.all([
     ...(scanId === null ? [] : [stopScan(context, jobId, scanId)]),
-    // Their server is away; it ends them when it is back.
+    // Their owner is down; it ends them when it is back.
     ...detached.map(({ scan_id }) => cancelScan(context, scan_id).catch(ignoreAway)),
   ]);
   return await showJob(context, jobId);

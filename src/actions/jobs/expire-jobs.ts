@@ -2,9 +2,9 @@ import type { Config } from '../../config/schema.ts';
 import type { Store } from '../../store/open.ts';
 
 /**
- * Deletes the records of jobs, and the places in the line of scans, that were over longer ago than `queue.retention`.
- * The scans stay.
- * @returns how many jobs are gone
+ *
+ * Deletes the records of jobs and of queue entries that ended longer ago than `queue.retention`. The scans stay.
+ * @returns the number of deleted jobs
  */
 export async function expireJobs(
   { store, config }: { store: Store; config: Pick<Config, 'queue'> },

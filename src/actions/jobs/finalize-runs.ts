@@ -2,10 +2,10 @@ import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { FinishedRun, RunOutcome } from '../../store/client-jobs/job-runs.ts';
 import type { Store } from '../../store/open.ts';
 
-/** Runs that are dealt with between two looks at the store. */
+/** Runs processed between two queries. */
 const batchSize = 100;
 
-/** Tells jobs how their scans ended. @returns how many runs were over */
+/** Finalizes job runs whose scans have ended. @returns their number */
 export async function finalizeJobRuns(store: Store): Promise<number> {
   for (let settled = 0; ; ) {
     const ended = await store.jobRuns.finishedRuns(batchSize);
@@ -22,8 +22,9 @@ async function settle(store: Store, run: FinishedRun): Promise<void> {
 }
 
 /**
- * Tells canceled jobs how their last scans ended, where the server that canceled one could not: it died, or the server
- * that had to end the scan was away.
+ *
+ * Finalizes the last runs of canceled jobs that the canceling server could not: it died, or the owner of the scan was
+ * down.
  */
 export async function finalizeCanceledJobs(store: Store): Promise<void> {
   for (;;) {
@@ -33,7 +34,7 @@ export async function finalizeCanceledJobs(store: Store): Promise<void> {
   }
 }
 
-/** Tells jobs how runs ended that they went on without. */
+/** Finalizes runs that were detached from their jobs. */
 export async function finalizeDetachedRuns(store: Store): Promise<void> {
   for (const run of await store.jobRuns.detachedRuns()) {
     const scan = await store.scans.get(run.scan_id);
@@ -47,7 +48,7 @@ export async function finalizeCanceledRuns(store: Store, run: FinishedRun): Prom
   });
 }
 
-/** @param scan null when it was deleted, which ends it too */
+/** @param scan null if it was deleted, which ends it too */
 function outcomeOf(scan: Scan | null): RunOutcome {
   const now = new Date().toISOString();
   if (scan === null) {

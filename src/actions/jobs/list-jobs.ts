@@ -7,7 +7,7 @@ import { type ListPage, type PageQuery, readPage, readSince, rejectProblems } fr
 import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
 import { finalizeBeforeReading, type JobView, viewJobs } from './show-job.ts';
 
-/** What a list may be narrowed by. */
+/** Filters of a list. */
 export interface JobQuery extends PageQuery {
   status?: string | undefined;
   since?: string | undefined;
@@ -19,7 +19,7 @@ export interface JobList extends ListPage {
   jobs: Job[];
 }
 
-/** Items of each list in `params` that a listed job shows; `<list>_total` has their number. */
+/** Items of each list in `params` shown for a listed job; `<list>_total` has their number. */
 const listedItems = 100;
 
 /** Jobs, newest first. @throws PortolanError `invalid_request` with every bad parameter */
@@ -34,7 +34,7 @@ export async function listJobs(view: JobView, query: JobQuery): Promise<JobList>
 
 type ShownPage = Omit<JobPage, 'jobs'> & { jobs: Job[] };
 
-/** A long page: reading a thousand jobs at once would hold up everybody else. */
+/** A long page: reading a thousand jobs at once would block all other requests. */
 async function readInParts(view: JobView, filter: JobFilter): Promise<ShownPage> {
   const { limit } = filter;
   const { jobs, total, nextCursor } = await readPart(view, partOf(filter, limit));
@@ -64,7 +64,7 @@ async function shown(view: JobView, jobs: readonly StoredJob[]): Promise<Job[]> 
   return await viewJobs(view, shortened);
 }
 
-/** One at a time, so that never more than one job with a long list of targets is held in memory. */
+/** One at a time, so that never more than one job with a long list of targets is in memory. */
 async function shorten(store: Store, job: StoredJob): Promise<StoredJob> {
   const params = job.params ?? (await store.clientJobs.params(job.job_id)) ?? {};
   const entries = Object.entries(params).flatMap(([name, value]): [string, unknown][] => {

@@ -10,40 +10,42 @@ import { finalizeJobRuns } from './finalize-runs.ts';
 
 type PlannedWith = Pick<SubmitContext, 'choices' | 'installed'>;
 
-/** Store and workspace are those of all tenants. */
+/** Store and workspace of all tenants. */
 export interface ScheduleContext extends Omit<SubmitContext, 'companion' | keyof PlannedWith> {
-  /** As the tenant of a job has it. */
+  /** As configured for the tenant of a job. */
   plannedWith: (tenant: string | null) => PlannedWith;
-  /** Tenants that the service serves; null when it knows none. */
+  /** Tenants of the service; null without tenants. */
   tenants: readonly string[] | null;
-  /** Whether the server that owns a scan has been away for long; absent where there is one server only. */
+  /** Whether the owner of a scan has been down for long; absent if there is only one server. */
   isAbandoned?: (scanId: string) => Promise<boolean>;
 }
 
-/** What became of a time that had come. */
+/** Outcome of a due occurrence. */
 export interface TurnReport {
   job_id: string;
   tenant: string | null;
   /** ISO 8601. */
   fire_at: string;
   /**
-   * `late`: a later time has come as well, and both are this one run. `crowded`: there is no room now, `broken`: it
-   * could not be stored or looked at; both stay due. `detached`: the run before is left to its server, which is away.
+   *
+   * `late`: a later occurrence is due as well, and both are this one run. `crowded`: the queue is full, `broken`: it
+   * could not be stored or read; both stay due. `detached`: the previous run is left to its owner, which is down.
    */
   outcome: 'detached' | 'started' | 'late' | 'skipped' | 'refused' | 'crowded' | 'broken';
   scan_id?: string;
   reason?: string;
 }
 
-/** Times that one call looks at. */
+/** Maximum number of occurrences per call. */
 const maxTurns = 1000;
 
-/** The run cannot be had as the job was written; trying again at once would be in vain. */
+/** The job as stored cannot run; retrying at once would be useless. */
 const refusals = ['invalid_request', 'not_implemented', 'license_required'] as const satisfies ErrorCode[];
 
 /**
- * Obeys every schedule whose time has come, once: jobs that still run leave it out, times that nobody obeyed count as
- * one, and a run for which there is no room stays due.
+ *
+ * Runs every due schedule exactly once: jobs that are still running skip the occurrence, missed occurrences count as
+ * one, and a run without room in the queue stays due.
  */
 export async function runSchedules(context: ScheduleContext, now: Date): Promise<TurnReport[]> {
   const { store, tenants } = context;
@@ -62,7 +64,7 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   }
   const crowded = new Set<string | null>();
   for (const turn of await store.jobSchedules.turns('pending', at, tenants, maxTurns)) {
-    // Its other jobs would find the queue as full.
+    // Its other jobs would find the queue full, too.
     if (crowded.has(turn.tenant)) continue;
     const done = await obey(context, turn, now);
     if (done) reports.push(done);
@@ -71,14 +73,14 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   return reports;
 }
 
-/** Lets a job go on without its last run, which can only end when its server is back. */
+/** Detaches a job from its last run, which can only end when its owner is back. */
 async function isDetached({ store, isAbandoned }: ScheduleContext, turn: Turn): Promise<boolean> {
   const { job_id, scan_id } = turn;
   if (!isAbandoned || !scan_id || !(await isAbandoned(scan_id))) return false;
   return await store.jobRuns.detachRun(job_id, scan_id);
 }
 
-/** Another time zone than the one that times to come were worked out in holds from now on. */
+/** Applies a changed time zone to future occurrences. */
 export async function moveSchedules(
   context: Pick<ScheduleContext, 'store' | 'config'>,
   now: Date,
@@ -86,7 +88,7 @@ export async function moveSchedules(
   const { store, config } = context;
   const { timezone } = config.queue;
   for (const turn of await store.jobSchedules.inOtherZone(timezone)) {
-    // What has come is still obeyed; the zone holds for the times after it.
+    // Due occurrences still run; the zone applies to later ones.
     const hasCome = turn.fire_at <= now.toISOString();
     const next = hasCome ? turn.fire_at : nextTime({ config }, { ...turn, fire_at: now.toISOString() }, now);
     await store.jobSchedules.moveToZone(turn, timezone, next);
@@ -94,8 +96,8 @@ export async function moveSchedules(
 }
 
 /**
- * For a clock that was set back: what was to come by the clock that was ahead comes when it has to by the one that
- * holds now. No time that was obeyed comes again.
+ *
+ * After the clock was set back: reschedules future occurrences by the current clock. No occurrence runs twice.
  */
 export async function restoreSchedules(
   { store, config }: Pick<ScheduleContext, 'store' | 'config'>,
@@ -112,7 +114,7 @@ function report(turn: Turn, outcome: TurnReport['outcome'], more: Partial<TurnRe
   return { job_id, tenant, fire_at, outcome, ...more };
 }
 
-/** Never one that has come already, also after the clock was set back. */
+/** Never one that has already run, even after the clock was set back. */
 function nextTime(
   { config }: Pick<ScheduleContext, 'config'>,
   { schedule, fire_at }: Turn,
@@ -122,10 +124,10 @@ function nextTime(
   return new CronSchedule(schedule, config.queue.timezone).after(latest)?.toISOString() ?? null;
 }
 
-/** Somebody else has obeyed the time, or the job was canceled. */
+/** Another server has run the occurrence, or the job was canceled. */
 class Gone extends Error {}
 
-/** @returns null when there was nothing to do any more */
+/** @returns null if there was nothing left to do */
 async function obey(context: ScheduleContext, turn: Turn, now: Date): Promise<TurnReport | null> {
   const store = context.store.forTenant(turn.tenant);
   const job = await store.clientJobs.get(turn.job_id);
@@ -135,7 +137,7 @@ async function obey(context: ScheduleContext, turn: Turn, now: Date): Promise<Tu
   } catch (error) {
     if (error instanceof Gone) return null;
     const { message } = error as Error;
-    // What is wrong with one job must not keep the others from running.
+    // A problem of one job must not keep the others from running.
     if (!(error instanceof PortolanError)) return report(turn, 'broken', { reason: message });
     const code = refusals.find((known) => known === error.code);
     if (code === undefined) return report(turn, 'crowded', { reason: message });
@@ -169,7 +171,7 @@ async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: 
   return report(turn, outcome, { scan_id: accepted.scan_id });
 }
 
-/** Whether the time after it has come as well. */
+/** Whether the next occurrence is due as well. */
 function isLate({ config }: ScheduleContext, { schedule, fire_at }: Turn, now: Date): boolean {
   const second = new CronSchedule(schedule, config.queue.timezone).after(new Date(fire_at));
   return second !== null && second <= now;

@@ -15,20 +15,20 @@ export interface JobView {
   config: Pick<Config, 'queue'>;
   /** Why no scan may send now; null while they may. */
   closure?: BlackoutWindow | null;
-  /** What a scan waits for that is not present. */
+  /** The missing server or worker that a scan waits for. */
   waitsFor?: (scan: Pick<Scan, 'scan_id' | 'pool' | 'status'>) => ScanWarning[];
 }
 
-/** Times to come that are shown of a schedule. */
+/** Number of upcoming occurrences shown. */
 const shownTimes = 3;
 
-/** One job, as it stands now. @throws PortolanError `not_found` */
+/** One job with its current state. @throws PortolanError `not_found` */
 export async function showJob(view: JobView, jobId: string): Promise<Job> {
   await finalizeBeforeReading(view.store);
   return await showStored(view, jobId);
 }
 
-/** The same as far as it is stored: a run that has just ended may still be shown as running. */
+/** The stored state: a run that has just ended may still appear as running. */
 export async function showStored(view: JobView, jobId: string): Promise<Job> {
   const stored = await findJob(view.store, jobId);
   const [job] = await viewJobs(view, [stored]);
@@ -47,18 +47,18 @@ function unknownJob(): PortolanError {
   return new PortolanError('not_found', 'There is no such job.');
 }
 
-/** So that a job never lags behind a scan that the same client has seen end. A full disk keeps nobody from reading. */
+/** A job must never lag behind a scan that the same client has seen end. A full disk must not block reading. */
 export async function finalizeBeforeReading(store: Store): Promise<void> {
   await finalizeJobRuns(store).catch(() => undefined);
 }
 
-/** Stored jobs with their runs, the progress of those under way, and the times to come. */
+/** Stored jobs with their runs, the progress of current ones, and the upcoming occurrences. */
 export async function viewJobs(
   { store, config, closure = null, waitsFor = () => [] }: JobView,
   jobs: readonly StoredJob[],
 ): Promise<Job[]> {
   const runs = await store.jobRuns.runs(jobs.map(({ job_id }) => job_id));
-  // Also the scan of a job that was just canceled, and those of runs that a job went on without.
+  // Includes the scan of a job that was just canceled, and those of detached runs.
   const underWay = [...runs.values()].flatMap((known) =>
     known.flatMap(({ scan_id, completed_at }) =>
       completed_at === null && scan_id !== null ? [scan_id] : [],
@@ -116,7 +116,7 @@ function asItStands(run: JobRun, live: LiveRun | undefined): JobRun {
   return { ...run, status: live.status, started_at: live.started_at };
 }
 
-/** The next time, even when it is past because the queue is full, and those after it. */
+/** The next occurrence, even if overdue because the queue is full, and those after it. */
 function timesToCome(
   { schedule, next_run_at }: Pick<StoredJob, 'schedule' | 'next_run_at'>,
   zone: string,

@@ -19,7 +19,7 @@ import {
 } from '../scans/submit-scan.ts';
 import { showStored } from './show-job.ts';
 
-/** Body of a job's submission with its types checked. */
+/** Body of a job submission after type checks. */
 export interface JobSubmission {
   type: string;
   params: Submission;
@@ -30,14 +30,14 @@ export interface JobSubmission {
 
 export interface SubmittedJob {
   job: Job;
-  /** The first answer to the same key and body; nothing was done. */
+  /** The original response to the same key and body; nothing was done. */
   replayed: boolean;
 }
 
-/** Jobs of one tenant that will run again. */
+/** Maximum number of recurring jobs per tenant. */
 export const maxSchedules = 10_000;
 
-/** Members of a submission that are kept; what nobody knows is not. */
+/** Stored fields of a submission; unknown ones are dropped. */
 const paramNames = [
   'targets',
   'profile',
@@ -52,7 +52,7 @@ const paramNames = [
   'options',
 ] as const satisfies (keyof Submission)[];
 
-/** A job that is to be stored, the scan that it orders, and the key that it came with. */
+/** A job to store, the scan it requests, and its idempotency key. */
 interface Order {
   job: Omit<NewJob, 'job_id'>;
   submission: Submission;
@@ -60,11 +60,12 @@ interface Order {
 }
 
 /**
- * Takes a job: without a schedule its scan is in the queue when this returns, else it runs whenever its time comes.
- * @param user id of the client's token
- * @param idempotencyKey of the same user and within 24 h, the same one with the same body gives the same job
+ *
+ * Submits a job: without a schedule its scan is in the queue when this returns, else it runs at its scheduled times.
+ * @param user ID of the client's token
+ * @param idempotencyKey the same key of the same user with the same body returns the same job within 24 h
  * @throws PortolanError `invalid_request`, `not_implemented`, `license_required`, `conflict`, `queue_full`,
- *   `insufficient_storage`
+ * `insufficient_storage`
  */
 export async function submitJob(
   context: SubmitContext,
@@ -72,7 +73,7 @@ export async function submitJob(
   user: string | null,
   idempotencyKey: string | null = null,
 ): Promise<SubmittedJob> {
-  // A scan of the same body is another matter.
+  // The same key for a scan is independent.
   const key = idempotencyKey === null ? null : repeatKey(user, idempotencyKey, ['job', submission]);
   const earlier = key && (await findKey(context.store, key));
   if (earlier && earlier.digest === key?.digest) return replay(earlier);
@@ -86,7 +87,7 @@ export async function submitJob(
   }
 }
 
-/** Another request with the same key and body was first. */
+/** Another request with the same key and body came first. */
 class Repeated extends Error {
   readonly earlier: KeyRecord;
 
@@ -160,7 +161,7 @@ function readPool({ pool, params }: JobSubmission, problems: FieldProblem[]): st
   return pool ?? params.pool ?? defaultPool;
 }
 
-/** What a scan of these params would be refused for, in the fields of the job. */
+/** Why a scan with these params would be rejected, in the fields of the job. */
 async function rejectionOf(
   context: SubmitContext,
   submission: Submission,
@@ -194,7 +195,7 @@ function allProblems(problems: FieldProblem[], refusal: PortolanError | null): P
   return invalidRequest(text, [...problems, ...(refusal ? fieldsOf(refusal) : [])], details);
 }
 
-/** A job is kept for long: it must not carry what a later version would obey. */
+/** A job is stored for long: it must not contain what a later version would apply. */
 function knownParams(params: Submission): Record<string, unknown> {
   const known = pick(params, paramNames);
   return params.options === undefined
@@ -208,7 +209,7 @@ function pick<T extends object>(from: T, names: readonly (keyof T & string)[]): 
   );
 }
 
-/** A job without a schedule is a scan that is submitted with it. */
+/** A job without a schedule is submitted together with its scan. */
 async function runNow(context: SubmitContext, order: Order, user: string | null): Promise<Job> {
   const { job } = order;
   let stored: Job | null = null;
@@ -227,7 +228,7 @@ async function runNow(context: SubmitContext, order: Order, user: string | null)
   throw new Error('the job was not stored with its scan');
 }
 
-/** Nothing runs yet, so what waits in the queue is no matter. */
+/** Nothing runs yet, so the queue limit does not apply. */
 async function keep(context: SubmitContext, order: Order): Promise<Job> {
   return await context.store.transaction(async (inside) => {
     await admitKey(inside, order.key);
@@ -257,7 +258,7 @@ async function insert(inside: Store, job: Omit<NewJob, 'job_id'>): Promise<strin
   return jobId;
 }
 
-/** What the client is told, now and whenever it repeats itself. */
+/** Response to the client, also for repeated requests. */
 async function answer(
   { config }: SubmitContext,
   inside: Store,

@@ -1,14 +1,14 @@
 import { type FieldProblem, invalidRequest } from '../../domain/errors.ts';
 
-/** Which part of a list is wanted; numbers are read already. */
+/** Paging parameters; numbers are parsed already. */
 export interface PageQuery {
   limit?: number | undefined;
   offset?: number | undefined;
-  /** `next_cursor` of the page before; excludes an offset. */
+  /** `next_cursor` of the previous page; excludes an offset. */
   cursor?: string | undefined;
 }
 
-/** Where the items of an answer stand in the whole list. */
+/** Position of the items of a response in the whole list. */
 export interface ListPage {
   total: number;
   limit: number;
@@ -17,7 +17,7 @@ export interface ListPage {
   next_cursor: string | null;
 }
 
-/** A page with everything decided. */
+/** Paging parameters with defaults applied. */
 export interface PageChoice {
   limit: number;
   offset: number;
@@ -27,7 +27,7 @@ export interface PageChoice {
 export const defaultLimit = 50;
 export const maxLimit = 1000;
 
-/** @param problems gets what is wrong with it */
+/** @param problems collects what is wrong with it */
 export function readPage(query: PageQuery, problems: FieldProblem[]): PageChoice {
   const { limit = defaultLimit, offset, cursor } = query;
   if (limit < 1) problems.push({ field: 'limit', reason: `must be a whole number from 1 to ${maxLimit}` });
@@ -41,7 +41,7 @@ export function readPage(query: PageQuery, problems: FieldProblem[]): PageChoice
   };
 }
 
-/** @throws PortolanError `invalid_request` that names every problem, when there are any */
+/** @throws PortolanError `invalid_request` with every problem, if there are any */
 export function rejectProblems(problems: FieldProblem[]): void {
   if (problems.length === 0) return;
   throw invalidRequest(problems.map(({ field, reason }) => `${field} ${reason}`).join('; '), problems);

@@ -1,13 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Items of a long list that are read, or turned into text, in one turn of the event loop: some 5 ms of work. */
+/** Items read or rendered per turn of the event loop: some 5 ms of work. */
 export const itemsPerTurn = 100;
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Does the work of long answers one after the other: side by side they would all be late, and hold their parts in
- * memory meanwhile. Short answers come in between the parts, see `nextTurn`.
+ *
+ * Runs the work of long responses sequentially: concurrently they would all be late, and keep their parts in memory
+ * meanwhile. Short responses run between the parts, see `nextTurn`.
  */
 export async function oneByOne<T>(work: () => Promise<T>): Promise<T> {
   const turn = last.then(work);
@@ -15,12 +16,12 @@ export async function oneByOne<T>(work: () => Promise<T>): Promise<T> {
   return await turn;
 }
 
-/** Lets everything else have its turn. */
+/** Yields to the event loop. */
 export async function nextTurn(): Promise<void> {
   await setImmediate();
 }
 
-/** Maps a long list, part by part. */
+/** Maps a long list, chunk by chunk. */
 export async function mapInTurns<T, R>(items: readonly T[], map: (item: T) => R): Promise<R[]> {
   if (items.length <= itemsPerTurn) return items.map(map);
   return await oneByOne(async () => {

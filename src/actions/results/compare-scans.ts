@@ -20,12 +20,12 @@ export interface CompareContext {
   workspace: Workspace;
   config: Config;
   catalogue: ModuleCatalog;
-  /** Where the files of a scan that is over can be read, when they need not be in the workspace. */
+  /** Folder of a finished scan, if its files are not in the workspace. */
   folderOf?: (scan: Scan) => Promise<ScanFolder>;
   observer?: RecordObserver;
 }
 
-/** What is compared of a port. */
+/** Compared state of a port. */
 export interface PortState {
   state: string;
   service: string | null;
@@ -38,21 +38,21 @@ export type ListedPort = Place & PortState;
 export type ChangedPort = Place & { before: PortState; after: PortState };
 export type ListedFinding = Pick<VulnerabilityRow, 'host' | 'port' | 'protocol'> & { vulnerability: Finding };
 
-/** Something that one scan has and the other could not have found; a host alone stands for all that it has. */
+/** A result of one scan that the other could not have found; a host alone stands for all its results. */
 export interface NotComparable {
   host: string;
   port: number | null;
   protocol: Protocol | null;
   reason: Blindness;
-  /** The scan whose silence says nothing. */
+  /** The scan whose silence means nothing. */
   missing_in: string;
 }
 
-/** The lists of a comparison, by their place in the answer. */
+/** The lists of a comparison, by their path in the response. */
 export interface ChangeLists {
   'hosts.added': string;
   'hosts.removed': string;
-  /** Those of the removed hosts that are there again under an added address. */
+  /** Removed hosts that reappear under an added address. */
   'hosts.moved': MovedHost;
   'ports.added': ListedPort;
   'ports.removed': ListedPort;
@@ -63,24 +63,25 @@ export interface ChangeLists {
 }
 export type ChangeList = keyof ChangeLists;
 
-/** What changed from the scan `against`, the baseline, to the scan `scan_id`. */
+/** Changes from the baseline scan `against` to the scan `scan_id`. */
 export interface Comparison {
   scan_id: string;
   against: string;
-  /** Findings that both scans have. */
+  /** Findings of both scans. */
   unchanged: number;
   list<L extends ChangeList>(name: L): AsyncIterable<ChangeLists[L]> | Iterable<ChangeLists[L]>;
 }
 
 type Change = { [L in ChangeList]: { list: L; item: ChangeLists[L] } }[ChangeList];
 
-/** Items of a list that are kept in memory; for a longer one both records are read again. */
+/** Items of a list kept in memory; for a longer one both records are read again. */
 const maxHeldItems = 10_000;
 
 /**
- * Compares two finished scans, whatever their size. What only one of them could have found is not comparable.
- * @param signal ends the reading with its reason, that of the lists too
- * @throws PortolanError `not_found`, or `conflict` for a scan that waits or runs
+ *
+ * Compares two finished scans of any size. Results that only one of them could have found are not comparable.
+ * @param signal aborts the reading with its reason, that of the lists too
+ * @throws PortolanError `not_found`, or `conflict` for a scan that has not finished
  */
 export async function compareScans(
   context: CompareContext,
@@ -114,7 +115,7 @@ class HeldChanges {
       return;
     }
     const items = this.#lists.get(change.list) ?? [];
-    // One more than is kept shows that the list is longer.
+    // One more than the maximum shows that the list is longer.
     if (items.length <= maxHeldItems) items.push(change.item);
     this.#lists.set(change.list, items);
   }
@@ -163,9 +164,10 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
 }
 
 /**
- * Only rows that are known to be what was recorded.
- * @param damaged whether the record was damaged at the beginning
- * @throws PortolanError for what became of the record since: lost rows must not look like rows that went
+ *
+ * Verified rows only.
+ * @param damaged whether the record was damaged at the start
+ * @throws PortolanError for damage since then: lost rows must not look like removed ones
  */
 async function* rowsOf(
   scan: Scan,
@@ -185,7 +187,7 @@ async function* rowsOf(
   }
 }
 
-/** Goes through both records side by side; memory does not grow with them. */
+/** Iterates both records in parallel; memory does not grow with them. */
 async function* walkChanges(
   after: Side,
   before: Side,
@@ -210,7 +212,7 @@ interface RowPair {
   before: ResultRow | null;
 }
 
-/** Rows of one identity together, in the order of the records. Errors are left out. */
+/** Rows of one identity together, in the order of the records. Skips errors. */
 async function* pairRows(
   after: AsyncIterable<ResultRow>,
   before: AsyncIterable<ResultRow>,
@@ -241,13 +243,13 @@ async function nextRow(rows: AsyncGenerator<ResultRow>): Promise<ResultRow | nul
   return done ? null : value;
 }
 
-/** One host in both scans. Its own row, when there is one, comes before everything else that a scan has of it. */
+/** One host in both scans. Its own row, if any, comes before its other rows. */
 class HostComparison {
   readonly address: string;
   readonly #after: PlannedCoverage;
   readonly #before: PlannedCoverage;
   readonly #rows: { after: HostRow | null; before: HostRow | null };
-  /** Set when one scan has the host and the other could not have found it: then nothing of it is compared. */
+  /** Set if one scan has the host and the other could not have found it: then nothing of it is compared. */
   readonly #blind: NotComparable | null;
   /** The last port that only one scan could have found, as `22/tcp`. */
   #blindPort: string | null = null;
@@ -269,12 +271,12 @@ class HostComparison {
     return { host: this.address, port: null, protocol: null, reason, missing_in: silent.scanId };
   }
 
-  /** Tells what identifies the host, so that it is known again under another address. */
+  /** Adds the identity of the host, so that it is recognized under another address. */
   tell(moves: MovedHosts | undefined): void {
     moves?.see(this.#rows, this.#blind === null);
   }
 
-  /** What is to be said of the host as a whole. */
+  /** Changes of the host as a whole. */
   *itself(): Generator<Change> {
     const { after, before } = this.#rows;
     if (this.#blind) yield { list: 'not_comparable', item: this.#blind };
@@ -351,7 +353,7 @@ function sameState(a: PortState, b: PortState): boolean {
   return a.state === b.state && a.service === b.service && a.product === b.product && a.version === b.version;
 }
 
-/** The comparison as the JSON object of the API, piece by piece. */
+/** The comparison as the JSON object of the API, streamed. */
 export async function* renderComparison(comparison: Comparison): AsyncGenerator<string> {
   const { scan_id, against, unchanged } = comparison;
   const list = (name: ChangeList) => renderList(comparison.list(name));
@@ -376,7 +378,7 @@ export async function* renderComparison(comparison: Comparison): AsyncGenerator<
   yield '}';
 }
 
-/** Items that are joined to one piece of text. */
+/** Items joined per piece of text. */
 const itemsPerPiece = 200;
 
 async function* renderList(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {

@@ -17,33 +17,33 @@ export interface PortEndpoint {
   protocol: 'tcp' | 'udp' | null;
 }
 
-/** Ports of one host that are explained; a host that says more is asked port by port. */
+/** Maximum number of explained ports per host; for more, request single ports. */
 const maxExplainedPorts = 256;
-/** Findings of one host that are explained. */
+/** Maximum number of explained findings per host. */
 const maxExplainedFindings = 10_000;
 
 type RecordedClaim = NonNullable<PortRow['fingerprints']>[number];
 
-/** Who the service may be, and what became of the claim. */
+/** A claim about the product, and whether it was chosen. */
 export interface ExplainedClaim extends Omit<RecordedClaim, 'rule'> {
   outcome: 'chosen' | 'kept beside';
   /** Why it was chosen or not. */
   reason: string;
-  /** What read the claim; null for the protocol itself. */
+  /** Source of the claim; null for the protocol itself. */
   rule: ExplainedRule | null;
 }
 
 export interface ExplainedRule {
   id: string;
-  /** Which evidence it reads, and how; null when the rule is not installed here. */
+  /** The evidence it matches, and how; null if the rule is not installed here. */
   source: string | null;
   pattern: string | null;
 }
 
 export interface ExplainedFinding extends Finding {
-  /** Why it stands where it stands among the others. */
+  /** Why it has its rank. */
   rank: string;
-  /** Why it is as sure as it is; empty where only the module that found it knows. */
+  /** Why it has its confidence; empty if only its module knows. */
   reasons: string[];
 }
 
@@ -60,19 +60,19 @@ export interface ExplainedPort {
   findings: ExplainedFinding[];
 }
 
-/** The way from what a host said to what is claimed of it. */
+/** The derivation from a host's responses to the claims about it. */
 export interface Explanation {
   scan_id: string;
   host: string;
   os: HostRow['os'] | null;
   ports: ExplainedPort[];
-  /** Findings that are of no port. */
+  /** Findings without a port. */
   findings: ExplainedFinding[];
-  /** Ports and findings beyond the limit that are left out. */
+  /** Number of ports and findings beyond the limit. */
   left_out: number;
 }
 
-/** What rules and vulnerability data are at hand to look things up in. */
+/** Installed rules and vulnerability data for lookups. */
 export interface AtHand {
   signatures: Pick<RuleCatalog, 'signatures'>;
   vulnerabilities: CveSource;
@@ -88,9 +88,10 @@ interface HostRows {
 }
 
 /**
+ *
  * Explains a host or a port from the record of a scan.
- * @param rows host rows come before what belongs to them
- * @throws PortolanError `not_found` when the record has nothing of the place
+ * @param rows host rows come before the rows of the host
+ * @throws PortolanError `not_found` if the record has nothing about the endpoint
  */
 export async function explainEndpoint(
   scanId: string,
@@ -151,7 +152,7 @@ function isMeant({ host, hostnames = [] }: HostRow, place: PortEndpoint): boolea
 
 interface Context {
   os: HostRow['os'] | null;
-  /** CPE names of everything on the host that was explained. */
+  /** CPE names of everything on the explained host. */
   products: readonly string[];
   atHand: AtHand;
 }
@@ -200,7 +201,7 @@ function whyChosen({ product }: Omit<RecordedClaim, 'rule'>): string {
     : 'the claim with the highest confidence that names a product';
 }
 
-/** By the order in which claims are settled: a product before none, then confidence, then how much is told. */
+/** By the ranking of claims: with a product first, then confidence, then detail. */
 function whyNotChosen(claim: Omit<RecordedClaim, 'rule'>, chosen: RecordedClaim): string {
   if (claim.product === null && chosen.product !== null) return 'names no product';
   if (claim.confidence < chosen.confidence)
@@ -221,7 +222,7 @@ function explainFinding(
   };
 }
 
-/** Judges the finding again with the data at hand. */
+/** Evaluates the finding again with the current data. */
 function reasonsOf(
   finding: Finding,
   claims: readonly RecordedClaim[],

@@ -6,7 +6,7 @@ import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/
 import { resultHead } from '../../workspace/render/result-head.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
-/** The formats of an export: media type and extension of its file. */
+/** Export formats: media type and file extension. */
 export const exportFormats = {
   json: { mediaType: 'application/json', extension: 'json' },
   jsonl: { mediaType: 'application/x-ndjson', extension: 'jsonl' },
@@ -19,10 +19,10 @@ export const exportFormats = {
 
 export type ExportFormat = keyof typeof exportFormats;
 
-/** Other words for formats. */
+/** Aliases of formats. */
 const aliases: Record<string, ExportFormat> = { artifacts: 'tar.gz' };
 
-/** Known, but not included in this build. */
+/** Known formats that this build does not include. */
 const laterFormats = ['pdf'];
 
 /** @throws PortolanError `not_implemented` or `invalid_request`, listing the formats */
@@ -40,14 +40,14 @@ export function exportFormatOf(text: string): ExportFormat {
 }
 
 /**
- * A scan as the bytes or text of one file, read while it is written out, whatever its size. An unfinished scan and a
- * damaged record give what is there, marked as partial; a scan that is deleted meanwhile what was read. `json` is the
- * object that the API sends as `data`.
  *
- * @param signal ends the reading with its reason, also while there is nothing to hand on for long
- * @throws PortolanError `not_found` for a scan that is deleted meanwhile, `internal_error` for a damaged record as CSV.
- *   The rows of a large record that nobody has verified yet end with that error at the first damage; from then on the
- *   damage is known.
+ * A scan as the bytes or text of one file, streamed, of any size. An unfinished scan and a damaged record return
+ * their results so far, marked as partial; a scan deleted meanwhile what was read. `json` is the object that the API
+ * returns as `data`.
+ * @param signal aborts the reading with its reason, even while there is no output for long
+ * @throws PortolanError `not_found` for a scan that is deleted meanwhile, `internal_error` for a damaged record as
+ * CSV. The rows of a large unverified record fail with that error at the first damage; from then on the damage is
+ * known.
  */
 export async function exportScan(
   scan: Scan,
@@ -56,7 +56,7 @@ export async function exportScan(
   observer: RecordObserver,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
-  // Rows begin to flow at once; reports, and files as they are, want to know first.
+  // Rows are streamed at once; reports and raw files are verified first.
   const verification = isResultFormat(format) ? 'while-reading' : 'first';
   const results = await openResults(scan, folder, observer, verification);
   try {
@@ -107,13 +107,13 @@ function reportHead({ scan, summary }: OpenResults) {
   return { ...head, title: scan.name, failure: scan.error?.message ?? null, evaluated };
 }
 
-/** What an archive says beside the files as they are; null for a whole record. */
+/** Damage note of an archive; null for an intact record. */
 function damageNote({ scan, damage }: OpenResults): string | null {
   if (damage === null) return null;
   return `${JSON.stringify({ scan_id: scan.scan_id, partial: true, warnings: [damage] }, null, 2)}\n`;
 }
 
-/** Lets go of the results when the content has ended, or when nobody ever began to read it. */
+/** Closes the results when the content ends, or if nobody starts to read it. */
 function closedAtEnd<T>(
   content: AsyncIterable<T>,
   results: OpenResults,
@@ -137,8 +137,9 @@ function closedAtEnd<T>(
 }
 
 /**
- * Items that end, and let go of their source, once the signal is aborted. An asynchronous generator that reads them is
- * otherwise told to end only when it has something to give.
+ *
+ * Items that end, and close their source, once the signal is aborted. An asynchronous generator that reads them would
+ * otherwise notice only at its next item.
  */
 function abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = items[Symbol.asyncIterator]();

@@ -8,15 +8,16 @@ import { type ListPage, type PageQuery, readPage, rejectProblems } from '../pagi
 
 export interface RecordList extends ListPage {
   records: ResultRow[];
-  /** The scan is not finished or did not reach everything, or its record is damaged. */
+  /** The scan is unfinished or incomplete, or its record is damaged. */
   partial: boolean;
-  /** That of a damaged record. */
+  /** The warning about a damaged record. */
   warnings: ScanWarning[];
 }
 
 /**
+ *
  * A page of the records of a scan: errors, then hosts by address, each followed by its ports and their findings.
- * @param signal nobody wants the page any more; what comes then is not all of it
+ * @param signal the client has gone; the page may then be incomplete
  * @throws PortolanError `invalid_request`, `not_found` for a scan that is deleted meanwhile
  */
 export async function listRecords(
@@ -32,7 +33,7 @@ export async function listRecords(
   const offset = cursor === undefined ? first : decode(cursor);
   const page = (verification: Verification) =>
     pageOf(scan, folder, observer, { offset, limit, verification }, signal);
-  // Damage in the page itself is met before the whole record is verified.
+  // Damage in the page itself is found before the whole record is verified.
   return await page('behind-page').catch((error: unknown) => {
     if (error instanceof PortolanError && error.code === 'internal_error') return page('first');
     throw error;
@@ -58,7 +59,7 @@ async function pageOf(
   }
 }
 
-/** The records of a finished scan do not change, so a place is its number. */
+/** The records of a finished scan do not change, so a cursor is an offset. */
 function encode(offset: number): string {
   return Buffer.from(`record ${offset}`).toString('base64url');
 }

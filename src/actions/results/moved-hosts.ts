@@ -1,22 +1,23 @@
 import type { HostIdentity } from '../../domain/asset.ts';
 import type { HostRow } from '../../domain/result.ts';
 
-/** A host that went at one address and came at another, and the marks that say so. */
+/** A host that changed its address, and the identity that shows it. */
 export interface MovedHost {
   before: string;
   after: string;
   by: HostIdentity[];
 }
 
-/** Hosts of one scan whose marks are compared; in larger scans no host is said to have moved. */
+/** Maximum number of hosts whose identities are compared; in larger scans no moves are detected. */
 const maxMarkedHosts = 10_000;
 
-/** Who bears a mark in one scan; null = several, so that it says nothing. */
+/** Host with an identity in one scan; null = several, so that it is ambiguous. */
 type Bearers = Map<string, string | null>;
 
 /**
- * Recognises hosts that changed their address between two scans. Cloned machines share their keys and the servers of one
- * site its certificate: a mark counts only where it is on one host of each scan.
+ *
+ * Recognizes hosts that changed their address between two scans. Cloned machines share their keys and the servers of
+ * one site its certificate: an identity counts only if one host of each scan has it.
  */
 export class MovedHosts {
   readonly #before: Bearers = new Map();
@@ -26,7 +27,7 @@ export class MovedHosts {
   readonly #gone = new Set<string>();
   #marked = 0;
 
-  /** Takes in one address. @param comparable both scans could have found a host there */
+  /** Adds one address. @param comparable both scans could have found a host there */
   see({ before, after }: { before: HostRow | null; after: HostRow | null }, comparable: boolean): void {
     if (before?.identity === undefined && after?.identity === undefined) return;
     if (++this.#marked > maxMarkedHosts) {
@@ -55,7 +56,7 @@ export class MovedHosts {
     return found;
   }
 
-  /** For each address that went, the addresses that came with one of its marks. */
+  /** For each removed address, the added addresses with one of its identities. */
   #ways(): Map<string, Map<string, HostIdentity[]>> {
     const ways = new Map<string, Map<string, HostIdentity[]>>();
     for (const [mark, before] of this.#before) {

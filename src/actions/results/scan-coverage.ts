@@ -11,20 +11,20 @@ import { type PlannedPorts, plannedPorts } from '../../scan-run/plan/planned-por
 import { mergedRows } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
-/** Why the silence of a scan about something says nothing. */
+/** Why the silence of a scan means nothing. */
 export type Blindness = 'out_of_scope' | 'partial' | 'port_not_planned' | 'not_evaluated' | 'record_damaged';
 
-/** What a scan would have found if it had been there: only then is its silence a result. */
+/** What a scan would have found if it had been there: only then does its silence count. */
 export class PlannedCoverage {
   readonly scanId: string;
   readonly #addresses: AddressSet;
   readonly #excluded: AddressSet;
   readonly #names: TargetNames;
   readonly #ports: PlannedPorts | null;
-  /** Every host was asked: the scan ended as completed and no stage that probes failed. */
+  /** Every host was probed: the scan completed and no probing stage failed. */
   readonly #complete: boolean;
   readonly #evaluated: boolean;
-  /** Rows of it are lost: whatever it lacks may have been among them. */
+  /** Rows were lost: anything may have been among them. */
   readonly #damaged: boolean;
   readonly #minSeverity: string | undefined;
 
@@ -49,7 +49,7 @@ export class PlannedCoverage {
     return new PlannedCoverage(input, await portsOf(input), await TargetNames.of(input));
   }
 
-  /** Why this scan, which has nothing about a host that another one found, is no witness; null when it is one. */
+  /** Why the absence of a host in this scan means nothing; null if it counts. */
   blindToHost(found: HostRow | null, host: string): Blindness | null {
     const named = this.#names.cover(host, found?.hostnames ?? []) && !this.#excluded.has(host);
     if (!named && !this.#addresses.has(host)) return 'out_of_scope';
@@ -57,7 +57,7 @@ export class PlannedCoverage {
     return this.#complete ? null : 'partial';
   }
 
-  /** The same for an open port. @param own what this scan has of the host */
+  /** The same for an open port. @param own this scan's results for the host */
   blindToPort(own: HostRow | null, port: number, protocol: Protocol): Blindness | null {
     if (this.#ports && !this.#ports[protocol].has(port)) return 'port_not_planned';
     if (this.#damaged) return 'record_damaged';
@@ -96,7 +96,7 @@ function typeOf({ catalogue }: CoverageInput, moduleType: string): string | unde
   return catalogue.registry.get(moduleType)?.type;
 }
 
-/** Null when the graph of the scan is not installed any more: then only the counts of its hosts tell. */
+/** Null if the graph of the scan is no longer installed: then only the counts of its hosts are known. */
 async function portsOf({ request, config, catalogue }: CoverageInput): Promise<PlannedPorts | null> {
   try {
     return plannedPorts(await planScan(request, config, catalogue));
@@ -105,7 +105,7 @@ async function portsOf({ request, config, catalogue }: CoverageInput): Promise<P
   }
 }
 
-/** The host names among the targets of a scan, and what became of them. */
+/** The host names among the targets of a scan, and their addresses. */
 class TargetNames {
   readonly #asked: ReadonlySet<string>;
   readonly #unresolved = new Set<string>();
@@ -137,8 +137,9 @@ class TargetNames {
   }
 
   /**
-   * Whether the host was asked for by one of its names. A name that did not resolve, or that led to other addresses,
-   * does not count; of a name without any live address it is taken that it still led to the host.
+   *
+   * Whether the host was requested by one of its names. Names that did not resolve, or resolved to other addresses,
+   * do not count; a name without any live address is assumed to still point to the host.
    */
   cover(host: string, names: readonly string[]): boolean {
     return names.some((name) => {

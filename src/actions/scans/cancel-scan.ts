@@ -12,7 +12,7 @@ import { noSuchScan, showScan } from './show-scan.ts';
 
 /** The processes that run scans. */
 export interface ScanStopper {
-  /** Ends a running scan and keeps what it found; resolves when it is stored as ended, or at once if nobody runs it. */
+  /** Stops a running scan and keeps its results; resolves when it is stored as ended, or at once if nobody runs it. */
   stop(scanId: string): Promise<void>;
 }
 
@@ -22,9 +22,10 @@ export interface CancelContext extends EndContext {
 }
 
 /**
+ *
  * Ends a waiting or running scan as `failed` with code `canceled`; its results stay.
- * @returns the scan as it is stored then
- * @throws PortolanError `not_found`, or `conflict` for a scan that ended in another way
+ * @returns the stored scan
+ * @throws PortolanError `not_found`, or `conflict` for a scan that ended otherwise
  */
 export async function cancelScan(context: CancelContext, scanId: string): Promise<Scan> {
   const scan = await showScan(context.store, scanId);
@@ -32,13 +33,13 @@ export async function cancelScan(context: CancelContext, scanId: string): Promis
   await rejectForeign(context.store, scanId);
   await context.queue.cancel(scanId);
   await context.workers.stop(scanId);
-  // Ends one that nobody ran; one that its worker ended stays as it is.
+  // Ends a scan that nobody ran; one that its worker ended stays unchanged.
   const ended = await interruptScan(context, scanId, canceledFailure);
   if (ended === null) throw noSuchScan();
   return onlyCanceled(ended);
 }
 
-/** A scan that a command line runs by itself hears nothing from here. @throws PortolanError `conflict` */
+/** A scan run by a command line cannot be controlled from here. @throws PortolanError `conflict` */
 export async function rejectForeign(store: Store, scanId: string): Promise<void> {
   const pid = liveCommandLine(await store.scans.executor(scanId), store.executor);
   if (pid === null) return;

@@ -6,7 +6,7 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { type CancelContext, rejectForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';
 
-/** Takes scans out of the result store. */
+/** Removes scans from the result store. */
 export interface ResultRemover {
   /** @throws PortolanError `unavailable` */
   remove(place: StoredScanLocation): Promise<void>;
@@ -18,8 +18,9 @@ export interface DeleteContext extends CancelContext {
 }
 
 /**
- * Stops a scan if need be and deletes it with all its files.
- * @throws PortolanError `not_found`, also for the second of two deletes; `unavailable` while the result store is away
+ *
+ * Stops a scan if necessary and deletes it with all its files.
+ * @throws PortolanError `not_found`, also for the second of two deletes; `unavailable` while the result store is down
  */
 export async function deleteScan(
   { store, workspace, queue, workers, results }: DeleteContext,
@@ -31,17 +32,17 @@ export async function deleteScan(
     await queue.cancel(scanId);
     await workers.stop(scanId);
   }
-  // Only what is over is ever stored.
+  // Only finished scans are in the result store.
   if (isFinal(scan.status)) await results?.remove({ scanId, tenant: await store.scans.tenantOf(scanId) });
   const folder = workspace.scan(scanId);
-  // First out of everybody's sight: a crash here leaves a scan that is listed and can be deleted again.
+  // Hide it first: a crash here leaves a scan that is listed and can be deleted again.
   const retired = await folder.retire();
   const deleted = await deleteRow(store, folder, retired, scanId);
   if (retired !== null) await folder.removeRetired(retired);
   if (!deleted) throw new PortolanError('not_found', 'There is no such scan.');
 }
 
-/** On a full disk the store cannot even forget a scan; deleting its files first makes the room for that. */
+/** On a full disk the store cannot even delete a row; deleting the files first makes room for that. */
 async function deleteRow(
   store: Store,
   folder: ScanFolder,

@@ -5,7 +5,7 @@ import type { ListedScan, ScanFilter, ScanPage } from '../../store/scans/scan-li
 import { type ListPage, type PageQuery, readPage, readSince, rejectProblems } from '../paging/list-page.ts';
 import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
 
-/** What a list may be narrowed by. */
+/** Filters of a list. */
 export interface ListQuery extends PageQuery {
   status?: string | undefined;
   since?: string | undefined;
@@ -26,7 +26,7 @@ export async function listScans(store: Store, query: ListQuery): Promise<ScanLis
   return { scans, total, limit, offset, next_cursor: nextCursor };
 }
 
-/** A long page: reading a thousand scans at once would hold up everybody else. */
+/** A long page: reading a thousand scans at once would block all other requests. */
 async function readInParts(store: Store, filter: ScanFilter): Promise<ScanPage> {
   const { limit } = filter;
   const { scans, total, nextCursor } = await store.scans.list(partOf(filter, limit));

@@ -9,7 +9,7 @@ import type { PendingNotification } from '../../store/outbox.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
-/** Pauses between the tries, milliseconds: there is one try more than pauses. */
+/** Delays between the attempts, milliseconds: one attempt more than delays. */
 export const retryDelaysMs: readonly number[] = [2000, 8000];
 
 export interface NotifyContext {
@@ -17,25 +17,26 @@ export interface NotifyContext {
   /** Of all tenants, or that of the scan. */
   workspace: Workspace;
   settings: NotificationSettings;
-  /** The page of a scan, for links; null without one. */
+  /** URL of the page of a scan, for links; null without one. */
   pageOf: (scanId: string) => string | null;
-  /** Gives up what is under way; what is owed stays owed. */
+  /** Aborts the current attempt; pending notifications stay pending. */
   signal: AbortSignal;
-  /** Of one try; 10 s when not given. */
+  /** Timeout of one attempt; default 10 s. */
   timeoutMs?: number;
   delaysMs?: readonly number[];
 }
 
-/** What came of a try. */
+/** Result of an attempt. */
 export interface TriedMessage {
   state: NotificationState;
-  /** Milliseconds until the next try; null when there is none. */
+  /** Milliseconds until the next attempt; null if there is none. */
   againMs: number | null;
 }
 
 /**
- * Tries once to send a message that is owed, without noting the outcome.
- * @returns null when the scan is gone, or when nothing is known because the signal came
+ *
+ * Attempts once to send a pending notification, without recording the outcome.
+ * @returns null if the scan is gone, or if the signal left the outcome unknown
  */
 export async function tryMessage(
   context: NotifyContext,
@@ -51,8 +52,9 @@ export async function tryMessage(
 }
 
 /**
- * Notes the outcome of a try: in the detail of the scan and in what is owed; with the last message of the scan also in
- * `status.json`, so that no two write it.
+ *
+ * Records the outcome of an attempt: in the scan and in the outbox; with the last notification of the scan also in
+ * `status.json`, so that it has one writer.
  */
 export async function noteTry(
   { store, workspace }: Pick<NotifyContext, 'store' | 'workspace'>,
@@ -74,15 +76,16 @@ export async function noteTry(
 }
 
 /**
- * Sends everything that is owed for a scan of this process, with all tries. Never throws for what receivers do.
- * @returns how each message ended; `pending` where the signal came first
+ *
+ * Sends all pending notifications of a scan of this process, with all attempts. Never throws because of a receiver.
+ * @returns the outcome of each notification; `pending` if the signal came first
  */
 export async function notifyScan(context: NotifyContext, scanId: string): Promise<NotificationState[]> {
   const owed = await context.store.outbox.ofScan(scanId);
   return await Promise.all(owed.map((message) => sendUntilSettled(context, message)));
 }
 
-/** The same for a scan that is stored nowhere, so that it has no page. */
+/** The same for a scan that is not stored, and so has no page. */
 export async function notifyUnstoredScan(
   context: Omit<NotifyContext, 'store' | 'workspace' | 'pageOf'>,
   scan: Scan,
@@ -158,7 +161,7 @@ function withState(states: readonly NotificationState[], state: NotificationStat
   return states.map((one) => (one.channel === state.channel ? state : one));
 }
 
-/** The store is what counts: a status file that is gone or cannot be written is no failure. */
+/** The store is authoritative: a missing or unwritable status file is not a failure. */
 async function noteInStatus(
   workspace: Workspace,
   scanId: string,
@@ -173,7 +176,7 @@ async function noteInStatus(
   }
 }
 
-/** What a metric or a log may say of a channel: never its name. */
+/** What metrics and logs may contain of a channel: never its name. */
 export function channelType({ channel }: Pick<NotificationState, 'channel'>): string {
   return parseChannel(channel)?.type ?? 'unknown';
 }

@@ -9,7 +9,7 @@ import { showScan } from './show-scan.ts';
 export interface PauseSwitch {
   /** Why no scan may send now; null while they may. */
   readonly closure: BlackoutWindow | null;
-  /** Resolves when the scan sends nothing any more; at once if nobody runs it. */
+  /** Resolves when the scan has stopped sending; at once if nobody runs it. */
   pause(scanId: string): Promise<void>;
   resume(scanId: string): Promise<void>;
 }
@@ -20,19 +20,20 @@ export interface PauseContext {
 }
 
 /**
- * Holds a scan: a waiting one is not begun, a running one sends nothing until it is resumed. It lasts over a restart of
- * the server. A scan that is paused already stays so.
- * @returns the scan as it is stored then
- * @throws PortolanError `not_found`, or `conflict` for a scan that is over
+ *
+ * Pauses a scan: a waiting one does not start, a running one sends nothing until it is resumed. Survives a restart of
+ * the server. Idempotent.
+ * @returns the stored scan
+ * @throws PortolanError `not_found`, or `conflict` for a finished scan
  */
 export async function pauseScan({ store, workers }: PauseContext, scanId: string): Promise<Scan> {
   await setPaused(store, scanId, true);
   await workers.pause(scanId);
-  // It may have come to its end before it heard of the pause.
+  // It may have finished before the pause took effect.
   return unlessOver(await showScan(store, scanId));
 }
 
-/** Writes the wish down where every server reads it, before anybody acts on it. */
+/** Stores the command where every server reads it, before anybody acts on it. */
 export async function setPaused(store: Store, scanId: string, paused: boolean): Promise<void> {
   unlessOver(await showScan(store, scanId));
   await rejectForeign(store, scanId);

@@ -14,18 +14,18 @@ export interface ScanPreview {
   profile: string;
   vuln: boolean;
   targets: string[];
-  /** Addresses to scan after exclusions and scope; a host name, not resolved yet, is not among them. */
+  /** Addresses to scan after exclusions and scope; without unresolved host names. */
   addresses: number;
   hostnames: number;
-  /** Addresses that exclusions, the blocklist and the scope take away. */
+  /** Addresses removed by exclusions, the blocklist and the scope. */
   excluded: number;
-  /** Different ports for each host. */
+  /** Distinct ports per host. */
   ports: { tcp: number; udp: number };
   /** Packets per second. */
   rate: number;
-  /** An upper bound: silent hosts are not swept when discovery is on, and answers spare retries. */
+  /** An upper bound: with discovery silent hosts are not swept, and responses save retries. */
   packets_estimate: number;
-  /** Time for these packets at the rate and concurrency of the scan, when no probe is answered. */
+  /** Time for these packets at the rate and concurrency of the scan, if no probe gets a response. */
   duration_estimate_seconds: number;
   nodes: PreviewNode[];
   warnings: ScanWarning[];
@@ -35,15 +35,16 @@ export interface PreviewNode {
   instance_id: string;
   module_type: string;
   depends_on: string[];
-  /** Why it will not run, or null. */
+  /** Why it is skipped, or null. */
   skipped: string | null;
-  /** Every option that has a value, as it is written in a graph file. */
+  /** Every option with a value, as in a graph file. */
   options: Record<string, unknown>;
 }
 
 /**
- * Plans a scan: nothing is sent, nothing is stored, no name is resolved.
- * @throws PortolanError `invalid_request` for a graph that is not installed or not valid
+ *
+ * Plans a scan: sends nothing, stores nothing, resolves no names.
+ * @throws PortolanError `invalid_request` for a graph that is not installed or invalid
  */
 export async function previewScan(
   { request, targets, excluded }: DecidedRequest,
@@ -94,7 +95,7 @@ function previewNode({ instanceId, definition, dependsOn, skipped, config }: Pla
   };
 }
 
-/** Probes that a discovery or scanner node sends to one host at most: every port, every retry. */
+/** Maximum number of probes of a discovery or scanner node per host: every port, every retry. */
 function packetsOfNode(node: PlannedNode): number {
   const discovers = node.definition.type === 'discovery' && node.skipped === null;
   if (!discovers && !findsPorts(node)) return 0;
@@ -107,7 +108,7 @@ function packetsPerHost(plan: Plan): number {
   return plan.nodes.reduce((sum, node) => sum + packetsOfNode(node), 0);
 }
 
-/** Whichever is slower for a node: its packets at the rate, or its waits for answers that do not come. */
+/** The slower of the packets of a node at the rate, and its timeouts without responses. */
 function durationOf(plan: Plan, hosts: number, rate: number): number {
   const seconds = plan.nodes.map((node) => {
     const packets = packetsOfNode(node) * hosts;
@@ -123,7 +124,7 @@ function durationOf(plan: Plan, hosts: number, rate: number): number {
   );
 }
 
-/** Probes at the same time; discovery has no such bound but the rate. */
+/** Concurrent probes; discovery is limited only by the rate. */
 function laneCount(node: PlannedNode): number {
   return numberOf(optionOf(node, 'concurrency')) || Number.POSITIVE_INFINITY;
 }

@@ -6,9 +6,10 @@ import { showScan } from './show-scan.ts';
 import { windowText } from './window-warning.ts';
 
 /**
- * Lets a paused scan go on, in its old place in the line if it waits. A scan that is not paused just goes on.
- * @returns the scan as it is stored then
- * @throws PortolanError `not_found`, or `conflict` for a scan that is over and while no scan may send
+ *
+ * Resumes a paused scan, at its previous position in the queue if it waits. No effect on a scan that is not paused.
+ * @returns the stored scan
+ * @throws PortolanError `not_found`, or `conflict` for a finished scan and while no scan may send
  */
 export async function resumeScan({ store, workers }: PauseContext, scanId: string): Promise<Scan> {
   const { closure } = workers;

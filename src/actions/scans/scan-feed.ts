@@ -3,21 +3,21 @@ import { type NumberedLine, tailRecord } from '../../workspace/record/record-rea
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { type EventDamage, eventOfRow, type ScanEvent, type ScanSource } from './watch-scan.ts';
 
-/** Bytes of rows that one batch holds at most, and all batches together that a feed keeps for those who come next. */
+/** Maximum size of a batch, and of all batches that a feed keeps for later readers, bytes. */
 const maxBatchBytes = 1024 * 1024;
 const maxKeptBytes = 4 * 1024 * 1024;
-/** A reader that takes nothing for so long gives its batch back and reads again at its own position, milliseconds. */
+/** A reader that reads nothing for this long loses its batch and continues at its own position, milliseconds. */
 const stallMs = 2000;
 
 export interface FeedInput {
-  /** The scan as it is now; null once it is deleted. */
+  /** The current scan; null once it is deleted. */
   scan(): Promise<Scan | null>;
-  /** Resolves when something may have changed, or after a while, or on abort. */
+  /** Resolves at a possible change, after a while, or on abort. */
   changed(signal: AbortSignal): Promise<void>;
   damageOf(scan: Scan, folder: ScanFolder): Promise<EventDamage>;
 }
 
-/** The rows with a number above `after` up to `to`, as events. */
+/** The rows after `after` up to `to`, as events. */
 interface EventBatch {
   after: number;
   to: number;
@@ -28,8 +28,9 @@ interface EventBatch {
 type Current = { scan: Scan | null } | { fault: unknown };
 
 /**
- * What happens in a scan, read once for all who follow it: one look at its state for each piece of news, and one read
- * of each part of the record for all readers that are at the same position. A slow reader reads at its own position.
+ *
+ * Events of a scan, read once for all subscribers: one query per change, and one read of each part of the record for
+ * all readers at the same position. A slow reader reads at its own position.
  */
 export class ScanFeed {
   readonly #input: FeedInput;
@@ -38,13 +39,13 @@ export class ScanFeed {
   readonly #waiting = new Set<() => void>();
   readonly #held = new Set<HeldBatch>();
   readonly #reading = new Map<number, { version: number; batch: Promise<EventBatch | null> }>();
-  /** The newest last. */
+  /** Newest last. */
   #kept: EventBatch[] = [];
   #current: Current | null = null;
   #damage: Promise<EventDamage> | null = null;
-  /** Counts the looks at the scan. */
+  /** Number of queries so far. */
   #version = 0;
-  /** Behind this row there was nothing when the scan was looked at last. */
+  /** There was nothing after this row at the last query. */
   #end = { row: -1, version: -1 };
   #readers = 0;
   #looking = false;
@@ -56,7 +57,7 @@ export class ScanFeed {
     this.#onEmpty = onEmpty;
   }
 
-  /** A reader of its own; it has to be closed. @param folder stays readable until then */
+  /** A new reader, to be closed. @param folder stays readable until then */
   subscribe(scanId: string, folder: ScanFolder): ScanSource & { close(): void } {
     this.#readers += 1;
     this.#sweep ??= setInterval(() => this.#dropStalled(), stallMs).unref();
@@ -94,11 +95,11 @@ export class ScanFeed {
     this.#onEmpty();
   }
 
-  /** Looks at the scan from now on, until it is over. */
+  /** Polls the scan from now on, until it has ended. */
   #look(): void {
     if (this.#looking) return;
     this.#looking = true;
-    // What was seen when the last look ended may be long ago.
+    // The result of the last query may be outdated.
     this.#current = null;
     void this.#lookUntilOver().finally(() => {
       this.#looking = false;
@@ -129,7 +130,7 @@ export class ScanFeed {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Resolves when the scan was looked at after that time, or on abort. */
+  /** Resolves after the next query, or on abort. */
   async #next(seen: number, signal: AbortSignal): Promise<void> {
     if (this.#version > seen || signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -158,14 +159,14 @@ export class ScanFeed {
     }
   }
 
-  /** The rows behind one, as many as fit into a batch; null when there are none yet. */
+  /** The rows after one, as many as fit into a batch; null if there are none yet. */
   async #batchAfter(folder: ScanFolder, row: number): Promise<EventBatch | null> {
     const kept = this.#kept.findLast(({ after, to }) => after <= row && row < to);
     if (kept) return kept;
     const version = this.#version;
     if (this.#end.row === row && this.#end.version === version) return null;
     const same = this.#reading.get(row);
-    // What was found to be the end before the scan was looked at again may not be the end now.
+    // An end found before the last query may be outdated.
     if (same?.version === version) return await same.batch;
     const batch = this.#readBatch(folder, row, version);
     const reading = { version, batch };
@@ -197,9 +198,9 @@ export class ScanFeed {
   }
 }
 
-/** The part of a batch that a reader has not taken yet. */
+/** The unread part of a batch. */
 class HeldBatch {
-  /** The last row that was taken, or passed over. */
+  /** The last row that was read or skipped. */
   row: number;
   #batch: EventBatch | null;
   #index: number;
@@ -213,7 +214,7 @@ class HeldBatch {
     this.#index = index < 0 ? events.length : index;
   }
 
-  /** Undefined at the end, and after it was dropped: then `row` is where to read on. */
+  /** Undefined at the end, and after it was dropped: continue after `row`. */
   next(): ScanEvent | undefined {
     const event = this.#batch?.events[this.#index];
     if (event) this.row = event.id ?? this.row;

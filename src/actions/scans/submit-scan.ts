@@ -17,26 +17,26 @@ export interface SubmitContext {
   queue: JobQueue;
   config: Config;
   choices: ScanChoices;
-  /** What the scan will be planned with. */
+  /** Modules and graphs for planning. */
   installed: ModuleCatalog;
-  /** Tells the workers that a scan waits. */
+  /** Notifies the workers that a scan waits. */
   wake(): void;
-  /** The clock that schedules go by where servers share a database; without one it is that of this machine. */
+  /** The shared clock of schedules if servers share a database; otherwise that of this machine. */
   shards?: { line: Pick<ShardQueue, 'now'> } | null;
-  /** Of a scan that a job orders. */
+  /** Of a scan that belongs to a job. */
   companion?: ScanCompanion;
 }
 
-/** What is decided and stored together with a scan: both are, or none is. */
+/** Decided and stored atomically with a scan. */
 export interface ScanCompanion {
-  /** The order has a place in the queue already, as a job that is due. */
+  /** The job already has a place in the queue, as it is due. */
   isDue: boolean;
-  /** Called before anything is decided; what it throws refuses the scan. */
+  /** Called first; an exception rejects the scan. */
   admit(inside: Store): Promise<void>;
   store(inside: Store, scanId: string): Promise<void>;
 }
 
-/** The answer to a submission: exactly these three fields. */
+/** Response to a submission: exactly these three fields. */
 export interface Accepted {
   scan_id: string;
   status: 'queued';
@@ -45,17 +45,18 @@ export interface Accepted {
 
 export interface Submitted {
   accepted: Accepted;
-  /** The first answer to the same key and body; nothing was done. */
+  /** The original response to the same key and body; nothing was done. */
   replayed: boolean;
 }
 
-/** A client's key and the body that it stands for. */
+/** Idempotency key of a client and the body it stands for. */
 export type RepeatKey = Pick<KeyRecord, 'owner' | 'key' | 'digest'>;
 
 /**
- * Takes a scan: once this returns, the scan is on the disk and in the queue, and survives a kill.
- * @param user id of the client's token
- * @param idempotencyKey of the same user and within 24 h, the same one with the same body gives the same scan
+ *
+ * Submits a scan: once this returns, the scan is on disk and in the queue, and survives a kill.
+ * @param user ID of the client's token
+ * @param idempotencyKey the same key of the same user with the same body returns the same scan within 24 h
  * @throws PortolanError `invalid_request`, `license_required`, `conflict`, `queue_full`, `insufficient_storage`
  */
 export async function submitScan(
@@ -67,7 +68,7 @@ export async function submitScan(
   const key = idempotencyKey === null ? null : repeatKey(user, idempotencyKey, submission);
   const { store } = context;
   const earlier = key && (await findKey(store, key));
-  // Before anything is decided: what the first submission was given holds, also if it would be refused today.
+  // First of all: the response to the first submission stays valid, even if it would be rejected now.
   if (earlier && earlier.digest === key?.digest) return replay(earlier);
   const request = await checkSubmission(context, submission, user);
   const known = await store.transaction((inside) => admit(context, inside, key));
@@ -75,7 +76,7 @@ export async function submitScan(
   return await storeRequest(context, request, key);
 }
 
-/** What a submission comes to. @throws PortolanError `invalid_request`, `not_implemented`, `license_required` */
+/** Validates a submission. @throws PortolanError `invalid_request`, `not_implemented`, `license_required` */
 export async function checkSubmission(
   context: SubmitContext,
   submission: Submission,
@@ -86,12 +87,12 @@ export async function checkSubmission(
   return request;
 }
 
-/** Its plan shows which modules a scan runs. @throws PortolanError `license_required` */
+/** The plan shows which modules a scan runs. @throws PortolanError `license_required` */
 async function checkLicence({ installed, config }: SubmitContext, request: ScanRequest): Promise<void> {
   if (installed.licence?.enforced) await planScan(request, config, installed);
 }
 
-/** The order of members and the spaces between them make no other body. */
+/** The order of members and white space do not matter. */
 export function repeatKey(user: string | null, key: string, body: unknown): RepeatKey {
   const text = JSON.stringify(body, (_name, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -110,7 +111,8 @@ function replay({ scan_id, created_at }: KeyRecord): Submitted {
 }
 
 /**
- * Decides in one transaction whether this is a repetition and, if not, whether there is room.
+ *
+ * Checks in one transaction whether this is a repetition and, if not, whether there is room.
  * @returns the first submission with this key and body
  */
 async function admit(
@@ -124,7 +126,7 @@ async function admit(
   return earlier;
 }
 
-/** The first submission with this key. @throws PortolanError `conflict` when it had another body */
+/** The first submission with this key. @throws PortolanError `conflict` if it had another body */
 export async function findSame(inside: Store, key: RepeatKey): Promise<KeyRecord | null> {
   const earlier = await findKey(inside, key);
   if (earlier === null || earlier.digest === key.digest) return earlier;
@@ -172,7 +174,7 @@ async function storeRequest(
   const folder = workspace.scan(scan_id);
   try {
     const earlier = await store.transaction(async (inside) => {
-      // Others may have come between the first look, which spares a full queue the writing, and this one.
+      // Others may have come between the first check, which avoids writes on a full queue, and this one.
       const known = await admit(context, inside, key);
       if (known) return known;
       await inside.scans.insert(request);
@@ -193,7 +195,7 @@ async function storeRequest(
   return { accepted: { scan_id, status: 'queued', created_at }, replayed: false };
 }
 
-/** The folder is what makes an id ours; one that is taken (24 random bits a second) is replaced by another. */
+/** Creating the folder claims the ID; if it is taken (24 random bits a second), another one is tried. */
 async function createFolder({ store, workspace }: SubmitContext, first: ScanRequest): Promise<ScanRequest> {
   for (
     let request = first;

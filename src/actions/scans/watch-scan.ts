@@ -7,7 +7,7 @@ import { passingWarnings } from './window-warning.ts';
 
 export type ScanEventName = 'status' | 'progress' | 'host' | 'port' | 'finding' | 'warning' | 'end';
 
-/** One event of a scan. `data` is JSON text on one line; `id` is the number of the row of the record. */
+/** One event of a scan. `data` is JSON text on one line; `id` is the row number of the record. */
 export interface ScanEvent {
   event: ScanEventName;
   id?: number;
@@ -17,20 +17,20 @@ export interface ScanEvent {
 export interface ScanSource {
   scanId: string;
   folder: ScanFolder;
-  /** The scan as it is now; null once it is deleted. */
+  /** The current scan; null once it is deleted. */
   scan(): Promise<Scan | null>;
-  /** Resolves when something may have changed, or after a while, or on abort. */
+  /** Resolves at a possible change, after a while, or on abort. */
   changed(signal: AbortSignal): Promise<void>;
-  /** Every sealed row after a number, as it stands. */
+  /** Every sealed row after a number, as stored. */
   rowsAfter(row: number): AsyncIterable<ScanEvent>;
-  /** How the events of a scan that is over are. */
+  /** State of the record of a finished scan. */
   damageOf(scan: Scan): Promise<EventDamage>;
 }
 
-/** Why the events of a scan are not all that it recorded; null when they are. */
+/** Why the events of a scan are incomplete; null if they are not. */
 export type EventDamage = ScanWarning | 'deleted' | null;
 
-/** Least time between two `progress` events, milliseconds. */
+/** Minimum interval between two `progress` events, milliseconds. */
 const progressMs = 500;
 
 const eventsOfRows: Record<string, ScanEventName> = {
@@ -41,8 +41,9 @@ const eventsOfRows: Record<string, ScanEventName> = {
 };
 
 /**
- * What happens in a scan, from a row of its record on, until its `end`. Rows come from the disk and only as fast as
- * the reader takes them, so none is lost; of `progress` a slow reader sees only the newest.
+ *
+ * Events of a scan, from a row of its record on, until its `end`. Rows come from disk at the speed of the reader, so
+ * none is lost; a slow reader gets only the newest `progress`.
  */
 export async function* watchScan(
   source: ScanSource,
@@ -52,7 +53,7 @@ export async function* watchScan(
   const news = new ScanReport();
   let row = afterRow;
   while (!signal.aborted) {
-    // The state is read before the rows: when it is final, every row is on the disk.
+    // Read the state before the rows: if it is final, every row is on disk.
     const scan = await source.scan();
     if (scan === null) return;
     yield* news.statusOf(scan);
@@ -74,7 +75,7 @@ export async function* watchScan(
   }
 }
 
-/** Verifies the record of a scan that is over, for those who followed its events. */
+/** Verifies the record of a finished scan for its event stream. */
 export async function eventDamage(
   scan: Scan,
   folder: ScanFolder,
@@ -96,14 +97,14 @@ export async function eventDamage(
 const sequenceLost =
   'Events are missing: the order of the results was lost. The results themselves are complete.';
 
-/** The event of a row; undefined for one that is no event, and for what a damaged record gives in its place. */
+/** The event of a row; undefined for other rows, and for placeholders of a damaged record. */
 export function eventOfRow(line: string): ScanEventName | undefined {
   if (line.includes('\n')) return undefined;
   const type = /^\{"type":"(\w+)".*\}$/.exec(line)?.[1] ?? parseRow(line)?.type ?? '';
   return eventsOfRows[type];
 }
 
-/** Tells what changed since the last look. */
+/** Reports changes since the last query. */
 class ScanReport {
   #status = '';
   #progress = '';
@@ -120,7 +121,7 @@ class ScanReport {
     yield { event: 'status', data: JSON.stringify(data) };
   }
 
-  /** All come to stay but those that go with what held the scan up. */
+  /** All of them stay except those about a wait. */
   *warningsOf({ warnings }: Scan): Generator<ScanEvent> {
     const staying = warnings.filter(({ code }) => !passingWarnings.has(code));
     for (const warning of staying.slice(this.#warnings))

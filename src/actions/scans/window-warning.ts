@@ -1,15 +1,15 @@
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
 import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
 
-/** Code of the warning that a scan has while no scan may send; it goes with the reason. */
+/** Code of the warning while no scan may send; removed with its reason. */
 const outsideWindow = 'outside_window';
-/** Codes of the warnings that a scan has as long as it waits for a server or a worker that is not present. */
+/** Codes of the warnings while a scan waits for a missing server or worker. */
 export const ownerAway = 'owner_away';
 export const poolWithoutWorkers = 'pool_without_workers';
-/** Codes of warnings that go again, with what held the scan up. */
+/** Codes of temporary warnings, removed with their reason. */
 export const passingWarnings: ReadonlySet<string> = new Set([outsideWindow, ownerAway, poolWithoutWorkers]);
 
-/** What a scan that is held says of itself. */
+/** Warning of a scan outside the scan window. */
 export function scanOutsideWindow<S extends Scan>(scan: S, closure: BlackoutWindow): S {
   return {
     ...scan,
@@ -22,7 +22,7 @@ export function windowWarning(closure: BlackoutWindow): ScanWarning {
   return { code: outsideWindow, message: `The scan is waiting: ${windowText(closure)}.` };
 }
 
-/** The reason, and when scans go on. */
+/** The reason, and when scans resume. */
 export function windowText({ reason, until }: BlackoutWindow): string {
   return until === null ? reason : `${reason}; scans resume at ${new Date(until).toISOString()}`;
 }

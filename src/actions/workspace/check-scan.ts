@@ -9,21 +9,21 @@ import { type RecordFault, recordFaults, repairRecord } from '../../workspace/re
 import { damagedSummary } from '../../workspace/record/record-finish.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
-/** Something that is not as it should be. */
+/** A problem found by the check. */
 export interface ScanFault {
   /** Relative to the workspace. */
   path: string;
   problem: string;
-  /** What a person can do about it. */
+  /** Suggested action. */
   remedy: string;
-  /** Mends it without losing a result; absent when that cannot be done. */
+  /** Repairs it without losing a result; absent if impossible. */
   repair?: () => Promise<void>;
 }
 
-/** What `--fix` does. */
+/** Describes `--fix`. */
 const fix = (what: string) => `--fix ${what}`;
 
-/** Faults in the folder of one scan. Of a scan that waits or runs only its request is looked at. */
+/** Checks the folder of one scan. Of an unfinished scan only its request is checked. */
 export async function* checkScan(
   store: Store,
   folder: ScanFolder,
@@ -44,7 +44,7 @@ async function* checkLinks(folder: ScanFolder, path: string): AsyncGenerator<Sca
   for (const name of await folder.links()) yield linkFinding(join(path, name));
 }
 
-/** A link could lead out of the workspace, so nobody follows it. */
+/** A link could point outside the workspace, so links are never followed. */
 export function linkFinding(path: string): ScanFault {
   return {
     path,
@@ -53,7 +53,7 @@ export function linkFinding(path: string): ScanFault {
   };
 }
 
-/** What could not be written on a full disk is no damage; a server makes up for it when there is room. */
+/** Missing data after a full disk is not damage; a server writes it when there is room. */
 function metFullDisk({ error }: Scan): boolean {
   return error?.code === 'insufficient_storage';
 }
@@ -74,7 +74,7 @@ async function* checkRequest(
   };
 }
 
-/** Null when it is missing or damaged. */
+/** Null if missing or damaged. */
 export async function readRequest(folder: ScanFolder): Promise<ScanRequest | null> {
   return await folder.request().catch(() => null);
 }
@@ -119,12 +119,12 @@ const faultTexts: Record<RecordFault, { problem: string; remedy: string; repaira
 
 async function* checkRecord(folder: ScanFolder, scan: Scan, path: string): AsyncGenerator<ScanFault> {
   for (const fault of await recordFaults(folder)) {
-    // A scan that was canceled while it waited has recorded nothing.
+    // A scan canceled while it waited has recorded nothing.
     if (fault === 'missing' && scan.started_at === null) continue;
     if (fault === 'torn' && metFullDisk(scan)) continue;
     const { repairable, ...texts } = faultTexts[fault];
     const summary = provisionalSummary(scan);
-    // What a completed scan recorded behind the tear is lost.
+    // Rows of a completed scan after the torn end are lost.
     const end = scan.status === 'completed' ? damagedSummary(summary) : summary;
     const repair = () => repairRecord(folder, fault, end);
     yield { path: join(path, 'results.jsonl'), ...texts, ...(repairable && { repair }) };
@@ -154,7 +154,7 @@ async function* checkSize(
     path,
     problem: `takes ${bytes} bytes, but the store has ${size_bytes}`,
     remedy: fix('stores the true size; a running server does so within the hour'),
-    // What was repaired before has changed it again.
+    // An earlier repair has changed it again.
     repair: async () => void (await store.scans.setSize(scan_id, await folder.sizeBytes())),
   };
 }

@@ -22,30 +22,31 @@ export interface CheckedProblem {
 }
 
 export interface CheckReport {
-  /** Scans that were looked at. */
+  /** Number of checked scans. */
   scans: number;
   /** At most the first 1,000. */
   problems: CheckedProblem[];
-  /** All problems, those beyond the first 1,000 too. */
+  /** All problems, including those beyond the first 1,000. */
   found: number;
   fixed: number;
-  /** Problems that are still there. */
+  /** Unrepaired problems. */
   left: number;
 }
 
 export interface CheckContext {
   store: Store;
   workspace: Workspace;
-  /** A server works in the workspace: what it may be writing or deleting just now is no fault. */
+  /** A server uses the workspace: its pending writes and deletions are not problems. */
   served: boolean;
 }
 
-/** Problems that a report lists; all are counted. */
+/** Maximum number of listed problems; all are counted. */
 const maxReported = 1000;
 
 /**
- * Looks at everything that is kept, every byte of the results included, and mends what can be mended without losing
- * a result. A damaged entry never keeps it from looking at the others.
+ *
+ * Checks the whole workspace, including every byte of the results, and repairs what can be repaired without losing a
+ * result. A damaged entry does not stop the check.
  */
 export async function checkWorkspace(context: CheckContext, fix: boolean): Promise<CheckReport> {
   const report: CheckReport = { scans: 0, problems: [], found: 0, fixed: 0, left: 0 };
@@ -71,7 +72,7 @@ async function repaired(finding: ScanFault): Promise<boolean> {
   }
 }
 
-/** Texts of the system name paths, so only its code is told. */
+/** System messages contain paths, so only the code is reported. */
 function reasonOf(error: unknown): string {
   if (error instanceof PortolanError) return error.message;
   return (error as NodeJS.ErrnoException).code ?? 'an unknown error';
@@ -145,7 +146,7 @@ async function* missingFolder(
   };
 }
 
-/** What lies among the scans without being one that is listed. */
+/** Entries among the scans that are not listed. */
 async function* checkFolders(context: CheckContext, known: ReadonlySet<string>): AsyncGenerator<ScanFault> {
   const { workspace, served } = context;
   for (const { tenant, scans } of await placesOf(workspace)) {
@@ -154,7 +155,7 @@ async function* checkFolders(context: CheckContext, known: ReadonlySet<string>):
       if (name.startsWith(deletedPrefix)) {
         if (!served) yield deletion(join(scans, name), path);
       } else if (known.has(name)) {
-        // Looked at already.
+        // Checked already.
       } else if (!scanIdPattern.test(name) || !(await isFolder(join(scans, name)))) {
         yield { path, problem: 'is not a scan', remedy: 'move it elsewhere' };
       } else if (!(await isListed(context, name, join(scans, name)))) {
@@ -164,7 +165,7 @@ async function* checkFolders(context: CheckContext, known: ReadonlySet<string>):
   }
 }
 
-/** A submission makes its folder a moment before it is listed. */
+/** A submission creates its folder a moment before the scan is listed. */
 const submissionMs = 60_000;
 
 async function isListed({ store }: CheckContext, scanId: string, folder: string): Promise<boolean> {
@@ -190,7 +191,7 @@ function deletion(folder: string, path: string): ScanFault {
   };
 }
 
-/** A folder that the store knows nothing of. */
+/** A folder without a scan in the store. */
 async function unlisted(
   context: CheckContext,
   tenant: string | null,
@@ -236,7 +237,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => null))?.isDirectory() ?? false;
 }
 
-/** Names in a folder; none when it is not there. */
+/** Names in a folder; none if it does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   return await readdir(folder).catch(() => []);
 }

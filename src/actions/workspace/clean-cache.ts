@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Workspace } from '../../workspace/workspace.ts';
 
 export interface CleanedCache {
-  /** Entries of the cache that were removed. */
+  /** Removed cache entries. */
   removed: string[];
   freed_bytes: number;
 }
 
-/** Empties `cache/`: everything in it can be fetched or computed again. */
+/** Empties `cache/`: everything in it can be downloaded or computed again. */
 export async function cleanCache({ dir }: Workspace): Promise<CleanedCache> {
   const cache = join(dir, 'cache');
   const cleaned: CleanedCache = { removed: [], freed_bytes: 0 };

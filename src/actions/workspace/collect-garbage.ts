@@ -13,20 +13,20 @@ import {
 } from '../../store/scans/scan-ages.ts';
 import { RemovalBatch, type RemovalContext, type RemovalReport } from './removal-batch.ts';
 
-/** What a person asks for; a scan goes when it fails every criterion that is given. */
+/** Criteria of a request; a scan is deleted if it fails all that are given. */
 export interface GarbageRequest {
-  /** Retention duration, e.g. `30d`: only scans that were created longer ago. */
+  /** Retention duration, e.g. `30d`: only scans created earlier. */
   older_than?: string | undefined;
-  /** The newest so many scans stay, whatever their age. */
+  /** Number of newest scans to keep, whatever their age. */
   keep_last?: number | undefined;
-  /** Delete nothing, only tell what would go. */
+  /** Delete nothing, only report. */
   dry_run?: boolean | undefined;
 }
 
 export type Retention = Config['workspace']['retention'];
 
 export interface GarbageReport extends RemovalReport {
-  /** Scans that are left, whatever their state. */
+  /** Remaining scans, in any state. */
   kept_count: number;
   policy: GarbagePolicy;
 }
@@ -34,7 +34,7 @@ export interface GarbageReport extends RemovalReport {
 export interface GarbagePolicy {
   older_than: string | null;
   keep_last: number | null;
-  /** Present when the configured retention was applied: each is a cap of its own. */
+  /** Present if the configured retention was applied: each is a limit of its own. */
   retention?: { max_age: string | null; max_scans: number | null; min_free_space: number | null };
 }
 
@@ -43,40 +43,40 @@ export interface GarbageContext extends RemovalContext {
   retention: Retention;
 }
 
-/** `min_free_space` is out of reach: deleting every scan that it may take would not free enough. */
+/** `min_free_space` is unreachable: deleting every permitted scan would not free enough. */
 export interface DiskShortfall {
   min_free_space: number;
-  /** Bytes that are free. */
+  /** Free bytes. */
   free: number;
-  /** Bytes that deleting could free. */
+  /** Bytes that deletion could free. */
   clearable: number;
 }
 
 export interface GarbageRun {
   report: GarbageReport;
-  /** Null when `min_free_space` is not set, kept or was reached; undefined when nobody looked. */
+  /** Null if `min_free_space` is not set or satisfied; undefined if not checked. */
   shortfall: DiskShortfall | null | undefined;
 }
 
-/** Scans deleted together, by one transaction of the store. */
+/** Scans deleted per transaction of the store. */
 const scansAtOnce = 64;
-/** `min_free_space` takes no scan that ended less than this ago: a client may not have read it yet. Milliseconds. */
+/** `min_free_space` deletes no scan that ended less than this ago, milliseconds: a client may not have read it yet. */
 const unreadMs = 3_600_000;
 
-/** Position up to which the scans of a tenant go; null when none does. */
+/** Position up to which the scans of a tenant are deleted; null for none. */
 type Cut = (ages: ScanAges, tenant: string | null) => Promise<CursorPosition | null>;
 
-/** What has to go, as things are now. */
+/** Effective limits. */
 interface Rules {
   cut: Cut;
   space: { minFree: number; protect: number } | null;
 }
 
 /**
- * Deletes finished scans that are not to be kept, oldest first; scans that wait or run are never touched. A request
- * without criteria applies the configured retention.
  *
- * @throws PortolanError `invalid_request` for a duration that is none
+ * Deletes finished scans beyond the retention, oldest first; unfinished scans are never touched. A request without
+ * criteria applies the configured retention.
+ * @throws PortolanError `invalid_request` for an invalid duration
  */
 export async function collectGarbage(context: GarbageContext, request: GarbageRequest): Promise<GarbageRun> {
   const { rules, policy } = decide(context.retention, request);
@@ -88,8 +88,8 @@ export async function collectGarbage(context: GarbageContext, request: GarbageRe
 }
 
 /**
- * Applies the configured retention, as `collectGarbage` does without criteria, and counts nothing that is not deleted.
  *
+ * Applies the configured retention, like `collectGarbage` without criteria, and counts only deleted scans.
  * @param withSpace also `min_free_space`
  */
 export async function applyRetention(
@@ -144,9 +144,9 @@ async function cutsOf(ages: ScanAges, cut: Cut): Promise<OlderThan> {
 }
 
 /**
- * Deletes the oldest scans until enough of the disk is free, and nothing when all that may go would not be enough.
  *
- * @returns null when enough is free
+ * Deletes the oldest scans until enough of the disk is free, or nothing if that is impossible.
+ * @returns null if enough is free
  */
 async function clearSpace(
   context: GarbageContext,
@@ -156,11 +156,11 @@ async function clearSpace(
   if (space === null) return null;
   const { minFree, protect } = space;
   const { store, workspace } = context;
-  // A dry run frees nothing, so what it would free is counted as free.
+  // A dry run frees nothing, so add what it would free.
   const freeBytes = async () => (await workspace.freeBytes()) + (report.dry_run ? report.freed_bytes : 0);
   const batch = new RemovalBatch(context, report, 1);
   const endedBefore = new Date(Date.now() - unreadMs).toISOString();
-  // What a dry run has counted, and what could not be deleted, is still stored.
+  // Scans of a dry run, and undeletable ones, are still stored.
   const seen = new Set([...report.deleted_scans, ...report.errors.map(({ scan_id }) => scan_id)]);
   let olderThan: OlderThan | null = null;
   let after: CursorPosition | undefined;
@@ -176,9 +176,9 @@ async function clearSpace(
     for await (const scan of readable()) {
       after = agePositionOf(scan);
       expected += scan.size_bytes;
-      // What lies in the result store takes no room here.
+      // Files in the result store take no space here.
       if ((await batch.localBytes(scan)) > 0) await batch.add(scan);
-      // Less came free than was expected, or somebody else writes: whether it can be reached is asked anew.
+      // Less was freed than expected, or others write: check again whether it is reachable.
       if (expected >= minFree - free || (await freeBytes()) >= minFree) break;
     }
   }
@@ -192,7 +192,7 @@ async function* endedEarlier(
   for await (const scan of scans) if (scan.ended_at < endedBefore && !seen.has(scan.scan_id)) yield scan;
 }
 
-/** Sum of the stored sizes; no further than `enough`. */
+/** Sum of the stored sizes, up to `enough`. */
 async function bytesOf(scans: AsyncIterable<FinishedScan>, enough: number): Promise<number> {
   let bytes = 0;
   for await (const { size_bytes } of scans) {
@@ -202,7 +202,7 @@ async function bytesOf(scans: AsyncIterable<FinishedScan>, enough: number): Prom
   return bytes;
 }
 
-/** What was asked for is done, whatever becomes of this. */
+/** The request is done, whatever the outcome of this. */
 async function releasePages(store: Store): Promise<void> {
   await store.releasePages().catch((error: unknown) => {
     if (!(error instanceof PortolanError)) throw error;
@@ -242,17 +242,17 @@ function decide(
 }
 
 function createdBefore(ms: number): Cut {
-  // Stored times are ISO 8601 UTC texts, which order like the times.
+  // Stored times are ISO 8601 UTC texts, which sort like the times.
   const createdAt = new Date(Math.max(0, Date.now() - ms)).toISOString();
   return async () => ({ createdAt, id: '' });
 }
 
-/** The newest so many scans of each tenant stay. */
+/** Keeps the given number of newest scans of each tenant. */
 function keptBy(scans: number): Cut {
   return async (ages, tenant) => (scans === 0 ? newestOfAll : await ages.nthNewest(tenant, scans));
 }
 
-/** Every criterion has to be failed. */
+/** All criteria must fail. */
 function oldest(criteria: readonly Cut[]): Cut {
   return async (ages, tenant) => {
     const cuts = await Promise.all(criteria.map((cut) => cut(ages, tenant)));
@@ -261,7 +261,7 @@ function oldest(criteria: readonly Cut[]): Cut {
   };
 }
 
-/** Any cap that is broken is enough. */
+/** Any exceeded limit suffices. */
 function newest(caps: readonly Cut[]): Cut {
   return async (ages, tenant) => {
     const cuts = await Promise.all(caps.map((cut) => cut(ages, tenant)));

@@ -8,45 +8,46 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
 export interface FolderComparison {
-  /** Scan folders that the store does not list, and the first of them. */
+  /** Number of scan folders not in the store, and the first of them. */
   unlisted: number;
   unlisted_scans: string[];
-  /** Scans that the store lists and whose folders are nowhere, and the first of them. */
+  /** Number of listed scans without a folder anywhere, and the first of them. */
   missing: number;
   missing_scans: string[];
-  /** Folders of submissions that a kill cut off: they are removed. */
+  /** Removed folders of submissions interrupted by a kill. */
   removed: number;
 }
 
 export interface ComparisonInput {
   store: Store;
   workspace: Workspace;
-  /** Only older folders may be of submissions that were cut off, milliseconds of the epoch. */
+  /** Only older folders may belong to interrupted submissions, milliseconds of the epoch. */
   startedAt: number;
-  /** Resolves when the next page may be looked at; no request waits for one. */
+  /** Resolves when the next page may be read; no request waits for one. */
   pause(): Promise<void>;
   signal: AbortSignal;
 }
 
-/** Folders that are looked up by one statement. */
+/** Folders looked up per statement. */
 const foldersAtOnce = 200;
-/** Scans of each kind that a comparison names. */
+/** Maximum number of scans named per kind. */
 const maxNamed = 10;
-/** Folders of submissions that one comparison removes; the others wait for the next one. */
+/** Maximum number of folders removed per comparison; the others wait for the next one. */
 const maxCutOff = 10_000;
-/** A submission, of a command line too, lists its scan this long after it made the folder at the latest. Milliseconds. */
+/** Longest time between creating the folder and listing the scan, also by a command line. Milliseconds. */
 const submissionMs = 10_000;
 
 /**
+ *
  * Compares the scan folders with the store, page by page: a store that was restored, replaced or emptied differs.
- * Changes nothing but folders of submissions that were never acknowledged, and those only where nothing else differs.
- * @returns null when it was broken off
+ * Removes only folders of submissions that were never acknowledged, and those only if nothing else differs.
+ * @returns null if aborted
  */
 export async function compareFolders(input: ComparisonInput): Promise<FolderComparison | null> {
   const found = new Differences();
   const listedHere = await compareWithStore(input, found);
   if (input.signal.aborted) return null;
-  // Each listed scan had its folder: the walk through the store would show nothing.
+  // Each listed scan has its folder: iterating the store would find nothing.
   if (listedHere < (await countHere(input.store))) await findMissing(input, found);
   if (input.signal.aborted) return null;
   return { ...found.report, removed: await removeCutOff(input, found) };
@@ -77,7 +78,7 @@ class Differences {
   }
 }
 
-/** @returns scans of this server that have a folder */
+/** @returns number of scans of this server with a folder */
 async function compareWithStore(input: ComparisonInput, found: Differences): Promise<number> {
   const { store, workspace, signal, pause } = input;
   let listedHere = 0;
@@ -108,13 +109,13 @@ async function sortUnlisted(
   candidate: Candidate,
 ): Promise<void> {
   const entry = await lstat(candidate.folder.path).catch(() => null);
-  // Deleted meanwhile, or a submission of now.
+  // Deleted meanwhile, or a current submission.
   if (entry === null || entry.mtimeMs >= startedAt) return;
   if (!(await isCutOffSubmission(candidate.folder))) found.unlisted(candidate.scanId);
   else if (found.cutOff.length < maxCutOff) found.cutOff.push(candidate);
 }
 
-/** Nothing but what a submission writes before it lists the scan. */
+/** Contains only what a submission writes before it lists the scan. */
 async function isCutOffSubmission({ path, reportsDir }: ScanFolder): Promise<boolean> {
   const names = await readdir(path).catch(() => ['unreadable']);
   const expected = names.every((name) => ['request.json', 'reports'].includes(name) || drafts.test(name));
@@ -152,7 +153,7 @@ async function isMissing(
   return await store.scans.isTaken(scanId);
 }
 
-/** A store that lost scans may have lost these too, so then they stay. */
+/** A store that lost scans may have lost these too, so they stay. */
 async function removeCutOff(
   { store, startedAt, signal }: ComparisonInput,
   { report, cutOff }: Differences,

@@ -3,15 +3,16 @@ import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
 export interface FinishedDeletions {
-  /** Scans that were still listed, and are not any more. */
+  /** Scans that were still listed, and are removed now. */
   scan_ids: string[];
-  /** Folders that could not be removed; they are tried again at the next start. */
+  /** Folders that could not be removed; retried at the next start. */
   failed: number;
 }
 
 /**
- * Finishes deletions that a kill cut off between the folder and the list. Only while nobody deletes.
- * A scan whose folder is there again, from a backup, stays listed.
+ *
+ * Completes deletions interrupted by a kill between the folder and the list. Only while nobody deletes. A scan whose
+ * folder was restored from a backup stays listed.
  */
 export async function finishDeletions({
   store,
@@ -33,7 +34,7 @@ export async function finishDeletions({
   return finished;
 }
 
-/** On a full disk the files make the room that the list needs. */
+/** On a full disk, deleting the files makes room for the store. */
 async function deleteRow(store: Store, scanId: string, path: string): Promise<boolean> {
   try {
     return await store.scans.delete(scanId);

@@ -27,7 +27,7 @@ export interface StoreMove {
 export interface MoveProgress {
   table: ContentTable;
   step: 'copy' | 'verify';
-  /** Done so far, of `total`. */
+  /** Progress, of `total`. */
   rows: number;
   total: number;
 }
@@ -37,26 +37,26 @@ export interface MoveReport {
   from: string;
   to: string;
   tables: MovedTable[];
-  /** Scans of the last `queue.retention` whose results lie in the workspaces of other servers. */
+  /** Scans of the last `queue.retention` with results in the workspaces of other servers. */
   elsewhere: number;
 }
 
 interface MovedTable {
   table: ContentTable;
   rows: number;
-  /** SHA-256 over all rows in the order of their key, hex; that of the source and of the target. */
+  /** SHA-256 over all rows in the order of their key, hex; of both source and target. */
   sha256: string;
 }
 
-/** A server or worker of a database that was seen this long ago may still be there, milliseconds. */
+/** A server or worker seen less than this ago counts as running, milliseconds. */
 const presentMs = 30_000;
 
 /**
- * Copies a store, all of it or nothing, and reads every row of the copy again. The source stays as it is, apart from
- * being brought to this version.
  *
- * @throws PortolanError `configuration` while a server has one of them, or when one cannot be used; `conflict` when the
- *   target holds something, or when work is under way that the target could not go on with
+ * Copies a store, all or nothing, and verifies every row of the copy. The source stays unchanged, apart from the
+ * upgrade to this version.
+ * @throws PortolanError `configuration` while a server uses one of them, or if one is unusable; `conflict` if the
+ * target is not empty, or for unfinished work that the target could not continue
  */
 export async function migrateStore(move: StoreMove): Promise<MoveReport> {
   const { source, target, workspace } = move;
@@ -80,7 +80,7 @@ interface Stores {
   target: Store;
 }
 
-/** A file that was not there before is there afterwards only when `work` succeeds. */
+/** A file that did not exist before remains only if `work` succeeds. */
 async function withStores<T>(
   { source, target }: StoreMove,
   work: (stores: Stores) => Promise<T>,
@@ -129,7 +129,7 @@ async function moveRows(move: StoreMove, { source, target }: Stores): Promise<Mo
   }
 }
 
-/** Servers and workers of a database lock nothing on this machine; they tell that they are there. */
+/** Servers and workers of a database lock nothing on this machine; their heartbeats show them. */
 async function demandNobody({ hosts }: Store): Promise<void> {
   const since = Date.now() - presentMs;
   const names = [
@@ -178,7 +178,7 @@ async function moveTable(
   return { table, rows: kept.rows, sha256: found };
 }
 
-/** Number and digest of rows that come in the order of their key. */
+/** Number and digest of rows in the order of their key. */
 class Fingerprint {
   readonly #hash: Hash = createHash('sha256');
   #rows = 0;
@@ -200,7 +200,7 @@ class Fingerprint {
   }
 }
 
-/** Where jobs belong: to the server of this workspace where there may be several, to nobody where there is one. */
+/** Owner of jobs: the server of this workspace if there may be several, nobody if there is one. */
 class JobPlaces {
   readonly #home: string;
   readonly #isToPostgres: boolean;
@@ -213,7 +213,7 @@ class JobPlaces {
     this.#isToPostgres = isToPostgres;
   }
 
-  /** The row as the target keeps it. @throws PortolanError `conflict` for work that it could not go on with */
+  /** The row for the target. @throws PortolanError `conflict` for work it could not continue */
   moved(table: ContentTable, row: TableRow): TableRow {
     if (table === 'shards') demandOver(row);
     if (table === 'scans') return { ...row, executor: this.#executor(row['executor']) };
@@ -230,7 +230,7 @@ class JobPlaces {
     return { ...row, owner_server: null };
   }
 
-  /** A command line that ran a scan by itself stays one, in the same workspace. */
+  /** A scan of a command line stays one, in the same workspace. */
   #executor(of: TableRow[string] | undefined): TableRow[string] {
     if (typeof of !== 'string' || ![null, this.#home].includes(serverOf(of))) return of ?? null;
     const home = this.#isToPostgres ? this.#home : null;

@@ -6,21 +6,21 @@ import { layoutVersion, readLayoutVersion } from '../../workspace/layout.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 
 export interface MigrationReport {
-  /** Version of the layout before and after; null before when there was no workspace. */
+  /** Layout version before and after; null before if there was no workspace. */
   layout: { from: number | null; to: number };
-  /** Last migration of the store before and after; null before when there was no store. */
+  /** Last migration of the store before and after; null before if there was no store. */
   store: { from: string | null; to: string };
-  /** Migrations that were done now. */
+  /** Migrations applied now. */
   applied: string[];
-  /** Folders of copies that were made, relative to the workspace. */
+  /** Folders of backups, relative to the workspace. */
   backups: string[];
 }
 
 /**
- * Brings a workspace to the newest layout and store. What is older is copied before it is changed.
  *
- * @param backup make a copy also when nothing is to be changed
- * @throws PortolanError `configuration` while a server has the workspace, or when it was written by a newer version
+ * Upgrades a workspace to the newest layout and store, with a backup of what changes.
+ * @param backup make a backup even if nothing changes
+ * @throws PortolanError `configuration` while a server uses the workspace, or if it was written by a newer version
  */
 export async function migrateWorkspace(dir: string, backup: boolean): Promise<MigrationReport> {
   const from = await readLayoutVersion(dir).catch(() => null);

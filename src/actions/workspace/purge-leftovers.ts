@@ -12,19 +12,19 @@ import type { Workspace } from '../../workspace/workspace.ts';
 
 export interface PurgeReport {
   scans: number;
-  /** Scans whose stored size was wrong, and is right now. */
+  /** Scans with a corrected size. */
   resized: number;
-  /** Scans from whose folder something was removed that a crash had left. */
+  /** Scans whose folder had leftovers of a crash. */
   swept: number;
-  /** Scans that could not be looked at. */
+  /** Scans that could not be checked. */
   failed: number;
 }
 
 /**
- * Counts the bytes of every scan anew and takes away what crashes left in the folders of finished ones. Results are
- * never touched. Meant for the background: it waits before each scan, and no request waits for it.
  *
- * @param wait resolves when the next scan may be looked at
+ * Recounts the size of every scan and removes leftovers of crashes from the folders of finished ones. Never touches
+ * results. For the background: it waits before each scan, and no request waits for it.
+ * @param wait resolves when the next scan may be checked
  */
 export async function purgeLeftovers(
   { store, workspace }: { store: Store; workspace: Workspace },
@@ -39,7 +39,7 @@ export async function purgeLeftovers(
       await tidyScan(store, workspace, scan, report);
       report.scans++;
     } catch {
-      // A damaged entry is for `workspace check`; the others still get their turn.
+      // A damaged entry is for `workspace check`; continue with the others.
       report.failed++;
     }
   }
@@ -66,7 +66,7 @@ async function tidyScan(
   report.resized++;
 }
 
-/** Writes what a scan that met a full disk could not: the end of its record, and `status.json`. */
+/** Writes what a full disk prevented: the end of the record, and `status.json`. */
 async function makeUpForFullDisk(store: Store, folder: ScanFolder, scanId: string): Promise<void> {
   const ended = (await recordSummary(folder)) !== null;
   if (ended && (await folder.storedState()) === 'failed') return;

@@ -20,17 +20,17 @@ export interface RemovalReport {
   deleted_count: number;
   /** Oldest first. */
   deleted_scans: string[];
-  /** Bytes of the files that were deleted. */
+  /** Bytes of the deleted files. */
   freed_bytes: number;
   errors: { scan_id: string; message: string }[];
 }
 
-/** Folders worked on side by side. */
+/** Folders processed concurrently. */
 const foldersAtOnce = 16;
 
 type RemovedScan = Pick<FinishedScan, 'scan_id' | 'tenant'>;
 
-/** A scan that is to go, with its bytes. */
+/** A scan to delete, with its size. */
 interface Doomed {
   scan_id: string;
   tenant: string | null;
@@ -39,7 +39,7 @@ interface Doomed {
 }
 
 interface Retired extends Doomed {
-  /** Where its folder is now; null when there was none. */
+  /** Current path of its folder; null if there was none. */
   retired: string | null;
 }
 
@@ -49,7 +49,7 @@ export class RemovalBatch {
   readonly #report: RemovalReport;
   readonly #size: number;
   #scans: RemovedScan[] = [];
-  /** The result store is away: what is in it stays, and its scans with it. */
+  /** The result store is down: its files stay, and their scans too. */
   #away: unknown = null;
 
   constructor(context: RemovalContext, report: RemovalReport, size: number) {
@@ -63,14 +63,15 @@ export class RemovalBatch {
     if (this.#scans.length >= this.#size) await this.dispose();
   }
 
-  /** Bytes of the files that are on this server; 0 where only the result store holds them. */
+  /** Bytes of the files on this server; 0 if they are only in the result store. */
   async localBytes(scan: RemovedScan): Promise<number> {
     return (await this.#measure(scan)).bytes;
   }
 
   /**
-   * The folders first get a name under which nobody finds them, and by which the next start finishes what breaks off;
-   * then the scans leave the list, and last the files go.
+   *
+   * First renames the folders, so that nobody finds them and the next start can complete an interrupted deletion;
+   * then removes the scans from the list, and last the files.
    */
   async dispose(): Promise<void> {
     const doomed = await this.#each(this.#scans.splice(0), (scan) => this.#measure(scan));
@@ -97,7 +98,7 @@ export class RemovalBatch {
     return await this.#retireFolders(unstored);
   }
 
-  /** Where one scan had to wait for the result store, the others need not do so too. */
+  /** After one scan had to wait for the result store, the others need not try. */
   async #removeStored(results: ResultRemover, { scan_id, tenant }: Doomed): Promise<void> {
     if (this.#away !== null) throw this.#away;
     try {
@@ -140,7 +141,7 @@ export class RemovalBatch {
     return await this.#removeFiles(doomed);
   }
 
-  /** Who collects on a full disk wants it to be so no longer, and the store needs room to forget. */
+  /** On a full disk, frees some space first: the store needs room to delete. */
   async #withRoom(change: () => Promise<void>, doomed: readonly Retired[]): Promise<void> {
     const { store, workspace } = this.#context;
     try {
@@ -154,7 +155,7 @@ export class RemovalBatch {
     }
   }
 
-  /** Does the same for all, some at a time. @returns what succeeded, in order; the rest is reported */
+  /** Applies an action to all, some at a time. @returns what succeeded, in order; the rest is reported */
   async #each<S extends { scan_id: string }, T>(
     scans: readonly S[],
     work: (scan: S) => Promise<T>,
@@ -180,7 +181,7 @@ function isFull(error: unknown): boolean {
   return error instanceof PortolanError && error.code === 'insufficient_storage';
 }
 
-/** Texts of the system name paths, so only its code is told. */
+/** System messages contain paths, so only the code is reported. */
 function failureText(error: unknown): string {
   if (error instanceof PortolanError) return error.message;
   const { code } = error as NodeJS.ErrnoException;

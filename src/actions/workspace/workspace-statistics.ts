@@ -4,7 +4,7 @@ import type { Store } from '../../store/open.ts';
 import type { DatedScan } from '../../store/scans/scan-ages.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
-/** How many scans, and their bytes as they were counted last. */
+/** Number of scans, and their size as last counted. */
 interface Share {
   scans: number;
   bytes: number;
@@ -17,12 +17,12 @@ export interface WorkspaceStatistics {
   newest_scan: string | null;
   by_status: Record<string, Share>;
   by_profile: Record<string, Share>;
-  /** Bytes on the disk by kind, counted now. */
+  /** Bytes on disk by kind, counted now. */
   bytes_by_kind: Record<StoredKind, number>;
   total_bytes: number;
-  /** The largest scans first, at most ten. */
+  /** Largest scans first, at most ten. */
   largest: { scan_id: string; bytes: number }[];
-  /** What was added, by month of submission (UTC), oldest first; what was deleted since does not show. */
+  /** Added bytes by month of submission (UTC), oldest first, without what was deleted since. */
   growth: ({ month: string } & Share)[];
 }
 
@@ -39,10 +39,10 @@ export type StoredKind =
   | 'config'
   | 'other';
 
-/** Scans that are listed as the largest ones. */
+/** Number of listed largest scans. */
 const listedLargest = 10;
 
-/** What is kept, by several measures. Walks through every folder. */
+/** Statistics of the workspace. Reads every folder. */
 export async function workspaceStatistics(store: Store, workspace: Workspace): Promise<WorkspaceStatistics> {
   const sums = new ScanSums();
   for await (const scan of store.scanAges.newestFirst()) sums.add(scan);
@@ -54,7 +54,7 @@ export async function workspaceStatistics(store: Store, workspace: Workspace): P
   };
 }
 
-/** Adds scans up that come newest first; their number does not show in the memory it takes. */
+/** Sums up scans, newest first, in constant memory. */
 class ScanSums {
   #count = 0;
   #newest: string | null = null;
@@ -126,7 +126,7 @@ async function measureKinds(dir: string): Promise<Record<StoredKind, number>> {
 
 /** @param parts of the path below the workspace */
 function kindOf(parts: string[]): StoredKind {
-  // A tenant's part is made like the whole.
+  // A tenant's part has the same layout as the whole.
   const [first = '', second, third = ''] = parts[0] === 'tenants' ? parts.slice(2) : parts;
   if (first.startsWith('service.db')) return 'store';
   if (first === 'scans' && second !== undefined) return scanKind(third);
@@ -139,7 +139,7 @@ function scanKind(name: string): StoredKind {
   return name === 'artifacts' || name === 'reports' ? name : 'scan_state';
 }
 
-/** Links are counted, not followed; what vanishes meanwhile is left out. */
+/** Counts links without following them; skips what vanishes meanwhile. */
 async function* filesBelow(
   path: string,
   parts: string[],
