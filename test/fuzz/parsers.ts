@@ -710,7 +710,9 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'ends of answers',
-    covers: ['knowledge/requests/response-reader.ts'],
+    covers: ['http-reader', 'line-reader', 'message-length', 'response-reader'].map(
+      (name) => `knowledge/requests/${name}.ts`,
+    ),
     share: 20,
     seeds: [...everyAnswer, ...recorded.tlsFlights],
     read: readInPieces,
