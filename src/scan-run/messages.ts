@@ -11,7 +11,19 @@ export type LiveScan = Pick<Scan, 'results' | 'progress' | 'severity_counts' | '
 export type ScanOutcome = LiveScan &
   Pick<Scan, 'error'> & { status: 'completed' | 'failed'; completed_at: string };
 
-/** Messages to the process that runs one scan. `cancel`, `pause` and `rate` are acknowledged once they take effect. */
+/** Commands to a running scan. Each is acknowledged once it takes effect. */
+export type ScanCommand =
+  | { type: 'cancel' }
+  | { type: 'pause' }
+  | { type: 'resume' }
+  /** Rate limit, packets per second; a scan sends nothing before the first one. */
+  | { type: 'rate'; rate: number }
+  /** From now on targets must also be permitted by these rules. */
+  | { type: 'scope'; rules: ScopeRules }
+  /** The scan stops sending then, unless another one extends it, `machineNow()`; without any it never does. */
+  | { type: 'lease'; until: number };
+
+/** Messages to the process that runs one scan. */
 export type ToChild =
   | {
       type: 'start';
@@ -25,12 +37,8 @@ export type ToChild =
       resumes: number;
       /** When this run started, `machineNow()`. */
       begunAt: number;
-      /** Starts paused. */
-      paused: boolean;
       /** Time paused in earlier runs, milliseconds. */
       pausedMs: number;
-      /** Initial rate limit, packets per second; 0 = none until a `rate` arrives. */
-      rate: number;
       /** Listeners of this server. */
       listeners: Listener[];
       /** Set for a shard; null for the whole scan. */
@@ -39,24 +47,19 @@ export type ToChild =
       names: Record<string, string[]>;
       /** See RunScanInput. */
       evaluated: EvaluationData[] | null;
-      /** The scan stops sending then, unless a `lease` extends it, `machineNow()`; null = never. */
-      leaseUntil: number | null;
+      /** Commands from before the start; they take effect with it and are not acknowledged. */
+      commands: ScanCommand[];
     }
-  | { type: 'lease'; until: number }
-  | { type: 'cancel' }
-  | { type: 'pause' }
-  | { type: 'resume' }
-  | { type: 'rate'; rate: number }
-  | { type: 'scope'; rules: ScopeRules };
+  | ScanCommand;
 
 /**
  *
  * Messages from it. `sealed` carries the number of durable rows of the record, `packets` the packets sent by this
- * process so far, `evaluated` the data a shard was evaluated with; `obeyed` acknowledges a message.
+ * process so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a message.
  */
 export type FromChild =
   | { type: 'ready' }
-  | { type: 'obeyed' }
+  | { type: 'ack' }
   | { type: 'live'; live: LiveScan }
   | { type: 'packets'; sent: number }
   | { type: 'sealed'; rows: number }

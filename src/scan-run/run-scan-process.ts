@@ -4,7 +4,7 @@ import { machineNow } from '../net/machine-clock.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { ScanControl } from './control.ts';
 import { ScanAbort } from './failure.ts';
-import type { FromChild, ToChild } from './messages.ts';
+import type { FromChild, ScanCommand, ToChild } from './messages.ts';
 import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';
 
@@ -62,7 +62,7 @@ class ScanLife {
   #paused = false;
 
   constructor() {
-    process.on('message', (message: ToChild) => this.#obey(message));
+    process.on('message', (message: ToChild) => this.#take(message));
     send({ type: 'ready' });
   }
 
@@ -74,28 +74,38 @@ class ScanLife {
     return this.#abort.signal;
   }
 
-  #obey(message: ToChild): void {
-    switch (message.type) {
-      case 'start':
-        return this.#start(message);
+  #take(message: ToChild): void {
+    if (message.type === 'start') return this.#start(message);
+    this.#apply(message);
+    send({ type: 'ack' });
+  }
+
+  #apply(command: ScanCommand): void {
+    switch (command.type) {
       case 'cancel':
-        this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
-        return send({ type: 'obeyed' });
+        return this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
       case 'pause':
         this.#paused = true;
-        this.#control?.hold.hold();
-        return send({ type: 'obeyed' });
+        return this.#control?.hold.hold();
       case 'resume':
         this.#paused = false;
         return this.#goOn();
       case 'rate':
-        this.#control?.rate.setRate(message.rate);
-        return send({ type: 'obeyed' });
+        return this.#control?.rate.setRate(command.rate);
       case 'scope':
-        return this.#control?.narrow(message.rules);
+        return this.#control?.narrow(command.rules);
       case 'lease':
-        return this.#lease?.renew(message.until);
+        return this.#renewLease(command.until);
     }
+  }
+
+  #renewLease(until: number): void {
+    if (this.#lease) return this.#lease.renew(until);
+    this.#lease = new LeaseWatch(
+      until,
+      () => this.#control?.hold.hold(),
+      () => this.#goOn(),
+    );
   }
 
   /** A canceled scan stays silent, and so does one that another worker may own by now. */
@@ -104,20 +114,12 @@ class ScanLife {
   }
 
   #start(start: Start): void {
-    const { request, listeners, pausedMs, paused, rate, leaseUntil } = start;
+    const { request, listeners, pausedMs, commands } = start;
     const control = new ScanControl({ rate: request.rate, listeners, pausedMs });
     // Emptied first: the budget of this second may have been used by others.
     control.rate.setRate(0);
-    control.rate.setRate(rate);
-    if (paused) control.hold.hold();
-    this.#paused = paused;
     this.#control = control;
-    if (leaseUntil !== null)
-      this.#lease = new LeaseWatch(
-        leaseUntil,
-        () => control.hold.hold(),
-        () => this.#goOn(),
-      );
+    for (const command of commands) this.#apply(command);
     this.#begun.resolve({ start, control });
   }
 }

@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream';
 import type { EvaluationData } from '../domain/shard.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
-import type { FromChild, LiveScan, ScanOutcome, ToChild } from '../scan-run/messages.ts';
+import type { FromChild, LiveScan, ScanCommand, ScanOutcome, ToChild } from '../scan-run/messages.ts';
 import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {
   /** Entry file, started with the argument `scan-process`. */
   entryFile: string;
-  start: Omit<Extract<ToChild, { type: 'start' }>, 'begunAt'>;
+  start: Omit<Extract<ToChild, { type: 'start' }>, 'begunAt' | 'commands'>;
   env: NodeJS.ProcessEnv;
   /** Grace period between cancel and SIGKILL, milliseconds. */
   graceMs: number;
@@ -28,8 +28,8 @@ export interface ScanProcessInput {
  */
 const smallHeapFlags = ['--max-semi-space-size=4', '--optimize-for-size'];
 
-/** Timeout of a response to a message. A process too busy to read it is too busy to send packets. */
-const obeyMs = 900;
+/** Timeout of the acknowledgement of a command. A process too busy to read it is too busy to send packets. */
+const ackMs = 900;
 
 /** A process that does not even respond to a cancel is killed after this long. */
 const deafMs = 1500;
@@ -53,10 +53,10 @@ export class ScanProcess implements RunningScan {
   #packetsSent = 0;
   #canceled = false;
   #killer: NodeJS.Timeout | null = null;
-  /** Rules received before the start, in addition to its configuration, which is the worker's and not the owner's. */
-  readonly #earlyRules: ScopeRules[] = [];
-  /** Callers waiting for a response, in order of their messages. */
-  readonly #asked: (() => void)[] = [];
+  /** Commands from before the start. */
+  readonly #early: ScanCommand[] = [];
+  /** Callers waiting for an acknowledgement, in order of their commands. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(input: ScanProcessInput) {
     this.#input = input;
@@ -89,37 +89,32 @@ export class ScanProcess implements RunningScan {
   cancel(): void {
     if (this.#canceled) return;
     this.#canceled = true;
-    if (this.#started) this.#sendCancel();
+    void this.#command({ type: 'cancel' }, deafMs).then((applied) => applied || this.kill());
     this.#killer = setTimeout(() => this.kill(), this.#input.graceMs);
   }
 
   /** Resolves when the scan has stopped sending packets. */
   async pause(): Promise<void> {
-    this.#input.start.paused = true;
-    if (this.#started) await this.#ask({ type: 'pause' });
+    await this.#command({ type: 'pause' });
   }
 
   resume(): void {
-    this.#input.start.paused = false;
-    if (this.#started) this.#send({ type: 'resume' });
+    void this.#command({ type: 'resume' });
   }
 
   /** Resolves when the scan has applied the rate, packets per second. */
   async setRate(rate: number): Promise<void> {
-    this.#input.start.rate = rate;
-    if (this.#started) await this.#ask({ type: 'rate', rate });
+    await this.#command({ type: 'rate', rate });
   }
 
-  /** The process may keep sending until then, see `start.leaseUntil`. */
+  /** The process may keep sending until then, `machineNow()`. */
   renewLease(until: number): void {
-    this.#input.start.leaseUntil = until;
-    if (this.#started) this.#send({ type: 'lease', until });
+    void this.#command({ type: 'lease', until });
   }
 
   /** Narrows the scope: from now on targets must also be permitted by these rules. */
   narrow(rules: ScopeRules): void {
-    if (this.#started) this.#send({ type: 'scope', rules });
-    else this.#earlyRules.push(rules);
+    void this.#command({ type: 'scope', rules });
   }
 
   /** Stops the process at its last checkpoint; the scan is resumed later. */
@@ -136,8 +131,8 @@ export class ScanProcess implements RunningScan {
     switch (message.type) {
       case 'ready':
         return this.#start();
-      case 'obeyed':
-        this.#asked.shift()?.();
+      case 'ack':
+        this.#waiting.shift()?.();
         return;
       case 'live':
         this.live = message.live;
@@ -166,9 +161,7 @@ export class ScanProcess implements RunningScan {
 
   #start(): void {
     this.#started = true;
-    this.#send({ ...this.#input.start, begunAt: this.#begunAt });
-    for (const rules of this.#earlyRules) this.#send({ type: 'scope', rules });
-    if (this.#canceled) this.#sendCancel();
+    this.#send({ ...this.#input.start, begunAt: this.#begunAt, commands: this.#early });
   }
 
   /** The process is done; an open handle must not keep its slot occupied. */
@@ -177,21 +170,24 @@ export class ScanProcess implements RunningScan {
     this.#killer = setTimeout(() => this.kill(), this.#input.graceMs);
   }
 
-  #sendCancel(): void {
-    void this.#ask({ type: 'cancel' }, deafMs).then((obeyed) => obeyed || this.kill());
-  }
-
-  /** @returns false without a response in time; the exit of the process counts as one */
-  async #ask(message: ToChild, patienceMs = obeyMs): Promise<boolean> {
+  /**
+   * The one way of all commands. One from before the start takes effect with it.
+   * @returns false without an acknowledgement in time; the exit of the process counts as one
+   */
+  async #command(command: ScanCommand, timeoutMs = ackMs): Promise<boolean> {
+    if (!this.#started) {
+      this.#early.push(command);
+      return true;
+    }
     let timer: NodeJS.Timeout | undefined;
-    const answered = new Promise<boolean>((resolve) => this.#asked.push(() => resolve(true)));
+    const acknowledged = new Promise<boolean>((resolve) => this.#waiting.push(() => resolve(true)));
     const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), patienceMs);
+      timer = setTimeout(() => resolve(false), timeoutMs);
     });
-    this.#send(message);
-    const obeyed = await Promise.race([answered, late, this.gone.then(() => true)]);
+    this.#send(command);
+    const applied = await Promise.race([acknowledged, late, this.gone.then(() => true)]);
     clearTimeout(timer);
-    return obeyed;
+    return applied;
   }
 
   #send(message: ToChild): void {

@@ -233,14 +233,11 @@ export class ShardRun {
         tenant: null,
         startedAt: this.#input.startedAt,
         resumes: rows > 0 ? 1 : 0,
-        paused: this.#applied === 'pause',
         pausedMs,
-        rate: this.#rate,
         listeners: [...listeners],
         part: { shard: shard.shard, of: shard.of, hostnames: shard.plan.hostnames },
         names: {},
         evaluated: null,
-        leaseUntil: this.#leaseUntil,
       },
       env,
       graceMs: cancelGraceMs,
@@ -251,6 +248,9 @@ export class ShardRun {
       onFault: (message) => onWarning(new Error(message), 'scan process reported a fault'),
       onLogLine,
     });
+    process.renewLease(this.#leaseUntil);
+    void process.setRate(this.#rate);
+    if (this.#applied === 'pause') void process.pause();
     if (this.#rules !== null) process.narrow(JSON.parse(this.#rules) as ScopeRules);
     return process;
   }

@@ -148,14 +148,11 @@ export class ScanRunner {
         tenant: slot.tenant,
         startedAt,
         resumes,
-        paused: slot.paused || this.#blackout.window !== null,
         pausedMs,
-        rate: 0,
         listeners: [...listeners],
         part: null,
         names: {},
         evaluated: null,
-        leaseUntil: null,
       },
       env: { ...process.env, ...logEnvironment(config.logging) },
       graceMs: cancelGraceMs,
@@ -169,8 +166,13 @@ export class ScanRunner {
 
   #launch(run: Run, process: ScanProcessInput): RunningScan {
     const { shards, installed, store, log } = this.#context;
-    if (shards === null) return new ScanProcess(process);
     const { slot, scan } = run;
+    const paused = slot.paused || this.#blackout.window !== null;
+    if (shards === null) {
+      const started = new ScanProcess(process);
+      if (paused) void started.pause();
+      return started;
+    }
     const begin: Pick<ShardedScanInput, 'startedAt' | 'storeBegin' | 'onBegin'> = {
       startedAt: scan.started_at,
       storeBegin: async (at) => void (await this.#storeBegin(run, at)),
@@ -183,6 +185,7 @@ export class ScanRunner {
       folder: folderOf(this.#context, slot),
       lastSteps: this.#lastSteps,
       process,
+      paused,
       ...begin,
       catalogue: installed.of(slot.tenant),
       onWarning: (err, message) => log.warn({ ...logReason(err), scan_id: slot.scanId }, message),

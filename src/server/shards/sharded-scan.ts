@@ -48,6 +48,8 @@ export interface ShardedScanInput {
   lastSteps: Slots;
   /** How the process is started that makes one whole of the shards. */
   process: ScanProcessInput;
+  /** Paused from the start. */
+  paused: boolean;
   /** What the scan is planned with. */
   catalogue: ModuleCatalog;
   /** When the scan began to run; null when it has not. */
@@ -75,7 +77,7 @@ export class ShardedScan implements RunningScan {
   #nap = new AbortController();
   #gathered: LiveScan | null = null;
   #last: ScanProcess | null = null;
-  #rate: number;
+  #rate = 0;
   #paused: boolean;
   #canceledAt: number | null = null;
   /** What the shards are to be told as soon as there are any and the store can be reached; null = they know it. */
@@ -95,8 +97,7 @@ export class ShardedScan implements RunningScan {
     this.#input = input;
     this.startedAt = input.startedAt;
     this.#time = input.startedAt === null ? null : timeSince(input.startedAt);
-    this.#rate = input.process.start.rate;
-    this.#paused = input.process.start.paused;
+    this.#paused = input.paused;
     this.#command = this.#paused ? 'pause' : 'run';
     this.gone = this.#run().catch((error: unknown) => {
       input.onWarning(error, 'the shards of a scan could not be carried on');
@@ -420,13 +421,13 @@ export class ShardedScan implements RunningScan {
       start: {
         ...process.start,
         startedAt: this.startedAt ?? process.start.startedAt,
-        paused: this.#paused,
-        rate: this.#rate,
         names: addressesByName(division?.hostnames ?? {}),
         evaluated: evaluationOf(this.#reports.outcomes(this.#shards), this.#shards.length),
       },
     });
     this.#last = last;
+    void last.setRate(this.#rate);
+    if (this.#paused) void last.pause();
     if (this.#canceledAt !== null) last.cancel();
     await last.gone;
     if (last.outcome)
