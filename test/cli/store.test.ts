@@ -39,7 +39,7 @@ describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
     const there = await portolan(['store', 'migrate', '--to', url]);
     expect([there.code, there.stderr]).toEqual([0, expect.stringContaining('set queue.url')]);
     expect(there.stdout).toMatch(/^TABLE +ROWS +SHA-256\nscans +3 +[0-9a-f]{16}\n/);
-    expect(there.stdout).toContain('rows copied and compared');
+    expect(there.stdout).toContain('rows copied and verified');
 
     const onDatabase = { SERVICE_QUEUE__URL: url };
     const made = await portolan(
