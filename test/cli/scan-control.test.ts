@@ -122,7 +122,7 @@ describe('scan watch', () => {
       started: (child) => void child.stderr?.once('data', () => child.kill('SIGINT')),
     });
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain(`the scan ${id} goes on`);
+    expect(ended.stderr).toContain(`scan ${id} continues`);
     expect((await server.detail(id)).status).toBe('running');
     await run('scan', 'cancel', id);
   });

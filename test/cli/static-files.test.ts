@@ -40,8 +40,8 @@ describe('T-062 files of the UI', () => {
 
   it.each([
     ['a folder that does not exist', 'nowhere', 'does not exist'],
-    ['a file', 'ui/index.html', 'is not a folder'],
-    ['a folder that has the workspace in it', '.', 'holds the workspace'],
+    ['a file', 'ui/index.html', 'is not a directory'],
+    ['a folder that has the workspace in it', '.', 'contains the workspace'],
   ])('%s is refused at the start', async (_what, name, reason) => {
     const ended = await start({ SERVICE_SERVER__UI__STATIC_DIR: home.file(name) });
     expect(ended.code).toBe(3);

@@ -27,8 +27,8 @@ export const webApplicationSignatures: readonly Signature[] = [
     'portolan.api',
     'Portolan',
     null,
-    String.raw`^\{"error":\{"code":"[a-z_]+","message":"There is no such path\. The page about the API is /api/v1/docs\.`,
-    '{"error":{"code":"not_found","message":"There is no such path. The page about the API is /api/v1/docs.","details":{}}}',
+    String.raw`^\{"error":\{"code":"[a-z_]+","message":"Path not found\. The API documentation is at /api/v1/docs\.`,
+    '{"error":{"code":"not_found","message":"Path not found. The API documentation is at /api/v1/docs.","details":{}}}',
   ),
   body(
     'shellinabox.page',

@@ -10,54 +10,54 @@ import type { TenantContext } from '../access/tenants.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Id of the token that the request came with; null when none is demanded. */
+    /** Id of the request's token; null when none is required. */
     tokenId: string | null;
-    /** Kept by routeOf. */
+    /** Cached by routeOf. */
     route: FastifyRequest['routeOptions'] | null;
-    /** The token that the request came with; null when none is demanded. */
+    /** The request's token; null when none is required. */
     token: TokenRecord | null;
-    /** Whether that token is good still; of routes that stream, null when none is demanded. */
+    /** Whether that token is still valid; for streaming routes, null when none is required. */
     tokenHolds: (() => Promise<boolean>) | null;
-    /** Store and workspace as the tenant of the request has them; open routes have none. */
+    /** Tenant context of the request; null on open routes. */
     space: TenantContext;
-    /** Address of the client, behind trusted proxies too; canonical. */
+    /** Canonical address of the client, also behind trusted proxies. */
     clientAddress: string;
-    /** What the deadline of its answer knows of it; null where the route has none. */
+    /** State of the response deadline; null for routes without one. */
     openAnswer: OpenRequest | null;
-    /** The error that the request is answered with. */
+    /** The error of the response. */
     refusal: PortolanError | null;
-    /** `unknown field: x` for each member of the body, `unknown parameter: x` of the query, that no schema knows. */
+    /** `unknown field: x` per unknown member of the body, `unknown parameter: x` per unknown query parameter. */
     unknownFields: string[];
   }
   interface FastifyContextConfig {
-    /** Who may call the route; a route without it fails to register. */
+    /** Required scopes; a route without it fails to register. */
     access: RouteAccess;
-    /** It speaks of the service as a whole, so a request needs to name no tenant. */
+    /** Concerns the whole service: a request needs no tenant. */
     wholeService?: boolean;
-    /** It needs a token even where the API needs none. */
+    /** Requires a token even if the API requires none. */
     alwaysAuthenticated?: boolean;
-    /** Its requests do not count against the rate. */
+    /** Not rate-limited. */
     unmetered?: boolean;
-    /** What needs a licence where licences are enforced. */
+    /** Feature that needs a license where licenses are enforced. */
     feature?: LicenseFeature;
-    /** The answer may take longer than the usual limit. */
+    /** The response may take longer than the usual limit. */
     streams?: boolean;
-    /** The answer is a stream of events, of which a client may have so many open. */
+    /** The response is an event stream, limited per client. */
     eventStream?: boolean;
-    /** The handler minds `request.signal`, which is aborted when the answer is late or the client is gone. */
+    /** The handler uses `request.signal`, which aborts on the response deadline or when the client disconnects. */
     abortable?: boolean;
-    /** A page for browsers: served under the allowed host names only. */
+    /** A page for browsers: served only under the allowed host names. */
     page?: boolean;
-    /** Recorded in the audit log beside the access. */
+    /** Additional event in the audit log. */
     auditEvent?: AuditEventName;
-    /** It reads or changes the files of the scan `:scan_id`: where several servers are, the one that has them answers. */
+    /** Uses the files of the scan `:scan_id`: with several servers, the one that has them handles the request. */
     atHome?: boolean;
-    /** Errors that follow from what the route does, beside those that follow from its form. */
+    /** Errors of the handler, in addition to those of validation and access. */
     refusals?: ErrorCode[];
   }
 }
 
-/** A request under way; `at` is its position among them, -1 once it has left them. */
+/** A pending request; `at` is its index in the list, -1 once removed. */
 export interface OpenRequest {
   reply: FastifyReply;
   since: number;

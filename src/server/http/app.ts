@@ -44,7 +44,7 @@ import { openapiOptions, openapiRoutes } from './schema/openapi.ts';
 import { compileSerializer } from './schema/serialization.ts';
 
 const maxHeaderBytes = 16 * 1024;
-/** A client that sent nonsense may read the answer for so long. */
+/** How long a client with a malformed request may read the response, milliseconds. */
 const lingerMs = 500;
 
 /**
@@ -55,7 +55,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
   const app = Fastify({
     loggerInstance: context.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger of its own for each request costs more than most requests; who logs names the request.
+    // A child logger per request costs more than most requests; log calls name the request instead.
     childLoggerFactory: (logger) => logger,
     bodyLimit: maxBodyBytes,
     genReqId: requestId,
@@ -63,7 +63,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
     return503OnClosing: false,
     keepAliveTimeout: 75_000,
     requestTimeout: 60_000,
-    // Nothing was read or written for so long: a client that takes its answer too slowly, or not at all.
+    // Closes idle connections: clients that read their response too slowly, or not at all.
     connectionTimeout: 120_000,
     rewriteUrl: originForm,
     routerOptions: { maxParamLength: maxHeaderBytes },
@@ -77,7 +77,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
       answerBadUrl(check, error, request as FastifyRequest, reply as FastifyReply);
     },
   }) as unknown as App;
-  // An expectation that is not known does not concern the answer (RFC 9110, 10.1.1 lets a server ignore it).
+  // Ignores unknown expectations, as RFC 9110, 10.1.1 permits.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   const paths = new KnownPaths();
   const check = requestCheck(context, paths);
@@ -131,7 +131,7 @@ function listenerOptions(tls: TlsMaterial | null) {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: 30_000,
     connectionsCheckingInterval: 1000,
-    // A request without a Host is refused in the error shape, which node:http does not know.
+    // Requests without a Host are rejected here, in the error format of the API.
     requireHostHeader: false,
   };
   if (!tls) return { http: options };
@@ -172,7 +172,7 @@ function acceptJsonOnly(app: App): void {
   const parse = async (_request: FastifyRequest, body: string | Buffer) => parseJsonBody(body as Buffer);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parse);
-  // The catch-all also takes bodies without a type, which count as JSON.
+  // The catch-all also handles bodies without a type, which count as JSON.
   app.addContentTypeParser(
     '*',
     { parseAs: 'buffer' },
@@ -193,13 +193,13 @@ function answerBadUrl(check: RequestCheck, error: Error, request: FastifyRequest
   });
 }
 
-/** Sockets whose broken request was answered; what still comes in on them is dropped. */
+/** Sockets whose malformed request got its response; further data is dropped. */
 const answered = new WeakSet<Socket>();
 
-/** node:http gives the bytes as a Buffer; fastify's type for them is their JSON form. */
+/** node:http passes the bytes as a Buffer; fastify declares them as their JSON form. */
 type BrokenRequest = Error & { code?: string; rawPacket?: unknown };
 
-/** What node:http could not even parse: headers too long or too late, or no HTTP at all. */
+/** Requests that node:http cannot parse: headers too long or too late, or not HTTP at all. */
 function answerBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
@@ -210,7 +210,7 @@ function answerBrokenRequest(
     return null;
   }
   answered.add(socket);
-  // A socket that is closed with bytes unread resets the connection, and the client loses the answer.
+  // Closing a socket with unread bytes resets the connection, and the client loses the response.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   const refusal = rejectionOf(error);
   const id = requestId();
@@ -223,7 +223,7 @@ function answerBrokenRequest(
   return { refusal, id };
 }
 
-/** There is no session yet in which an answer could be sent. */
+/** TLS handshake failures: there is no session to respond in. */
 function isTlsFailure({ code = '' }: BrokenRequest): boolean {
   return code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS');
 }
@@ -232,17 +232,17 @@ function rejectionOf(error: BrokenRequest): PortolanError {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     const urlOnly = Buffer.isBuffer(error.rawPacket) && !error.rawPacket.includes('\n');
     return urlOnly
-      ? new PortolanError('uri_too_long', `The URL is above ${maxUrlLength} bytes.`)
-      : new PortolanError('headers_too_large', `The headers are above ${maxHeaderBytes} bytes.`);
+      ? new PortolanError('uri_too_long', `The URL exceeds ${maxUrlLength} bytes.`)
+      : new PortolanError('headers_too_large', `The headers exceed ${maxHeaderBytes} bytes.`);
   }
   const text =
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? 'The request came too slowly.'
-      : 'This is not a valid HTTP request.';
+      ? 'Timeout while receiving the request.'
+      : 'Malformed HTTP request.';
   return new PortolanError('invalid_request', text);
 }
 
-/** The path without its query: a query may hold what somebody took for a place for secrets. */
+/** The path without its query, which may contain secrets. */
 function logAnswer({ log }: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const quiet =
     request.method === 'GET' || request.method === 'HEAD' || pathOf(request).startsWith('/internal/');

@@ -21,15 +21,15 @@ import type { App } from './app-type.ts';
 import { accessOf } from './request/request-checks.ts';
 import { type KnownPaths, pathOf, routeOf } from './routes.ts';
 
-/** Of a broken request, so many bytes are looked at for its first line. */
+/** Maximum length of the first line of a malformed request, bytes. */
 const maxFirstLine = 16_384;
 
-/** Requests that have their record. */
+/** Requests that have been recorded. */
 const recorded = new WeakSet<FastifyRequest>();
 
 /**
- * One record in the audit log for each request of the API, whether it was served or refused. Of a request that changes
- * something, the record is written before the answer leaves; of others when the answer has ended.
+ * Records each API request in the audit log, whether served or rejected: requests that change something before the
+ * response is sent, others when the response has ended.
  */
 export class AuditedResponses {
   readonly #context: Pick<RouteContext, 'audit' | 'config'>;
@@ -40,10 +40,10 @@ export class AuditedResponses {
     this.#paths = paths;
   }
 
-  /** Call it before all other hooks are added. */
+  /** Must be called before any other hook is added. */
   addHooks(app: App): void {
     app.decorateRequest('refusal', null);
-    // Hooks that need not wait take no promise: there are several for every request.
+    // Synchronous hooks use `done` instead of a promise: there are several per request.
     app.addHook('onRequest', (request, reply, done) => {
       this.follow(request, reply);
       done();
@@ -54,7 +54,7 @@ export class AuditedResponses {
     });
   }
 
-  /** Records the answer at the latest when its connection ends, however that happens. */
+  /** Records the response at the latest when its connection closes, for whatever reason. */
   follow(request: FastifyRequest, reply: FastifyReply): void {
     if (!this.#context.config.logging.audit.enabled) return;
     const record = () => void this.#record(request, reply);
@@ -62,7 +62,7 @@ export class AuditedResponses {
     reply.raw.once('close', record);
   }
 
-  /** What node:http could not parse, as far as its first line shows that it was meant for the API. */
+  /** Records a request that node:http cannot parse, if its first line shows that it was for the API. */
   recordBroken(
     { rawPacket }: { rawPacket?: unknown },
     socket: Socket,

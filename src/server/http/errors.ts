@@ -6,17 +6,17 @@ import { errorCatalog, invalidRequest, PortolanError } from '../../domain/errors
 import { maxBodyBytes } from './request/json-body.ts';
 import { fieldProblems } from './request/validation.ts';
 
-/** Seconds after which a client that was turned away may come again. */
+/** Seconds after which a rejected client may retry. */
 export const retryAfter: Partial<Record<string, string>> = { queue_full: '10', unavailable: '5' };
 
-/** A client that sends too much may read the answer for so long; what it sends meanwhile is dropped. */
+/** How long a client that sends too much may read the response, milliseconds; its data is dropped. */
 const lingerMs = 2000;
 
-/** Answers with the error shape; a fault of the service is logged and shows nothing of its cause. */
+/** Responds with the error object; an internal error is logged and does not reveal its cause. */
 export function sendError(cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asPortolanError(cause);
   request.refusal = error;
-  // A refusal has no cause: it is an answer, not a fault.
+  // A rejection has no cause: it is a response, not a failure.
   if (error.status >= 500 && error.cause !== undefined) {
     const fault = { request_id: request.id, err: error.cause, method: request.method };
     request.log[faultLevel(error)](fault, error.message);
@@ -37,14 +37,14 @@ export function sendError(cause: unknown, request: FastifyRequest, reply: Fastif
   return reply.send(Readable.from(lingering(body, request), { objectMode: false }));
 }
 
-/** That the store is away is told once, by what looks at it all the time, and not again by every client that asks. */
+/** The store watch logs an outage once; requests do not repeat it. */
 export function faultLevel({ code }: PortolanError): 'debug' | 'error' {
   return code === 'unavailable' ? 'debug' : 'error';
 }
 
 /**
- * The text at once, the end of the answer once the client has sent everything or had its time: a connection that is
- * closed with bytes unread is reset, and a client that still sends would lose the answer.
+ * Sends the body at once, but ends the response only when the client has sent everything or its time is over: closing a
+ * connection with unread bytes resets it, and a client that still sends would lose the response.
  */
 async function* lingering(text: string, { raw }: FastifyRequest): AsyncIterable<string> {
   yield text;
@@ -56,7 +56,7 @@ export function errorShape(error: PortolanError, details: Record<string, unknown
   return { error: { code: error.code, message: error.message, details } };
 }
 
-/** RFC 9457 members beside our own shape. */
+/** RFC 9457 members in addition to the error object. */
 function problemMembers(error: PortolanError) {
   const { status, meaning } = errorCatalog[error.code];
   return { type: 'about:blank', title: meaning, status, detail: error.message };
@@ -66,7 +66,7 @@ function wantsProblem(headers: IncomingHttpHeaders): boolean {
   return headers.accept?.includes('application/problem+json') ?? false;
 }
 
-/** The answer to whatever was thrown; what is a fault of the service shows nothing of its cause. */
+/** Maps anything thrown to an error response; internal errors do not reveal their cause. */
 export function asPortolanError(cause: unknown): PortolanError {
   if (cause instanceof PortolanError) return cause.status === 500 ? internal(cause) : cause;
   const error = cause as FastifyError & {
@@ -76,7 +76,7 @@ export function asPortolanError(cause: unknown): PortolanError {
   if (error.validation) return validationError(error.validation, error.validationContext ?? 'body');
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new PortolanError('payload_too_large', `The request body is above ${maxBodyBytes} bytes.`);
+      return new PortolanError('payload_too_large', `The request body exceeds ${maxBodyBytes} bytes.`);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new PortolanError(
         'unsupported_media_type',
@@ -84,9 +84,9 @@ export function asPortolanError(cause: unknown): PortolanError {
       );
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new PortolanError('not_found', 'There is no such path.');
+      return new PortolanError('not_found', 'Path not found.');
     case 'FST_ERR_HANDLER_TIMEOUT':
-      return new PortolanError('timeout', 'The answer took longer than 30 s.', {}, error);
+      return new PortolanError('timeout', 'The response took longer than 30 s.', {}, error);
     default:
       return otherError(error);
   }
@@ -105,5 +105,10 @@ function validationError(errors: FastifySchemaValidationError[], part: string): 
 }
 
 function internal(cause: unknown): PortolanError {
-  return new PortolanError('internal_error', 'The service failed; its log has the cause.', {}, cause);
+  return new PortolanError(
+    'internal_error',
+    'Internal error; see the log of the server for its cause.',
+    {},
+    cause,
+  );
 }

@@ -6,18 +6,25 @@ import { forwardedHeader } from '../shards/home-servers.ts';
 import type { App } from './app-type.ts';
 import { routeOf } from './routes.ts';
 
-/** What of a request the other server has to know. */
-const handedOn = ['authorization', 'accept', 'last-event-id', 'x-tenant-id', 'range', 'if-none-match'];
-/** What this server says for itself in its own answer (RFC 9110, 7.6.1 and the request's own id). */
+/** Request headers to forward. */
+const forwardedHeaders = [
+  'authorization',
+  'accept',
+  'last-event-id',
+  'x-tenant-id',
+  'range',
+  'if-none-match',
+];
+/** Response headers that this server sets itself (RFC 9110, 7.6.1, and the request id). */
 const ownHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'x-request-id']);
 
-/** Requests for the files of a scan that lies with another server are answered by that one. */
+/** Forwards requests for the files of a scan to the server that has them. */
 export function forwardToHome(app: App, { shards }: ServerContext): void {
   if (!shards) return;
   app.addHook('preHandler', async (request, reply) => {
     if (!routeOf(request).config.atHome) return;
     const { scan_id: scanId } = request.params as { scan_id: string };
-    // Of somebody else's scan not even the place is told.
+    // Do not reveal the location of another tenant's scan.
     if ((await request.space.store.scans.executor(scanId)) === null) return;
     if (request.headers[forwardedHeader] !== undefined) return await shards.homes.demandHere(scanId);
     const gone = new AbortController();
@@ -30,7 +37,7 @@ export function forwardToHome(app: App, { shards }: ServerContext): void {
 }
 
 function headersOf({ headers }: FastifyRequest): Record<string, string> {
-  const known = handedOn.flatMap((name) => {
+  const known = forwardedHeaders.flatMap((name) => {
     const value = headers[name];
     return typeof value === 'string' ? [[name, value] as const] : [];
   });

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 
-/** Counts the answers of a listener that are under way: a request whose headers have come, until its answer is out. */
+/** Counts pending responses of a listener, from the headers of the request to the end of the response. */
 export class OpenResponses {
   #count = 0;
   #onNone: (() => void) | null = null;
@@ -19,7 +19,7 @@ export class OpenResponses {
     return this.#count;
   }
 
-  /** Resolves when none is under way, or after `ms`. */
+  /** Resolves when none is pending, or after `ms`. */
   async ended(ms: number): Promise<void> {
     if (this.#count === 0) return;
     await new Promise<void>((resolve) => {

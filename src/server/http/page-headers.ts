@@ -9,7 +9,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Headers of every page for browsers: nothing inline, nothing from elsewhere, in no frame, no trace in a Referer. */
+/** Headers of every page for browsers: no inline scripts, same origin only, no frames, no referrer. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': policy,

@@ -3,7 +3,7 @@ import type { Scan } from '../../domain/scan.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
-/** Where the files of a scan can be read until the answer has been sent, see `ScanFolders.hold`. */
+/** Folder of a scan, pinned until the response has been sent, see `ScanFolders.hold`. */
 export async function pinnedFolder(
   request: FastifyRequest,
   reply: FastifyReply,

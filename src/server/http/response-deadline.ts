@@ -4,19 +4,19 @@ import type { App, OpenRequest } from './app-type.ts';
 import { sendError } from './errors.ts';
 import { routeOf } from './routes.ts';
 
-/** Late answers are looked for this often. */
+/** Interval of the deadline check, milliseconds. */
 const lookMs = 1000;
 
 /**
- * Answers 504 when a handler takes too long. Fastify's own handlerTimeout sets a timer and an abort signal for each
- * request, which costs as much as a quarter of a small answer; here all requests share one timer.
+ * Responds with 504 when a handler takes too long. Fastify's handlerTimeout creates a timer and an abort signal per
+ * request, which costs a quarter of a small response; here all requests share one timer.
  *
  * @param clock monotonic milliseconds
  */
 export class ResponseDeadline {
   readonly #limitMs: number;
   readonly #clock: () => number;
-  /** In no order: a Map of them would be built anew for every second request. */
+  /** Unordered: a Map would be rehashed for every second request. */
   readonly #open: OpenRequest[] = [];
   readonly #timer: NodeJS.Timeout;
 
@@ -39,7 +39,7 @@ export class ResponseDeadline {
     app.addHook('onClose', async () => clearInterval(this.#timer));
   }
 
-  /** Ends what is late. */
+  /** Ends late responses. */
   look(): void {
     const latest = this.#clock() - this.#limitMs;
     for (const open of this.#open.filter(({ since }) => since <= latest)) {
@@ -55,7 +55,7 @@ export class ResponseDeadline {
     return open;
   }
 
-  /** The last one takes its place. */
+  /** Removes by swapping with the last one. */
   #remove(open: OpenRequest): void {
     if (open.at === -1) return;
     const last = this.#open.pop() as OpenRequest;
@@ -67,12 +67,12 @@ export class ResponseDeadline {
   }
 }
 
-/** Routes that stream end by themselves; those that can be aborted have a timer of fastify's with a signal. */
+/** Streaming routes have no deadline; abortable ones use the handlerTimeout of fastify with its signal. */
 function isExempt(request: FastifyRequest): boolean {
   const { config } = routeOf(request);
   return (config?.streams ?? false) || (config?.abortable ?? false);
 }
 
 function late(limitMs: number): PortolanError {
-  return new PortolanError('timeout', `The answer took longer than ${limitMs / 1000} s.`);
+  return new PortolanError('timeout', `The response took longer than ${limitMs / 1000} s.`);
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify';
 
-/** Time for an answer, except of routes that stream. */
+/** Time limit of a response, except for streaming routes. */
 export const handlerTimeoutMs = 30_000;
 
 /** Every route declares who may call it. @throws Error, so that a server with an undeclared route never starts */
@@ -8,24 +8,24 @@ export function requireAccess(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access`);
 }
 
-/** Work that can be aborted is, when its answer is late or nobody waits for it; open routes say that they need no token. */
+/** Aborts abortable work when its response is late or the client is gone; marks open routes as needing no token. */
 export function completeRoute(route: RouteOptions): void {
   if (route.config?.abortable) route.handlerTimeout = handlerTimeoutMs;
   if (route.config?.access === 'open') route.schema = { ...route.schema, security: [] };
 }
 
-/** The options of the request's route; fastify makes the object anew each time that it is asked. */
+/** The options of the request's route, cached: fastify creates the object on each access. */
 export function routeOf(request: FastifyRequest): FastifyRequest['routeOptions'] {
   request.route ??= request.routeOptions;
   return request.route;
 }
 
-/** Without the query: that may hold what somebody took for a place for secrets. */
+/** Without the query, which may contain secrets. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?')[0] ?? '';
 }
 
-/** The paths that exist, to tell a wrong method from a wrong path. */
+/** The existing paths, to distinguish a wrong method from a wrong path. */
 export class KnownPaths {
   readonly #paths = new Map<string, { pattern: RegExp; methods: Set<string>; open: boolean }>();
 
@@ -39,7 +39,7 @@ export class KnownPaths {
     this.#paths.set(route.url, known);
   }
 
-  /** Whether everybody may know of the path; a wrong method there is no matter of tokens. */
+  /** Whether the path is public; a wrong method is then reported without a token. */
   isOpen(path: string): boolean {
     return this.#matching(path).some(({ open }) => open);
   }

@@ -46,7 +46,7 @@ describe('the deadlines of a connection (T-035)', () => {
     const drip = setInterval(() => socket.write('x'), 100);
     await once(socket, 'close');
     clearInterval(drip);
-    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*The request came too slowly/);
+    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*Timeout while receiving the request/);
   });
 });
 

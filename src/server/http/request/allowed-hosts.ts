@@ -6,16 +6,15 @@ import { PortolanError } from '../../../domain/errors.ts';
 import type { RequestHead } from '../../access/auth.ts';
 
 /**
- * The names under which a browser may speak to the server. A page elsewhere can point its own name at this machine
- * (DNS rebinding) and is then of the same origin as the server in the eyes of the browser; only the name in the Host
- * header tells.
+ * Host names under which browsers may reach the server. A foreign page can point its own name at this machine (DNS
+ * rebinding), which makes it same-origin for the browser; only the Host header reveals that.
  */
 export class AllowedHosts {
   readonly #configured: ReadonlySet<string>;
   readonly #bound: string;
   /** Of `server.public_url`; null without. */
   readonly #public: URL | null;
-  /** The last good header of each connection: clients repeat it. */
+  /** The last accepted header of each connection, since clients repeat it. */
   readonly #accepted = new WeakMap<Socket, string>();
 
   constructor({
@@ -28,7 +27,7 @@ export class AllowedHosts {
     this.#public = public_url === null ? null : URL.parse(public_url);
   }
 
-  /** A page for browsers: only under the configured names. @throws PortolanError `forbidden_origin` */
+  /** Checks a page for browsers: only the configured names. @throws PortolanError `forbidden_origin` */
   checkPage(request: RequestHead): void {
     const host = hostOf(request);
     if (this.#isPublic(host)) return;
@@ -37,8 +36,8 @@ export class AllowedHosts {
   }
 
   /**
-   * The API without tokens: this machine's own names, and the configured ones. Browsers always send the header; a
-   * client of HTTP/1.0 without one is none.
+   * Checks the API without tokens: the names of this machine and the configured ones. Browsers always send the header;
+   * an HTTP/1.0 client without it is not a browser.
    *
    * @throws PortolanError `forbidden_origin`
    */
@@ -51,7 +50,7 @@ export class AllowedHosts {
     this.#accepted.set(request.socket, header);
   }
 
-  /** True when the page that sent the request came from this server itself, by whatever scheme. */
+  /** Whether the page that sent the request is from this server, with any scheme. */
   isOwnOrigin(origin: string, { headers }: RequestHead): boolean {
     const url = URL.parse(origin);
     if (url === null) return false;
@@ -62,7 +61,7 @@ export class AllowedHosts {
     return this.#public !== null && host === plainHost(this.#public.hostname);
   }
 
-  /** The address that the client reached stands for a listener on all addresses. */
+  /** For a listener on all addresses, the local address of the connection counts. */
   #isOwn(host: string, { socket }: RequestHead): boolean {
     if (isLoopbackHost(host)) return true;
     return host !== '' && (host === this.#bound || host === plainHost(socket.localAddress ?? ''));
@@ -85,6 +84,6 @@ function plainHost(text: string): string {
 function forbiddenHost(): PortolanError {
   return new PortolanError(
     'forbidden_origin',
-    'The Host name of the request is not one of this server; server.allowed_hosts lists those that are served.',
+    'The Host header does not name this server; add its name to server.allowed_hosts.',
   );
 }

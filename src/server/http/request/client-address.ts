@@ -4,12 +4,12 @@ import { AddressSet, type Interval } from '../../../domain/address-set.ts';
 import type { RequestHead } from '../../access/auth.ts';
 
 /**
- * Tells the address of a client. X-Forwarded-For counts only on connections from a trusted proxy, and there only as far
- * as trusted proxies wrote it: anybody can put anything to the left of what they added.
+ * Address of a client. X-Forwarded-For counts only on connections from a trusted proxy, and only the entries that trusted
+ * proxies added: everything to the left of them can be forged.
  */
 export class ClientAddresses {
   readonly #trusted: AddressSet;
-  /** Connections whose other end is the client, for their further requests. */
+  /** Cache: connections whose peer is the client itself. */
   readonly #untrusted = new WeakMap<Socket, string>();
 
   /** @param proxies addresses and CIDR blocks (`server.trusted_proxies`) */
@@ -17,7 +17,7 @@ export class ClientAddresses {
     this.#trusted = AddressSet.of(proxies.flatMap(intervalOf));
   }
 
-  /** In canonical form. What cannot be read as an address ends the walk: the proxy that passed it on is the client. */
+  /** In canonical form. An entry that is not an address stops the search: the proxy that forwarded it is the client. */
   of(request: RequestHead): string {
     const known = this.#untrusted.get(request.socket);
     if (known !== undefined) return known;
@@ -53,7 +53,7 @@ function forwardedFor(request: RequestHead): string[] {
   return [header].flat().join(',').split(',').reverse();
 }
 
-/** Some proxies add the port of the client: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+/** Some proxies append the port of the client: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 function entryAddress(entry: string): Address | null {
   const text = entry.trim();
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1];

@@ -17,13 +17,13 @@ const exposedHeaders = [
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
 ].join(', ');
-/** Seconds for which a browser may remember the answer to a preflight. */
+/** How long a browser may cache the response to a preflight, seconds. */
 const preflightSeconds = '600';
 
 /**
- * Cross-origin requests of web pages (WHATWG Fetch, CORS protocol). Own code and no plugin: the usual one serves
- * preflights by a route of its own, which would answer for paths that do not exist, and only after a preflight of an
- * unlisted origin has become an error.
+ * Cross-origin requests of web pages (WHATWG Fetch, CORS protocol). No plugin: the usual one serves preflights by a
+ * catch-all route, which would respond for paths that do not exist, and only after a preflight of an unlisted origin has
+ * become an error.
  */
 export class Cors {
   readonly enabled: boolean;
@@ -34,12 +34,12 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** True when the page's origin is listed, letter by letter. */
+  /** Whether the exact origin of the page is listed. */
   lists(origin: string): boolean {
     return this.enabled && this.#origins.has(origin);
   }
 
-  /** Lets a page of a listed origin read the answer. Every answer says that it depends on the origin. */
+  /** Lets a page of a listed origin read the response. Every response varies by origin. */
   mark(request: IncomingMessage, reply: FastifyReply): void {
     if (!this.enabled) return;
     reply.header('vary', 'Origin');
@@ -58,7 +58,7 @@ export class Cors {
     );
   }
 
-  /** The answer to a page of another origin says nothing, and its browser sends no request. */
+  /** Without CORS headers for other origins, whose browsers then send no request. */
   answerPreflight({ headers }: IncomingMessage, reply: FastifyReply): FastifyReply {
     if (this.lists(headers.origin ?? '')) {
       reply.header('access-control-allow-methods', allowedMethods);

@@ -1,13 +1,13 @@
 import { PortolanError } from '../../../domain/errors.ts';
 
-/** Largest request body, bytes. */
+/** Maximum size of a request body, bytes. */
 export const maxBodyBytes = 2 * 1024 * 1024;
 const maxDepth = 64;
 const forbiddenKeys = new Set(['__proto__', 'constructor']);
 
 /**
- * Reads a request body. Refuses what JSON.parse or the code behind it could be tricked with: bytes that are not UTF-8,
- * a byte order mark, trailing text, deep nesting and keys that reach a prototype.
+ * Parses a request body. Rejects input that could attack JSON.parse or its callers: invalid UTF-8, a byte order mark,
+ * trailing text, deep nesting and keys that reach a prototype.
  * @throws PortolanError `invalid_request`
  */
 export function parseJsonBody(bytes: Buffer): unknown {
@@ -35,7 +35,7 @@ function parse(text: string): unknown {
 }
 
 /**
- * Walks level by level: nesting costs no stack, and stops at the limit.
+ * Iterates level by level: uses no stack and stops at the limit.
  * @throws PortolanError `invalid_request`
  */
 export function inspectBody(body: unknown): void {
@@ -50,7 +50,7 @@ export function inspectBody(body: unknown): void {
 function checkKeys(container: object): void {
   if (Array.isArray(container)) return;
   for (const key of Object.keys(container)) {
-    if (forbiddenKeys.has(key)) throw badBody(`must not hold the key ${key}`);
+    if (forbiddenKeys.has(key)) throw badBody(`must not contain the key ${key}`);
   }
 }
 

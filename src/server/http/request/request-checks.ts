@@ -13,17 +13,17 @@ import { Cors } from './cors.ts';
 
 export const maxUrlLength = 8192;
 const maxHeaderFields = 100;
-/** Methods that change nothing. */
+/** Methods without side effects. */
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** A hook of fastify. A preflight is answered here, and `done` is not called. */
+/** A fastify hook. For a preflight it sends the response and does not call `done`. */
 export type RequestCheck = (
   request: FastifyRequest,
   reply: FastifyReply,
   done: (refusal?: Error) => void,
 ) => void;
 
-/** What the checks take from the settings that hold until a restart. */
+/** Settings used by the checks that only a restart changes. */
 interface Rules {
   tokensDemanded: boolean;
   protectedMode: boolean;
@@ -32,12 +32,12 @@ interface Rules {
   cors: Cors;
 }
 
-/** Everything that is decided before a body is read, in the order of the contract. */
+/** All checks before the body is read, in the order of the contract. */
 export function requestCheck(context: ServerContext, paths: KnownPaths): RequestCheck {
   const { admission } = context;
   const rules = rulesOf(context.config);
 
-  /** @returns a promise where the request has to wait for its turn @throws PortolanError */
+  /** @returns a promise when the request has to wait for a slot @throws PortolanError */
   const admit = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -56,7 +56,7 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     const tell = (headers: Record<string, string>) => void reply.headers(headers);
     const choice = admission.meter(entry, { wholeService, unmetered }, tell);
     if (request.is404) refuseUnknown(paths, request, reply);
-    // Also of a request that is refused: its record in the audit log names the tenant.
+    // Also for a rejected request: its audit record names the tenant.
     if ('space' in choice) request.space = choice.space;
     admission.enter(choice, token, access, feature);
     checkPhase(context, request);
@@ -73,7 +73,7 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     await admit(request, reply, access, await authenticated(admission, request, reply));
   };
 
-  /** @returns a promise only where a token has to be looked up; false when the request is answered */
+  /** @returns a promise only when a token has to be looked up; false when the response was sent */
   const check = (request: FastifyRequest, reply: FastifyReply): Promise<void> | boolean => {
     request.unknownFields = [];
     request.clientAddress = rules.clients.of(request.raw);
@@ -143,7 +143,7 @@ function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('cache-control', 'no-store');
 }
 
-/** In protected mode neither the connection nor the client behind a trusted proxy may be elsewhere. */
+/** In protected mode both the connection and the client behind a trusted proxy must be local. */
 function checkClient({ protectedMode }: Rules, request: FastifyRequest): void {
   if (!protectedMode) return;
   checkClientAddress(request.socket.remoteAddress);
@@ -153,7 +153,7 @@ function checkClient({ protectedMode }: Rules, request: FastifyRequest): void {
 function checkSize(request: FastifyRequest): void {
   const { url = '', rawHeaders, httpVersion } = request.raw;
   if (url.length > maxUrlLength) {
-    throw new PortolanError('uri_too_long', `The URL is above ${maxUrlLength} bytes.`);
+    throw new PortolanError('uri_too_long', `The URL exceeds ${maxUrlLength} bytes.`);
   }
   if (rawHeaders.length > 2 * maxHeaderFields) {
     throw new PortolanError(
@@ -170,7 +170,7 @@ function checkSize(request: FastifyRequest): void {
   }
 }
 
-/** Of two Host headers a proxy in between may have gone by the other one (RFC 9112, 3.2). */
+/** With two Host headers, a proxy may have used the other one (RFC 9112, 3.2). */
 function hostCount(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -181,8 +181,8 @@ function hostCount(rawHeaders: readonly string[]): number {
 }
 
 /**
- * The target of a request without scheme and host. Where it has them, that host counts, whatever the Host header says
- * (RFC 9112, 3.2.2).
+ * The request target without scheme and host. A host in the target takes precedence over the Host header (RFC 9112,
+ * 3.2.2).
  */
 export function originForm(request: IncomingMessage): string {
   const { url = '' } = request;
@@ -193,15 +193,15 @@ export function originForm(request: IncomingMessage): string {
   return target.startsWith('/') ? target : `/${target}`;
 }
 
-/** Who may make the request. */
+/** Required access of the request. */
 export function accessOf(request: FastifyRequest, paths: KnownPaths): RouteAccess {
   if (request.is404) return paths.isOpen(pathOf(request)) ? 'open' : 'any';
   return routeOf(request).config?.access ?? 'any';
 }
 
 /**
- * Where no tokens are demanded, any page that a browser of this network shows could drive the server: by its own name
- * pointed at this machine, or by sending requests whose answers it cannot read.
+ * Without tokens, any page in a browser of this network could control the server: through DNS rebinding, or with
+ * requests whose responses it cannot read (CSRF).
  */
 function checkBrowser(
   { tokensDemanded, hosts, cors }: Rules,
@@ -216,7 +216,7 @@ function checkBrowser(
   if (hosts.isOwnOrigin(origin, request.raw) || cors.lists(origin)) return;
   throw new PortolanError(
     'forbidden_origin',
-    'The request comes from a web page of another origin; server.cors.origins lists those that may call the API.',
+    'Cross-origin request rejected; add the origin to server.cors.origins to allow it.',
   );
 }
 
@@ -232,22 +232,22 @@ async function authenticated(
   return record;
 }
 
-/** Here and not in the handler of unknown paths, which comes after the body. @throws PortolanError */
+/** Not in the handler of unknown paths, which runs after the body is read. @throws PortolanError */
 function refuseUnknown(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): never {
   const methods = paths.methodsOf(pathOf(request));
-  // A path that cannot be decoded looks like one of ours and leads nowhere.
+  // A path that cannot be decoded may match a pattern but has no route.
   if (methods.length === 0 || methods.includes(request.method)) throw noSuchPath(paths, pathOf(request));
   const allowed = methods.join(', ');
   reply.header('allow', allowed);
-  const text = `${request.method} is not allowed here; allowed: ${allowed}.`;
+  const text = `${request.method} is not allowed for this path; allowed: ${allowed}.`;
   throw new PortolanError('method_not_allowed', text);
 }
 
-/** Somebody who opens the server in a browser is told where to look. */
+/** The hint is for people who open the server in a browser. */
 function noSuchPath(paths: KnownPaths, path: string): PortolanError {
   const hasPage = path === '/' && paths.methodsOf('/api/v1/docs').length > 0;
-  const hint = hasPage ? ' The page about the API is /api/v1/docs.' : '';
-  return new PortolanError('not_found', `There is no such path.${hint}`);
+  const hint = hasPage ? ' The API documentation is at /api/v1/docs.' : '';
+  return new PortolanError('not_found', `Path not found.${hint}`);
 }
 
 /** @throws PortolanError `unavailable` for new work while the server shuts down */

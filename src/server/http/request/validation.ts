@@ -4,22 +4,22 @@ import type { FieldProblem } from '../../../domain/errors.ts';
 
 type ObjectSchema = { properties?: Record<string, ObjectSchema & { type?: string }> };
 
-/** Longest list of which every wrong item is reported; of longer ones only the first problem. */
+/** Longest list with every invalid item reported; for longer ones only the first problem is. */
 const maxReportedItems = 10_000;
-/** Names of unknown fields that an answer lists. */
+/** Maximum number of unknown fields to list. */
 const maxUnknown = 20;
 
-/** JSON text such as `1e999` is read as Infinity, which is no number of any schema (`strictNumbers`). */
+/** `1e999` parses as Infinity, which `strictNumbers` rejects. */
 const ajvOptions = { strict: false, strictNumbers: true, formats: { 'date-time': true } } as const;
 const firstError = new Ajv2020(ajvOptions);
 const everyError = new Ajv2020({ ...ajvOptions, allErrors: true });
 
 /**
- * Validators for request parts. Bodies are never changed: a number in quotes is text. Query parameters are text, so
- * those that the schema calls integers must be plain digits, and none may be given twice.
+ * Validators of request parts. Bodies are not coerced: a quoted number is a string. Query parameters are strings, so
+ * integers must be plain digits, and no parameter may be repeated.
  */
 export const compileValidator: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart }) => {
-  // Compiled for the first request of a route: a start is quicker without all of them.
+  // Compiled at the first request of a route, for a faster start.
   let quick: ValidateFunction | undefined;
   const check = (value: unknown) => {
     quick ??= firstError.compile(schema as object);
@@ -33,7 +33,7 @@ export const compileValidator: FastifySchemaCompiler<FastifySchema> = ({ schema,
   return ((query: Record<string, unknown>) => check(readQuery(query, schema as ObjectSchema))) as never;
 };
 
-/** Carries the problems to the error handler. */
+/** Passes the problems to the error handler. */
 function asError(
   errors: ErrorObject[] | null | undefined,
 ): Error & { validation: FastifySchemaValidationError[] } {
@@ -47,7 +47,7 @@ function hasLongList(value: unknown): boolean {
   return Object.values(value).some((item) => Array.isArray(item) && item.length > maxReportedItems);
 }
 
-/** Text of plain digits becomes a number where the schema wants one; everything else stays and fails there. */
+/** Converts plain digits to a number where the schema has an integer; everything else then fails validation. */
 function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
   const read: Record<string, unknown> = {};
   for (const [name, text] of Object.entries(query)) {
@@ -58,7 +58,7 @@ function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record
   return read;
 }
 
-/** What is wrong, by field, in words; one entry a field. */
+/** Problems in words, one entry per field. */
 export function fieldProblems(errors: readonly FastifySchemaValidationError[], part: string): FieldProblem[] {
   const problems = new Map<string, string>();
   for (const error of errors) {
@@ -85,7 +85,7 @@ function reasonOf(error: FastifySchemaValidationError): string {
     return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`;
   if (error.keyword === 'minLength' || error.keyword === 'minItems') return 'must not be empty';
   if (error.keyword === 'type') return `must be ${typeWords(error.params['type'])}`;
-  return error.message ?? 'is not valid';
+  return error.message ?? 'is invalid';
 }
 
 const wordsOfTypes: Record<string, string> = {
@@ -106,7 +106,7 @@ function typeWords(type: unknown): string {
     .join(' or ');
 }
 
-/** `unknown field: x` for members of a body (parameters of a query) that the schema does not know. */
+/** `unknown field: x` for members of a body (parameters of a query) that are not in the schema. */
 export function unknownFields(
   body: unknown,
   schema: unknown,
@@ -117,7 +117,7 @@ export function unknownFields(
   return paths.map((path) => `unknown ${what}: ${path.slice(0, 100)}`);
 }
 
-/** Adds to `paths` until they are as many as are listed. */
+/** Adds to `paths` up to the limit. */
 function findUnknown(body: unknown, { properties }: ObjectSchema, prefix: string, paths: string[]): void {
   if (!properties || typeof body !== 'object' || body === null || Array.isArray(body)) return;
   for (const name of Object.keys(body)) {

@@ -13,7 +13,7 @@ import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 const diffQuery = Type.Object({
   against: Type.String({
     pattern: scanIdPattern.source,
-    description: 'id of the scan that is the baseline: the changes are from it to the scan of the path',
+    description: 'id of the baseline scan: changes are from it to the scan of the path',
   }),
 });
 
@@ -48,7 +48,7 @@ const diffSchema = Type.Object({
           by: Type.Array(Type.Object({ kind: Type.String(), value: Type.String() })),
         }),
         {
-          description: 'removed hosts that are there again under an added address, and what they took along',
+          description: 'removed hosts found again under an added address, with their ports and findings',
         },
       ),
     ),
@@ -71,9 +71,9 @@ const diffSchema = Type.Object({
       port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
       protocol: nullableText,
       reason: Type.Enum(['out_of_scope', 'partial', 'port_not_planned', 'not_evaluated', 'record_damaged']),
-      missing_in: Type.String({ description: 'the scan that could not have found it' }),
+      missing_in: Type.String({ description: 'the scan that could not find it' }),
     }),
-    { description: 'what one scan has and the other could not have found; without a port, a whole host' },
+    { description: 'items of one scan that the other could not find; without a port, a whole host' },
   ),
 });
 
@@ -85,12 +85,12 @@ export function diffRoutes(app: App, context: RouteContext): void {
     schema: {
       summary: 'Compare two finished scans',
       description:
-        'What appeared, went and changed since the baseline. A scan that waits or runs is a conflict. What a scan ' +
-        'could not have found is not comparable: outside its targets or ports, not evaluated, or not reached by a ' +
-        'scan that failed; nor is what a scan lacks whose record is damaged.',
+        'Additions, removals and changes since the baseline. An unfinished scan is a conflict. Items that a scan ' +
+        'could not find are not comparable: outside its targets or ports, not evaluated, not reached by a ' +
+        'failed scan, or missing from a damaged record.',
       params: scanIdParams,
       querystring: diffQuery,
-      // Streamed: nothing is serialized by this schema.
+      // For the description only: the response is streamed.
       response: { 200: { content: { 'application/json': { schema: enveloped(diffSchema) } } } },
     },
     handler: async (request, reply) => {
@@ -109,7 +109,7 @@ export function diffRoutes(app: App, context: RouteContext): void {
         const comparison = await compareScans(order, request.params.scan_id, against, signal);
         return send(comparison, request, reply);
       } catch (error) {
-        // Nobody is left whom an answer could reach.
+        // The client is gone.
         if (signal.aborted) return reply.hijack();
         throw error;
       }

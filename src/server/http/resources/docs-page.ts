@@ -34,7 +34,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** The token lives in the memory of the page: it is gone when the page is. */
+/** The token exists only in the memory of the page. */
 const script = `'use strict';
 const login = document.getElementById('login');
 const problem = document.getElementById('problem');
@@ -63,7 +63,7 @@ async function show() {
 
 function start() {
   show().catch((error) => {
-    problem.textContent = 'The description of the API cannot be read: ' + error.message;
+    problem.textContent = 'Cannot load the API description: ' + error.message;
   });
 }
 
@@ -92,7 +92,7 @@ body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 sys
 #login code { display: block; overflow-x: auto; white-space: nowrap; font-size: .85rem; }
 #problem { max-width: 34rem; margin: 1rem auto; padding: 0 1.25rem; color: var(--bad); }
 #problem:empty { display: none; }
-/* The library draws on white. */
+/* The library assumes a white background. */
 #reference:not(:empty) { background: #fff; color-scheme: light; }
 @media (max-width: 40rem) {
   #reference .opblock-summary { flex-wrap: wrap; }
@@ -113,7 +113,7 @@ const libraryFiles = [
   },
 ];
 
-/** A page that shows the description of the API. It holds no data, so it needs no token; what it reads does. */
+/** API documentation page. It contains no data, so it needs no token; the description that it loads does. */
 export function docsPageRoutes(app: App): void {
   const config = { access: 'open', page: true } as const;
   const schema = { hide: true };

@@ -14,11 +14,11 @@ import { scanIdParams } from '../schema/schemas.ts';
 
 const heartbeatMs = 15_000;
 
-/** The token of a stream is looked at this often. */
+/** Interval at which the token of a stream is checked, milliseconds. */
 export const tokenCheckMs = 1000;
 
 const eventHeaders = Type.Object({
-  'last-event-id': Type.Optional(Type.String({ description: 'go on after this event' })),
+  'last-event-id': Type.Optional(Type.String({ description: 'resume after this event' })),
 });
 
 export function eventRoutes(app: App, context: RouteContext): void {
@@ -29,8 +29,8 @@ export function eventRoutes(app: App, context: RouteContext): void {
     schema: {
       summary: 'Follow a scan as server-sent events',
       description:
-        'Events: status, progress, host, port, finding, warning, end. The stream closes after end, and when its ' +
-        'token is no good any more.',
+        'Events: status, progress, host, port, finding, warning, end. The stream closes after end, or when its ' +
+        'token becomes invalid.',
       params: scanIdParams,
       headers: eventHeaders,
       response: { 200: { content: { 'text/event-stream': { schema: Type.String() } } } },
@@ -51,7 +51,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
   });
 }
 
-/** @throws PortolanError `invalid_request` for what is no number of an event */
+/** @throws PortolanError `invalid_request` for an invalid event id */
 function readLastEventId(text: string | undefined): number {
   if (text === undefined || text === '') return 0;
   if (/^\d{1,15}$/.test(text)) return Number(text);
@@ -84,7 +84,7 @@ async function follow(
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  // Gone while the scan was looked up: nothing will tell of it again.
+  // Disconnected during the lookup: there will be no further event about it.
   if (response.destroyed) return;
   const signal = AbortSignal.any([gone.signal, context.closing]);
   const heartbeat = setInterval(() => {
@@ -100,7 +100,7 @@ async function follow(
       if (signal.aborted) return;
     }
   } catch (err) {
-    if (!signal.aborted) context.log.error({ err, scan_id: scanId }, 'the event stream broke');
+    if (!signal.aborted) context.log.error({ err, scan_id: scanId }, 'event stream failed');
   } finally {
     source.close();
     clearInterval(heartbeat);
@@ -113,7 +113,7 @@ function eventText({ event, id, data }: ScanEvent): string {
   return `event: ${event}\n${number}data: ${data}\n\n`;
 }
 
-/** Waits until the client has taken what is under way, or is gone. */
+/** Resolves when the client has received pending data, or has disconnected. */
 async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   if (signal.aborted || response.destroyed) return;
   await once(response, 'drain', { signal }).catch(() => undefined);

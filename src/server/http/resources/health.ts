@@ -22,11 +22,11 @@ const healthMembers = {
   workspace: Type.Object({ scans: count, size_mb: count, free_space_mb: count }),
   scanning: Type.Object(
     { method: Type.Enum(['raw packets', 'connections']), reason: Type.String() },
-    { description: 'how scans reach their targets here, and why so' },
+    { description: 'scan method of this machine, and the reason' },
   ),
   windows: Type.Object(
     { open: Type.Boolean(), reason: nullableText, until: nullableText },
-    { description: 'whether scans may send now, and if not, why and until when' },
+    { description: 'whether scans may send packets now; if not, why and until when' },
   ),
   checks: Type.Array(
     Type.Object({
@@ -38,14 +38,14 @@ const healthMembers = {
 };
 const healthSchema = Type.Object({ ...healthMembers, ...enveloped(Type.Object(healthMembers)).properties });
 
-/** Probes for load balancers and supervisors: they ask nobody and need no token. */
+/** Probes for load balancers and supervisors: no dependencies, no token. */
 export function livenessRoutes(app: App, context: RouteContext): void {
   for (const url of ['/health', '/livez', '/healthz']) {
     app.route({
       method: 'GET',
       url,
       config: { access: 'open' },
-      schema: { summary: 'Is the process alive?', response: { 200: aliveSchema } },
+      schema: { summary: 'Liveness probe', response: { 200: aliveSchema } },
       handler: async () => alive(),
     });
   }
@@ -54,7 +54,7 @@ export function livenessRoutes(app: App, context: RouteContext): void {
     method: 'GET',
     url: '/readyz',
     config: { access: 'open' },
-    schema: { summary: 'Does the service take work?', response: { 200: aliveSchema } },
+    schema: { summary: 'Readiness probe', response: { 200: aliveSchema } },
     handler: async () => {
       const reason = notReady(context);
       if (reason === null) return alive();
@@ -69,7 +69,7 @@ export function healthRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/health',
     config: { access: 'any', wholeService: true, unmetered: true },
     schema: {
-      summary: 'State of the service in figures',
+      summary: 'Health of the service',
       response: { 200: healthSchema, 503: healthSchema },
     },
     handler: async (request, reply) => {

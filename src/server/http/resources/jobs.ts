@@ -26,7 +26,7 @@ export const jobBody = Type.Object({
     Type.String({
       maxLength: maxScheduleLength,
       description:
-        'cron expression of five fields, or @hourly, @daily, @weekly, @monthly, @yearly; absent = one run now. ' +
+        'cron expression with five fields, or @hourly, @daily, @weekly, @monthly, @yearly; absent = one run now. ' +
         'Times are in queue.timezone.',
     }),
   ),
@@ -40,7 +40,7 @@ const jobSchema = Type.Unsafe<Job>(
   Type.Object({
     job_id: Type.String(),
     type: Type.Enum([...jobTypes]),
-    params: Type.Object({}, { additionalProperties: true, description: 'the submission of its scans' }),
+    params: Type.Object({}, { additionalProperties: true, description: 'the scan request of its runs' }),
     schedule: nullableText,
     pool: Type.String(),
     name: nullableText,
@@ -51,7 +51,7 @@ const jobSchema = Type.Unsafe<Job>(
     run_count: countSchema,
     last_run_at: nullableText,
     next_run_at: nullableText,
-    next_runs: Type.Array(time, { description: 'the next three times' }),
+    next_runs: Type.Array(time, { description: 'the next three run times' }),
     runs: Type.Array(
       Type.Object({
         scan_id: nullableText,
@@ -59,13 +59,13 @@ const jobSchema = Type.Unsafe<Job>(
         started_at: nullableText,
         completed_at: nullableText,
       }),
-      { description: 'the last 20, the newest first' },
+      { description: 'the last 20, newest first' },
     ),
     created_at: time,
     started_at: nullableText,
     completed_at: nullableText,
     error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String() })]),
-    warnings: Type.Optional(Type.Array(warningSchema, { description: 'what holds its run up' })),
+    warnings: Type.Optional(Type.Array(warningSchema, { description: 'why its run is delayed' })),
     created_by: nullableText,
   }),
 );
@@ -102,7 +102,7 @@ export function jobRoutes(app: App, context: RouteContext): void {
       refusals: ['conflict', 'queue_full', 'license_required'],
     },
     schema: {
-      summary: 'Submit a job: a scan now, or again and again',
+      summary: 'Submit a one-off or recurring scan',
       headers: submissionHeaders,
       body: jobBody,
       response: { 201: enveloped(jobSchema) },
@@ -147,7 +147,7 @@ export function jobRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/jobs/:job_id/cancel',
     config: { access: ['job:write', 'scan:write'], feature: 'jobs', refusals: ['conflict'] },
     schema: {
-      summary: 'End a job; the scan that it runs is stopped, its results stay',
+      summary: 'Cancel a job and its running scan, whose results stay',
       params: jobIdParams,
       response: { 200: enveloped(jobSchema) },
     },

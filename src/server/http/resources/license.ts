@@ -6,13 +6,13 @@ import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
 const licenseSchema = Type.Object({
-  enforced: Type.Boolean({ description: 'whether features need a licence here' }),
+  enforced: Type.Boolean({ description: 'whether features need a license' }),
   plan: Type.Enum(Object.keys(planRates) as (keyof typeof planRates)[], {
-    description: 'whose limits hold; free where a licence is needed and none works',
+    description: 'plan in force; free if a license is required and none is valid',
   }),
-  valid: Type.Boolean({ description: 'a licence is installed and works, in its grace time too' }),
+  valid: Type.Boolean({ description: 'a valid license is installed, or one in its grace period' }),
   expires_at: nullableText,
-  features: Type.Array(Type.Enum([...licenseFeatures]), { description: 'what may be used now' }),
+  features: Type.Array(Type.Enum([...licenseFeatures]), { description: 'enabled features' }),
   grace_until: nullableText,
 });
 
@@ -21,7 +21,7 @@ export function licenseRoutes(app: App, { licence }: RouteContext): void {
     method: 'GET',
     url: '/api/v1/license',
     config: { access: 'any', wholeService: true },
-    schema: { summary: 'What the licence allows', response: { 200: enveloped(licenseSchema) } },
+    schema: { summary: 'Show the license', response: { 200: enveloped(licenseSchema) } },
     handler: async (request) => envelope(request, licence.report()),
   });
 }

@@ -5,7 +5,7 @@ import { routeOf } from '../routes.ts';
 
 const text = 'Prometheus text format 0.0.4';
 
-/** Figures for a monitoring system. They are of the whole service and name no tenant, token or target. */
+/** Metrics of the whole service, without names of tenants, tokens or targets. */
 export function metricsRoutes(app: App, { config, metrics }: RouteContext): void {
   const { auth } = config.server.metrics;
   app.route({
@@ -19,14 +19,14 @@ export function metricsRoutes(app: App, { config, metrics }: RouteContext): void
       feature: 'metrics',
     },
     schema: {
-      summary: 'Figures of the service',
+      summary: 'Prometheus metrics',
       response: { 200: { description: text, content: { 'text/plain': { schema: Type.String() } } } },
     },
     handler: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
   });
 }
 
-/** Counts every answer under the pattern of its route. */
+/** Counts every response by the pattern of its route. */
 export function measureResponses(app: App, { metrics }: RouteContext): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { url, config } = routeOf(request);

@@ -20,7 +20,7 @@ export function moduleRoutes(app: App, installed: Pick<Installed, 'modules'>): v
     url: '/api/v1/modules',
     config: { access: ['scan:read'] },
     schema: {
-      summary: 'Installed scan modules',
+      summary: 'List installed scan modules',
       response: { 200: enveloped(Type.Object({ modules: Type.Array(moduleSchema) })) },
     },
     handler: async (request) => envelope(request, { modules: installed.modules }),

@@ -16,16 +16,16 @@ const previewMembers = Type.Object({
   targets: Type.Array(Type.String()),
   addresses: Type.Number({
     minimum: 0,
-    description: 'to scan, after exclusions and scope; without those of host names',
+    description: 'addresses to scan after exclusions and scope, not counting host names',
   }),
   hostnames: countSchema,
-  excluded: Type.Number({ minimum: 0, description: 'taken away by exclusions, blocklist and scope' }),
+  excluded: Type.Number({ minimum: 0, description: 'addresses removed by exclusions, blocklist and scope' }),
   ports: Type.Object({ tcp: countSchema, udp: countSchema }),
   rate: Type.Integer({ minimum: 1, description: 'packets per second' }),
-  packets_estimate: Type.Number({ minimum: 0, description: 'at most, for discovery and ports' }),
+  packets_estimate: Type.Number({ minimum: 0, description: 'upper bound, for discovery and ports' }),
   duration_estimate_seconds: Type.Number({
     minimum: 0,
-    description: 'for these packets, if none is answered',
+    description: 'upper bound for these packets, without any response',
   }),
   nodes: Type.Array(
     Type.Object({
@@ -39,7 +39,7 @@ const previewMembers = Type.Object({
   warnings: Type.Array(warningSchema),
 });
 
-/** Typed as what is answered: the schema's own type knows no optional members that are `undefined`. */
+/** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
 const previewSchema = Type.Unsafe<ScanPreview>(previewMembers);
 
 export function planRoutes(app: App, context: RouteContext): void {
@@ -48,9 +48,8 @@ export function planRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/scans/plan',
     config: { access: ['scan:write', 'scan:execute'], refusals: ['license_required'] },
     schema: {
-      summary: 'Show what a submission would do',
-      description:
-        'Takes the body of a submission and refuses what that would refuse. Nothing is sent, stored or resolved.',
+      summary: 'Preview a scan',
+      description: 'Validates a scan request and returns its plan. Nothing is sent, stored or resolved.',
       body: submissionSchema,
       response: { 200: enveloped(previewSchema) },
     },

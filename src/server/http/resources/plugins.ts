@@ -20,10 +20,10 @@ export function pluginRoutes(app: App): void {
     url: '/api/v1/plugins',
     config: { access: ['plugin:read', 'scan:read'] },
     schema: {
-      summary: 'Installed plugins',
+      summary: 'List installed plugins',
       response: { 200: enveloped(Type.Object({ plugins: Type.Array(pluginSchema) })) },
     },
-    // This build loads no plugins, so none are installed.
+    // This build does not support plugins.
     handler: async (request) => envelope(request, { plugins: [] }),
   });
 }

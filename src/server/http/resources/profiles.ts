@@ -12,7 +12,7 @@ export function profileRoutes(app: App): void {
     url: '/api/v1/profiles',
     config: { access: ['scan:read'] },
     schema: {
-      summary: 'Profiles that a scan may name',
+      summary: 'List profiles',
       response: { 200: enveloped(Type.Object({ profiles: Type.Array(profileSchema) })) },
     },
     handler: async (request) => {
@@ -33,7 +33,7 @@ export function profileRoutes(app: App): void {
     url: '/api/v1/dags',
     config: { access: ['scan:read'] },
     schema: {
-      summary: 'Graphs that a scan may name',
+      summary: 'List graphs',
       response: { 200: enveloped(Type.Object({ dags: Type.Array(dagSchema) })) },
     },
     handler: async (request) => {

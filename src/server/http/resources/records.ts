@@ -17,9 +17,9 @@ const recordMembers = Type.Object({
     ),
   ),
   ...pageMembers,
-  partial: Type.Boolean({ description: 'not everything that the scan was to find is in the records' }),
+  partial: Type.Boolean({ description: 'the records are incomplete' }),
   warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
-    description: '`record_damaged`: rows are lost',
+    description: '`record_damaged`: rows were lost',
   }),
 });
 
@@ -29,10 +29,10 @@ export function recordRoutes(app: App, { config }: RouteContext): void {
     url: '/api/v1/scans/:scan_id/records',
     config: { access: ['scan:read'], abortable: true, atHome: true },
     schema: {
-      summary: 'List the records of a scan page by page',
+      summary: 'List the records of a scan',
       description:
-        'Errors first, then what was judged by frameworks, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
-        'records come in between; the pages of an ended scan stay as they are.',
+        'Errors first, then compliance results, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
+        'new records may appear on earlier pages; those of an ended scan are stable.',
       params: scanIdParams,
       querystring: Type.Object(pageQuery),
       response: { 200: enveloped(Type.Unsafe<RecordList>(recordMembers)) },

@@ -10,9 +10,7 @@ import type { ScanFolder } from '../../../workspace/scan-folder.ts';
 import { type Meta, metaOf } from '../schema/envelope.ts';
 
 export const resultQuery = Type.Object({
-  format: Type.Optional(
-    Type.String({ description: 'json (default), jsonl or csv; without it Accept decides' }),
-  ),
+  format: Type.Optional(Type.String({ description: 'json (default), jsonl or csv; overrides Accept' })),
 });
 
 /** The format of `format=`, else of `Accept`. @throws PortolanError `invalid_request` or `not_acceptable` */
@@ -45,7 +43,7 @@ function acceptedFormat(accept: string | undefined): ResultFormat {
   }
   throw new PortolanError(
     'not_acceptable',
-    'Results exist as application/json, application/x-ndjson and text/csv.',
+    'Supported types: application/json, application/x-ndjson, text/csv.',
   );
 }
 
@@ -86,7 +84,7 @@ export async function sendScanFile(
   return reply.send(Readable.from(body, { objectMode: false }));
 }
 
-/** The file of `json`. */
+/** The `json` format. */
 export async function* withEnvelope(data: AsyncIterable<string>, meta: Meta): AsyncIterable<string> {
   yield '{"data":';
   yield* data;

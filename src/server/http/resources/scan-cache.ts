@@ -1,8 +1,8 @@
 import { isFinal, type Scan } from '../../../domain/scan.ts';
 
-/** Scans held at once over all remembered answers; a list of fifty counts as fifty, an empty one as one. */
+/** Maximum number of scans in all cached responses; a list of fifty counts as fifty, an empty one as one. */
 const maxHeldScans = 5000;
-/** So many characters of targets and warnings count as one scan more. */
+/** Targets and warnings of this many characters count as one more scan. */
 const charactersOfScan = 2000;
 
 interface Remembered {
@@ -12,18 +12,18 @@ interface Remembered {
 }
 
 /**
- * What was read of the store, for as long as nothing in it changes. Reading and parsing fifty scans takes a hundred
- * times as long as sending their text, and what people and pages ask for is mostly the same.
+ * Caches reads of the store until it changes. Reading and parsing fifty scans takes a hundred times as long as sending
+ * their text, and most requests are the same.
  */
 export class ScanCache {
-  /** In the order of use, the oldest first. */
+  /** In LRU order, oldest first. */
   readonly #remembered = new Map<string, Remembered>();
   #scans = 0;
   #newest = '';
 
   /**
-   * What `read` gave when the store had this version.
-   * @param scans those that a value holds
+   * Result of `read` for this version of the store.
+   * @param scans in a value
    */
   async read<T>(
     key: string,
@@ -69,7 +69,7 @@ export class ScanCache {
   }
 }
 
-/** Ten thousand targets and their text take a thousand times the memory of one. */
+/** Weighs scans by size: ten thousand targets take a thousand times the memory of one. */
 function weightOf({ targets, warnings }: Scan): number {
   let characters = 0;
   for (const target of targets) characters += target.length;
@@ -79,7 +79,7 @@ function weightOf({ targets, warnings }: Scan): number {
 
 const texts = new WeakMap<Scan, string>();
 
-/** The JSON text of a scan; that of one that has ended is made once. */
+/** The JSON text of a scan, cached once the scan has ended. */
 export function scanText(scan: Scan): string {
   const known = texts.get(scan);
   if (known !== undefined) return known;

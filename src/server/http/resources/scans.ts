@@ -34,7 +34,7 @@ export const submissionHeaders = Type.Object({
     Type.String({
       pattern: '^[!-~]{1,255}$',
       description:
-        '1 to 255 visible ASCII characters, kept for 24 h. The same key and body give the first answer again, with ' +
+        '1 to 255 visible ASCII characters, valid for 24 h. The same key and body return the first response again, with ' +
         'Idempotency-Replayed: true; the same key with another body is a conflict.',
     }),
   ),
@@ -143,7 +143,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/scans/:scan_id/cancel',
     config: { access: ['scan:write', 'scan:execute'], refusals: ['conflict'] },
     schema: {
-      summary: 'End a scan; its results stay',
+      summary: 'Cancel a scan; its results stay',
       params: scanIdParams,
       response: { 200: enveloped(scanSchema) },
     },
@@ -159,7 +159,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/scans/:scan_id/pause',
     config: { access: ['scan:write', 'scan:execute'], refusals: ['conflict'] },
     schema: {
-      summary: 'Hold a scan: it sends nothing until it is resumed',
+      summary: 'Pause a scan',
       params: scanIdParams,
       response: { 200: enveloped(scanSchema) },
     },
@@ -174,7 +174,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/scans/:scan_id/resume',
     config: { access: ['scan:write', 'scan:execute'], refusals: ['conflict'] },
     schema: {
-      summary: 'Let a paused scan go on',
+      summary: 'Resume a paused scan',
       params: scanIdParams,
       response: { 200: enveloped(scanSchema) },
     },
@@ -202,7 +202,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
   });
 }
 
-/** Ids and queries look different, so that they need no mark of their own. */
+/** Cache key; ids and queries cannot collide. */
 function cacheKey({ space }: FastifyRequest, what: string): string {
   return `${space.tenant ?? ''} ${what}`;
 }

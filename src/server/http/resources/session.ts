@@ -11,7 +11,7 @@ const sessionSchema = Type.Object({
   expires_at: nullableText,
 });
 
-/** Where no tokens are demanded, everybody may do everything. */
+/** Without tokens, everybody has all scopes. */
 const everybody = { token_id: null, name: null, scopes: ['admin'], tenant: null, expires_at: null };
 
 export function sessionRoutes(app: App): void {
@@ -20,8 +20,8 @@ export function sessionRoutes(app: App): void {
     url: '/api/v1/session',
     config: { access: 'any', wholeService: true, auditEvent: 'user_login' },
     schema: {
-      summary: 'Check a token and tell what it may do',
-      description: 'Where no tokens are demanded, the id is null and the scope is admin.',
+      summary: 'Check a token and return its scopes',
+      description: 'If no tokens are required, the id is null and the scope is admin.',
       response: { 200: enveloped(sessionSchema) },
     },
     handler: async (request) => {

@@ -6,9 +6,9 @@ import type { RouteContext } from '../../context.ts';
 import { rowLines, type ShardCredentials, type ShardIngest } from '../../shards/shard-ingest.ts';
 import type { App } from '../app-type.ts';
 
-/** Bytes of one body: a block of the record, 1 MiB, and one row more. */
+/** Maximum size of a body, bytes: a block of the record, 1 MiB, plus one row. */
 const maxRowsBytes = 4 * 1024 * 1024;
-/** A checkpoint has a bit for each pair of host and port that is not settled. */
+/** Maximum size of a checkpoint, bytes: one bit per pair of host and port that is not done. */
 const maxCheckpointBytes = 64 * 1024 * 1024;
 
 interface ShardPath {
@@ -18,19 +18,19 @@ interface ShardPath {
 }
 
 /**
- * Where workers bring what they find. Not part of the API: who may come has the key of a shard, which only those who
- * read the queue can have.
+ * Upload routes of workers. Not part of the API: a request needs the key of its shard, which only readers of the queue
+ * know.
  */
 export function shardRowRoutes(app: App, { shards }: RouteContext): void {
   if (!shards) return;
   const intakeOf = (request: FastifyRequest): { intake: ShardIngest; sender: ShardCredentials } => {
     const sender = senderOf(request);
     const intake = shards.intakes.get(sender.scanId);
-    // The server has just begun and has not got to this scan, or the scan is over.
-    if (!intake) throw new PortolanError('unavailable', 'The scan takes no rows now; try again.');
+    // The server has just started and does not run this scan yet, or the scan has ended.
+    if (!intake) throw new PortolanError('unavailable', 'The scan does not accept rows now; try again.');
     return { intake, sender };
   };
-  // A body is read only for who holds the key of the shard, and after that only up to its limit.
+  // A body is read only after the key has been checked, and only up to its limit.
   const admit = async (request: FastifyRequest) => {
     const { intake, sender } = intakeOf(request);
     await intake.admit(sender);
@@ -99,21 +99,21 @@ export function shardRowRoutes(app: App, { shards }: RouteContext): void {
 function senderOf({ params, headers }: FastifyRequest): ShardCredentials {
   const { scan_id: scanId, shard } = params as ShardPath;
   const [, key] = /^Bearer (\S{1,200})$/.exec(headers.authorization ?? '') ?? [];
-  if (key === undefined) throw new PortolanError('unauthorized', 'The key of the shard is missing.');
-  if (!scanIdPattern.test(scanId)) throw new PortolanError('not_found', 'There is no such shard.');
+  if (key === undefined) throw new PortolanError('unauthorized', 'Missing shard key.');
+  if (!scanIdPattern.test(scanId)) throw new PortolanError('not_found', 'Shard not found.');
   return { scanId, shard: wholeNumber(shard), attempt: wholeNumber(headers['x-shard-attempt']), key };
 }
 
 /** @throws PortolanError `invalid_request` */
 function wholeNumber(text: unknown): number {
   if (typeof text === 'string' && /^\d{1,15}$/.test(text)) return Number(text);
-  throw new PortolanError('invalid_request', 'A number of the request is malformed.');
+  throw new PortolanError('invalid_request', 'Malformed number in the request.');
 }
 
-/** @throws PortolanError `invalid_request` when the body is not what the sender meant */
+/** @throws PortolanError `invalid_request` for a checksum mismatch */
 function wholeBody({ body, headers }: FastifyRequest): Buffer {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   const digest = createHash('sha256').update(bytes).digest('hex');
   if (headers['x-content-sha256'] === digest) return bytes;
-  throw new PortolanError('invalid_request', 'The body does not fit X-Content-Sha256.');
+  throw new PortolanError('invalid_request', 'Checksum mismatch: the body does not match X-Content-Sha256.');
 }

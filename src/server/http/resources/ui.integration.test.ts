@@ -181,9 +181,9 @@ describe('the folder of the UI', () => {
     await check(join(home, 'nowhere'), { enabled: false });
     for (const [path, reason] of [
       [join(home, 'nowhere'), 'does not exist'],
-      [join(folder, 'index.html'), 'is not a folder'],
-      [service.dir, 'holds the workspace'],
-      ['/', 'holds the workspace'],
+      [join(folder, 'index.html'), 'is not a directory'],
+      [service.dir, 'contains the workspace'],
+      ['/', 'contains the workspace'],
     ] as const) {
       await expect(check(path)).rejects.toMatchObject({ code: 'configuration' });
       await expect(check(path)).rejects.toThrow(`flag server.ui.static_dir: ${path} ${reason}`);

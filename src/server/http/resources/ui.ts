@@ -13,7 +13,7 @@ import { pathOf } from '../routes.ts';
 
 const { 'content-type': _ofPages, ...fileHeaders } = pageHeaders;
 
-/** Before anything is opened or written. @throws PortolanError `configuration` */
+/** Validates the settings before anything is opened or written. @throws PortolanError `configuration` */
 export async function checkUiFolder({
   config,
   origins,
@@ -23,23 +23,22 @@ export async function checkUiFolder({
 }): Promise<void> {
   const { enabled, static_dir } = config.server.ui;
   if (!enabled || static_dir === '') return;
-  const refuse = (reason: string) => {
+  const invalid = (reason: string) => {
     const key = 'server.ui.static_dir';
     return new PortolanError('configuration', `${origins.get(key)} ${key}: ${static_dir} ${reason}`);
   };
   const folder = await realpath(static_dir).catch((error: NodeJS.ErrnoException) => {
-    throw refuse(error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`);
+    throw invalid(error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`);
   });
-  if (!(await stat(folder)).isDirectory()) throw refuse('is not a folder');
-  // Everybody may read the files of the UI, and the workspace has what nobody may.
+  if (!(await stat(folder)).isDirectory()) throw invalid('is not a directory');
+  // Files of the UI are public, those of the workspace are secret.
   const workspace = await realpath(config.workspace.dir).catch(() => resolve(config.workspace.dir));
-  if (holds(folder, workspace)) throw refuse('holds the workspace');
+  if (holds(folder, workspace)) throw invalid('contains the workspace');
 }
 
 /**
- * The files of a folder as the Web UI, for everybody: they hold no data. What lies outside of the folder is not there,
- * however a path or a link leads to it. A path that names no file and looks like none is one of the pages that the
- * UI makes by itself, so it gets its `index.html`.
+ * Serves a directory as the Web UI, without authentication: it contains no data. Files outside of it are not found, even
+ * through links. A path that does not look like a file is a client-side route of the UI and gets its `index.html`.
  */
 export async function uiRoutes(app: App, { config }: RouteContext): Promise<void> {
   const { enabled, path, static_dir } = config.server.ui;
@@ -75,20 +74,20 @@ async function sendUiFile(
   prefix: string,
   folder: string,
 ): Promise<FastifyReply> {
-  // Anew for each request: an operator may put another version in place by changing a link.
+  // Resolved for each request: an operator may deploy another version by changing a link.
   const root = await realpath(folder).catch(() => null);
   const file = root && (await findFile(root, segmentsOf(pathOf(request).slice(prefix.length + 1))));
   if (!root || !file) throw noSuchFile();
   reply.headers(fileHeaders).header('cache-control', 'no-cache');
-  // Links were followed above; ranges are for downloads.
+  // Links are resolved above; ranges are for downloads.
   return reply.sendFile(file, root, { cacheControl: false, acceptRanges: false, index: false });
 }
 
 /**
- * The names in a path, the last one empty for a folder. Each is decoded by itself, so that no encoded slash can make two
- * of one.
+ * The segments of a path, the last one empty for a directory. Each is decoded separately, so that an encoded slash cannot
+ * split one.
  *
- * @throws PortolanError `not_found` for a name that no file of a UI has
+ * @throws PortolanError `not_found` for a name that a UI file cannot have
  */
 function segmentsOf(path: string): string[] {
   const segments = path.split('/').map(decoded);
@@ -106,7 +105,7 @@ function decoded(text: string): string {
   }
 }
 
-/** @param root without links in it @returns the path of the file within the root; null when there is none */
+/** @param root real path @returns the path of the file within the root; null when there is none */
 async function findFile(root: string, segments: string[]): Promise<string | null> {
   const last = segments.at(-1) ?? '';
   const wanted = join(root, ...segments, last === '' ? 'index.html' : '');
@@ -122,8 +121,8 @@ async function indexOf(root: string): Promise<string | null> {
 }
 
 /**
- * Where a file really lies, relative to the root. Of one that is missing, the nearest folder that is there decides
- * whether the path had led outside: nobody may learn what is there and what is not.
+ * Real location of a file, relative to the root. For a missing one, the nearest existing directory decides whether the
+ * path leads outside: responses must not reveal which outside files exist.
  */
 async function insideOf(root: string, path: string): Promise<string | 'missing' | 'outside'> {
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) =>
@@ -151,11 +150,11 @@ async function isReadableFile(path: string): Promise<boolean> {
   }
 }
 
-/** Whether a folder is the other place or has it somewhere inside. */
+/** Whether a directory equals the other one or contains it. */
 function holds(folder: string, place: string): boolean {
   return place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 function noSuchFile(): PortolanError {
-  return new PortolanError('not_found', 'There is no such path.');
+  return new PortolanError('not_found', 'Path not found.');
 }

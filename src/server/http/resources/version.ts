@@ -17,7 +17,7 @@ export function versionRoutes(app: App, { version }: RouteContext): void {
     method: 'GET',
     url: '/api/v1/version',
     config: { access: 'any', wholeService: true },
-    schema: { summary: 'Version of the service', response: { 200: enveloped(versionSchema) } },
+    schema: { summary: 'Show the version of the service', response: { 200: enveloped(versionSchema) } },
     handler: async (request) => envelope(request, { ...version, node: process.version, api: 'v1' as const }),
   });
 }

@@ -7,14 +7,14 @@ import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, nullableText } from '../schema/schemas.ts';
 
 const vulndbSchema = Type.Object({
-  catalogue_version: Type.String({ description: 'of the imported data, else of the builtin catalogue' }),
+  catalogue_version: Type.String({ description: 'of the imported data, else of the builtin catalog' }),
   cve_count: countSchema,
   kev_count: countSchema,
   epss_count: countSchema,
   fix_count: countSchema,
   synced_at: nullableText,
   sources: Type.Array(Type.String()),
-  notices: Type.Array(Type.String(), { description: 'to be shown with the data' }),
+  notices: Type.Array(Type.String(), { description: 'notices to display with the data' }),
 });
 
 export function vulndbRoutes(app: App, { config }: Pick<RouteContext, 'config'>): void {
@@ -22,7 +22,10 @@ export function vulndbRoutes(app: App, { config }: Pick<RouteContext, 'config'>)
     method: 'GET',
     url: '/api/v1/vulndb',
     config: { access: ['scan:read'] },
-    schema: { summary: 'State of the vulnerability data', response: { 200: enveloped(vulndbSchema) } },
+    schema: {
+      summary: 'Show the state of the vulnerability data',
+      response: { 200: enveloped(vulndbSchema) },
+    },
     handler: async (request) => envelope(request, showVulndb(vulndbFolder(config))),
   });
 }

@@ -24,12 +24,13 @@ export const garbageRequest = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description:
-        'only scans created longer ago, e.g. `30d`; units ms, s, h, d, w, mo (30 days), y (365 days)',
+      description: 'only scans older than this, e.g. `30d`; units ms, s, h, d, w, mo (30 days), y (365 days)',
     }),
   ),
-  keep_last: Type.Optional(Type.Integer({ minimum: 0, description: 'the newest so many scans stay' })),
-  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'delete nothing; tell what would go' })),
+  keep_last: Type.Optional(Type.Integer({ minimum: 0, description: 'keep this many of the newest scans' })),
+  dry_run: Type.Optional(
+    Type.Boolean({ default: false, description: 'report what would be deleted, without deleting' }),
+  ),
 });
 
 const nullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0 });
@@ -47,13 +48,13 @@ const garbageMembers = Type.Object({
     retention: Type.Optional(
       Type.Object(
         { max_age: nullableText, max_scans: nullableCount, min_free_space: nullableCount },
-        { description: 'the configured retention, when it was applied; bytes' },
+        { description: 'the configured retention, if it was applied; sizes in bytes' },
       ),
     ),
   }),
 });
 
-/** Typed as what is answered: the schema's own type knows no optional members that are `undefined`. */
+/** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
 const garbageReport = Type.Unsafe<GarbageReport>(garbageMembers);
 
 const exportQuery = Type.Object({
@@ -61,7 +62,7 @@ const exportQuery = Type.Object({
     Type.String({
       default: 'json',
       description:
-        'json, jsonl, csv, html (report for people), nmap (its XML), sarif, tar.gz (the whole folder of the scan; also `artifacts`)',
+        'json, jsonl, csv, html (report), nmap (XML), sarif, tar.gz (the folder of the scan; alias `artifacts`)',
     }),
   ),
 });
@@ -71,7 +72,7 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
     method: 'GET',
     url: '/api/v1/workspace/info',
     config: { access: ['workspace:read', 'scan:read'] },
-    schema: { summary: 'Place and size of the workspace', response: { 200: enveloped(infoSchema) } },
+    schema: { summary: 'Show location and size of the workspace', response: { 200: enveloped(infoSchema) } },
     handler: async (request) => {
       const { store, workspace } = request.space;
       const { scan_count, oldest, newest, size_bytes } = await store.scans.totals();
@@ -89,7 +90,7 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
       body: garbageRequest,
       response: { 200: enveloped(garbageReport) },
     },
-    // No body at all means the same as `{}`.
+    // No body means the same as `{}`.
     preValidation: async (request) => {
       if (request.body === undefined) request.body = {};
     },
@@ -121,7 +122,7 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
   });
 }
 
-/** What of a scan an export shows. */
+/** The part of a scan that an export needs. */
 export function partOf(format: ExportFormat): ScanFile {
   return format === 'tar.gz' ? 'whole' : 'record';
 }

@@ -31,7 +31,7 @@ export function envelope<T>(request: FastifyRequest, data: T): { data: T; meta: 
   return { data, meta: metaOf(request) };
 }
 
-/** Answers with the JSON text of `data`, which is not serialized again; the declared type is that of its value. */
+/** Responds with `data` as JSON text, which is not serialized again; the declared type is that of its value. */
 export function sendData(request: FastifyRequest, reply: FastifyReply, data: string): never {
   const text = `{"data":${data},"meta":${JSON.stringify(metaOf(request))}}`;
   return reply.type('application/json; charset=utf-8').send(text) as never;

@@ -2,27 +2,30 @@ import { Type } from 'typebox';
 import { defaultLimit, type ListPage, maxLimit } from '../../../actions/paging/list-page.ts';
 import { countSchema, nullableText } from './schemas.ts';
 
-/** Parameters of every list. */
+/** Query parameters of every list. */
 export const pageQuery = {
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       default: defaultLimit,
-      description: `1 to ${maxLimit}; more counts as ${maxLimit}`,
+      description: `1 to ${maxLimit}; higher values count as ${maxLimit}`,
     }),
   ),
   offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
   cursor: Type.Optional(
-    Type.String({ maxLength: 512, description: 'next_cursor of the page before; excludes offset' }),
+    Type.String({
+      maxLength: 512,
+      description: 'next_cursor of the previous page; cannot be combined with offset',
+    }),
   ),
 };
 
-/** Of lists of what has a time of creation. */
+/** Query parameters of lists by time of creation. */
 export const sinceQuery = Type.Optional(
-  Type.String({ description: 'RFC 3339 time or date; created then or later' }),
+  Type.String({ description: 'RFC 3339 time or date; only items created since' }),
 );
 
-/** Members of every list beside its items. */
+/** Members of every list in addition to its items. */
 export const pageMembers = {
   total: countSchema,
   limit: countSchema,
@@ -31,7 +34,7 @@ export const pageMembers = {
 };
 
 /**
- * The `Link` header (RFC 8288) of a list: first, prev, next, last as far as they exist.
+ * The `Link` header (RFC 8288) of a list: first, prev, next and last, if they exist.
  * @param address of the list: its path, or a URL
  */
 export function linkHeader(address: string, query: Record<string, unknown>, page: ListPage): string {

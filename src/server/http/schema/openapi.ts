@@ -14,8 +14,8 @@ export function openapiRoutes(app: App): void {
     url: '/api/v1/openapi.json',
     config: { access: 'any', wholeService: true },
     schema: {
-      summary: 'This description of the API',
-      // An object for clients; here it is sent as the text that it is kept as.
+      summary: 'OpenAPI description',
+      // An object for clients; sent as the cached text.
       response: { 200: Type.Unsafe<string>({ type: 'object', description: 'OpenAPI 3.1' }) },
     },
     handler: async (_request, reply) => {
@@ -25,7 +25,7 @@ export function openapiRoutes(app: App): void {
   });
 }
 
-/** How the description is made: the routes' own schemas, and the errors that follow from what a route is. */
+/** Generates the description from the schemas of the routes and the errors that each route can return. */
 export function openapiOptions({ version, config }: ServerContext): SwaggerOptions {
   const tenants = config.multi_tenant.enabled;
   const { public_url } = config.server;
@@ -48,23 +48,23 @@ export function openapiOptions({ version, config }: ServerContext): SwaggerOptio
       },
       security: [{ bearer: [], ...(tenants && { tenant: [] }) }],
     },
-    // Not part of the routes' schemas: errors have a serializer of their own, so nothing need be compiled for them.
+    // Not in the schemas of the routes: errors have their own serializer and need no compilation.
     transform: ({ schema, url, route }) => ({ schema: described(schema ?? {}, route), url }),
   };
 }
 
 const overview = `Submit, watch, list, download and delete network scans.
 
-An answer that succeeds is \`{"data": ..., "meta": ...}\`, one that does not is
-\`{"error": {"code", "message", "details"}}\`; \`details.fields\` names every problem of a request at once. Fields that are
-not known are ignored and named in \`meta.warnings\`. Lists go on with \`next_cursor\`. Each answer has \`X-Request-Id\`;
+A success response is \`{"data": ..., "meta": ...}\`, an error response is
+\`{"error": {"code", "message", "details"}}\`; \`details.fields\` lists every problem of a request at once. Unknown fields
+are ignored and listed in \`meta.warnings\`. Lists continue with \`next_cursor\`. Every response has \`X-Request-Id\`;
 429 and 503 have \`Retry-After\`.`;
 
 const tokenAdvice =
-  'A token of `portolan server token create`. Needed unless the server listens on loopback only, or ' +
+  'A token from `portolan server token create`. Required unless the server listens only on loopback, or ' +
   '`server.api.auth` is false.';
 
-/** What clients and people need beside the schemas of a route: a name, a group, the errors. */
+/** Adds operation id, group and errors to the schema of a route. */
 function described(schema: FastifySchema, route: RouteOptions): FastifySchema {
   const name = nameOfOperation([route.method].flat()[0] ?? '', route.url);
   return {
@@ -99,7 +99,7 @@ function errorsOf({ method, schema, config }: RouteOptions): ErrorCode[] {
     ...when(schema?.params !== undefined, 'not_found'),
     ...when(!reads, 'payload_too_large', 'unsupported_media_type', 'insufficient_storage'),
     ...when(!config?.streams, 'timeout'),
-    // Handed on by a server that does not have the files, to one that does not either.
+    // Forwarded to a server that does not have the files either.
     ...when(config?.atHome === true, 'conflict'),
     ...(config?.refusals ?? []),
   ];
@@ -109,11 +109,11 @@ function when(applies: boolean, ...codes: ErrorCode[]): ErrorCode[] {
   return applies ? codes : [];
 }
 
-/** The one error shape of every 4xx and 5xx answer. */
+/** The error object of every 4xx and 5xx response. */
 function errorAnswer(codes: ErrorCode[]) {
   const error = Type.Object({
     code: Type.Enum(codes),
-    message: Type.String({ description: 'what is wrong, for people' }),
+    message: Type.String({ description: 'human-readable message' }),
     details: Type.Object(
       { request_id: Type.Optional(Type.String({ description: 'as in X-Request-Id' })), ...problemsOf(codes) },
       { additionalProperties: true },
@@ -123,7 +123,7 @@ function errorAnswer(codes: ErrorCode[]) {
   return Type.Object({ error }, { additionalProperties: true, description });
 }
 
-/** The further details of those errors that have some. */
+/** Additional details of errors that have some. */
 function problemsOf(codes: ErrorCode[]) {
   const problem = Type.Object({ field: Type.String(), reason: Type.String() });
   return codes.includes('invalid_request')

@@ -1,19 +1,19 @@
-/** Groups of operations in the description of the API, in the order in which they are shown. */
+/** Groups of operations in the OpenAPI description, in display order. */
 export const operationGroups = {
-  scans: 'Submit scans, follow them and fetch what they found.',
-  jobs: 'Scans in a queue, now or again and again.',
-  workspace: 'What is kept, and for how long.',
-  installation: 'What this service is and what it can run.',
-  health: 'For probes and monitoring.',
+  scans: 'Submit and follow scans, and download their results.',
+  jobs: 'One-off and recurring scans.',
+  workspace: 'Stored scans, export and retention.',
+  installation: 'Version, license, modules, profiles and graphs.',
+  health: 'Probes and monitoring.',
 } as const;
 
 interface OperationName {
-  /** Name of the method in generated clients. */
+  /** Method name in generated clients. */
   operationId: string;
   group: keyof typeof operationGroups;
 }
 
-/** By method and path, as the routes are registered. An operation without a name here gets none. */
+/** By method and path of the route. Other operations get no name. */
 const names: Record<string, readonly [operationId: string, group: keyof typeof operationGroups]> = {
   'POST /api/v1/scans': ['submitScan', 'scans'],
   'GET /api/v1/scans': ['listScans', 'scans'],

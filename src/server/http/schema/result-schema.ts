@@ -35,7 +35,7 @@ const findingSchema = Type.Object(
     backport_note: nullableText,
     class: Type.Enum([...findingClasses], {
       description:
-        'how sure the verdict is: certain (shown by the service itself, or an exact version without distribution ' +
+        'confidence of the verdict: certain (shown by the service itself, or an exact version without distribution ' +
         'patches), likely, possible',
     }),
     evidence: Type.String(),
@@ -53,7 +53,7 @@ const portSchema = Type.Object({
   reason: Type.String(),
   unidentified_reason: Type.Optional(
     Type.Enum([...unidentifiedReasons], {
-      description: 'present where probes had no time: product and version may be missing',
+      description: 'set if probes ran out of time: product and version may be missing',
     }),
   ),
   service: orNull(Type.Object({ name: Type.String(), ...claimMembers })),
@@ -127,7 +127,7 @@ const resultSchema = Type.Object({
     unidentified: Type.Optional(
       Type.Object(
         { timeout: countSchema, rate: countSchema, cut: countSchema },
-        { description: 'ports whose probes had no time, by reason; once the scan has ended' },
+        { description: 'ports whose probes ran out of time, by reason; only for ended scans' },
       ),
     ),
     coverage: Type.Optional(
@@ -148,24 +148,24 @@ const resultSchema = Type.Object({
   warnings: Type.Array(warningSchema),
 });
 
-/** The three forms of a download. They are streamed: nothing is serialized by these schemas. */
+/** The three download formats, for the description only: downloads are streamed. */
 export const resultFiles = {
-  description: 'The results so far, as a file',
+  description: 'The results so far',
   content: {
     'application/json': { schema: enveloped(resultSchema) },
-    'application/x-ndjson': { schema: Type.String({ description: 'one record a line, the summary last' }) },
-    'text/csv': { schema: Type.String({ description: 'RFC 4180, one row a port, the header always' }) },
+    'application/x-ndjson': { schema: Type.String({ description: 'one record per line, the summary last' }) },
+    'text/csv': { schema: Type.String({ description: 'RFC 4180 with header, one row per port' }) },
   },
 };
 
 const markup = (description: string) => ({ schema: Type.String({ description }) });
 
-/** The forms of an export. */
+/** The export formats. */
 export const exportFiles = {
-  description: 'The scan as a file; of an unfinished one what it has found so far',
+  description: 'The scan, or the results so far of an unfinished one',
   content: {
     ...resultFiles.content,
-    'text/html': markup('a report for people, complete in itself, without script'),
+    'text/html': markup('a self-contained report without scripts'),
     'application/xml': markup('the XML output format of nmap, 1.05'),
     'application/sarif+json': { schema: openObject },
     'application/gzip': { schema: Type.String({ contentMediaType: 'application/gzip' }) },

@@ -24,7 +24,7 @@ export const scanIdParams = Type.Object({
   scan_id: Type.String({ description: 'id of a scan, e.g. `20261006-143022-a1b2c3`' }),
 });
 
-/** The detail of a scan; an item of the list carries the same fields. */
+/** The detail of a scan; list items have the same fields. */
 const scanMembers = Type.Object({
   scan_id: Type.String(),
   status: Type.Enum([...scanStatuses]),
@@ -45,7 +45,7 @@ const scanMembers = Type.Object({
     hosts_done: Type.Number(),
     hosts_total: Type.Number(),
     paused: Type.Boolean(),
-    rate: Type.Number({ description: 'packets per second now' }),
+    rate: Type.Number({ description: 'current packets per second' }),
     eta_seconds: nullableNumber,
     resumes: countSchema,
     shards: Type.Object({ total: countSchema, done: countSchema, running: countSchema }),
@@ -86,13 +86,15 @@ const scanMembers = Type.Object({
         }),
       ),
       method: Type.Optional(
-        Type.String({ description: 'how packets left: raw frames, raw packets, connections ..., and why' }),
+        Type.String({
+          description: 'how packets were sent: raw frames, raw packets, connections ..., and why',
+        }),
       ),
     }),
   ),
 });
 
-/** Typed as what is answered: the schema's own type knows no optional members that are `undefined`. */
+/** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
 export const scanSchema = Type.Unsafe<ListedScan>(scanMembers);
 
 const text = Type.String({ minLength: 1 });
@@ -107,84 +109,93 @@ export const submissionSchema = Type.Object(
     profile: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'see GET /api/v1/profiles; without it `scanner.default_profile`, else `standard`',
+        description: 'see GET /api/v1/profiles; default: `scanner.default_profile`, else `standard`',
       }),
     ),
     vuln: Type.Optional(Type.Boolean({ description: 'evaluate vulnerabilities' })),
     notifications: Type.Optional(
       Type.Array(text, {
         maxItems: 100,
-        description: 'told at the end, each as `<channel_type>://<channel_name>`',
+        description: 'channels to notify at the end, `<channel_type>://<channel_name>`',
       }),
     ),
     name: Type.Optional(Type.String({ maxLength: maxNameLength, description: 'label for people' })),
     tags: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: maxTagLength }), {
         maxItems: maxTags,
-        description: 'labels that lists can be filtered by',
+        description: 'labels to filter lists by',
       }),
     ),
     ports: Type.Optional(
       Type.Union(
         [text, Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 65_535 })],
         {
-          description: 'ports in place of those of the profile, e.g. `22,80,8000-8100` or `top-100`',
+          description: 'ports instead of those of the profile, e.g. `22,80,8000-8100` or `top-100`',
         },
       ),
     ),
-    exclude: Type.Optional(
-      Type.Array(text, { maxItems: maxTargets, description: 'targets that are never touched' }),
-    ),
+    exclude: Type.Optional(Type.Array(text, { maxItems: maxTargets, description: 'targets to exclude' })),
     rate: Type.Optional(
       Type.Integer({ minimum: 1, description: 'packets per second, at most `scanner.max_rate`' }),
     ),
     dag: Type.Optional(
-      Type.String({ minLength: 1, description: 'an installed graph in place of the profile' }),
+      Type.String({ minLength: 1, description: 'an installed graph instead of the profile' }),
     ),
-    pool: Type.Optional(Type.String({ minLength: 1, description: 'workers that run it' })),
+    pool: Type.Optional(Type.String({ minLength: 1, description: 'worker pool' })),
     options: Type.Optional(
       Type.Object({
         scan_type: Type.Optional(
           Type.Enum(['syn', 'connect', 'udp', 'auto'], {
-            description: 'how ports are probed; this build has `connect`, which `auto` takes',
+            description: 'probe type; this build supports `connect`, which `auto` selects',
           }),
         ),
         discover: Type.Optional(Type.Boolean({ description: 'false = treat every target as up' })),
         concurrency: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 65_535, description: 'open connections at once' }),
+          Type.Integer({ minimum: 1, maximum: 65_535, description: 'concurrent connections' }),
         ),
-        timeout: Type.Optional(Type.String({ description: 'wait for one answer, e.g. `3s`' })),
+        timeout: Type.Optional(Type.String({ description: 'timeout of a probe, e.g. `3s`' })),
         retries: Type.Optional(
-          Type.Integer({ minimum: 0, maximum: 10, description: 'further tries of a silent probe' }),
+          Type.Integer({ minimum: 0, maximum: 10, description: 'retries of a probe without a response' }),
         ),
-        max_duration: Type.Optional(Type.String({ description: 'longest scan, e.g. `1h30m`' })),
+        max_duration: Type.Optional(
+          Type.String({ description: 'maximum duration of the scan, e.g. `1h30m`' }),
+        ),
         min_severity: Type.Optional(
           Type.Enum(['critical', 'high', 'medium', 'low', 'info'], {
-            description: 'least severity of findings',
+            description: 'minimum severity of findings',
           }),
         ),
         compliance: Type.Optional(
-          Type.Array(Type.Enum(['cis', 'pci', 'nist']), { maxItems: 16, description: 'judge by these' }),
+          Type.Array(Type.Enum(['cis', 'pci', 'nist']), {
+            maxItems: 16,
+            description: 'compliance frameworks to evaluate',
+          }),
         ),
-        intrusive: Type.Optional(Type.Boolean({ description: 'allow checks that can disturb a service' })),
-        fail_fast: Type.Optional(Type.Boolean({ description: 'the first error of a stage ends the scan' })),
+        intrusive: Type.Optional(Type.Boolean({ description: 'allow checks that can disrupt a service' })),
+        fail_fast: Type.Optional(
+          Type.Boolean({ description: 'stop the scan at the first error of a stage' }),
+        ),
         exclude_ports: Type.Optional(
-          Type.String({ minLength: 1, description: 'ports that are never tried, written like `ports`' }),
+          Type.String({ minLength: 1, description: 'ports to exclude, same syntax as `ports`' }),
         ),
         discover_profile: Type.Optional(
-          Type.Enum([...discoveryProfiles], { description: 'in place of the discovery of the graph' }),
+          Type.Enum([...discoveryProfiles], { description: 'discovery method, overrides the graph' }),
         ),
         discovery_timeout: Type.Optional(
-          Type.String({ description: 'wait for one answer to discovery, e.g. `2s`' }),
+          Type.String({ description: 'timeout of a discovery probe, e.g. `2s`' }),
         ),
         discovery_retries: Type.Optional(
-          Type.Integer({ minimum: 0, maximum: 10, description: 'further tries of a discovery probe' }),
+          Type.Integer({ minimum: 0, maximum: 10, description: 'retries of a discovery probe' }),
         ),
         fingerprint: Type.Optional(
-          Type.Boolean({ description: 'false = banners only, no products and versions' }),
+          Type.Boolean({ description: 'false = only banners, no products and versions' }),
         ),
         max_protocols: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 20, description: 'services that are kept for one port' }),
+          Type.Integer({
+            minimum: 1,
+            maximum: 20,
+            description: 'maximum number of services reported per port',
+          }),
         ),
       }),
     ),

@@ -5,7 +5,7 @@ type RouteDefinition = Parameters<SerializerCompiler>[0];
 
 const compile = SerializerSelector()();
 
-/** Writers of answers by their schema, each made for the first answer: a start is quicker without all of them. */
+/** Serializers of responses by schema, compiled at the first response for a faster start. */
 export const compileSerializer: FastifySerializerCompiler<unknown> = (route) => {
   let serialize: ReturnType<SerializerCompiler> | undefined;
   return (answer) => {
