@@ -36,3 +36,59 @@ it('passes on whole lines of what the process writes to its log', async () => {
   expect(lines.map((line) => line.length)).toEqual([3, 3, 65_536, 3 + 70_000 - 65_536, 4]);
   expect([lines[0], lines[1], lines[2]?.slice(0, 4), lines.at(-1)]).toEqual(['one', 'two', 'ünïx', 'last']);
 });
+
+/** A process that reports each message that it gets as a fault, and acknowledges all commands but `silent`. */
+function listener(silent: string) {
+  const entryFile = join(dir, 'listen.mjs');
+  writeFileSync(
+    entryFile,
+    `process.on('message', (message) => {
+       process.send({ type: 'fault', message: JSON.stringify(message) });
+       if (message.type !== 'start' && message.type !== '${silent}') process.send({ type: 'ack' });
+     });
+     process.send({ type: 'ready' });`,
+  );
+  const messages: { type: string; commands?: object[] }[] = [];
+  const input = { entryFile, env: process.env, graceMs: 600_000, start: { type: 'start' } };
+  const scan = new ScanProcess({
+    ...(input as unknown as ScanProcessInput),
+    onNews: () => undefined,
+    onFault: (message) => messages.push(JSON.parse(message)),
+    onLogLine: () => undefined,
+  });
+  return { scan, messages };
+}
+
+it('commands from before the start take effect with it, in order; later ones are messages of their own', async () => {
+  const { scan, messages } = listener('none');
+  const rules = { allow: ['127.0.0.1'], deny: [], blocklist: [] };
+  await scan.setRate(10);
+  await scan.pause();
+  scan.renewLease(5);
+  scan.narrow(rules);
+  await expect.poll(() => messages.length, { timeout: 10_000 }).toBe(1);
+  expect(messages[0]).toMatchObject({
+    type: 'start',
+    commands: [
+      { type: 'rate', rate: 10 },
+      { type: 'pause' },
+      { type: 'lease', until: 5 },
+      { type: 'scope', rules },
+    ],
+  });
+  scan.resume();
+  await scan.setRate(20);
+  await expect.poll(() => messages.length, { timeout: 10_000 }).toBe(3);
+  expect(messages.slice(1)).toEqual([{ type: 'resume' }, { type: 'rate', rate: 20 }]);
+  scan.kill();
+  await scan.gone;
+});
+
+it('a process that does not acknowledge a cancel is killed long before its grace period ends', async () => {
+  const { scan, messages } = listener('cancel');
+  await expect.poll(() => messages.length, { timeout: 10_000 }).toBe(1);
+  scan.cancel();
+  await scan.gone;
+  expect(messages.map(({ type }) => type)).toEqual(['start', 'cancel']);
+  expect(scan.outcome).toBeNull();
+});
