@@ -12,7 +12,7 @@ export type ScanOutcome = LiveScan &
   Pick<Scan, 'error'> & { status: 'completed' | 'failed'; completed_at: string };
 
 /** Commands to a running scan. Each is acknowledged once it takes effect. */
-export type ScanCommand =
+export type ProcessCommand =
   | { type: 'cancel' }
   | { type: 'pause' }
   | { type: 'resume' }
@@ -48,9 +48,9 @@ export type ToChild =
       /** See RunScanInput. */
       evaluated: EvaluationData[] | null;
       /** Commands from before the start; they take effect with it and are not acknowledged. */
-      commands: ScanCommand[];
+      commands: ProcessCommand[];
     }
-  | ScanCommand;
+  | ProcessCommand;
 
 /**
  *

@@ -4,7 +4,7 @@ import { machineNow } from '../net/machine-clock.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { ScanControl } from './control.ts';
 import { ScanAbort } from './failure.ts';
-import type { FromChild, ScanCommand, ToChild } from './messages.ts';
+import type { FromChild, ProcessCommand, ToChild } from './messages.ts';
 import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';
 
@@ -80,7 +80,7 @@ class ScanLife {
     send({ type: 'ack' });
   }
 
-  #apply(command: ScanCommand): void {
+  #apply(command: ProcessCommand): void {
     switch (command.type) {
       case 'cancel':
         return this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));

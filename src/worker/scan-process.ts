@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import type { EvaluationData } from '../domain/shard.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
-import type { FromChild, LiveScan, ScanCommand, ScanOutcome, ToChild } from '../scan-run/messages.ts';
+import type { FromChild, LiveScan, ProcessCommand, ScanOutcome, ToChild } from '../scan-run/messages.ts';
 import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {
@@ -54,7 +54,7 @@ export class ScanProcess implements RunningScan {
   #canceled = false;
   #killer: NodeJS.Timeout | null = null;
   /** Commands from before the start. */
-  readonly #early: ScanCommand[] = [];
+  readonly #early: ProcessCommand[] = [];
   /** Callers waiting for an acknowledgement, in order of their commands. */
   readonly #waiting: (() => void)[] = [];
 
@@ -174,7 +174,7 @@ export class ScanProcess implements RunningScan {
    * The one way of all commands. One from before the start takes effect with it.
    * @returns false without an acknowledgement in time; the exit of the process counts as one
    */
-  async #command(command: ScanCommand, timeoutMs = ackMs): Promise<boolean> {
+  async #command(command: ProcessCommand, timeoutMs = ackMs): Promise<boolean> {
     if (!this.#started) {
       this.#early.push(command);
       return true;
