@@ -4,14 +4,14 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 
-/** Files hold what was found in other people's networks: for their owner only. */
+/** Files contain findings about other people's networks: owner only. */
 export const fileMode = 0o600;
 export const folderMode = 0o700;
 
 /**
- * Replaces a whole file: readers see the old content or the new one, also after a power cut.
  *
- * @throws PortolanError `insufficient_storage` when the disk is full
+ * Replaces a whole file atomically: readers see the old content or the new one, even after a power failure.
+ * @throws PortolanError `insufficient_storage` if the disk is full
  */
 export async function writeFileAtomic(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
@@ -46,7 +46,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Writes all bytes at a place of the file; a single write may take fewer, e.g. just before the disk is full. */
+/** Writes all bytes at a position; a single write may be short, e.g. just before the disk is full. */
 export async function writeFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
@@ -55,14 +55,14 @@ export async function writeFully(file: FileHandle, bytes: Uint8Array, position: 
   }
 }
 
-/** A full disk or used-up quota as the error that the API and the command line show; any other error unchanged. */
+/** Maps a full disk or exceeded quota to the error shown to users; any other error unchanged. */
 export function diskError(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error;
   return new PortolanError('insufficient_storage', 'The disk of the workspace is full.', {}, error);
 }
 
-/** Whether an error says that a file or folder is not there. */
+/** Whether an error means that a file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | null)?.code === 'ENOENT';
 }

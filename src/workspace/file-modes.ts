@@ -5,7 +5,7 @@ import { folderMode } from './atomic-file.ts';
 
 const forOthers = 0o077;
 
-/** Files and folders below a folder that other users may read, write or enter. Links are not followed. */
+/** Files and folders below a folder accessible to other users. Does not follow links. */
 export async function* openModes(folder: string): AsyncGenerator<string> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
@@ -16,7 +16,7 @@ export async function* openModes(folder: string): AsyncGenerator<string> {
   }
 }
 
-/** Takes all rights of other users away; the owner keeps what he has. */
+/** Removes all permissions of other users; those of the owner stay. */
 export async function makePrivate(path: string): Promise<void> {
   await chmod(path, ownMode(await lstat(path)));
 }

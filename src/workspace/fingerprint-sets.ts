@@ -5,30 +5,30 @@ import { PortolanError } from '../domain/errors.ts';
 import type { Signature } from '../knowledge/signatures/signature.ts';
 import { folderMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
 
-/** Largest file of a set, bytes. */
+/** Maximum size of a set file, bytes. */
 const maxSetBytes = 32 * 1024 * 1024;
 
-/** Sets of one folder; further ones are left out and reported. */
+/** Maximum number of sets per folder; further ones are skipped and reported. */
 const maxSets = 50;
 
-/** What the name of a set looks like. */
+/** Valid set names. */
 export const setName = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
-/** Where a set came from: `added` from a file of the own format, `imported` from another, `synced` from a feed. */
+/** Origin of a set: `added` from a file of the native format, `imported` from another, `synced` from a feed. */
 export type SetOrigin = 'added' | 'imported' | 'synced';
 
-/** What is told of an installed set. */
+/** Public facts about an installed set. */
 export interface SetHeader {
   name: string;
   origin: SetOrigin;
-  /** Names of the files, or the address without what may be secret in it. */
+  /** File names, or the URL without secrets. */
   source: string;
   /** ISO 8601 UTC */
   installed_at: string;
-  /** When what was fetched was made, ISO 8601 UTC, as its server or its file says; absent where nobody knows. */
+  /** Publication time of synced rules, ISO 8601 UTC, from the server or the file; absent if unknown. */
   published_at?: string;
   signatures: number;
-  /** SHA-256 of the signatures as they are stored, hex. */
+  /** SHA-256 of the stored signatures, hex. */
   sha256: string;
 }
 
@@ -37,12 +37,12 @@ export interface SignatureSet {
   signatures: Signature[];
 }
 
-/** Set files begin with a line that holds this and the header; the second line holds the signatures. */
+/** A set file starts with a line of this mark and the header; the second line has the signatures. */
 const formatMark = 1;
 
 /**
- * Sets of signatures in one folder, one file each. A file is written whole or not at all, and one that was changed
- * afterwards is recognised by its digest.
+ *
+ * Sets of signatures in one folder, one file each. Writes are atomic, and a digest detects later changes.
  */
 export class FingerprintSets {
   readonly dir: string;
@@ -51,7 +51,7 @@ export class FingerprintSets {
     this.dir = dir;
   }
 
-  /** Names of the sets, sorted; what is too much is told as a problem. */
+  /** Names of the sets, sorted; excess ones are reported as a problem. */
   async list(): Promise<{ names: string[]; problems: string[] }> {
     const entries = await readdir(this.dir).catch((error: unknown) => {
       if (isMissing(error)) return [];
@@ -64,7 +64,7 @@ export class FingerprintSets {
     return { names: fitting.slice(0, maxSets), problems };
   }
 
-  /** @throws PortolanError `configuration` when the file is damaged, `not_found` */
+  /** @throws PortolanError `configuration` if the file is damaged, `not_found` */
   async read(name: string): Promise<SignatureSet> {
     const file = this.fileOf(name);
     const bytes = await readSetFile(file);
@@ -77,7 +77,7 @@ export class FingerprintSets {
     return { header, signatures: JSON.parse(body.toString('utf8')) as Signature[] };
   }
 
-  /** Puts a set in force, durably, in the place of one of the same name. @throws PortolanError */
+  /** Installs a set durably, replacing one of the same name. @throws PortolanError */
   async write(
     facts: Pick<SetHeader, 'name' | 'origin' | 'source' | 'published_at'>,
     signatures: readonly Signature[],
@@ -98,7 +98,7 @@ export class FingerprintSets {
     return header;
   }
 
-  /** @returns whether there was one */
+  /** @returns whether it existed */
   async remove(name: string): Promise<boolean> {
     try {
       await rm(this.fileOf(name));

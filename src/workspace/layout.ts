@@ -4,20 +4,20 @@ import { backUpStore } from '../store/sqlite/backup.ts';
 import { isMissing, writeFileAtomic } from './atomic-file.ts';
 import { WorkspaceLock } from './workspace-lock.ts';
 
-/** One change of the layout. A crash may break it off, and it is then run again from its start. */
+/** One change of the layout. After a crash it runs again from its start. */
 export interface LayoutStep {
-  /** The version that it leads to; they follow each other without a gap. */
+  /** The resulting version; versions are consecutive. */
   to: number;
   run(root: string): Promise<void>;
 }
 
-/** In order; a published one is never changed. Version 1 is the first layout. */
+/** In order; never change a published one. Version 1 is the first layout. */
 const layoutSteps: readonly LayoutStep[] = [];
 
-/** Version of the layout on the disk that this code reads and writes. */
+/** Version of the layout that this code reads and writes. */
 export const layoutVersion = 1 + layoutSteps.length;
 
-/** `workspace.version` as a number; null when there is none, NaN when it is damaged. */
+/** `workspace.version` as a number; null if missing, NaN if damaged. */
 export async function readLayoutVersion(root: string): Promise<number | null> {
   try {
     const text = await readFile(versionFile(root), 'utf8');
@@ -33,11 +33,11 @@ export async function writeLayoutVersion(root: string, version: number): Promise
 }
 
 /**
- * Brings an older layout to the newest one, after a copy of the store and the version to `backups/layout-<version>/`.
- * Results are not copied: no step may change them so that the version before cannot read them. An upgrade that a
- * crash broke off goes on behind its last whole step and keeps the copy of its beginning.
  *
- * @throws PortolanError `configuration` while a server has the workspace, `insufficient_storage`
+ * Upgrades an older layout to the newest one, with a backup of the store and the version in
+ * `backups/layout-<version>/`. Results are not copied: no step may change them in a way that the previous version
+ * cannot read. An upgrade interrupted by a crash continues after its last complete step and keeps its first backup.
+ * @throws PortolanError `configuration` while a server uses the workspace, `insufficient_storage`
  */
 export async function upgradeLayout(root: string, steps = layoutSteps): Promise<void> {
   const lock = await WorkspaceLock.acquire(root, '');

@@ -3,10 +3,10 @@ import { basename, join } from 'node:path';
 import { isMissing } from './atomic-file.ts';
 import type { ScanFolder } from './scan-folder.ts';
 
-/** What a write that a crash broke off leaves: the temporary name of a file, a part of a record, a draft of artifacts. */
+/** Leftovers of interrupted writes: temporary file names, partial records, drafts of artifacts. */
 export const drafts = /\.[0-9a-f]{12}\.tmp$|^results\.[\w.]+\.new$|^banners\.new$/;
 
-/** Names below the folder of a scan that nobody will ever use; only right for a scan that is over. */
+/** Unused names below the folder of a scan; valid only for a finished scan. */
 export async function leftoversOf(folder: ScanFolder): Promise<string[]> {
   const found = await oldDrafts(folder, await namesIn(folder.path));
   const artifacts = await namesIn(join(folder.path, 'artifacts'));
@@ -17,12 +17,12 @@ export async function leftoversOf(folder: ScanFolder): Promise<string[]> {
     )),
   );
   const plain = await isThere(join(folder.path, 'results.jsonl'));
-  // Compressing broke off behind its last step but one, see resolveBoth.
+  // Compression was interrupted before its last step, see resolveBoth.
   if (plain && (await isThere(join(folder.path, 'results.jsonl.gz')))) found.push('results.jsonl.gz');
   return found;
 }
 
-/** A younger draft may be one that is being written. */
+/** A younger draft may still be in use. */
 const writtenAfterMs = 60_000;
 
 async function oldDrafts(folder: ScanFolder, names: readonly string[]): Promise<string[]> {

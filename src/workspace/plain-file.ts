@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { isMissing } from './atomic-file.ts';
 
-/** Nobody who may write into a folder of the workspace leads a reader out of it. O_NONBLOCK: a pipe does not hold it up. */
+/** A link in a folder of the workspace must not lead a reader out of it. O_NONBLOCK: a pipe does not block. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Opens a file of the workspace for reading. @throws ELOOP for a link, EISDIR for anything else that is no file */
+/** Opens a file of the workspace for reading. @throws ELOOP for a link, EISDIR for anything else that is not a file */
 export async function openPlain(path: string): Promise<FileHandle> {
   const file = await open(path, flags);
   try {
@@ -18,7 +18,7 @@ export async function openPlain(path: string): Promise<FileHandle> {
   throw Object.assign(new Error('not a regular file'), { code: 'EISDIR' });
 }
 
-/** Null when nothing is there. */
+/** Null if it does not exist. */
 export async function openIfThere(path: string): Promise<FileHandle | null> {
   try {
     return await openPlain(path);
@@ -38,12 +38,12 @@ export async function readPlainText(path: string): Promise<string> {
   }
 }
 
-/** Whether an error says that a link, a folder or a device is in the place of a file. */
+/** Whether an error means that a link, a folder or a device is in place of a file. */
 export function isNoPlainFile(error: unknown): boolean {
   return ['ELOOP', 'EISDIR', 'ENXIO'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
-/** Whether a folder is there and no link to one. */
+/** Whether a folder exists and is not a link. */
 export async function isPlainFolder(path: string): Promise<boolean> {
   const entry = await lstat(path).catch((error: unknown) => {
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return null;

@@ -2,20 +2,20 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing, writeFileAtomic } from './atomic-file.ts';
 
-/** How a reload of the configuration ended. */
+/** Outcome of a configuration reload. */
 export interface ReloadReport {
-  /** False: nothing has changed, the settings before stay in force. */
+  /** False: nothing has changed, the previous settings stay in force. */
   ok: boolean;
   /** Keys whose new value is in force. */
   changed: string[];
-  /** Keys whose new value waits for a restart. */
+  /** Keys whose new value requires a restart. */
   needs_restart: string[];
   warnings: string[];
-  /** Why it was refused. */
+  /** Why it was rejected. */
   problems: string[];
 }
 
-/** What a server leaves for whoever asked it to read its configuration again. */
+/** Outcome that a server leaves for the client that requested the reload. */
 export interface ReloadNotice extends ReloadReport {
   /** Process of the server. */
   pid: number;
@@ -23,7 +23,7 @@ export interface ReloadNotice extends ReloadReport {
   count: number;
 }
 
-/** Keeps the outcome of the last reload in `.reload.json` of the workspace. */
+/** Stores the outcome of the last reload in `.reload.json` of the workspace. */
 export class ReloadNotices {
   readonly #file: string;
   #count = 0;
@@ -43,7 +43,7 @@ export class ReloadNotices {
   }
 }
 
-/** The last reload of a server; null when there was none. */
+/** The last reload of a server; null if there was none. */
 export async function readReloadNotice(dir: string, pid: number): Promise<ReloadNotice | null> {
   try {
     const notice = JSON.parse(await readFile(fileIn(dir), 'utf8')) as ReloadNotice;

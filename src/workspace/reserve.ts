@@ -3,12 +3,13 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileMode } from './atomic-file.ts';
 
-/** What the store needs to forget some dozens of scans: its log grows before it shrinks. */
+/** Space the store needs to delete some dozens of scans: its log grows before it shrinks. */
 const reserveBytes = 1024 * 1024;
 
 /**
- * Keeps room on the disk for the one thing that must work when the disk is full: deleting. The bytes are random, so
- * that no file system keeps them as less. Where there is no room even for this, nothing is left behind.
+ *
+ * Reserves disk space for the one thing that must work on a full disk: deleting. The bytes are random, so that no
+ * file system compresses them. Leaves nothing behind if there is no space for it.
  */
 export async function allocateReserve(workspaceDir: string): Promise<void> {
   const file = fileOf(workspaceDir);
@@ -21,7 +22,7 @@ export async function allocateReserve(workspaceDir: string): Promise<void> {
   await writeFile(file, bytes, { mode: fileMode }).catch(() => giveUpReserve(workspaceDir));
 }
 
-/** Gives that room back to the disk. */
+/** Frees the reserved space. */
 export async function giveUpReserve(workspaceDir: string): Promise<void> {
   await rm(fileOf(workspaceDir), { force: true });
 }

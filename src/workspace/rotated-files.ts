@@ -2,15 +2,15 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
 /**
- * The name that a file gets when it is rotated: `portolan.log` becomes `portolan-20261006T143022.118Z-001.log`. Names
- * sort by age.
+ *
+ * The name of a rotated file: `portolan.log` becomes `portolan-20261006T143022.118Z-001.log`. Names sort by age.
  */
 export function rotatedName(path: string, time: Date, index: number): string {
   const { stem, ending } = partsOf(path);
   return `${stem}-${time.toISOString().replace(/[-:]/g, '')}-${String(index).padStart(3, '0')}${ending}`;
 }
 
-/** The rotated files of a file, the oldest first. @throws what the system says when the folder cannot be read */
+/** The rotated files of a file, oldest first. @throws system errors if the folder is unreadable */
 export async function rotatedFiles(path: string): Promise<string[]> {
   const { stem, ending } = partsOf(path);
   const isRotated = (name: string) =>

@@ -31,9 +31,9 @@ export class ScanFolder {
   }
 
   /**
-   * Makes the folder and writes `request.json`; after that the submission is durable.
    *
-   * @throws PortolanError `conflict` when the scan has a folder already
+   * Creates the folder and writes `request.json`; after that the submission is durable.
+   * @throws PortolanError `conflict` if the scan already has a folder
    */
   async create(request: ScanRequest): Promise<void> {
     try {
@@ -54,7 +54,7 @@ export class ScanFolder {
     }
   }
 
-  /** @throws PortolanError `not_found` without `request.json`, `internal_error` when it is damaged */
+  /** @throws PortolanError `not_found` without `request.json`, `internal_error` if it is damaged */
   async request(): Promise<ScanRequest> {
     const text = await this.#requestText();
     try {
@@ -79,12 +79,12 @@ export class ScanFolder {
     await writeFileAtomic(this.#file('request.json'), jsonFile(toFile(request)));
   }
 
-  /** Whether there is a `status.json` that can be read. */
+  /** Whether there is a readable `status.json`. */
   async hasStatus(): Promise<boolean> {
     return (await this.#status()) !== null;
   }
 
-  /** The state that `status.json` names; null without a readable one. */
+  /** The state in `status.json`; null if unreadable. */
   async storedState(): Promise<unknown> {
     return (await this.#status())?.['state'] ?? null;
   }
@@ -99,7 +99,7 @@ export class ScanFolder {
     }
   }
 
-  /** Names in the folder that are links, relative to it: they are not followed. */
+  /** Links in the folder, relative to it: they are never followed. */
   async links(): Promise<string[]> {
     const entries = await readdir(this.path, { withFileTypes: true, recursive: true }).catch(() => []);
     return entries
@@ -107,7 +107,7 @@ export class ScanFolder {
       .map((entry) => relative(this.path, join(entry.parentPath, entry.name)));
   }
 
-  /** Whether a link is in the place of the folder. */
+  /** Whether the folder is a link. */
   async isLink(): Promise<boolean> {
     return (await lstat(this.path).catch(nullIfMissing))?.isSymbolicLink() ?? false;
   }
@@ -117,7 +117,7 @@ export class ScanFolder {
     await writeFileAtomic(this.#file('status.json'), jsonFile(status));
   }
 
-  /** Deletes what reporters wrote; the record stays. */
+  /** Deletes report files; the record stays. */
   async removeReports(): Promise<void> {
     for (const name of (await readdir(this.reportsDir).catch(nullIfMissing)) ?? [])
       await rm(join(this.reportsDir, name), { recursive: true, force: true });
@@ -127,21 +127,22 @@ export class ScanFolder {
     return await isPlainFolder(this.path);
   }
 
-  /** Deletes the folder with everything in it. Gone at once for everybody; a missing one is no error. */
+  /** Deletes the folder with everything in it. It disappears atomically; a missing one is not an error. */
   async remove(): Promise<void> {
     const doomed = await this.retire();
     if (doomed !== null) await this.removeRetired(doomed);
   }
 
-  /** Deletes what `retire` has set aside. */
+  /** Deletes what `retire` has renamed. */
   async removeRetired(place: string): Promise<void> {
     await syncFolder(dirname(this.path));
     await rm(place, { recursive: true, force: true });
   }
 
   /**
-   * Gives the folder a name under which nobody finds it; what is left is to sync its parent and to delete it.
-   * @returns where it is now, or null when there is none
+   *
+   * Renames the folder so that nobody finds it; afterwards sync its parent and delete it.
+   * @returns its new path, or null if there was none
    */
   async retire(): Promise<string | null> {
     const doomed = this.#retiredPath;
@@ -150,14 +151,14 @@ export class ScanFolder {
       return doomed;
     } catch (error) {
       if (isMissing(error)) return null;
-      // What an earlier deletion of the same scan left.
+      // Left over from an earlier deletion of the same scan.
       if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
       await rm(doomed, { recursive: true, force: true });
       return await this.retire();
     }
   }
 
-  /** Whether a deletion is under way, or was broken off. */
+  /** Whether a deletion is in progress, or was interrupted. */
   async isRetired(): Promise<boolean> {
     return (await lstat(this.#retiredPath).catch(nullIfMissing)) !== null;
   }
@@ -199,7 +200,7 @@ function fromFile(file: RequestFile): ScanRequest {
   };
 }
 
-/** Files may vanish while the walk goes on; links are counted, not followed. */
+/** Files may vanish meanwhile; counts links without following them. */
 async function sizeOfTree(path: string): Promise<number> {
   const entry = await lstat(path).catch(nullIfMissing);
   if (entry === null) return 0;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { isMissing, writeFileAtomic } from './atomic-file.ts';
 
 /**
- * The id of the server among those that share a database: that of its workspace, where its scans lie. It is made when it
- * is asked for the first time.
  *
+ * The ID of the server among those that share a database: that of its workspace, which contains its scans. Created on
+ * first use.
  * @returns 16 hexadecimal digits
  */
 export async function serverId(workspaceDir: string): Promise<string> {

@@ -7,7 +7,7 @@ export interface TextLine {
   bytes: string;
   /** False for a last line without line feed. */
   ended: boolean;
-  /** Place in the file behind the line, bytes. */
+  /** Offset after the line, bytes. */
   end: number;
 }
 

@@ -40,7 +40,7 @@ export class WorkspaceLock {
     this.#content = content;
   }
 
-  /** @throws PortolanError `configuration` naming pid and host when another server owns the workspace */
+  /** @throws PortolanError `configuration` with PID and host if another server owns the workspace */
   static async acquire(dir: string, url: string): Promise<WorkspaceLock> {
     const file = join(dir, 'workspace.lock');
     const guard = await lockGuard(dir, file);
@@ -56,13 +56,13 @@ export class WorkspaceLock {
     }
   }
 
-  /** Tells others where the API listens, once that is known. */
+  /** Publishes where the API listens, once known. */
   async setUrl(url: string): Promise<void> {
     this.#content.url = url;
     await writeFileAtomic(this.#file, `${JSON.stringify(this.#content)}\n`);
   }
 
-  /** May be called again. */
+  /** Idempotent. */
   async release(): Promise<void> {
     if (!this.#guard.isOpen) return;
     await rm(this.#file, { force: true });
@@ -91,7 +91,7 @@ async function lockGuard(dir: string, file: string): Promise<DatabaseSync> {
   }
 }
 
-/** Never opens a guard that is there already, see above. */
+/** Never opens an existing guard, see above. */
 async function createGuard(path: string): Promise<void> {
   try {
     const file = await open(path, 'wx', fileMode);
@@ -126,7 +126,7 @@ function inUse(dir: string, holder: LockFile | null): PortolanError {
   );
 }
 
-/** Null when there is none or it is damaged. */
+/** Null if missing or damaged. */
 async function readLockFile(file: string): Promise<LockFile | null> {
   try {
     const content: unknown = JSON.parse(await readFile(file, 'utf8'));

@@ -11,13 +11,13 @@ import { deletedPrefix, ScanFolder } from './scan-folder.ts';
 import { findLockHolder, type LockHolder, WorkspaceLock } from './workspace-lock.ts';
 
 const folders = ['scans', 'cache', 'reports', 'logs', 'audit', 'config'];
-/** Names read from a folder in one call. */
+/** Names read from a folder per call. */
 const namesAtOnce = 256;
 const tenantFolders = ['scans', 'reports', 'config'];
 
-/** The folder that holds everything the service keeps, or the part of it that is a tenant's. */
+/** The folder of all data of the service, or of one tenant. */
 export class Workspace {
-  /** Absolute, links resolved; of a tenant's part `<root>/tenants/<tenant>`. */
+  /** Absolute, links resolved; of a tenant `<root>/tenants/<tenant>`. */
   readonly dir: string;
   /** The SQLite store, one for all tenants. */
   readonly storeFile: string;
@@ -30,9 +30,9 @@ export class Workspace {
   }
 
   /**
-   * The part of a tenant, `tenants/<tenant>/`, or with null the workspace without tenants.
    *
-   * @throws PortolanError `tenant_forbidden` for a text that is no name of a tenant; no path is built from it
+   * The workspace of a tenant, `tenants/<tenant>/`, or with null the one without tenants.
+   * @throws PortolanError `tenant_forbidden` for an invalid tenant name; no path is built from it
    */
   forTenant(tenant: string | null): Workspace {
     if (tenant !== null && !tenantPattern.test(tenant)) {
@@ -41,7 +41,7 @@ export class Workspace {
     return new Workspace(this.#root, tenant);
   }
 
-  /** Makes the folders of tenants; those that exist stay. */
+  /** Creates the folders of tenants; existing ones stay. */
   async makeTenants(tenants: readonly string[]): Promise<void> {
     for (const tenant of tenants) {
       const { dir } = this.forTenant(tenant);
@@ -51,16 +51,16 @@ export class Workspace {
     }
   }
 
-  /** @throws PortolanError `not_found` for a text that is no scan id; no path is built from it */
+  /** @throws PortolanError `not_found` for an invalid scan ID; no path is built from it */
   scan(scanId: string): ScanFolder {
     if (!scanIdPattern.test(scanId)) throw new PortolanError('not_found', 'There is no such scan.');
     return new ScanFolder(join(this.dir, 'scans', scanId));
   }
 
   /**
-   * Makes this process the one server of the workspace; the lock of a server that died is taken over.
    *
-   * @throws PortolanError `configuration` naming pid and host when another server owns it
+   * Makes this process the one server of the workspace; takes over the lock of a dead server.
+   * @throws PortolanError `configuration` with PID and host if another server owns it
    */
   async lock(info: { url: string }): Promise<WorkspaceLock> {
     const lock = await WorkspaceLock.acquire(this.#root, info.url);
@@ -68,7 +68,7 @@ export class Workspace {
     return lock;
   }
 
-  /** Room that a collection on a full disk can have; without a server nobody keeps it. */
+  /** Reserved disk space for garbage collection on a full disk; kept only by a server. */
   keepReserve(): Promise<void> {
     return allocateReserve(this.#root);
   }
@@ -86,11 +86,11 @@ export class Workspace {
     }
   }
 
-  /** What deletions that were broken off left; without the id of a scan where the name does not tell. */
+  /** Leftovers of interrupted deletions; without a scan ID if the name has none. */
   async *retiredScans(): AsyncGenerator<{ scanId: string | null; folder: ScanFolder | null; path: string }> {
     for await (const { tenant, name, path } of this.scanEntries()) {
       if (!name.startsWith(deletedPrefix)) continue;
-      // Earlier versions put a random text behind the id.
+      // Earlier versions appended a random text to the ID.
       const id = name.slice(deletedPrefix.length).split('-').slice(0, 3).join('-');
       const scanId = scanIdPattern.test(id) ? id : null;
       yield { scanId, folder: scanId === null ? null : this.forTenant(tenant).scan(scanId), path };
@@ -110,10 +110,10 @@ export class Workspace {
 }
 
 /**
- * Opens a workspace; a missing one is created with mode 0700.
  *
- * @throws PortolanError `configuration` when the path is a file, is read-only, belongs to another user, or was
- *   written by a newer version
+ * Opens a workspace; creates a missing one with mode 0700.
+ * @throws PortolanError `configuration` if the path is a file, is read-only, belongs to another user, or was written
+ * by a newer version
  */
 export async function openWorkspace(dir: string): Promise<Workspace> {
   const root = await findRoot(resolve(dir));
@@ -132,7 +132,7 @@ async function findRoot(dir: string): Promise<string> {
     await mkdir(dir, { recursive: true, mode: folderMode });
     return await realpath(dir);
   } catch (error) {
-    // A file in the place of the folder, or of one above it.
+    // A file in place of the folder, or of one above it.
     if (['EEXIST', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) {
       throw rejection(dir, 'a file of that name exists', error);
     }
@@ -150,7 +150,7 @@ async function checkRoot(root: string): Promise<void> {
   if (!(await isWritable(root, entry))) throw rejection(root, 'it is read-only');
 }
 
-/** The owner's write bit counts for root too, whom the kernel would let through. */
+/** Checks the owner's write bit for root too, whom the kernel would let through. */
 async function isWritable(root: string, entry: Stats): Promise<boolean> {
   if ((entry.mode & 0o200) === 0) return false;
   return await access(root, constants.W_OK | constants.X_OK).then(
@@ -172,7 +172,7 @@ async function checkVersion(root: string): Promise<void> {
   if (version < layoutVersion) await upgradeLayout(root);
 }
 
-/** A folder that was not ours before keeps its mode, unless it is empty: it may be somebody's home. */
+/** A folder not created by this program keeps its mode, unless it is empty: it may be somebody's home directory. */
 async function adopt(root: string): Promise<void> {
   if ((await readdir(root)).length === 0) await chmod(root, folderMode);
   await writeLayoutVersion(root, layoutVersion);
@@ -184,7 +184,7 @@ async function makeLayout(root: string): Promise<void> {
   }
 }
 
-/** Names in a folder, some at a time; none when it is not there. What is added or removed meanwhile may be missed. */
+/** Names in a folder, in batches; none if it does not exist. Concurrent changes may be missed. */
 async function* namesOf(folder: string): AsyncGenerator<string> {
   try {
     for await (const { name } of await opendir(folder, { bufferSize: namesAtOnce })) yield name;
@@ -193,7 +193,7 @@ async function* namesOf(folder: string): AsyncGenerator<string> {
   }
 }
 
-/** Names in a folder; none when it is not there. */
+/** Names in a folder; none if it does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

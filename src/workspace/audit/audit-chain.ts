@@ -43,18 +43,18 @@ interface OpenFile {
   identity: string;
 }
 
-/** Where the next record follows. */
+/** Position of the next record. */
 interface ChainEnd {
   hash: string;
   /** Records of the whole chain, and of the file that is appended to. */
   records: number;
   fileRecords: number;
-  /** Records that are missing. */
+  /** Missing records. */
   gaps: AuditGap[];
 }
 
 export interface AuditChainEvents {
-  /** Bytes of a torn record were removed from the end of a file. */
+  /** Bytes of an incomplete record were removed from the end of a file. */
   onRepair?: (path: string, bytes: number) => void;
   /** Records are missing; a record in the log says so, too. */
   onGap?: (gap: AuditGap) => void;
@@ -78,7 +78,7 @@ export class AuditChain {
   readonly #self = processIdentity();
   #guard: DatabaseSync | null = null;
   #open: OpenFile | null = null;
-  /** The head as this process wrote it last. */
+  /** The head as last written by this process. */
   #written: AuditHead | null = null;
 
   constructor(place: AuditPosition, events: AuditChainEvents = {}) {
@@ -88,9 +88,10 @@ export class AuditChain {
   }
 
   /**
-   * Appends records, JSON texts of objects, as one write; before them a gap record where the log lacks some.
-   * @returns false when another process appends at this moment
-   * @throws what the system says; nothing is appended then
+   *
+   * Appends records, JSON texts of objects, as one write; first a gap record if the log lacks some.
+   * @returns false if another process is appending
+   * @throws system errors; nothing is appended then
    */
   append(records: readonly string[], now = new Date()): boolean {
     return this.#locked(() => this.#write(records, now));
@@ -102,8 +103,9 @@ export class AuditChain {
   }
 
   /**
-   * Notes in the head how many records wait in this process, so that its end leaves a trace of them.
-   * @returns false when another process appends at this moment @throws what the system says
+   *
+   * Stores in the head how many records are waiting in this process, so that its death leaves a trace of them.
+   * @returns false if another process is appending @throws system errors
    */
   noteWaiting(records: number, now = new Date()): boolean {
     return this.#locked(() => {
@@ -113,7 +115,7 @@ export class AuditChain {
     });
   }
 
-  /** Makes what was appended survive a power cut. */
+  /** Makes appended records survive a power failure. */
   async sync(): Promise<void> {
     if (this.#open) await promisify(fdatasync)(this.#open.fd);
     await this.#head.sync();
@@ -147,7 +149,7 @@ export class AuditChain {
     }
   }
 
-  /** Never a file before the newest one: a clock that is set back must not fork the chain. */
+  /** Never a file before the newest one: setting the clock back must not fork the chain. */
   #fileFor(now: Date): string {
     const path = auditFileOf(this.#place, now);
     if (this.#place.file !== null || path === this.#open?.path) return path;
@@ -161,7 +163,7 @@ export class AuditChain {
     const end = this.#endOf(path, reading);
     const waiting = knownHead(reading)?.waiting ?? [];
     const gaps = [...end.gaps, ...gapsOf(waiting)];
-    // A log without a head was tampered with, so a new one begins with the head.
+    // A log without a head was tampered with, so a new one starts with the head.
     if (reading === 'missing' && gaps.length === 0) this.#head.write(newHead());
     const texts = [...gaps.map((gap) => gapRecord(gap, now)), ...records];
     if (texts.length === 0) return this.#followCopy(path, reading);
@@ -193,7 +195,7 @@ export class AuditChain {
     for (const gap of gaps) this.#events.onGap?.(gap);
   }
 
-  /** Where the next record follows; removes a torn record. */
+  /** Position of the next record; removes an incomplete record. */
   #endOf(path: string, reading: HeadReading): ChainEnd {
     const head = knownHead(reading);
     if (head !== null && head === this.#written && this.#isUntouched(path, head)) {
@@ -205,19 +207,19 @@ export class AuditChain {
     const place = positionOfHead(this.#place, head);
     const gaps = gapBehind(place, head);
     if (place !== path) {
-      // A new day, or a file that a reload names.
+      // A new day, or a file named by a reload.
       const fileRecords = size === 0 ? 0 : countLines(path, 0, size);
       return { hash: (size > 0 && lastHash(path, size)) || hash, records, fileRecords, gaps };
     }
     if (size === 0) return { hash, records, fileRecords: 0, gaps };
     if (gaps.length > 0) return { hash, records, fileRecords: countLines(path, 0, size), gaps };
-    // A kill between an append and its head leaves records behind the head.
+    // A kill between an append and its head leaves records after the head.
     const more = countLines(path, head.size, size);
     const last = more === 0 ? hash : (lastHash(path, size) ?? hash);
     return { hash: last, records: records + more, fileRecords: head.file_records + more, gaps };
   }
 
-  /** The file of a workspace that was copied or restored is the one to compare with from now on. */
+  /** From now on, compare with the file of a workspace that was copied or restored. */
   #followCopy(path: string, reading: HeadReading): void {
     const head = knownHead(reading);
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -236,7 +238,7 @@ export class AuditChain {
     const fileRecords = countLines(path, 0, size);
     const records = auditFiles(this.#place).reduce((sum, each) => sum + countLines(each, 0, sizeOf(each)), 0);
     if (typeof reading === 'object') {
-      // As versions without a count wrote it.
+      // Written by versions without a count.
       const gaps: AuditGap[] =
         last === null || last === reading.hash ? [] : [{ reason: 'removed', records: null }];
       return { hash: reading.hash, records, fileRecords, gaps };
@@ -246,7 +248,7 @@ export class AuditChain {
     return { hash: last ?? firstHash, records, fileRecords, gaps };
   }
 
-  /** Bytes of whole records. */
+  /** Bytes of complete records. */
   #wholeSize(path: string): number {
     const size = sizeOf(path);
     if (size === 0) return 0;
@@ -306,7 +308,7 @@ export class AuditChain {
       this.#head.write(head);
       this.#written = head;
     } catch {
-      // The records are in the log; the head stays behind, and is followed from there.
+      // The records are in the log; the head lags behind, and is advanced later.
     }
   }
 }

@@ -15,25 +15,26 @@ export interface AuditReport {
   ok: boolean;
   files: number;
   records: number;
-  /** Whether the chain begins with the first record of all; older files may have been archived. */
+  /** Whether the chain starts with the very first record; older files may have been archived. */
   complete: boolean;
   /** `hash` of the last record, or null. */
   last_hash: string | null;
   problems: AuditProblem[];
-  /** Records that the log itself says were lost before they could be written; the chain is whole all the same. */
+  /** Records that the log itself reports as lost before they were written; the chain is intact anyway. */
   gaps: AuditProblem[];
 }
 
-/** Problems, and gaps, that a report lists. */
+/** Maximum number of reported problems and gaps. */
 const maxProblems = 100;
 
 const previousHash = /,"prev_hash":"([0-9a-f]{64})","hash":"[0-9a-f]{64}"\}$/;
 
 /**
- * Checks the hash chain through files that follow each other.
- * @param sizes bytes of each file to look at; the rest may be under way
- * @param end how far the chain is known to have come; null or not given = not compared
- * @throws what the system says about a file that cannot be read
+ *
+ * Verifies the hash chain through consecutive files.
+ * @param sizes bytes to check per file; the rest may be in progress
+ * @param end known end of the chain; null or absent = not compared
+ * @throws system errors for an unreadable file
  */
 export async function checkAuditLog(
   files: readonly string[],
@@ -85,7 +86,7 @@ class ChainWalk {
     if (hashOfLine(line) === null) this.#problem('the record was changed: its hash does not match');
     this.#takeGap(line, previous);
     this.#first ??= previous;
-    // Go on from what the line says of itself, so that one change is reported once.
+    // Continue from the stated hash, so that one change is reported once.
     this.#last = line.slice(-66, -2);
     if (isObject(this.#end) && this.#last === this.#end.hash) this.#endSeen = true;
   }

@@ -15,15 +15,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
 import { maxAuditLine } from './audit-record.ts';
 
-/** Where the audit log of a workspace lies. */
+/** Location of the audit log of a workspace. */
 export interface AuditPosition {
-  /** `audit/` of the workspace: holds the lock, the head of the chain, and the files of the days. */
+  /** `audit/` of the workspace: contains the lock, the head of the chain, and one file per day. */
   folder: string;
-  /** One file instead of a file for each day; null for the days. */
+  /** One file instead of a file per day; null for daily files. */
   file: string | null;
 }
 
-/** `prev_hash` of the first record of all. */
+/** `prev_hash` of the very first record. */
 export const firstHash = '0'.repeat(64);
 
 const hashEnd = /,"hash":"([0-9a-f]{64})"\}$/;
@@ -32,28 +32,28 @@ const dayFile = /^\d{4}-\d{2}-\d{2}\.jsonl$/;
 
 export const sqliteBusy = 5;
 
-/** Bytes of a file that are read at a time when its records are counted. */
+/** Chunk size for counting records, bytes. */
 const countedBytes = 1024 * 1024;
 
-/** The file that a record of this moment belongs to. */
+/** The file for a record of this moment. */
 export function auditFileOf({ folder, file }: AuditPosition, now: Date): string {
   return file ?? join(folder, `${now.toISOString().slice(0, 10)}.jsonl`);
 }
 
-/** The files of an audit log, the oldest first. */
+/** The files of an audit log, oldest first. */
 export function auditFiles({ folder, file }: AuditPosition): string[] {
   if (file !== null) return fileIdentity(file) === '' ? [] : [file];
   return dayFiles(folder);
 }
 
-/** A line of the log and its hash, which is that of the line without its member `hash`. */
+/** A line of the log and its hash, computed without its member `hash`. */
 export function chained(record: string, previous: string): { line: string; hash: string } {
   const body = `${record.slice(0, -1)},"prev_hash":"${previous}"`;
   const hash = sha256(`${body}}`);
   return { line: `${body},"hash":"${hash}"}\n`, hash };
 }
 
-/** The hash of a line when it is the line's own, else null. */
+/** The hash of a line if it is correct, else null. */
 export function hashOfLine(line: string): string | null {
   const named = hashEnd.exec(line)?.[1];
   if (named === undefined) return null;
@@ -75,7 +75,7 @@ export function openGuard(folder: string, waitMs = 0): DatabaseSync {
   }
   const guard = new DatabaseSync(path, { timeout: waitMs });
   try {
-    // Only the lock is wanted: no journal on a disk that may be full.
+    // Only used as a lock: no journal on a disk that may be full.
     guard.exec('pragma journal_mode = memory');
     return guard;
   } catch (error) {
@@ -100,7 +100,7 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** The last hash of the newest day that has one. */
+/** Last hash of the newest day that has one. */
 export function endOfDays(folder: string): string | null {
   for (const path of dayFiles(folder).reverse()) {
     const lines = readText(path).trimEnd().split('\n');
@@ -149,7 +149,7 @@ export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Latin-1 keeps bytes and characters one to one; only ASCII is looked for. */
+/** Latin-1 maps bytes to characters one to one; only ASCII is searched for. */
 export function readRange(fd: number, from: number, to: number): string {
   const bytes = Buffer.alloc(to - from);
   let read = 0;

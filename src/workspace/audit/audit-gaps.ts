@@ -13,14 +13,14 @@ export function knownHead(reading: HeadReading): AuditHead | null {
   return typeof reading === 'object' && reading.file !== null ? reading : null;
 }
 
-/** Records that waited in processes which are gone. */
+/** Records that waited in processes that have died. */
 export function gapsOf(waiting: readonly WaitingRecords[]): AuditGap[] {
   return waiting
     .filter((each) => !isRunning(each.process))
     .map(({ records, since }) => ({ reason: 'not_written', records, since }));
 }
 
-/** Those of processes which are gone become one, so that their list stays short. */
+/** Merges those of dead processes, so that their list stays short. */
 export function joinEnded(waiting: readonly WaitingRecords[]): WaitingRecords[] {
   const running = waiting.filter((each) => isRunning(each.process));
   const [first, ...ended] = waiting.filter((each) => !isRunning(each.process));
@@ -29,7 +29,7 @@ export function joinEnded(waiting: readonly WaitingRecords[]): WaitingRecords[] 
   return [...running, { ...first, records }];
 }
 
-/** What was cut off a file, compared with its head. Nothing where the whole file is gone: files may be archived. */
+/** What was cut off a file, compared with its head. Nothing if the whole file is gone: files may be archived. */
 export function gapBehind(path: string, head: AuditHead): AuditGap[] {
   const size = sizeOf(path);
   if (head.size === 0 || !exists(path) || isRotated(path, head)) return [];
@@ -38,7 +38,7 @@ export function gapBehind(path: string, head: AuditHead): AuditGap[] {
   return [{ reason: 'removed', records: missing > 0 ? missing : null, file: path }];
 }
 
-/** An empty file in the place of the one that was written to. */
+/** An empty file in place of the one that was written to. */
 export function isRotated(path: string, { inode }: AuditHead): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats !== undefined && stats.size === 0 && stats.ino !== inode;

@@ -15,20 +15,20 @@ import { promisify } from 'node:util';
 import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 
-/** How far the log had come with its last record. A log that ends before was cut. */
+/** End of the log at its last record. A log that ends earlier was truncated. */
 export interface AuditHead {
   /** `hash` of the last record. */
   hash: string;
   /** Records of the whole chain. */
   records: number;
-  /** File of the last record: its name in the folder of the log, or the path of a file elsewhere. */
+  /** File of the last record: its name in the folder of the log, or the path of a file outside. */
   file: string;
-  /** Inode of that file: another one in its place means that it was rotated. */
+  /** Inode of that file: a different one means that it was rotated. */
   inode: number;
   /** Bytes and records of that file. */
   size: number;
   file_records: number;
-  /** Records that wait in the memory of processes while the log cannot be written. */
+  /** Records waiting in the memory of processes while the log is not writable. */
   waiting: WaitingRecords[];
 }
 
@@ -38,15 +38,16 @@ export interface WaitingRecords {
   since: string;
 }
 
-/** `missing`, `damaged`, or the hash alone, as versions before this one wrote it. */
+/** `missing`, `damaged`, or the hash alone, as written by earlier versions. */
 export type HeadReading = AuditHead | { hash: string; file: null } | 'missing' | 'damaged';
 
-/** Longest text of a head, bytes. */
+/** Maximum size of a head, bytes. */
 const maxHeadText = 16 * 1024;
 
 /**
- * `audit/.head`: one line of JSON and its SHA-256. It is overwritten in place, which works on a disk that is full; a
- * line that is longer than the one before it is followed by nothing, a shorter one by a rest that nobody reads.
+ *
+ * `audit/.head`: one line of JSON and its SHA-256. Overwritten in place, which works on a full disk; the rest of a
+ * longer earlier line is ignored.
  */
 export class AuditHeadFile {
   readonly #path: string;
@@ -60,7 +61,7 @@ export class AuditHeadFile {
     this.#path = headPath(folder);
   }
 
-  /** The same object as long as it stays the same. */
+  /** Returns the same object as long as it is unchanged. */
   read(): HeadReading {
     const fd = this.#open(constants.O_RDWR);
     if (fd === null) return 'missing';
@@ -71,7 +72,7 @@ export class AuditHeadFile {
     return this.#head;
   }
 
-  /** @throws what the system says */
+  /** @throws system errors */
   write(head: AuditHead): void {
     const json = JSON.stringify(head);
     const text = `${json}\t${sha256(json)}`;
@@ -80,7 +81,7 @@ export class AuditHeadFile {
     this.#head = head;
   }
 
-  /** Makes it survive a power cut. */
+  /** Makes it survive a power failure. */
   async sync(): Promise<void> {
     if (this.#fd !== null) await promisify(fdatasync)(this.#fd);
   }
@@ -90,7 +91,7 @@ export class AuditHeadFile {
     this.#fd = null;
   }
 
-  /** Somebody may have put another file in its place, or taken it away. @returns null when it is not there */
+  /** The file may have been replaced or removed. @returns null if it does not exist */
   #open(flags: number): number | null {
     const found = statSync(this.#path, { throwIfNoEntry: false });
     if (this.#fd !== null && found?.ino === this.#inode) return this.#fd;
@@ -105,7 +106,7 @@ export class AuditHeadFile {
   }
 }
 
-/** @returns what `.head` of a folder says, for somebody who only reads */
+/** @returns the content of `.head` of a folder, for readers only */
 export function readHead(folder: string): HeadReading {
   try {
     return parseHead(readFileSync(headPath(folder), 'utf8').split('\n', 1)[0] ?? '');

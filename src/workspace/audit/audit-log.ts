@@ -7,29 +7,30 @@ import { type AuditEvent, type AuditGap, gapRecord, gapText, recordText } from '
 export interface AuditLogInput {
   /** `audit/` of the workspace. */
   folder: string;
-  /** Read anew for every record: a reload changes it in place. */
+  /** Read for every record: a reload changes it in place. */
   settings: Config['logging']['audit'];
   onFault: (message: string, error: unknown) => void;
   onRecovery: (message: string) => void;
-  /** Records are missing: somebody removed them, or a process ended while they waited. */
+  /** Records are missing: removed, or a process died while they waited. */
   onGap: (message: string) => void;
 }
 
-/** Records that wait while the log cannot be written; beyond, new ones are lost and counted. */
+/** Maximum number of waiting records while the log is not writable; beyond, new ones are lost and counted. */
 const maxWaiting = 10_000;
-/** Records in one write. */
+/** Maximum number of records per write. */
 const maxBatch = 500;
-/** The longest wait for another process that appends. */
+/** Longest wait for another process that appends, milliseconds. */
 const lockWaitMs = 2000;
 const lockPollMs = 5;
-/** A log that could not be written is tried again after this time. */
+/** Retry interval after a failed write, milliseconds. */
 const retryMs = 1000;
-/** What was appended reaches the disk within this time, so that a power cut costs no more. */
+/** Maximum delay until appended records are synced to disk, milliseconds. */
 const syncMs = 1000;
 
 /**
- * The audit log (JSON Lines). Recording never fails and never stops the work that is recorded: while the disk is full
- * records wait, `fault` says so, and the log is tried again every second.
+ *
+ * The audit log (JSON Lines). Recording never fails and never blocks the recorded work: while the disk is full
+ * records wait, `fault` says so, and writing is retried every second.
  */
 export class AuditLog {
   readonly #input: AuditLogInput;
@@ -51,24 +52,24 @@ export class AuditLog {
     this.#chain = this.#newChain();
   }
 
-  /** Why the log is not written at the moment, or null. */
+  /** Why the log is not writable now, or null. */
   get fault(): string | null {
     return this.#fault;
   }
 
-  /** What was found to be missing since this process began, or null. */
+  /** What is missing since the start of this process, or null. */
   get gap(): string | null {
     return this.#gap;
   }
 
-  /** Compares the log with what was written to it; a gap record says what is missing. Never rejects. */
+  /** Compares the log with its head; a gap record says what is missing. Never rejects. */
   async check(): Promise<void> {
     if (!this.#input.settings.enabled) return;
     this.#checked = false;
     await this.#flush();
   }
 
-  /** Resolves when the record is in the log, survives the end of the process, or has to wait. Never rejects. */
+  /** Resolves when the record is in the log and survives the end of the process, or must wait. Never rejects. */
   async record(event: AuditEvent): Promise<void> {
     const { enabled, events } = this.#input.settings;
     if (!enabled || !events.includes(event.event)) return;
@@ -82,7 +83,7 @@ export class AuditLog {
     else this.#noteWaiting();
   }
 
-  /** Writes what waits and makes it survive a power cut. */
+  /** Writes waiting records and makes them survive a power failure. */
   async close(): Promise<void> {
     if (this.#retry) clearTimeout(this.#retry);
     this.#retry = null;
@@ -97,7 +98,7 @@ export class AuditLog {
   #flush(): Promise<void> {
     this.#flushing ??= this.#flushSoon().then(() => {
       this.#flushing = null;
-      // Something may have come after the last look.
+      // More may have arrived since the last check.
       return this.#waiting.length > 0 && this.#retry === null ? this.#flush() : undefined;
     });
     return this.#flushing;
@@ -138,7 +139,7 @@ export class AuditLog {
     }
   }
 
-  /** Those beyond what may wait. */
+  /** Counts records beyond the maximum. */
   #recordLost(): void {
     if (this.#lost === 0 || this.#waiting.length > 0) return;
     const gap: AuditGap = { reason: 'not_written', records: this.#lost };
@@ -152,12 +153,12 @@ export class AuditLog {
     this.#input.onGap(this.#gap);
   }
 
-  /** The end of this process would leave no other trace of what waits. */
+  /** Leaves a trace of the waiting records in case this process dies. */
   #noteWaiting(): void {
     try {
       this.#chain.noteWaiting(this.#waiting.length + this.#lost);
     } catch {
-      // The disk does not even take what needs no new room.
+      // The disk rejects even writes in place.
     }
   }
 

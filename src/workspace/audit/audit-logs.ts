@@ -7,18 +7,18 @@ import { AuditLog, type AuditLogInput } from './audit-log.ts';
 import type { AuditEvent } from './audit-record.ts';
 
 export interface AuditLogsInput extends Omit<AuditLogInput, 'folder'> {
-  /** The workspace of the service, not that of a tenant. */
+  /** The workspace of the service, not of a tenant. */
   workspaceDir: string;
-  /** Tenants that have a log of their own. */
+  /** Tenants with their own log. */
   tenants: readonly string[];
 }
 
-/** The folder of a log. @param tenant null for the service's own */
+/** The folder of a log. @param tenant null for that of the service */
 export function auditFolder(workspaceDir: string, tenant: string | null): string {
   return tenant === null ? join(workspaceDir, 'audit') : join(workspaceDir, 'tenants', tenant, 'audit');
 }
 
-/** Tenants that have a log, also such that are not in the configuration any more; in the order of their names. */
+/** Tenants with a log, including those no longer configured; sorted by name. */
 export async function tenantsWithLog(workspaceDir: string): Promise<string[]> {
   try {
     return (await readdir(join(workspaceDir, 'tenants'))).filter((name) => tenantPattern.test(name)).sort();
@@ -29,13 +29,14 @@ export async function tenantsWithLog(workspaceDir: string): Promise<string[]> {
 }
 
 /**
- * The audit logs of a service: its own, and one for each tenant, each with a chain of its own, so that a tenant's log
- * can be handed out whole and tells of nobody else. Where one file is named for the log, everything goes there.
+ *
+ * The audit logs of a service: its own, and one per tenant, each with its own chain, so that a tenant's log can be
+ * handed out completely without revealing others. If one file is configured, everything goes there.
  */
 export class AuditLogs {
   readonly #input: AuditLogsInput;
   readonly #service: AuditLog;
-  /** Opened when the tenant has its first record. */
+  /** Opened at the first record of the tenant. */
   readonly #tenants = new Map<string, AuditLog>();
   #gapAtStart: string | null = null;
 
@@ -44,26 +45,26 @@ export class AuditLogs {
     this.#service = this.#open(null);
   }
 
-  /** Why a log is not written at the moment, or null. */
+  /** Why a log is not writable now, or null. */
   get fault(): string | null {
     for (const log of this.#logs()) if (log.fault !== null) return log.fault;
     return null;
   }
 
-  /** What was found to be missing since this process began, or null. */
+  /** What is missing since the start of this process, or null. */
   get gap(): string | null {
     for (const log of this.#logs()) if (log.gap !== null) return log.gap;
     return this.#gapAtStart;
   }
 
-  /** Compares every log with what was written to it; gap records say what is missing. Never rejects. */
+  /** Compares every log with its head; gap records say what is missing. Never rejects. */
   async check(): Promise<void> {
     const { settings, tenants, workspaceDir } = this.#input;
     await this.#service.check();
     if (!settings.enabled || settings.file !== '') return;
     for (const tenant of tenants) {
       if (!existsSync(auditFolder(workspaceDir, tenant))) continue;
-      // Closed again: a service may have more tenants than a process may have files open.
+      // Closed again: a service may have more tenants than file handles.
       const log = this.#open(tenant);
       await log.check();
       this.#gapAtStart ??= log.gap;
@@ -71,12 +72,12 @@ export class AuditLogs {
     }
   }
 
-  /** Resolves when the record is in its log, survives the end of the process, or has to wait. Never rejects. */
+  /** Resolves when the record is in its log and survives the end of the process, or must wait. Never rejects. */
   record(event: AuditEvent): Promise<void> {
     return this.#logOf(event.tenant).record(event);
   }
 
-  /** Writes what waits and makes it survive a power cut. */
+  /** Writes waiting records and makes them survive a power failure. */
   async close(): Promise<void> {
     await Promise.all(this.#logs().map((log) => log.close()));
   }
@@ -87,7 +88,7 @@ export class AuditLogs {
 
   #logOf(tenant: string | null): AuditLog {
     const { settings, tenants } = this.#input;
-    // A reload may have named a file, or none any more.
+    // A reload may have set or unset a file.
     if (tenant === null || settings.file !== '' || !tenants.includes(tenant)) return this.#service;
     const known = this.#tenants.get(tenant) ?? this.#open(tenant);
     this.#tenants.set(tenant, known);

@@ -6,18 +6,18 @@ export type AuditEventName = (typeof auditEvents)[number];
 /** What happened; the log adds the time and the chain. */
 export interface AuditEvent {
   event: AuditEventName;
-  /** `denied`: refused as it was asked for; `error`: the service could not do it. */
+  /** `denied`: rejected; `error`: the service failed. */
   outcome: 'allowed' | 'denied' | 'error';
   actor: AuditActor;
   tenant: string | null;
-  /** Null for what no request of the API asked for. */
+  /** Null if not caused by an API request. */
   request: AuditRequest | null;
   resource: { type: string; id: string | null } | null;
   details: Record<string, unknown>;
 }
 
 export interface AuditActor {
-  /** `user`: somebody at the command line of this machine; `system`: the server itself. */
+  /** `user`: a person at the command line of this machine; `system`: the server itself. */
   type: 'token' | 'anonymous' | 'user' | 'system';
   id: string | null;
   name: string | null;
@@ -33,31 +33,32 @@ export interface AuditRequest {
   duration_ms: number;
 }
 
-/** Records that the log once had, or should have had. */
+/** Records missing from the log. */
 export interface AuditGap {
   /**
-   * `removed`: the log ended before the last record that was written; `end_unknown`: `.head` was missing or damaged, so
-   * nobody can tell; `not_written`: they waited in memory and were lost.
+   *
+   * `removed`: the log ended before the last written record; `end_unknown`: `.head` was missing or damaged;
+   * `not_written`: they waited in memory and were lost.
    */
   reason: 'removed' | 'end_unknown' | 'not_written';
-  /** Null where nobody knows. */
+  /** Null if unknown. */
   records: number | null;
-  /** File that they were removed from. */
+  /** File they were removed from. */
   file?: string;
-  /** When the first one of them had to wait. */
+  /** Since when the first of them had to wait. */
   since?: string;
 }
 
-/** Longest line of an audit log, bytes. What a record holds is cut to less. */
+/** Longest line of an audit log, bytes. Record contents are cut to less. */
 export const maxAuditLine = 64 * 1024;
 
-/** `details.operation` of the record that stands for missing ones. */
+/** `details.operation` of a gap record. */
 const gapOperation = 'audit.gap';
 
-/** Raw control and format characters beyond ASCII, which JSON leaves as they are. */
+/** Control and format characters beyond ASCII, which JSON does not escape. */
 const unsafe = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** An event as the JSON text that the chain is put around. */
+/** An event as JSON text, before the chain is added. */
 export function recordText(event: AuditEvent, now: Date): string {
   const { event: name, outcome, actor, tenant, request, resource, details } = event;
   const whole = {
@@ -71,13 +72,13 @@ export function recordText(event: AuditEvent, now: Date): string {
     details,
   };
   const text = safeText(whole);
-  // Chain and line feed come on top.
+  // Chain and line feed are added later.
   return Buffer.byteLength(text) <= maxAuditLine - 1024
     ? text
     : safeText({ ...whole, details: { cut: true } });
 }
 
-/** Stands in the log where records are missing. It is written whichever events are recorded. */
+/** Record for missing ones. Always written, whatever events are configured. */
 export function gapRecord(gap: AuditGap, now: Date): string {
   const event: AuditEvent = {
     event: 'config_change',
@@ -91,7 +92,7 @@ export function gapRecord(gap: AuditGap, now: Date): string {
   return recordText(event, now);
 }
 
-/** The gap that a line of the log stands for, or null. */
+/** The gap of a gap record, or null. */
 export function gapOf(line: string): AuditGap | null {
   if (!line.includes(`"operation":"${gapOperation}"`)) return null;
   try {
@@ -103,7 +104,7 @@ export function gapOf(line: string): AuditGap | null {
   }
 }
 
-/** A gap in words. */
+/** A gap as text. */
 export function gapText({ reason, records, file, since }: AuditGap): string {
   const many = records === null ? 'records' : records === 1 ? '1 record' : `${records} records`;
   if (reason === 'removed') return `${many} were removed from the end of the log${file ? ` (${file})` : ''}`;

@@ -13,16 +13,16 @@ import {
 import { knownHead, positionOfHead } from './audit-gaps.ts';
 import { type AuditHead, type HeadReading, readHead } from './audit-head.ts';
 
-/** An audit log at a moment when nobody appends. */
+/** An audit log while nobody appends. */
 export interface VerifiableLog {
   files: string[];
   /** Bytes of each file. */
   sizes: number[];
-  /** How far it had come; null when the log cannot be locked. */
+  /** Its end; null if the log cannot be locked. */
   end: { hash: string; records: number | null; file: string } | 'unknown' | null;
 }
 
-/** @returns null when there is no log at this place */
+/** @returns null if there is no log at this location */
 export function verifiableLog(place: AuditPosition): VerifiableLog | null {
   let guard: DatabaseSync | null = null;
   let locked = false;
@@ -32,7 +32,7 @@ export function verifiableLog(place: AuditPosition): VerifiableLog | null {
     guard.exec('begin exclusive');
     locked = true;
   } catch {
-    // Somebody who may only read checks what is there.
+    // A user with read access only checks what is there.
   }
   try {
     const files = auditFiles(place);
@@ -44,7 +44,7 @@ export function verifiableLog(place: AuditPosition): VerifiableLog | null {
   }
 }
 
-/** A file that was rotated a moment ago, and has its last record, counts as being there. */
+/** A file that was just rotated, and has its last record, counts as present. */
 function endOf(place: AuditPosition, reading: HeadReading): VerifiableLog['end'] {
   if (typeof reading === 'string') return 'unknown';
   if (reading.file === null) return { hash: reading.hash, records: null, file: place.file ?? place.folder };

@@ -15,27 +15,28 @@ import {
 } from '../../domain/license.ts';
 import { readPublicKey, readSmallFile, verifyLicense } from './verify-license.ts';
 
-/** What may be told about the licence of an installation. Times are ISO 8601 UTC. */
+/** Public facts about the license of an installation. Times are ISO 8601 UTC. */
 export interface LicenseReport {
   enforced: boolean;
-  /** The plan whose limits hold. */
+  /** The plan whose limits apply. */
   plan: EffectivePlan;
-  /** Whether a licence is installed that works now, in its grace time too. */
+  /** Whether a usable license is installed, including the grace period. */
   valid: boolean;
   expires_at: string | null;
-  /** What may be used now. */
+  /** Features available now. */
   features: LicenseFeature[];
   grace_until: string | null;
 }
 
-/** The file of the installed licence. */
+/** The file of the installed license. */
 export function licenseFile({ license, workspace }: Pick<Config, 'license' | 'workspace'>): string {
   return license.file || join(workspace.dir, 'config', 'license.key');
 }
 
 /**
- * Reads the installed licence. A licence that is missing or not good is no error: it only gives nothing.
- * @throws PortolanError `configuration` when licences are enforced and the public key is no good
+ *
+ * Reads the installed license. A missing or invalid license is not an error: it just grants nothing.
+ * @throws PortolanError `configuration` if licenses are enforced and the public key is invalid
  */
 export async function readLicense(config: Pick<Config, 'license' | 'workspace'>): Promise<License> {
   const { enforce, public_key: publicKey } = config.license;
@@ -56,7 +57,7 @@ export async function readLicense(config: Pick<Config, 'license' | 'workspace'>)
   }
 }
 
-/** @returns null when there is none @throws PortolanError `license_required` when it cannot be read */
+/** @returns null if there is none @throws PortolanError `license_required` if it cannot be read */
 async function readInstalled(file: string): Promise<string | null> {
   try {
     return await readSmallFile(file);
@@ -67,10 +68,10 @@ async function readInstalled(file: string): Promise<string | null> {
   }
 }
 
-/** What an installation may do. Without `license.enforce` that is everything. */
+/** What an installation may use. Without `license.enforce` that is everything. */
 export class License {
   readonly enforced: boolean;
-  /** Null when there is none that is good. */
+  /** Null without a valid license. */
   readonly claims: LicenseClaims | null;
   /** Why there is none. */
   readonly problem: string | null;
@@ -81,7 +82,7 @@ export class License {
     this.problem = problem;
   }
 
-  /** Whether a licence is installed that works now. */
+  /** Whether a license is installed that is usable now. */
   isValid(now = Date.now()): boolean {
     return this.claims !== null && ['valid', 'grace'].includes(licenseState(this.claims, now));
   }
@@ -114,7 +115,7 @@ export class License {
     for (const feature of featuresOfModules(moduleTypes)) this.demand(feature, now);
   }
 
-  /** What an operator should be told now: why the licence gives nothing, or that it ends. */
+  /** Current notice for operators: why the license grants nothing, or that it expires. */
   notice(now = Date.now()): LicenseNotice | null {
     if (this.claims) return licenseNotice(this.claims, now);
     return this.problem === null ? null : { stage: 'none', text: this.problem };

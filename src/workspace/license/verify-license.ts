@@ -10,16 +10,17 @@ import {
   licensePlans,
 } from '../../domain/license.ts';
 
-/** Largest licence or key file, bytes. */
+/** Maximum size of a license or key file, bytes. */
 const maxLicenceBytes = 16 * 1024;
-/** Latest end of a licence, epoch seconds: what a date can say (year 9999). */
+/** Latest end of a license, epoch seconds: the maximum of a date (year 9999). */
 const latestEnd = 253_402_300_799;
-/** Ids of customers and licences, which are shown and logged. */
+/** IDs of customers and licenses, which are shown and logged. */
 export const licenseIdForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,127}$/u;
 
 /**
- * Reads a licence: a JWT (RFC 7519) signed with Ed25519 (RFC 8037). Whether it has ended is not judged here.
- * @throws PortolanError `license_required` naming what is wrong; never with the licence itself
+ *
+ * Parses a license: a JWT (RFC 7519) signed with Ed25519 (RFC 8037). Does not check whether it has expired.
+ * @throws PortolanError `license_required` with the reason; never with the license itself
  */
 export async function verifyLicense(licence: string, key: KeyObject): Promise<LicenseClaims> {
   let payload: Uint8Array;
@@ -67,7 +68,7 @@ function readPlan(value: unknown): LicensePlan {
   throw badLicence(`its plan is not one of ${licensePlans.join(', ')}`);
 }
 
-/** Features of later versions are no fault of a licence. */
+/** Features of later versions do not make a license invalid. */
 function readFeatures(value: unknown): LicenseFeature[] {
   if (!Array.isArray(value)) throw badLicence('its claim features is missing or malformed');
   return licenseFeatures.filter((feature) => value.includes(feature));
@@ -78,8 +79,9 @@ function badLicence(reason: string): PortolanError {
 }
 
 /**
- * An Ed25519 public key: PEM, a JWK (RFC 8037), or its 32 bytes in hex, base64 or base64url; or the path of a file with
- * one of them.
+ *
+ * An Ed25519 public key: PEM, a JWK (RFC 8037), or its 32 bytes in hex, base64 or base64url; or the path of a file
+ * with one of them.
  * @throws PortolanError `configuration`
  */
 export async function readPublicKey(setting: string): Promise<KeyObject> {
@@ -91,7 +93,7 @@ export async function readPublicKey(setting: string): Promise<KeyObject> {
 }
 
 async function readKeyFile(file: string): Promise<string> {
-  // A text with line breaks is no path, and nobody wants to see it repeated.
+  // A text with line breaks is not a path, and should not be repeated.
   if (/[\n{]|-----/.test(file)) throw badKey('it is not an Ed25519 public key');
   try {
     return await readSmallFile(file);
@@ -100,7 +102,7 @@ async function readKeyFile(file: string): Promise<string> {
   }
 }
 
-/** @returns null for a text that is no public key at all */
+/** @returns null for a text that is not a public key */
 function parsePublicKey(text: string): KeyObject | null {
   const trimmed = text.trim();
   if (/PRIVATE KEY-----/.test(trimmed) || /"d"\s*:/.test(trimmed)) {
@@ -133,7 +135,7 @@ function badKey(reason: string): PortolanError {
   return new PortolanError('configuration', `license.public_key: ${reason}`);
 }
 
-/** The text of a licence or key file. @throws Error of the system, or when the file is too large to be one */
+/** The text of a license or key file. @throws Error of the system, or if the file is too large */
 export async function readSmallFile(file: string): Promise<string> {
   await using handle = await open(file, 'r');
   const { buffer, bytesRead } = await handle.read(

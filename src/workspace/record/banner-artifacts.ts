@@ -6,18 +6,18 @@ import { diskError, fileMode, folderMode, isMissing, syncFolder } from '../atomi
 import type { ScanFolder } from '../scan-folder.ts';
 import { mergedRows } from './record-reader.ts';
 
-/** Banners of one scan that become files. The rest stays in the results: a file takes 4 KiB of most disks. */
+/** Maximum number of banner files per scan. The rest is in the results only: a file takes 4 KiB on most disks. */
 export const maxBannerFiles = 100_000;
 
-/** Files written side by side. */
+/** Files written concurrently. */
 const filesAtOnce = 16;
 
 /**
- * Writes the banners of a finished record as `artifacts/banners/<ip>-<port>-<proto>.txt`, each with the exact bytes
- * that the service sent. They are made beside their place and put there together: what a crash left of an earlier try
- * is replaced, and a folder that is there is whole.
  *
- * @returns banners for which there was no file left
+ * Writes the banners of a finished record as `artifacts/banners/<ip>-<port>-<proto>.txt`, each with the exact bytes
+ * from the service. They are written to a draft folder that is then renamed: leftovers of an earlier attempt are
+ * replaced, and an existing folder is complete.
+ * @returns number of banners beyond the file limit
  * @throws PortolanError `insufficient_storage`; nothing is left behind then
  */
 export async function writeBannerFiles(folder: ScanFolder, limit = maxBannerFiles): Promise<number> {
@@ -40,7 +40,7 @@ export async function writeBannerFiles(folder: ScanFolder, limit = maxBannerFile
   }
 }
 
-/** @returns banners of the record, those beyond the limit included */
+/** @returns number of banners in the record, including those beyond the limit */
 async function writeAll(folder: ScanFolder, draft: string, limit: number): Promise<number> {
   let banners = 0;
   let batch: PortRow[] = [];
@@ -58,7 +58,7 @@ async function writeAll(folder: ScanFolder, draft: string, limit: number): Promi
   return banners;
 }
 
-/** Waits for all, also after a failure: no file may appear once the folder is being removed. */
+/** Waits for all, even after a failure: no file may appear once the folder is being removed. */
 async function writeBatch(draft: string, rows: readonly PortRow[]): Promise<void> {
   for (const result of await Promise.allSettled(rows.map((row) => writeBanner(draft, row)))) {
     if (result.status === 'rejected') throw result.reason;
@@ -78,7 +78,8 @@ async function writeBanner(draft: string, row: PortRow): Promise<void> {
 }
 
 /**
- * `<ip>-<port>-<proto>.txt`. The colons of IPv6 become underscores, which no address has; of a zone everything but
+ *
+ * `<ip>-<port>-<proto>.txt`. The colons of IPv6 become underscores, which no address has; in a zone everything except
  * letters and digits is written as `%XX`, so that different hosts never share a name.
  */
 export function bannerFileName({

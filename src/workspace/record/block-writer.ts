@@ -3,11 +3,11 @@ import { crc32 } from 'node:zlib';
 import { writeFully } from '../atomic-file.ts';
 import { type Block, blockEnd, blockLastRow, indexLine } from './record-files.ts';
 
-/** A block is full at so many rows or bytes. */
+/** Maximum rows or bytes of a block. */
 export const blockRows = 5000;
 export const blockBytes = 1024 * 1024;
 
-/** Lines that will become one block. */
+/** Lines of the next block. */
 export class BlockBuffer {
   #lines: string[] = [];
   #bytes = 0;
@@ -26,7 +26,7 @@ export class BlockBuffer {
     return this.#lines.length >= blockRows || this.#bytes >= blockBytes;
   }
 
-  /** Hands the block over and starts an empty one. */
+  /** Returns the block and starts an empty one. */
   take(): PendingBlock {
     const block = { bytes: Buffer.from(`${this.#lines.join('\n')}\n`), rows: this.#lines.length };
     this.#lines = [];
@@ -47,7 +47,7 @@ export class BlockWriter {
   #last: Block | undefined;
   #indexEnd: number;
 
-  /** @param after the last block that both files hold; `indexEnd` bytes of the index count */
+  /** @param after the last block in both files; `indexEnd` valid bytes of the index */
   constructor(data: FileHandle, index: FileHandle, after: Block | undefined, indexEnd: number) {
     this.#data = data;
     this.#index = index;
@@ -60,7 +60,7 @@ export class BlockWriter {
     return blockLastRow(this.#last);
   }
 
-  /** Writes blocks and their lines of the index, durable only after the next `sync`. */
+  /** Writes blocks and their index lines, durable only after the next `sync`. */
   async write(blocks: readonly PendingBlock[]): Promise<void> {
     const described = this.#describe(blocks);
     await writeFully(this.#data, Buffer.concat(blocks.map((block) => block.bytes)), blockEnd(this.#last));
@@ -72,7 +72,7 @@ export class BlockWriter {
     await this.#index.sync();
   }
 
-  /** Seals blocks: first their bytes are on the disk, then the lines of the index that make them count. */
+  /** Seals blocks: first syncs their data, then writes the index lines that make them valid. */
   async seal(blocks: readonly PendingBlock[]): Promise<void> {
     const described = this.#describe(blocks);
     await writeFully(this.#data, Buffer.concat(blocks.map((block) => block.bytes)), blockEnd(this.#last));

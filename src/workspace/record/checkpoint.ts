@@ -4,37 +4,37 @@ import { isMissing, writeFileAtomic } from '../atomic-file.ts';
 import { isNoPlainFile, openIfThere, readPlainText } from '../plain-file.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 
-/** A node's part; what more stands in it is the engine's affair. */
+/** A node's part; its other content belongs to the engine. */
 interface NodeCheckpoint {
   done: number;
 }
 
-/** Saved states of an interrupted scan by instance id; empty without a checkpoint, or with a damaged one. */
+/** Saved states of an interrupted scan by instance ID; empty without a valid checkpoint. */
 export async function readCheckpoint<T extends NodeCheckpoint>(folder: ScanFolder): Promise<Map<string, T>> {
   try {
     const { nodes } = JSON.parse(await readPlainText(fileOf(folder))) as { nodes: Record<string, T> };
     return new Map(Object.entries(nodes));
   } catch (error) {
-    // A scan without a usable checkpoint starts its sweep again: slower, and nothing is wrong.
+    // A scan without a usable checkpoint restarts its sweep: slower, but correct.
     if (isMissing(error) || isNoPlainFile(error)) return new Map();
     if (error instanceof SyntaxError || error instanceof TypeError) return new Map();
     throw error;
   }
 }
 
-/** A figure that grows as long as the scan gets on. */
+/** A number that grows as long as the scan makes progress. */
 export async function checkpointProgress(folder: ScanFolder): Promise<number> {
   const nodes = await readCheckpoint(folder);
   return [...nodes.values()].reduce((sum, { done }) => sum + done, 0);
 }
 
-/** How long the runs of a scan took together, and how much of it they were paused, milliseconds. */
+/** Total duration of the runs of a scan, and paused time within it, milliseconds. */
 export interface RunTime {
   elapsed_ms: number;
   paused_ms: number;
 }
 
-/** The time in a checkpoint: null without a checkpoint, `unknown` when it does not tell. */
+/** The time in a checkpoint: null without a checkpoint, `unknown` if it has none. */
 export async function readRunTime(folder: ScanFolder): Promise<RunTime | 'unknown' | null> {
   const bytes = await readCheckpointBytes(folder);
   if (bytes === null) return null;
@@ -51,7 +51,7 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
-/** Replaces the checkpoint. The rows that it builds on must be sealed before. */
+/** Replaces the checkpoint. The rows it builds on must be sealed before. */
 export async function writeCheckpoint(
   folder: ScanFolder,
   nodes: Record<string, NodeCheckpoint>,
@@ -60,7 +60,7 @@ export async function writeCheckpoint(
   await writeFileAtomic(fileOf(folder), JSON.stringify({ nodes, time }));
 }
 
-/** The file as it is, for another machine; null when there is none. */
+/** The raw file, for another machine; null if there is none. */
 export async function readCheckpointBytes(folder: ScanFolder): Promise<Buffer | null> {
   const file = await openIfThere(fileOf(folder));
   if (file === null) return null;

@@ -4,24 +4,24 @@ import { isNoPlainFile, isPlainFolder, openIfThere } from '../plain-file.ts';
 import { type RecordFiles, readSummaryLine, wholeLines } from './record-files.ts';
 import { type GzipMember, lastLine, readMembers, unpackedPieces } from './record-members.ts';
 
-/** A record opened for reading: its data file and what tells which bytes of it count. */
+/** A record opened for reading: its data file and an index of its valid bytes. */
 export interface OpenRecord {
   file: FileHandle;
-  /** The line of the summary when the record is finished. */
+  /** The summary line if the record is finished. */
   summaryLine: string | null;
-  /** Null for a plain file; of a compressed one its members, none when their index is damaged. */
+  /** Null for an uncompressed file; the members of a compressed one, none if their index is damaged. */
   members: readonly GzipMember[] | null;
 }
 
-/** The record takes no more rows. A compressed one never does, also when damage took its summary. */
+/** Whether the record takes no more rows. A compressed one never does, even if damage removed its summary. */
 export function isFinished({ summaryLine, members }: OpenRecord): boolean {
   return summaryLine !== null || members !== null;
 }
 
-/** Null when nothing was recorded yet, or a link or anything else that is no file is in its place. */
+/** Null if nothing was recorded yet, or if its path is not a regular file. */
 export async function openRecordFile(files: RecordFiles): Promise<OpenRecord | null> {
   if (!(await isPlainFolder(dirname(files.data)))) return null;
-  // Compressing puts the new file in place before the plain one goes, so one of them is found.
+  // Compression puts the new file in place before it removes the plain one, so one of them is found.
   return (await openUncompressed(files)) ?? (await openCompressed(files));
 }
 
@@ -53,7 +53,7 @@ async function openOrNull(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** Closes the file when `work` fails. */
+/** Closes the file if `work` fails. */
 async function orClosed<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -63,13 +63,14 @@ async function orClosed<T>(file: FileHandle, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** A finished record from its start in pieces of whole lines; what is damaged beyond reading is left out. */
+/** A finished record from its start in chunks of complete lines; skips unreadable parts. */
 export function recordPieces({ file, members }: OpenRecord): AsyncGenerator<Buffer> {
   return members === null ? wholeLines(file) : unpackedPieces(file, members);
 }
 
 /**
- * Whether the path still leads to the open file. Finishing renames the data file before the index, so an index read
+ *
+ * Whether the path still points to the open file. Finishing renames the data file before the index, so an index read
  * before a `true` belongs to the open file.
  */
 export async function isCurrent(files: RecordFiles, record: OpenRecord): Promise<boolean> {

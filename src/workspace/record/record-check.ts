@@ -10,12 +10,13 @@ import { openRecord } from './record-writer.ts';
 import { parseRow } from './row-line.ts';
 
 /**
- * What can be wrong with the record of a scan that is over: `missing`; `torn`, its end is lost; `twice`, a replacement
- * by the compressed form broke off; `index`, what leads to its rows is lost; `damaged`, some rows cannot be read.
+ *
+ * Damage of the record of a finished scan: `missing`; `torn`, its end is lost; `twice`, a replacement by the
+ * compressed form was interrupted; `index`, the index of its rows is lost; `damaged`, some rows are unreadable.
  */
 export type RecordFault = 'missing' | 'torn' | 'twice' | 'index' | 'damaged';
 
-/** Looks at every byte of the record; nothing is changed. */
+/** Verifies every byte of the record; changes nothing. */
 export async function recordFaults(folder: ScanFolder): Promise<RecordFault[]> {
   const files = recordFiles(folder.path);
   const record = await openRecordFile(files);
@@ -38,7 +39,7 @@ async function hasIndex(files: RecordFiles, record: OpenRecord): Promise<boolean
   return blockEnd((await readIndex(files.index)).at(-1)) === size;
 }
 
-/** By the sums of the index, or where it is lost by reading every row. */
+/** By the checksums of the index, or without it by reading every row. */
 async function isSound(files: RecordFiles, record: OpenRecord): Promise<boolean> {
   const { file, members } = record;
   if (members !== null && members.length > 0) {
@@ -62,8 +63,9 @@ async function hasReadableRows(record: OpenRecord): Promise<boolean> {
 }
 
 /**
- * Repairs what can be repaired without losing a row that can be read: the two forms become one, the index is made
- * anew, and a torn record ends behind its last whole row with the given summary.
+ *
+ * Repairs what can be repaired without losing a readable row: merges two forms into one, rebuilds the index, and ends
+ * a torn record after its last complete row with the given summary.
  */
 export async function repairRecord(
   folder: ScanFolder,
@@ -89,12 +91,12 @@ async function repairIndex(folder: ScanFolder): Promise<void> {
 
 async function endTorn(folder: ScanFolder, summary: SummaryRow): Promise<void> {
   const files = recordFiles(folder.path);
-  // A compressed record is taken apart into a plain one, whose end can be mended.
+  // A compressed record is unpacked into a plain one, whose end can be repaired.
   const compressed = await unpackRecord(folder);
   const record = await openRecordFile(files);
   if (record === null || record.members !== null) return await record?.file.close();
   try {
-    // Rows that were never sealed, or whose block lost its end, count too as long as they are whole.
+    // Complete rows count even if they were never sealed, or their block lost its end.
     await finishedIndex(files, record.file);
   } finally {
     await record.file.close();

@@ -24,11 +24,12 @@ import { finishedIndex } from './record-recovery.ts';
 const pack = promisify(gzip);
 
 /**
- * Replaces the finished record of a scan by its compressed form. A record that is not finished, or compressed
- * already, stays as it is. The plain file goes only when the compressed one is durably in place: a crash leaves the
- * plain one, or both, and the next call brings it to its end.
  *
- * @throws PortolanError `insufficient_storage`; Error when a block of the record is damaged. The plain record is whole
+ * Replaces the finished record of a scan by its compressed form. An unfinished or already compressed record stays
+ * unchanged. The plain file is removed only when the compressed one is durable: a crash leaves the plain one, or
+ * both, and the next call completes the work.
+ * @throws PortolanError `insufficient_storage`; Error if a block of the record is damaged. The plain record stays
+ * intact
  */
 export async function compressRecord(folder: ScanFolder): Promise<void> {
   const files = recordFiles(folder.path);
@@ -49,8 +50,9 @@ export async function compressRecord(folder: ScanFolder): Promise<void> {
 }
 
 /**
- * Ends a replacement that a crash broke off: the compressed file stays when it holds all of the plain one, else the
- * plain one. @returns whether both were there
+ *
+ * Completes an interrupted replacement: the compressed file stays if it contains all of the plain one, else the plain
+ * one. @returns whether both existed
  */
 export async function resolveBoth(folder: ScanFolder): Promise<boolean> {
   const files = recordFiles(folder.path);
@@ -72,9 +74,9 @@ export async function resolveBoth(folder: ScanFolder): Promise<boolean> {
 }
 
 /**
- * Makes a compressed record a plain one again. Where its index is lost, all of it must be readable: else rows behind
- * the damage would go.
  *
+ * Converts a compressed record back to a plain one. Without its index all of it must be readable: otherwise rows
+ * after the damage would be lost.
  * @returns whether it was compressed
  */
 export async function unpackRecord(folder: ScanFolder): Promise<boolean> {
@@ -113,7 +115,7 @@ async function writePieces(path: string, pieces: AsyncIterable<Buffer>): Promise
   }
 }
 
-/** Whether the compressed file is there with all bytes of the plain one. */
+/** Whether the compressed file exists with all bytes of the plain one. */
 async function isCompressed(files: RecordFiles, data: FileHandle): Promise<boolean> {
   const file = await openPlain(files.compressed).catch(() => null);
   if (file === null) return false;
@@ -125,7 +127,7 @@ async function isCompressed(files: RecordFiles, data: FileHandle): Promise<boole
   }
 }
 
-/** The last rows decide: nothing else is ever half written. */
+/** Comparing the last rows suffices: nothing else is ever partially written. */
 async function matches(members: readonly GzipMember[], data: FileHandle): Promise<boolean> {
   const last = members.at(-1);
   return last !== undefined && (await readBlock(data, last)).sound;
@@ -144,7 +146,7 @@ async function writeCompressed(files: RecordFiles, data: FileHandle): Promise<vo
   } finally {
     await packed.close();
   }
-  // The index first: the compressed file is never in place without it.
+  // The index first: the compressed file never exists without it.
   await rename(files.newMembers, files.members);
   await rename(files.newCompressed, files.compressed);
   await syncFolder(dirname(files.compressed));
@@ -174,7 +176,7 @@ async function writeMembers(
   await index.sync();
 }
 
-/** The last block in two: its rows, and the summary alone, which is asked for most. */
+/** Splits the last block: its rows, and the summary alone, which is read most often. */
 function withoutSummary(block: Block, bytes: Buffer): { block: Block; bytes: Buffer }[] {
   const cut = bytes.lastIndexOf(newLine, bytes.length - 2) + 1;
   const parts = [bytes.subarray(0, cut), bytes.subarray(cut)].filter((part) => part.length > 0);

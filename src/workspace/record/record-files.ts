@@ -35,12 +35,12 @@ export function recordFiles(folder: string) {
 
 export type RecordFiles = ReturnType<typeof recordFiles>;
 
-/** One line of the index: a run of whole rows of the data file. */
+/** One line of the index: a run of complete rows of the data file. */
 export interface Block {
   /** Bytes. */
   offset: number;
   length: number;
-  /** Number of its first row; the first row of the record is 1. */
+  /** Number of its first row; rows start at 1. */
   first_row: number;
   rows: number;
   /** CRC-32 of its bytes. */
@@ -63,11 +63,11 @@ export function indexLine(block: Block): string {
   return `${JSON.stringify({ offset, length, first_row, rows, crc32 })}\n`;
 }
 
-/** The blocks of an index text, up to the first line that is torn, damaged or does not follow the one before. */
+/** The blocks of an index text, up to the first line that is torn, damaged or out of sequence. */
 export function parseIndex(text: string): Block[] {
   const blocks: Block[] = [];
   const lines = text.split('\n');
-  // What follows the last line break is a torn line or nothing.
+  // After the last line break there is a torn line or nothing.
   for (const line of lines.slice(0, -1)) {
     const block = parseBlock(line);
     if (block === null || !follows(block, blocks.at(-1))) break;
@@ -91,7 +91,7 @@ function parseBlock(line: string): Block | null {
   }
 }
 
-/** All blocks of an index file; none when it is missing. */
+/** All blocks of an index file; none if it is missing. */
 export async function readIndex(path: string): Promise<Block[]> {
   const blocks = parseIndex((await readIfThere(path)) ?? '');
   return blocks[0] && (blocks[0].offset !== 0 || blocks[0].first_row !== 1) ? [] : blocks;
@@ -106,7 +106,7 @@ async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
-/** Bytes of a file from a place on; fewer than asked for where it ends. */
+/** Bytes of a file from an offset; fewer at its end. */
 export async function readBytes(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
   let read = 0;
@@ -118,13 +118,13 @@ export async function readBytes(file: FileHandle, offset: number, length: number
   return bytes.subarray(0, read);
 }
 
-/** The bytes of a block, and whether they are the ones that were sealed. */
+/** The bytes of a block, and whether they match their checksum. */
 export async function readBlock(file: FileHandle, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
   const bytes = await readBytes(file, block.offset, block.length);
   return { bytes, sound: bytes.length === block.length && crc32(bytes) === block.crc32 };
 }
 
-/** The lines of whole rows as [start, end) without their line breaks. */
+/** The complete lines as [start, end) without their line breaks. */
 export function* linesOf(bytes: Buffer): Generator<{ start: number; end: number }> {
   let start = 0;
   for (let end = bytes.indexOf(newLine); end >= 0; end = bytes.indexOf(newLine, start)) {
@@ -133,7 +133,7 @@ export function* linesOf(bytes: Buffer): Generator<{ start: number; end: number 
   }
 }
 
-/** A summary is a few hundred bytes; a longer last line is none. */
+/** A summary has a few hundred bytes; a longer last line is not one. */
 const summaryLimit = 64 * 1024;
 
 /** The summary line that ends a finished record, or null. */
@@ -148,14 +148,14 @@ export async function readSummaryLine(file: FileHandle): Promise<string | null> 
   return line.startsWith('{"type":"summary",') ? line : null;
 }
 
-/** Bytes read at once from a finished record. */
+/** Chunk size for a finished record, bytes. */
 const readSize = 256 * 1024;
 
-/** The file from its start in pieces of whole lines; a torn last line is left out. */
+/** The file from its start in chunks of complete lines; skips a torn last line. */
 export async function* wholeLines(file: FileHandle): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for (let offset = 0; ; ) {
-    // A line longer than the piece: read ever more, so that the copying stays linear.
+    // A line longer than the chunk: double the size, so that copying stays linear.
     const piece = await readBytes(file, offset, Math.max(readSize, rest.length));
     if (piece.length === 0) return;
     offset += piece.length;

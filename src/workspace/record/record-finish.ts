@@ -9,10 +9,10 @@ import { SequenceTable } from './record-sequence.ts';
 import { rowLine } from './row-line.ts';
 
 /**
- * Replaces the growing record by the finished one. Until the second step the growing record is untouched; the second
- * step finishes the record; a crash before the third leaves a stale index, which the next writer renews.
  *
- * @throws PortolanError `insufficient_storage`; the growing record is then still whole
+ * Replaces the growing record by the finished one. Until the second step the growing record is untouched; the second
+ * step finishes the record; a crash before the third leaves a stale index, which the next writer rebuilds.
+ * @throws PortolanError `insufficient_storage`; the growing record is then still intact
  */
 export async function finishRecord(
   files: RecordFiles,
@@ -29,7 +29,7 @@ export async function finishRecord(
   }
 }
 
-/** The files of the finished record come into effect one by one. */
+/** Publishes the files of the finished record one by one. */
 export function publishSteps(files: RecordFiles): (() => Promise<void>)[] {
   const publish = async (from: string, to: string) => {
     await rename(from, to);
@@ -48,7 +48,7 @@ export async function removeUnpublished(files: RecordFiles): Promise<void> {
     await rm(path, { force: true });
 }
 
-/** Writes the finished record beside the growing one, durably. */
+/** Writes the finished record next to the growing one, durably. */
 export async function writeFinished(
   files: RecordFiles,
   data: FileHandle,
@@ -70,7 +70,7 @@ export async function writeFinished(
   }
 }
 
-/** The summary of a record whose rows are not all that was found. */
+/** The summary of a record with lost rows. */
 export function damagedSummary(summary: SummaryRow): SummaryRow {
   return { ...summary, partial: true, damaged: true };
 }
@@ -95,7 +95,7 @@ async function writeRows(
     buffer.add(line);
     if (buffer.isFull) await writer.write([buffer.take()]);
   }
-  // Rows that were lost before the end would otherwise look as if they had never been found.
+  // Rows lost before the end would otherwise look as if they had never been found.
   buffer.add(rowLine(damaged ? damagedSummary(summary) : summary));
   await writer.write([buffer.take()]);
   await writer.sync();

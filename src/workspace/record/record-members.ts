@@ -7,12 +7,13 @@ import { type Block, blockEnd, newLine, readBytes, readIndex } from './record-fi
 const unpack = promisify(gunzip);
 
 /**
+ *
  * `results.jsonl.gz`: the finished record as one gzip member (RFC 1952) per block, so that any row is a few
- * milliseconds away and every tool reads the whole. The summary line is a member of its own. `results.members` has
- * one line for each.
+ * milliseconds away and every tool reads the whole. The summary line is a separate member. `results.members` has one
+ * line per member.
  */
 export interface GzipMember extends Block {
-  /** Place of the member in the compressed file, bytes. Offset and length of the block are those of the plain text. */
+  /** Offset of the member in the compressed file, bytes. Offset and length of the block refer to the plain text. */
   at: number;
   size: number;
 }
@@ -21,7 +22,7 @@ export function memberLine({ offset, length, first_row, rows, crc32, at, size }:
   return `${JSON.stringify({ offset, length, first_row, rows, crc32, at, size })}\n`;
 }
 
-/** The members of a compressed file; none when their index is missing or does not describe the file. */
+/** The members of a compressed file; none if their index is missing or does not match the file. */
 export async function readMembers(path: string, file: FileHandle): Promise<GzipMember[]> {
   const members = (await readIndex(path)) as GzipMember[];
   const { size } = await file.stat();
@@ -33,15 +34,18 @@ export async function readMembers(path: string, file: FileHandle): Promise<GzipM
   return end === size ? members : [];
 }
 
-/** The plain bytes of a member, or null when it is damaged. */
+/** The decompressed bytes of a member, or null if it is damaged. */
 export async function readMember(file: FileHandle, member: GzipMember): Promise<Buffer | null> {
   const packed = await readBytes(file, member.at, member.size);
-  // A damaged member must not fill the memory either.
+  // A damaged member must not exhaust the memory either.
   const bytes = await unpack(packed, { maxOutputLength: Math.max(1, member.length) }).catch(() => null);
   return bytes !== null && bytes.length === member.length && crc32(bytes) === member.crc32 ? bytes : null;
 }
 
-/** The whole text in pieces of whole lines. Damaged members are left out; without members, all up to the first. */
+/**
+ * The whole text in chunks of complete lines. Skips damaged members; without members, everything before the first
+ * damage.
+ */
 export async function* unpackedPieces(
   file: FileHandle,
   members: readonly GzipMember[],
@@ -56,7 +60,7 @@ export async function* unpackedPieces(
 /** @param strict damage is an error instead of the end */
 export async function* unpackedStream(file: FileHandle, strict: boolean): AsyncGenerator<Buffer> {
   const plain = createGunzip();
-  // What fails is thrown to the reader of the last stream.
+  // Errors are thrown to the reader of the last stream.
   pipeline(Readable.from(packedPieces(file)), plain, () => undefined);
   let rest: Buffer = Buffer.alloc(0);
   try {
@@ -74,7 +78,7 @@ export async function* unpackedStream(file: FileHandle, strict: boolean): AsyncG
   }
 }
 
-/** Bytes read at once. */
+/** Chunk size, bytes. */
 const readSize = 64 * 1024;
 
 async function* packedPieces(file: FileHandle): AsyncGenerator<Buffer> {
@@ -86,12 +90,12 @@ async function* packedPieces(file: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-/** What zlib says of bytes that are no gzip, as opposed to a disk that cannot be read. */
+/** Errors of zlib for invalid data, as opposed to a disk that cannot be read. */
 function isDamage(error: unknown): boolean {
   return String((error as NodeJS.ErrnoException).code).startsWith('Z_');
 }
 
-/** The last line of the text without its line break; null when it cannot be read. */
+/** The last line of the text without its line break; null if unreadable. */
 export async function lastLine(file: FileHandle, members: readonly GzipMember[]): Promise<string | null> {
   const last = members.at(-1);
   if (last) return lineAtEnd(await readMember(file, last));
@@ -106,8 +110,9 @@ function lineAtEnd(bytes: Buffer | null): string | null {
 }
 
 /**
- * The lines at places of the plain text, in the order of the places given. Every member is unpacked once, whatever
- * the order. A line in a damaged member, or outside of all, is left out.
+ *
+ * The lines at offsets of the plain text, in the given order. Every member is decompressed once, whatever the order.
+ * Skips lines in a damaged member, or outside of all.
  */
 export async function linesAt<P extends { offset: number; length: number }>(
   file: FileHandle,
@@ -130,7 +135,7 @@ export async function linesAt<P extends { offset: number; length: number }>(
   });
 }
 
-/** Binary search: the member that holds an offset of the plain text. */
+/** Binary search: the member at an offset of the plain text. */
 function memberOf(members: readonly GzipMember[], offset: number): GzipMember | undefined {
   let low = 0;
   let high = members.length;

@@ -13,14 +13,14 @@ export interface MergedRow {
   lastRow: number;
 }
 
-/** Rows between two chances for other work of the process. */
+/** Rows processed before yielding to the event loop. */
 const rowsPerTurn = 500;
 
 /**
- * The rows of the given blocks, sorted, each identity once with all that its rows say. Damaged lines are left out.
- * Memory: the order of the rows, and one identity at a time.
  *
- * @param onDamage a block is not what was sealed; called before the first row
+ * The rows of the given blocks, sorted, each identity once with all its rows merged. Skips damaged lines. Memory: the
+ * order of the rows, and one identity at a time.
+ * @param onDamage a block does not match its checksum; called before the first row
  */
 export async function* mergeRecord(
   file: FileHandle,
@@ -69,7 +69,7 @@ function mergePlaces(reader: RowReader, places: RowPosition[]): MergedRow | null
   return merged && { row: completeRow(merged), lastRow };
 }
 
-/** Reads rows from anywhere in the file, synchronously: they were read a moment ago and are in the page cache. */
+/** Reads rows from anywhere in the file, synchronously: they were just read and are in the page cache. */
 export class RowReader {
   readonly #descriptor: number;
   #buffer = Buffer.allocUnsafe(16 * 1024);

@@ -3,17 +3,17 @@ import type { RecordView } from './record-view.ts';
 import { completeRow } from './row-line.ts';
 
 export interface RecordPage {
-  /** With every field that its kind has. */
+  /** With every field of its kind. */
   rows: ResultRow[];
   /** Rows of the whole record, without the summary. */
   total: number;
 }
 
 /**
- * A page of a record in the order of its rows. Of a finished record only the blocks that hold the page are read; a
- * growing one has no order yet and is merged from its start.
  *
- * @param signal nobody wants the page any more; what comes then is not all of it
+ * A page of a record in the order of its rows. Of a finished record only the blocks of the page are read; a growing
+ * one has no order yet and is merged from its start.
+ * @param signal the client has gone; the page may then be incomplete
  */
 export async function recordPage(
   view: RecordView,

@@ -18,8 +18,9 @@ import { readSequence, type SequenceEntry } from './record-sequence.ts';
 import { RecordView } from './record-view.ts';
 
 /**
- * The rows of a record as `RecordView.rows` gives them; what is damaged is left out. Nothing is written. A record that
- * is deleted meanwhile is still read to its end.
+ *
+ * The rows of a record as returned by `RecordView.rows`; skips damage. Writes nothing. A record deleted meanwhile is
+ * still read to its end.
  */
 export async function* mergedRows(folder: ScanFolder): AsyncGenerator<ResultRow> {
   const view = await RecordView.open(folder);
@@ -38,27 +39,28 @@ export async function recordSummary(folder: ScanFolder): Promise<SummaryRow | nu
   return view.summary;
 }
 
-/** A row of the growing record and its number, or the row of the finished record that says the same and more. */
+/** A row of the growing record and its number, or the row of the finished record that superseded it. */
 export interface NumberedLine {
   sequence: number;
   line: string;
 }
 
-/** Rows at most in one answer of tailRecord. */
+/** Maximum rows per call of tailRecord. */
 const tailRows = 1000;
 
 /**
- * Of a compressed record so many rows and bytes: they may lie anywhere, and a member is unpacked for all of its rows
- * together.
+ *
+ * The same for a compressed record, in rows and bytes: they may be anywhere, and a member is decompressed for all of
+ * its rows together.
  */
 const compressedTailRows = 20_000;
 const compressedTailBytes = 4 * 1024 * 1024;
 
 /**
- * Follows a record. Gives rows with a number above `fromRow`, ascending, a bounded number, without the summary. The first
- * row has number 1. Numbers stay good when the record is finished meanwhile: rows that later ones superseded are then
- * left out, nothing else is.
  *
+ * Follows a record. Returns a bounded number of rows with a number above `fromRow`, ascending, without the summary.
+ * Rows start at 1. Numbers stay valid when the record is finished meanwhile: only rows that were superseded are then
+ * skipped.
  * @returns `finished`: the record is finished and these are its last rows
  */
 export async function tailRecord(
@@ -73,7 +75,7 @@ export async function tailRecord(
       if (isFinished(record)) return await finishedTail(files, record, fromRow);
       const blocks = await readIndexAfter(files.index, fromRow);
       if (await isCurrent(files, record)) return await growingTail(record, blocks, fromRow);
-      // Finished or deleted between the two reads: look again.
+      // Finished or deleted between the two reads: try again.
     } finally {
       await record.file.close();
     }
@@ -89,7 +91,7 @@ async function growingTail(
   for (const block of blocks) {
     if (blockLastRow(block) <= fromRow) continue;
     const { bytes, sound } = await readBlock(record.file, block);
-    // The end of a record whose scan was killed, and which nobody has recovered yet.
+    // The end of a record whose scan was killed, and which was not recovered yet.
     if (!sound) break;
     let sequence = block.first_row - 1;
     for (const { start, end } of linesOf(bytes)) {
@@ -132,22 +134,22 @@ async function compressedTail(
     }));
     after = entries.at(-1)?.sequence ?? after;
     const finished = !found.more && entries.length === found.entries.length;
-    // Nothing but damaged rows: an empty answer would be taken for the end.
+    // Only damaged rows: an empty response would be taken for the end.
     if (rows.length > 0 || finished) return { rows, finished };
   }
 }
 
-/** The first entries of so many bytes together, one at least. */
+/** The first entries up to so many bytes, at least one. */
 function upToBytes(entries: SequenceEntry[], bytes: number): SequenceEntry[] {
   let sum = 0;
   const end = entries.findIndex(({ length }) => (sum += length) > bytes);
   return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-/** Bytes of the index read at first: some 700 blocks, far more than a follower is behind. */
+/** Bytes read first from the end of the index: some 700 blocks, far more than a follower lags. */
 const indexWindow = 64 * 1024;
 
-/** The blocks from the one that holds the row behind `fromRow` on, reading the index from its end. */
+/** The blocks from the one after `fromRow` on, reading the index from its end. */
 async function readIndexAfter(path: string, fromRow: number): Promise<Block[]> {
   const file = await openPlain(path).catch(() => null);
   if (file === null) return [];

@@ -13,7 +13,7 @@ import {
   wholeLines,
 } from './record-files.ts';
 
-/** The blocks that a crash left whole: it can only have torn the end, so the last one with the sealed bytes decides. */
+/** The blocks that survived a crash: it can only tear the end, so the last valid block decides. */
 export async function soundBlocks(data: FileHandle, blocks: readonly Block[]): Promise<Block[]> {
   for (let count = blocks.length; count > 0; count--) {
     const { sound } = await readBlock(data, blocks[count - 1] as Block);
@@ -23,8 +23,9 @@ export async function soundBlocks(data: FileHandle, blocks: readonly Block[]): P
 }
 
 /**
- * The index of a finished record. A crash between the renaming of the data and of the index left the old one there;
- * then it is made anew.
+ *
+ * The index of a finished record. A crash between the renames of data and index leaves the old one; it is then
+ * rebuilt.
  */
 export async function finishedIndex(files: RecordFiles, data: FileHandle): Promise<Block[]> {
   const { size } = await data.stat();
@@ -36,7 +37,7 @@ export async function finishedIndex(files: RecordFiles, data: FileHandle): Promi
   return renewed;
 }
 
-/** Blocks for the whole lines of a file whose index is lost. */
+/** Blocks for the complete lines of a file whose index is lost. */
 export async function describeLines(data: FileHandle): Promise<Block[]> {
   const blocks: Block[] = [];
   for await (const bytes of wholeLines(data)) {

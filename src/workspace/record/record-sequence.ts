@@ -3,10 +3,10 @@ import { isNoPlainFile, openIfThere } from '../plain-file.ts';
 import { readBytes } from './record-files.ts';
 
 /**
- * `results.sequence`: which row of the finished record holds what a row of the growing record said. Readers that
- * followed the growing record by row number can go on from any number without a gap: an identity keeps the number of
- * its newest row.
  *
+ * `results.sequence`: which row of the finished record contains a row of the growing record. Readers that followed
+ * the growing record by row number can continue from any number without a gap: an identity keeps the number of its
+ * newest row.
  * Entries of 16 bytes in ascending order of the number, little-endian: number (uint32), length of the line in bytes
  * (uint32), its offset (float64).
  */
@@ -50,6 +50,7 @@ export class SequenceTable {
 }
 
 /**
+ *
  * Entries with a number above `after`, ascending, at most `limit`, and whether more follow. Null without the file.
  */
 export async function readSequence(

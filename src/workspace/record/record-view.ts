@@ -20,32 +20,34 @@ import { isPlausibleRow, parseRow } from './row-line.ts';
 import { compareRows } from './row-order.ts';
 
 /**
- * What a record lacks: `missing`, there is none or it is empty; `unfinished`, it has no summary, yet every row that was sealed is
- * there; `damaged`, rows are lost or changed.
+ *
+ * Damage of a record: `missing`, there is none or it is empty; `unfinished`, it has no summary, but every sealed row;
+ * `damaged`, rows are lost or changed.
  */
 export type RecordDamage = 'missing' | 'unfinished' | 'damaged';
 
-/** What the bytes of records were verified to be, which have not changed since; null = whole. */
+/** Verification results of unchanged records; null = intact. */
 const verified = new Map<string, RecordDamage | null>();
 const maxVerifiedRecords = 1000;
-/** Records that are verified at this moment, while pages of them are served. */
+/** Records being verified while pages of them are served. */
 const underVerification = new Set<string>();
-/** A larger record is not verified before its first response begins, bytes: so much takes some 20 ms. */
+/** A larger record is not verified before its first response starts, bytes: this size takes some 20 ms. */
 const maxBytesVerifiedFirst = 8 * 1024 * 1024;
 
 /**
- * A record opened for one response: whatever becomes of its folder meanwhile, summary and rows are of one piece and
- * can be read again. To be closed.
+ *
+ * A record opened for one response: whatever happens to its folder meanwhile, summary and rows are consistent and can
+ * be read again. Must be closed.
  */
 export class RecordView {
   readonly summary: SummaryRow | null;
   readonly #folder: string;
   readonly #record: OpenRecord | null;
-  /** Sealed blocks of a growing record, blocks or members of a finished one; none when their index is lost. */
+  /** Sealed blocks of a growing record, blocks or members of a finished one; none if their index is lost. */
   readonly #blocks: readonly Block[];
   #fault: RecordDamage | null = null;
   #tolerant = false;
-  /** What to do with the outcome of `verifyWhileReading`. */
+  /** What to do with the result of `verifyWhileReading`. */
   #verification: { key: string; onDamage: () => void } | null = null;
 
   private constructor(folder: string, record: OpenRecord | null, blocks: readonly Block[]) {
@@ -70,7 +72,7 @@ export class RecordView {
         await record.file.close();
         throw error;
       }
-      // Finished or deleted between the two reads: look again.
+      // Finished or deleted between the two reads: try again.
       await record.file.close();
     }
   }
@@ -79,20 +81,21 @@ export class RecordView {
     await this.#record?.file.close();
   }
 
-  /** Rows of a finished record without its summary, by its index; null when that is not known. */
+  /** Rows of a finished record without its summary, by its index; null if unknown. */
   get total(): number | null {
     if (this.#record === null || !isFinished(this.#record) || this.#blocks.length === 0) return null;
     return blockLastRow(this.#blocks.at(-1)) - (this.summary === null ? 0 : 1);
   }
 
-  /** Reading leaves out damage from now on, without a look at everything before. */
+  /** Skips damage from now on, without a full verification. */
   tolerateDamage(): void {
     this.#tolerant = true;
   }
 
   /**
-   * Looks at every byte of a record that is to be whole. Reading leaves out the damage that it reports, and throws at
-   * any other.
+   *
+   * Verifies every byte of a record that should be intact. Reading then skips the reported damage, and throws at any
+   * other.
    */
   async verify(): Promise<RecordDamage | null> {
     this.#fault = this.#record === null ? 'missing' : await this.#verifyOnce(this.#record);
@@ -100,8 +103,9 @@ export class RecordView {
   }
 
   /**
-   * What is known of a record without a look at more than some megabytes: a larger one is verified meanwhile, and the
-   * next call knows more. `page` throws at damage that is found before.
+   *
+   * Verification result without reading more than some megabytes: a larger record is verified in the background, and
+   * the next call knows more. `page` throws at damage found before that.
    */
   async verifyBehindPage(): Promise<RecordDamage | null> {
     const key = this.#blocks.length > 0 ? await this.#keyOfLarge() : null;
@@ -114,8 +118,9 @@ export class RecordView {
   }
 
   /**
-   * As `verifyBehindPage`; a larger record is verified by reading its rows, which throws at the first damage.
-   * @param onDamage is called before that
+   *
+   * As `verifyBehindPage`; a larger record is verified while its rows are read, which throws at the first damage.
+   * @param onDamage called before that
    */
   async verifyWhileReading(onDamage: () => void): Promise<RecordDamage | null> {
     const key = await this.#keyOfLarge();
@@ -124,7 +129,7 @@ export class RecordView {
     return null;
   }
 
-  /** Null for a record that is small, was verified before, or is not finished. */
+  /** Null for a record that is small, was verified before, or is unfinished. */
   async #keyOfLarge(): Promise<string | null> {
     const record = this.#record;
     if (record === null || record.summaryLine === null) return null;
@@ -153,7 +158,7 @@ export class RecordView {
     return this.#blocks.length > 0 || (await this.#hasAllRows(record)) ? null : 'damaged';
   }
 
-  /** Without an index: every line can be read, and there are as many as the summary says. */
+  /** Without an index: every line is readable, and their number matches the summary. */
   async #hasAllRows(record: OpenRecord): Promise<boolean> {
     const counted = new RowCount();
     const pieces = record.members === null ? recordPieces(record) : unpackedStream(record.file, true);
@@ -170,16 +175,17 @@ export class RecordView {
     return counted.hasAllOf(this.summary);
   }
 
-  /** Whether readers of events find every row of the finished record. */
+  /** Whether event readers find every row of the finished record. */
   async hasWholeSequence(): Promise<boolean> {
     const { total } = this;
     return total === null || (await sequenceLength(recordFiles(this.#folder).sequence)) === total;
   }
 
   /**
-   * The rows, each identity once: errors; then hosts by address, each followed by its ports ascending, each port by its
-   * findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
-   * @param damaged what becomes of rows in a damaged block: those that can be read are given, or none of them is
+   *
+   * The rows, each identity once: errors; then hosts by address, each followed by its ports ascending, each port by
+   * its findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
+   * @param damaged whether to return the readable rows of a damaged block, or none
    * @throws PortolanError `internal_error` for damage that `verify` has not reported before
    */
   async *rows(damaged: 'readable' | 'none' = 'readable'): AsyncGenerator<ResultRow> {
@@ -195,7 +201,7 @@ export class RecordView {
     const { file } = record;
     let blocks = this.#blocks;
     if (soundOnly) blocks = await this.#soundBlocks(record);
-    // Nothing more comes and the index is lost: then whole lines are what there is.
+    // The record is finished and the index is lost: use the complete lines.
     else if (this.#fault === 'damaged' && blocks.length === 0) blocks = await describeLines(file);
     for await (const { row } of mergeRecord(file, blocks)) if (row.type !== 'summary') yield row;
   }
@@ -214,7 +220,7 @@ export class RecordView {
       for (const { start, end } of linesOf(bytes)) {
         const row = parseRow(bytes.toString('utf8', start, end));
         if (row === null || row.type === 'summary') continue;
-        // A changed byte may have made a row of another kind, which renderers would not expect in its place.
+        // A changed byte may have turned a row into another kind, which renderers would not expect there.
         if (!sound && (!isPlausibleRow(row) || (last !== null && compareRows(last, row) >= 0))) continue;
         last = row;
         yield row;
@@ -236,7 +242,7 @@ export class RecordView {
     if (this.#verification) remember(this.#verification.key, null);
   }
 
-  /** Rows of a finished record with a number above `after` up to `last`; null when they are to be found by reading all. */
+  /** Rows of a finished record with a number above `after` up to `last`; null if that requires reading all. */
   async page(after: number, last: number): Promise<ResultRow[] | null> {
     const record = this.#record;
     if (record === null || this.total === null) return null;
@@ -254,7 +260,7 @@ export class RecordView {
     return rows;
   }
 
-  /** @throws PortolanError `internal_error` for damage that was not known before */
+  /** @throws PortolanError `internal_error` for damage not known before */
   async #trustedBytes(record: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
     const read = await this.#bytesOf(record, block);
     if (read.sound || this.#fault !== null || this.#tolerant) return read;
@@ -269,7 +275,7 @@ export class RecordView {
     throw new PortolanError('internal_error', 'The results of the scan are damaged.');
   }
 
-  /** Of a damaged member nothing can be read. */
+  /** A damaged member is unreadable as a whole. */
   async #bytesOf({ file, members }: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
     if (members === null) return await readBlock(file, block);
     const bytes = await readMember(file, block as GzipMember);
@@ -289,17 +295,17 @@ function remember(key: string, fault: RecordDamage | null): void {
   verified.set(key, fault);
 }
 
-/** Verifies a record by a view of its own. A folder that is gone meanwhile has nothing to verify. */
+/** Verifies a record in a separate view. A deleted folder has nothing to verify. */
 async function verifyAside(path: string): Promise<void> {
   try {
     const view = await RecordView.open({ path });
     await view.verify().finally(() => view.close());
   } catch {
-    // Whoever reads the record next meets the same.
+    // The next reader of the record gets the same error.
   }
 }
 
-/** Rows of the kinds that a summary counts. */
+/** Counts rows of the kinds in a summary. */
 class RowCount {
   readonly #counts = new Map<ResultRow['type'], number>();
 
@@ -318,19 +324,19 @@ class RowCount {
   }
 }
 
-/** None when the index does not describe the file: it may be stale after a crash. */
+/** None if the index does not match the file: it may be stale after a crash. */
 async function fitting(blocks: readonly Block[], { file }: OpenRecord): Promise<readonly Block[]> {
   return blockEnd(blocks.at(-1)) === (await file.stat()).size ? blocks : [];
 }
 
-/** The lines of a block; null for one that cannot be read. */
+/** The lines of a block; null if unreadable. */
 function* rowsOf(bytes: Buffer): Generator<{ row: ResultRow | null; index: number }> {
   let index = 0;
   for (const { start, end } of linesOf(bytes))
     yield { row: parseRow(bytes.toString('utf8', start, end)), index: index++ };
 }
 
-/** Binary search: index of the block that holds a row. */
+/** Binary search: index of the block of a row. */
 function blockOf(blocks: readonly Block[], row: number): number {
   let low = 0;
   let high = blocks.length;

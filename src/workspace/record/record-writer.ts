@@ -22,19 +22,19 @@ import { rowLine } from './row-line.ts';
 export interface RecordOptions {
   /** Called after every seal with the number of durable rows. */
   onSealed?: (rows: number) => void;
-  /** A block is sealed at the latest so many milliseconds after its first row. */
+  /** Maximum delay between the first row of a block and its seal, milliseconds. */
   sealMs?: number;
 }
 
 const defaultSealMs = 250;
 
-/** Full blocks that may wait for the disk before `append` makes its caller wait. */
+/** Full blocks that may wait for the disk before `append` blocks. */
 const maxWaitingBlocks = 4;
 
 /**
- * Opens the record of a scan for appending, creating it when missing. What a crash left unsealed is cut off. Only one
- * writer may have a record open.
  *
+ * Opens the record of a scan for appending, creating it if missing. Truncates what a crash left unsealed. Only one
+ * writer may have a record open.
  * @throws PortolanError `insufficient_storage`
  */
 export async function openRecord(folder: ScanFolder, options: RecordOptions = {}): Promise<RecordWriter> {
@@ -75,7 +75,7 @@ async function openRecovered(
   });
 }
 
-/** Rows of a compressed record, its summary included; null when the record is a plain one. */
+/** Rows of a compressed record, including its summary; null for a plain record. */
 async function compressedRows(files: RecordFiles): Promise<number | null> {
   const record = await openRecordFile(files);
   if (record === null) return null;
@@ -94,7 +94,7 @@ async function openFile(path: string): Promise<FileHandle> {
   return await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, fileMode);
 }
 
-/** Closes the file when `work` fails. */
+/** Closes the file if `work` fails. */
 async function withFile<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -104,7 +104,7 @@ async function withFile<T>(file: FileHandle, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** What a growing record has open. */
+/** Open files of a growing record. */
 interface Growing {
   data: FileHandle;
   index: FileHandle;
@@ -112,8 +112,9 @@ interface Growing {
 }
 
 /**
- * Appends rows to the record of a running scan. Rows are durable once a block of them is sealed; after a failed
- * write every further call fails alike.
+ *
+ * Appends rows to the record of a running scan. Rows are durable once their block is sealed; after a failed write
+ * every further call fails the same way.
  */
 export class RecordWriter {
   readonly #files: RecordFiles;
@@ -129,7 +130,7 @@ export class RecordWriter {
   #finished: boolean;
   #finishing = false;
 
-  /** Made by openRecord. @param growing null for a finished record */
+  /** Created by openRecord. @param growing null for a finished record */
   constructor(files: RecordFiles, growing: Growing | null, rows: number, options: RecordOptions) {
     this.#files = files;
     this.#growing = growing;
@@ -138,7 +139,7 @@ export class RecordWriter {
     this.#options = options;
   }
 
-  /** Rows of the record, those that are not sealed yet included; the summary does not count. */
+  /** Rows of the record, including unsealed ones, without the summary. */
   get rows(): number {
     return this.#rows;
   }
@@ -149,9 +150,9 @@ export class RecordWriter {
   }
 
   /**
-   * Adds a row to the current block. A returned promise asks the caller to wait: the disk is behind.
    *
-   * @throws PortolanError `insufficient_storage` once a write failed for that
+   * Adds a row to the current block. A returned promise asks the caller to wait: the disk is slow.
+   * @throws PortolanError `insufficient_storage` after a write failed for that
    */
   append(row: ResultRow): void | Promise<void> {
     this.#mustGrow();
@@ -170,8 +171,9 @@ export class RecordWriter {
   }
 
   /**
-   * Replaces the growing record by the finished one: each identity once, sorted, the summary last. All of it or, after
-   * a crash or a full disk, nothing of it; the record can then be opened again.
+   *
+   * Replaces the growing record by the finished one: each identity once, sorted, the summary last. Atomic: after a
+   * crash or on a full disk the record can be opened again.
    */
   async finish(summary: SummaryRow): Promise<void> {
     const { data } = this.#mustGrow();
@@ -180,7 +182,7 @@ export class RecordWriter {
       await this.#sealBuffered();
       await finishRecord(this.#files, data, await readIndex(this.#files.index), summary);
     } catch (error) {
-      // How far it came is for openRecord to find out.
+      // openRecord determines how far it came.
       this.#failure ??= error;
       throw error;
     } finally {
@@ -190,7 +192,7 @@ export class RecordWriter {
     await this.#closeFiles();
   }
 
-  /** Makes all rows durable and lets go of the files. Does not throw for a write that failed before. */
+  /** Makes all rows durable and closes the files. Does not throw for an earlier failed write. */
   async close(): Promise<void> {
     if (this.#growing === null) return;
     try {
@@ -215,7 +217,7 @@ export class RecordWriter {
     return this.#growing;
   }
 
-  /** Seals at once (0), or by timer unless one runs already. */
+  /** Seals at once (0), or by timer unless one is running already. */
   #sealSoon(ms: number): void {
     if (ms === 0) {
       this.#sealInBackground();
@@ -230,7 +232,7 @@ export class RecordWriter {
   }
 
   #sealInBackground(): void {
-    // The failure is kept; the next call of the owner throws it.
+    // The failure is stored; the next call throws it.
     this.#sealBuffered().catch(() => {});
   }
 
@@ -255,7 +257,7 @@ export class RecordWriter {
       this.#failure ??= diskError(error);
       throw this.#failure;
     } finally {
-      // Here and not in a later turn: blocks that come in between would wait for a loop that has ended.
+      // Here and not in a later turn: blocks added in between would wait for a loop that has ended.
       this.#sealing = null;
       this.#wakeWaiters();
     }

@@ -10,15 +10,15 @@ import {
 } from '../../domain/result.ts';
 
 /**
- * JSON that stays one line and valid for every strict reader: U+2028 and U+2029 escaped, half surrogate pairs (which
- * have no UTF-8 form, and whose `\udXXX` escapes many parsers refuse) replaced by U+FFFD.
  *
- * @param indent blanks per level; without it no line break at all
+ * JSON on one line, valid for every strict parser: U+2028 and U+2029 escaped, lone surrogates (which have no UTF-8
+ * form, and whose `\udXXX` escapes many parsers reject) replaced by U+FFFD.
+ * @param indent blanks per level; without it no line breaks
  */
 export function jsonText(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent);
   if (!/[\u2028\u2029]|\\ud/.test(text)) return text;
-  // Every escape is matched as a whole, so that the `\\` of `\\ud800` (a backslash, then letters) is left alone.
+  // Match every escape as a whole, so that the `\\` of `\\ud800` (a backslash, then letters) stays unchanged.
   return text
     .replace(/\\(?:ud[0-9a-f]{3}|.)/g, (escape) => (escape.length > 2 ? '\ufffd' : escape))
     .replaceAll('\u2028', '\\u2028')
@@ -44,7 +44,7 @@ export function parseRow(line: string): ResultRow | null {
 
 const rowTypes = new Set<unknown>(['host', 'port', 'vulnerability', 'compliance', 'error', 'summary']);
 
-/** Whether a row from damaged bytes has at least the shape that its readers rely on. */
+/** Whether a row from damaged bytes has at least the shape its readers rely on. */
 export function isPlausibleRow(row: ResultRow): boolean {
   if (typeof row !== 'object' || row === null || !rowTypes.has(row.type)) return false;
   if (typeof row.timestamp !== 'string') return false;
@@ -55,7 +55,7 @@ export function isPlausibleRow(row: ResultRow): boolean {
   return true;
 }
 
-/** The row with every field that its kind has in the answer of the API; absent ones as null, false or empty. */
+/** The row with every field of its kind in the API response; absent ones as null, false or empty. */
 export function completeRow<R extends ResultRow>(row: R): R;
 export function completeRow(row: ResultRow): ResultRow {
   switch (row.type) {

@@ -1,7 +1,7 @@
 import { parseAddress } from '../../domain/address.ts';
 import { type ResultRow, rowIdentity } from '../../domain/result.ts';
 
-/** Where a row lies in the data file. */
+/** Position of a row in the data file. */
 export interface RowPosition {
   /** Bytes. */
   offset: number;
@@ -12,7 +12,7 @@ export interface RowPosition {
 
 type Columns = Uint32Array | Float64Array;
 
-/** A typed array that grows. */
+/** A growable typed array. */
 class Column<A extends Columns> {
   #values: A;
   readonly #make: (length: number) => A;
@@ -47,7 +47,7 @@ class Column<A extends Columns> {
 const uint32 = () => new Column((length) => new Uint32Array(length));
 const float64 = () => new Column((length) => new Float64Array(length));
 
-/** Texts as small numbers, in the order of their first appearance. */
+/** Texts as small numbers, in order of first appearance. */
 class Numbering {
   readonly #numbers = new Map<string, number>();
 
@@ -71,48 +71,49 @@ class Numbering {
 /** Section of the first host. */
 const firstHost = 2;
 
-/** Place in a host of findings without a port: behind all ports. */
+/** Sort key of findings without a port within a host: after all ports. */
 const behindPorts = 0xffff_ffff;
 
-/** Rows of one line: the port number, then TCP before UDP; 0 is the host's own row. */
+/** Sort key of a port: the port number, then TCP before UDP; 0 is the host's own row. */
 function portPlace(port: number, protocol: string | null): number {
   return (port + 1) * 2 + (protocol === 'udp' ? 1 : 0);
 }
 
 /**
- * The head of a port line as rowLine writes it. Ports are nearly all rows of a large record, and their banners and
- * attributes need not be parsed to sort them.
+ *
+ * The start of a port line as written by rowLine. Ports are nearly all rows of a large record, and sorting does not
+ * require parsing their banners and attributes.
  */
 const portHead =
   /^\{"type":"port","timestamp":"[^"\\]*","host":"([ !#-[\]-~]*)","port":(\d{1,5}),"protocol":"(tcp|udp)"[,}]/;
 
-/** Bytes of a line that hold every head. */
+/** Bytes of a line that contain every head. */
 const headLength = 256;
 
 /**
- * The sorted order of a record's rows: errors as they came; what was judged by frameworks, as it came; then the hosts by address, each with its ports ascending,
- * each port followed by its findings; findings without a port end the host.
  *
- * Holds 28 bytes per row and the texts of the hosts, not the rows: a million rows stay below 50 MB.
+ * The sorted order of a record's rows: errors and compliance rows in order of arrival; then the hosts by address,
+ * each with its ports ascending, each port followed by its findings; findings without a port end the host. Stores 28
+ * bytes per row and the texts of the hosts, not the rows: a million rows stay below 50 MB.
  */
 export class RowOrder {
   readonly #hosts = new Numbering();
   readonly #errors = new Numbering();
   readonly #judgements = new Numbering();
   readonly #findings = new Numbering();
-  /** 0 = errors, 1 = compliance, else number of the host + 2. */
+  /** 0 = errors, 1 = compliance, else index of the host + 2. */
   readonly #section = uint32();
   readonly #place = uint32();
-  /** 0 = the host or port itself, else number of the finding + 1. */
+  /** 0 = the host or port itself, else index of the finding + 1. */
   readonly #finding = uint32();
   readonly #offset = float64();
   readonly #length = uint32();
   readonly #row = uint32();
 
   /**
-   * Adds a line of the record, oldest first. Damaged lines and summaries are left out.
    *
-   * @param parse reads the whole line; called only when its head is not enough
+   * Adds a line of the record, oldest first. Skips damaged lines and summaries.
+   * @param parse parses the whole line; called only if its head is not enough
    */
   add(line: Buffer, place: RowPosition, parse: (line: Buffer) => ResultRow | null, sound: boolean): void {
     const head = sound ? portHead.exec(line.toString('latin1', 0, headLength)) : null;
@@ -161,7 +162,7 @@ export class RowOrder {
     this.#row.push(place.row);
   }
 
-  /** The places of all rows of one identity, oldest first; the identities sorted. */
+  /** The positions of all rows of one identity, oldest first; the identities sorted. */
   *identities(): Generator<RowPosition[]> {
     const { rows, starts } = this.#rowsBySection();
     const findingRanks = ranksOf(this.#findings.texts);
@@ -171,7 +172,7 @@ export class RowOrder {
     }
   }
 
-  /** Counting sort: linear, and rows of a section keep their order. */
+  /** Counting sort: linear and stable. */
   #rowsBySection(): { rows: Uint32Array; starts: Uint32Array } {
     const starts = new Uint32Array(this.#hosts.size + firstHost + 1);
     for (let i = 0; i < this.#section.length; i++) bump(starts, this.#section.at(i) + 1);
@@ -203,20 +204,21 @@ export class RowOrder {
   }
 }
 
-/** Adds one to a counter. @returns its value before */
+/** Increments a counter. @returns its previous value */
 function bump(counters: Uint32Array, index: number): number {
   const value = counters[index] as number;
   counters[index] = value + 1;
   return value;
 }
 
-/** Numbers of the hosts, IPv4 before IPv6, by address; texts that are no address come last. */
+/** Host indices sorted by address, IPv4 before IPv6; other texts come last. */
 function sortedHosts(hosts: string[]): number[] {
   return numbersByText(hosts.map(addressKey));
 }
 
 /**
- * Orders rows of hosts as a record has them: by address, the host itself first, then its ports, each followed by its
+ *
+ * Compares rows of hosts in record order: by address, the host itself first, then its ports, each followed by its
  * findings. 0 = the same identity.
  */
 export function compareRows(a: ResultRow, b: ResultRow): number {
@@ -252,7 +254,7 @@ function addressKey(text: string): string {
   return `${address.family}${address.value.toString(16).padStart(32, '0')}${address.zone ?? ''}`;
 }
 
-/** For each text its place among the sorted ones. */
+/** For each text its rank in sorted order. */
 function ranksOf(texts: string[]): Uint32Array {
   const ranks = new Uint32Array(texts.length);
   for (const [rank, number] of numbersByText(texts).entries()) ranks[number] = rank;

@@ -10,19 +10,19 @@ import { openRecordFile } from '../record/open-record.ts';
 import { blockEnd, readIndex, recordFiles } from '../record/record-files.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 
-/** Files that are being written and will get another name; they are no part of a scan. */
+/** Temporary files, which are not part of a scan. */
 const draft = /^results\.[\w.]+\.new$|\.[0-9a-f]{12}\.tmp$|\.part$/;
 
 /**
- * The whole folder of a scan as tar.gz, every name below `<scan_id>/`. Links and special files are left out. Of a
- * running scan a file is what it was when its turn came, and the record ends with its last sealed row. What is deleted
- * meanwhile is missing; the archive is whole all the same.
  *
- * @param damage text of `damage.json`, for results that are not complete
+ * The whole folder of a scan as tar.gz, every name below `<scan_id>/`. Skips links and special files. Of a running
+ * scan, files are archived as they are at their turn, and the record up to its last sealed row. Files deleted
+ * meanwhile are missing; the archive is valid anyway.
+ * @param damage text of `damage.json`, for incomplete results
  */
 export function archiveScan(folder: ScanFolder, damage: string | null = null): Readable {
   const gzip = createGzip();
-  // An error or an early end reaches both sides; whoever reads gets it from the stream.
+  // An error or an early end reaches both sides; the reader gets it from the stream.
   pipeline(Readable.from(tarBytes(folder, damage)), gzip, () => undefined);
   return gzip;
 }
@@ -59,7 +59,7 @@ async function packText(controller: TarPackController, name: string, text: strin
 }
 
 async function packFolder(controller: TarPackController, path: string, name: string): Promise<void> {
-  // A link could lead out of the workspace.
+  // A link could point outside the workspace.
   if (!(await isPlainFolder(path))) return;
   const entries = await entriesOf(path);
   if (entries === null) return;
@@ -72,7 +72,7 @@ async function packFolder(controller: TarPackController, path: string, name: str
   }
 }
 
-/** Null when the folder is gone. */
+/** Null if the folder is gone. */
 async function entriesOf(path: string): Promise<Dirent[] | null> {
   try {
     const entries = await readdir(path, { withFileTypes: true });
@@ -97,7 +97,7 @@ async function packFile(controller: TarPackController, path: string, name: strin
   }
 }
 
-/** Null when the file is gone, or a link is in its place by now. */
+/** Null if the file is gone, or was replaced by a link. */
 async function openPlain(path: string): Promise<FileHandle | null> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   return await open(path, flags).catch((error: NodeJS.ErrnoException) => {
@@ -106,7 +106,7 @@ async function openPlain(path: string): Promise<FileHandle | null> {
   });
 }
 
-/** How much of a record that still grows counts; everything of any other file. */
+/** Valid size of a growing record; the full size of any other file. */
 async function sealedBytes(path: string): Promise<number> {
   const files = recordFiles(join(path, '..'));
   if (path !== files.data) return Number.POSITIVE_INFINITY;
@@ -118,10 +118,10 @@ async function sealedBytes(path: string): Promise<number> {
     : Number.POSITIVE_INFINITY;
 }
 
-/** Bytes read and written at once. */
+/** Chunk size, bytes. */
 const pieceBytes = 64 * 1024;
 
-/** Writes exactly the announced bytes: what a file has grown by is left out, what it has lost is filled with zeros. */
+/** Writes exactly the announced bytes: ignores growth, and fills missing bytes with zeros. */
 async function addEntry(
   controller: TarPackController,
   header: TarHeader,

@@ -1,4 +1,4 @@
-/** Attributes of a CPE name that its URI form carries: part, vendor, product, version, update, edition, language. */
+/** Attributes of a CPE name in its URI form: part, vendor, product, version, update, edition, language. */
 const uriAttributes = 7;
 
 /**
@@ -7,7 +7,7 @@ const uriAttributes = 7;
  */
 export function cpeUri(formatted: string): string | null {
   if (!/^cpe:2\.3:[aoh]:/.test(formatted)) return null;
-  // Separators are the colons without a backslash before them.
+  // Separators are the colons without a preceding backslash.
   const attributes = formatted.match(/(?:\\.|[^:\\])+/g)?.slice(2, 2 + uriAttributes) ?? [];
   const packed = attributes.map(uriAttribute);
   while (packed.at(-1) === '') packed.pop();

@@ -3,8 +3,9 @@ import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.t
 import { inPieces } from './pieces.ts';
 
 /**
- * RFC 4180 with CRLF, one record per port, the header always. No cell is a formula to a spreadsheet: one that would
- * be gets a leading apostrophe. Control characters appear as `\xNN`, line breaks as `\n`. `rows` come in the order of
+ *
+ * RFC 4180 with CRLF, one record per port, always with a header. No cell is a formula to a spreadsheet: a leading
+ * apostrophe prevents that. Control characters appear as `\xNN`, line breaks as `\n`. `rows` are in the order of
  * mergedRows.
  */
 export async function* renderCsv(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
@@ -62,7 +63,7 @@ function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
     worstSeverity(findings),
     (row.banner ?? '').trimEnd(),
     findings.map((finding) => classOf(finding.vulnerability)).join(';'),
-    // Rows do not name what produced them.
+    // Rows do not name their producer.
     '',
   ]);
 }
@@ -76,7 +77,7 @@ function csvRecord(cells: string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** Cells like most are: nothing in them to guard, to show or to quote. */
+/** Most cells: nothing to quote or escape. */
 const plainCell = /^(?:\w[\w .:;/()-]*)?$/;
 
 function csvCell(text: string): string {
@@ -84,7 +85,7 @@ function csvCell(text: string): string {
   const guarded = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   const visible = guarded
     .replace(/\r\n|[\r\n\u2028\u2029]/g, '\\n')
-    // Everything else that a terminal or a parser could act on; TAB is harmless inside a cell.
+    // Everything else a terminal or a parser could act on; TAB is harmless inside a cell.
     .replace(
       /[\0-\x08\x0b-\x1f\x7f-\x9f]/g,
       (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,

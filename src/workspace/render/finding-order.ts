@@ -1,7 +1,7 @@
 import { type Finding, severities } from '../../domain/finding.ts';
 import { rankFindings } from '../../knowledge/vulndb/verdict.ts';
 
-/** The most urgent first: known to be exploited, then by severity, then as findings are ranked among themselves. */
+/** Most urgent first: known to be exploited, then by severity, then by the ranking of findings. */
 export function mostUrgentFirst<T>(items: readonly T[], findingOf: (item: T) => Finding): T[] {
   const ranked = rankFindings(items.map((item) => ({ ...urgencyOf(findingOf(item)), item })));
   return ranked

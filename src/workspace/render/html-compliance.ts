@@ -1,11 +1,11 @@
 import type { ComplianceRow } from '../../domain/result.ts';
 import { htmlText, shortenedHtml } from './html-text.ts';
 
-/** Controls in the table; more are counted. */
+/** Maximum number of controls in the table; more are counted. */
 const maxListedControls = 500;
-/** Hosts that are named of one control. */
+/** Maximum number of hosts named per control. */
 const maxNamedHosts = 50;
-/** Characters of a title, a reason or a description. */
+/** Maximum length of a title, a reason or a description, characters. */
 const shownLength = 300;
 
 interface JudgedControl {
@@ -15,12 +15,12 @@ interface JudgedControl {
   fail: number;
   pass: number;
   not_assessed: number;
-  /** Why it cannot be told of any host. */
+  /** Why it was not assessed on any host. */
   reason: string | null;
   broken: string[];
 }
 
-/** The frameworks that a scan was judged by: each control with how many hosts keep it, and which break it. */
+/** Evaluated frameworks: each control with the number of hosts that pass, and those that fail. */
 export class ComplianceTable {
   readonly #controls = new Map<string, JudgedControl>();
   #left = 0;
@@ -51,7 +51,7 @@ export class ComplianceTable {
     judged.broken.push(`${place}: ${shortenedHtml(description, shownLength)}`);
   }
 
-  /** Empty when nothing was judged. */
+  /** Empty if nothing was evaluated. */
   *section(): Generator<string> {
     if (this.#controls.size === 0) return;
     const more = this.#left > 0 ? ` ${this.#left} entries of further controls are in the JSON format.` : '';

@@ -92,7 +92,7 @@ class DetailBody {
   #finding({ host, port, protocol, vulnerability }: VulnerabilityRow): string {
     if (this.#port?.port === port && this.#port?.protocol === protocol)
       return findingBlock(vulnerability, '');
-    // No row of this port: the finding ends the host and says itself where it is.
+    // No row of this port: the finding ends the host and states its port itself.
     const place = port === null ? '' : `${port}/${protocol}`;
     const anchor = port === null || this.#loosePorts.has(place) ? '' : anchorOf(host, port, protocol);
     this.#loosePorts.add(place);

@@ -3,14 +3,14 @@ import { classOf, type Finding, type FindingClass, type Severity, severities } f
 import type { HostRow, PortRow } from '../../domain/result.ts';
 import { htmlLines, htmlText, shortenedHtml } from './html-text.ts';
 
-/** Characters of a banner or of evidence that are shown; JSON and JSONL hold all of it. */
+/** Maximum length of a banner or of evidence, characters; JSON and JSONL contain all of it. */
 const shownBannerLimit = 4000;
-/** Facts of a service or a certificate that are shown. */
+/** Maximum number of facts shown of a service or a certificate. */
 const shownFactLimit = 80;
-/** Characters of one of them. */
+/** Maximum length of one of them, characters. */
 const shownFactLength = 500;
 
-/** What is known of a host besides its ports. */
+/** Facts about a host besides its ports. */
 export function hostHeading(row: HostRow): string {
   const anchor = row.hostnames?.length
     ? ` <small>${htmlText(shortenedHtml(row.hostnames.join(', '), 600))}</small>`
@@ -38,12 +38,12 @@ export function hostHeading(row: HostRow): string {
   return `<header><h3 class="mono">${htmlText(row.host)}${anchor}</h3>${pairs(facts)}${liar}</header>\n`;
 }
 
-/** Things that speak for a verdict that are shown. */
+/** Maximum amount of evidence shown for a verdict. */
 const shownEvidenceLimit = 5;
-/** Characters of one of them. */
+/** Maximum length of one piece, characters. */
 const shownEvidenceLength = 100;
 
-/** What speaks for a verdict, and for another one: `22/tcp: linux debian 12 (90 %) by SSH-2.0-...`. */
+/** Evidence for and against a verdict: `22/tcp: linux debian 12 (90 %) by SSH-2.0-...`. */
 function evidenceText<E extends { source: string; weight: number; evidence: string }>(
   evidence: readonly E[] | undefined,
   says: (item: E) => string,
@@ -65,7 +65,7 @@ function portCounts({ port_counts }: HostRow): string {
     .join(', ');
 }
 
-/** The rows of one port, open at their end: findings go into the last cell. */
+/** The rows of one port, with the last cell left open for findings. */
 export function portRows(row: PortRow, anchor: string): string {
   const { service } = row;
   const product = [service?.product, service?.version].filter(Boolean).join(' ');
@@ -96,7 +96,7 @@ function bannerBlock({ banner, truncated, partial }: PortRow): string {
   return `<pre>${htmlLines(shortenedHtml(text, shownBannerLimit))}</pre>${note}`;
 }
 
-/** The lines before the first one with a NUL byte: what follows a greeting of text is for programs. */
+/** The lines before the first NUL byte: what follows a text greeting is for programs. */
 function textPart(banner: string): string {
   const nul = banner.indexOf('\\x00');
   const end = nul === -1 ? -1 : banner.lastIndexOf('\n', nul);
@@ -143,7 +143,7 @@ function itemText(item: unknown): string {
     .join(' ');
 }
 
-/** Names and values that are longer together have a line of their own, characters. */
+/** Longer pairs of name and value get a line of their own, characters. */
 const columnCharacters = 46;
 
 function pairs(facts: readonly [string, string | null | undefined][]): string {
@@ -156,12 +156,12 @@ function pairs(facts: readonly [string, string | null | undefined][]): string {
   return `<dl class="pairs">${lines.join('')}</dl>`;
 }
 
-/** The severity of a finding; what is none counts as the least. */
+/** The severity of a finding; an invalid one counts as the lowest. */
 export function highestSeverity({ severity }: Pick<Finding, 'severity'>): Severity {
   return severities.includes(severity) ? severity : 'info';
 }
 
-/** One finding with its evidence and what to do. @param place where it is, when that does not follow from around it */
+/** One finding with its evidence and remediation. @param place its endpoint, if not clear from the context */
 export function findingBlock(finding: Finding, place: string, anchor = ''): string {
   const severity = highestSeverity(finding);
   const facts: [string, string | null | undefined][] = [
@@ -182,7 +182,7 @@ export function findingBlock(finding: Finding, place: string, anchor = ''): stri
   );
 }
 
-/** Shape and word of a class: full, half and hollow. */
+/** Shape of a class: full, half and hollow. */
 const classDots: Record<FindingClass, string> = { certain: '●', likely: '◐', possible: '○' };
 
 /** `● certain` */
@@ -210,7 +210,7 @@ export function confidenceText(confidence: number | undefined): string {
   return `${Math.round(Number(confidence ?? 0) * 100)} %`;
 }
 
-/** References that are shown of one finding. */
+/** Maximum number of references shown per finding. */
 const shownReferenceLimit = 20;
 
 function referenceList(references: string[]): string {
@@ -221,7 +221,7 @@ function referenceList(references: string[]): string {
   return `<ul>${items.join('')}</ul>`;
 }
 
-/** Only addresses of the web are links. */
+/** Only web URLs become links. */
 function referenceLink(reference: string): string {
   const url = URL.parse(reference);
   const text = htmlText(shortenedHtml(reference, shownFactLength));

@@ -9,10 +9,10 @@ import { countText } from './html-numbers.ts';
 import { htmlText, shortenedHtml } from './html-text.ts';
 import { TopList } from './top-list.ts';
 
-/** Findings in the table at the front; all of them stand with their hosts. */
+/** Maximum number of findings in the table at the front; all are listed with their hosts. */
 const maxListedFindings = 1000;
 
-/** Hosts in the table at the front; all of them follow one by one. */
+/** Maximum number of hosts in the table at the front; all follow one by one. */
 const maxListedHosts = 5000;
 
 interface ListedFinding {
@@ -28,7 +28,7 @@ interface ListedHost {
   kind: string;
   ports: number;
   allPortsOpen: boolean;
-  /** Place in the order of addresses. */
+  /** Position in address order. */
   place: number;
   severities: Partial<Record<Severity, number>>;
 }
@@ -36,7 +36,7 @@ interface ListedHost {
 /** Longest name, title or description in a table, characters. */
 const cellLength = 300;
 
-/** The tables at the front: what is worst of all that the rows tell. */
+/** The tables at the front: the worst of all rows. */
 export class Overview {
   readonly #findings = new TopList<ListedFinding>(maxListedFindings, byUrgency);
   readonly #hosts = new TopList<ListedHost>(maxListedHosts, byWorstFinding);
@@ -137,7 +137,7 @@ function byUrgency({ finding: a }: ListedFinding, { finding: b }: ListedFinding)
   );
 }
 
-/** Hosts with a worse finding first, then those with more of them; hosts of the same findings by address. */
+/** Hosts with a worse finding first, then those with more of them; ties by address. */
 function byWorstFinding(a: ListedHost, b: ListedHost): number {
   for (const severity of severities) {
     const more = (b.severities[severity] ?? 0) - (a.severities[severity] ?? 0);
@@ -160,7 +160,7 @@ function findingLine({ host, port, protocol, finding }: ListedFinding): string {
   );
 }
 
-/** The order of the rows follows from the chosen button by style alone; see `.sortable`. */
+/** The order of the rows follows from the chosen button by CSS alone; see `.sortable`. */
 function hostTableStart(cut: string): string {
   const choice = (name: string, text: string, checked = '') =>
     [

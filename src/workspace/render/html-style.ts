@@ -1,4 +1,4 @@
-/** The style of the report: no image, no font and no script from anywhere; light and dark, screen and paper. */
+/** CSS of the report: no external images, fonts or scripts; light and dark, screen and print. */
 export const reportStyle = `
 :root{color-scheme:light dark;--ink:#1b2330;--soft:#5b6676;--line:#dce1e8;--page:#f5f7fa;--card:#fff;--link:#0b57b8;
 --code:#f0f3f7;--critical:#8b1a4a;--high:#b3261e;--medium:#8a5200;--low:#1e5fa8;--info:#5b6676;--none:#2c6e49;

@@ -8,7 +8,7 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** One line of text for an element or a quoted attribute; nothing in it is markup, nothing in it hides. */
+/** One line of text, safe for an element or a quoted attribute, with every character visible. */
 export function htmlText(text: unknown): string {
   return escaped(visibleText(String(text)));
 }
@@ -22,7 +22,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] as string);
 }
 
-/** The beginning of a long text, and how much of it is missing. */
+/** The start of a long text, and the number of missing characters. */
 export function shortenedHtml(text: string, length: number): string {
   if (text.length <= length) return text;
   const more = text.length - length;

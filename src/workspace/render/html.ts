@@ -9,17 +9,18 @@ import { htmlText, shortenedHtml } from './html-text.ts';
 import { inPieces } from './pieces.ts';
 import type { ReportHead } from './report-head.ts';
 
-/** Targets that are named; of more the number. */
+/** Maximum number of targets named; more are counted. */
 const maxNamedTargets = 20;
 
-/** What the page may do: show itself. Sent as a header too where it goes out over HTTP. */
+/** Content security policy of the page. Also sent as a header over HTTP. */
 export const reportPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /**
- * One page for people, complete in itself, without a script: a summary, the worst findings, the hosts, then each host
- * with its ports, services and findings. `rows` is read twice, each time in the order of mergedRows: first for the
- * tables at the front, which are cut, then for the details, which are not; one row of those is held at a time.
+ *
+ * One self-contained page without scripts: a summary, the worst findings, the hosts, then each host with its ports,
+ * services and findings. `rows` is read twice, each time in the order of mergedRows: first for the tables at the
+ * front, which are limited, then for the details, which are not; one of those rows is in memory at a time.
  */
 export async function* renderHtml(
   head: ReportHead,
@@ -30,7 +31,7 @@ export async function* renderHtml(
 
 async function* page(head: ReportHead, rows: () => AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield pageStart(head) + summarySection(head);
-  // Begun before the first reading ends: a scan that is deleted meanwhile is still read to its end.
+  // Opened before the first pass ends: a scan deleted meanwhile is still read to its end.
   const details = await begin(rows());
   try {
     const overview = new Overview();
@@ -43,7 +44,7 @@ async function* page(head: ReportHead, rows: () => AsyncIterable<ResultRow>): As
   yield pageEnd(head);
 }
 
-/** The same rows, the first of them read already. */
+/** The same rows, with the first one prefetched. */
 async function begin(rows: AsyncIterable<ResultRow>): Promise<AsyncIterableIterator<ResultRow>> {
   const iterator = rows[Symbol.asyncIterator]();
   let first: IteratorResult<ResultRow> | null = await iterator.next();
@@ -113,7 +114,7 @@ machines is shown as text; characters that cannot be seen appear as <code>\\xNN<
 `;
 }
 
-/** NVD asks for these words where its data is shown, and FIRST for credit. */
+/** Wording required by NVD where its data is shown, and credit for FIRST. */
 function dataNotice(catalogue: string): string {
   if (!catalogue.includes('+vulndb@')) return '';
   return `
@@ -154,7 +155,7 @@ function partialNotice({ partial, status, failure, warnings }: ReportHead): stri
   return lines.length === 0 ? '' : `<p class="card notice" role="note">${lines.join(' ')}</p>\n`;
 }
 
-/** Width of the bar, units of its drawing. */
+/** Width of the bar in drawing units. */
 const barWidth = 1000;
 
 function severityBar(counts: Record<Severity, number>): string {

@@ -13,9 +13,9 @@ import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
 /**
- * The `data` object of the answer in JSON: hosts with their ports nested, findings in their port, findings without a
- * reported port at their host. `rows` come in the order of mergedRows; one row is held at a time.
  *
+ * The `data` object of the JSON response: hosts with nested ports, findings in their port, findings without a
+ * reported port at their host. `rows` are in the order of mergedRows; one row is in memory at a time.
  * @param pretty indented by two blanks
  */
 export async function* renderJson(
@@ -26,9 +26,9 @@ export async function* renderJson(
   yield* inPieces(jsonDocument(head, rows, pretty ? prettyLayout : compactLayout));
 }
 
-/** Where line breaks and blanks go. */
+/** Placement of line breaks and blanks. */
 interface JsonLayout {
-  /** A value that stands at a depth of nesting. */
+  /** A value at a nesting depth. */
   value(value: unknown, depth: number): string;
   /** Break before something at a depth. */
   line(depth: number): string;
@@ -43,7 +43,7 @@ const prettyLayout: JsonLayout = {
   colon: ': ',
 };
 
-/** Errors and compliance stand before `results`, as they do in the rows: so nothing has to be kept until the end. */
+/** Errors and compliance come before `results`, as in the rows: so nothing is buffered until the end. */
 async function* jsonDocument(
   head: ResultHead,
   rows: AsyncIterable<ResultRow>,
@@ -73,7 +73,7 @@ type List = (typeof lists)[number];
 class JsonBody {
   readonly #layout: JsonLayout;
   #list: List = 'errors';
-  /** Elements so far of the list that is being written. */
+  /** Elements so far of the current list. */
   #elements = 0;
   #host: OpenHost | null = null;
 
@@ -108,7 +108,7 @@ class JsonBody {
     return `${comma}${this.#layout.line(2)}`;
   }
 
-  /** Ends the lists before this one, and begins it. */
+  /** Closes earlier lists, and opens this one. */
   #goTo(list: List): string {
     let text = '';
     while (this.#list !== list) {
@@ -140,12 +140,12 @@ class JsonBody {
   }
 }
 
-/** A host of which only ports or findings are recorded. */
+/** A host with only ports or findings on record. */
 function unseenHost(row: PortRow | VulnerabilityRow): HostRow {
   return { type: 'host', timestamp: row.timestamp, host: row.host, state: 'up' };
 }
 
-/** The object of one host, written as its rows come. */
+/** The object of one host, written as its rows arrive. */
 class OpenHost {
   readonly address: string;
   readonly #row: HostRow;

@@ -2,7 +2,7 @@ import type { ResultRow, SummaryRow } from '../../domain/result.ts';
 import { completeRow, rowLine } from '../record/row-line.ts';
 import { inPieces } from './pieces.ts';
 
-/** One object a line: the rows complete, then the summary. */
+/** One object per line: the complete rows, then the summary. */
 export async function* renderJsonl(
   rows: AsyncIterable<ResultRow>,
   summary: SummaryRow,

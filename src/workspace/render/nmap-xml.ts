@@ -9,9 +9,10 @@ import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
 /**
+ *
  * The XML output format of nmap, version 1.05, for programs that import it: hosts, ports, services and operating
- * systems in its elements, banners and findings as `script` elements. `rows` come in the order of mergedRows; one row
- * is held at a time.
+ * systems in its elements, banners and findings as `script` elements. `rows` are in the order of mergedRows; one row
+ * is in memory at a time.
  */
 export async function* renderNmapXml(
   head: ResultHead,
@@ -40,7 +41,7 @@ async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): Asyn
 
 function opening({ timestamp, summary, scan_id, targets }: ResultHead): string {
   const start = Math.floor(secondsOf(timestamp) - summary.duration_seconds);
-  // The format knows one scanner; `args` says who wrote this. Importers look at both.
+  // The format knows one scanner; `args` names the actual one. Importers check both.
   const facts = {
     scanner: 'nmap',
     args: `${generator.name.toLowerCase()} scan ${shownTargets(targets)}`,
@@ -56,7 +57,7 @@ function opening({ timestamp, summary, scan_id, targets }: ResultHead): string {
   );
 }
 
-/** Targets that `args` names; the rest is a number. */
+/** Maximum number of targets in `args`; the rest is counted. */
 const namedTargets = 20;
 
 function shownTargets(targets: string[]): string {
@@ -88,7 +89,7 @@ function secondsOf(timestamp: string): number {
   return Number.isFinite(milliseconds) ? milliseconds / 1000 : 0;
 }
 
-/** As the C library writes it, e.g. `Sat Nov 21 12:00:00 2026`, in UTC. */
+/** As formatted by the C library, e.g. `Sat Nov 21 12:00:00 2026`, in UTC. */
 function timeText(seconds: number): string {
   const [weekday = '', day = '', month = '', year = '', time = ''] = new Date(seconds * 1000)
     .toUTCString()
@@ -96,7 +97,7 @@ function timeText(seconds: number): string {
   return `${weekday.slice(0, 3)} ${month} ${day.replace(/^0/, ' ')} ${time} ${year}`;
 }
 
-/** The element of one host, written as its rows come. */
+/** The element of one host, written as its rows arrive. */
 class OpenHost {
   readonly address: string;
   #port: PortRow | null = null;
@@ -175,7 +176,7 @@ function portStart(row: PortRow): string {
   return `\n<port${attributes(place)}><state${attributes(state)}/>${service(row)}${bannerScript}`;
 }
 
-/** Service names that mean another one inside TLS. */
+/** Service names that have another name inside TLS. */
 const wrapped: Record<string, string> = {
   https: 'http',
   imaps: 'imap',

@@ -1,7 +1,7 @@
-/** Text is handed on in pieces of about so many characters. */
+/** Approximate chunk size of text, characters. */
 const pieceLength = 64 * 1024;
 
-/** The same text in fewer, larger pieces. The first text goes out at once: a reader learns soon that it begins. */
+/** The same text in fewer, larger chunks. The first text is sent at once, so that a reader sees the start early. */
 export async function* inPieces(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let piece = '';
   let begun = false;

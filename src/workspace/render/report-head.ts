@@ -1,10 +1,10 @@
 import type { ResultHead } from './result-head.ts';
 
 export interface ReportHead extends ResultHead {
-  /** Heading of the report; without it the scan's id stands there. */
+  /** Title of the report; by default the scan ID. */
   title?: string | null;
   /** Why the scan failed. */
   failure?: string | null;
-  /** False when nothing looked for vulnerabilities: no findings are then no good news. */
+  /** False if the scan did not look for vulnerabilities: the absence of findings then means nothing. */
   evaluated?: boolean;
 }

@@ -1,19 +1,19 @@
 import type { SummaryRow } from '../../domain/result.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 
-/** What a rendering says beside the rows. */
+/** Head of a rendering, besides the rows. */
 export interface ResultHead {
   scan_id: string;
   timestamp: string;
   status: string;
-  /** The scan is not finished or did not reach everything. */
+  /** The scan is unfinished or incomplete. */
   partial: boolean;
   targets: string[];
   summary: Omit<SummaryRow, 'type' | 'timestamp' | 'host' | 'scan_id' | 'status' | 'partial'>;
   warnings: ScanWarning[];
 }
 
-/** The head that a summary row and the scan it belongs to make. */
+/** The head from a summary row and its scan. */
 export function resultHead(
   row: SummaryRow,
   scan: { targets: string[]; warnings: ScanWarning[] },

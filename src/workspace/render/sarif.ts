@@ -8,13 +8,13 @@ import { generator } from './generator.ts';
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
-/** Rules that are described; a result whose rule is beyond them still names it, and tells everything itself. */
+/** Maximum number of described rules; a result beyond them still names its rule, and is self-contained. */
 const maxRules = 20_000;
 
 const schemaUri =
   'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 
-/** How a consumer shall take a severity (SARIF 2.1.0, 3.27.10). */
+/** SARIF level of a severity (SARIF 2.1.0, 3.27.10). */
 const levels: Record<Severity, 'error' | 'warning' | 'note'> = {
   critical: 'error',
   high: 'error',
@@ -31,7 +31,7 @@ export async function* renderSarif(head: ResultHead, rows: AsyncIterable<ResultR
   yield* inPieces(document(head, rows));
 }
 
-/** Rules are complete only behind the last result, so `tool` ends the run: members of an object have no order. */
+/** Rules are complete only after the last result, so `tool` comes last: members of an object have no order. */
 async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield `{"$schema":${jsonText(schemaUri)},"version":"2.1.0","runs":[{"invocations":[{${invocation(head)}`;
   const rules = new Map<string, object>();
@@ -144,7 +144,7 @@ function positionOf(
   protocol: string | null,
 ): { uri: string; name: string } {
   const literal = isIPv6(host) ? `[${host}]` : host;
-  // The zone of a link-local address begins with a percent sign (RFC 6874).
+  // The zone of a link-local address starts with a percent sign (RFC 6874).
   const authority = encodeURI(literal).replace(/%5B/g, '[').replace(/%5D/g, ']');
   if (port === null) return { uri: `ip://${authority}`, name: host };
   return {
@@ -153,7 +153,7 @@ function positionOf(
   };
 }
 
-/** The same finding at the same place has the same fingerprint in every scan. */
+/** The same finding at the same endpoint has the same fingerprint in every scan. */
 function fingerprint(id: string, host: string, port: number | null, protocol: string | null): string {
   return createHash('sha256')
     .update(JSON.stringify([id, host, port, protocol]))

@@ -1,11 +1,11 @@
-/** The first items of an order out of any number of them; memory for twice as many. */
+/** The first items of an order out of any number; memory for twice as many. */
 export class TopList<T> {
   readonly #limit: number;
   readonly #compare: (a: T, b: T) => number;
   #items: T[] = [];
   #seen = 0;
 
-  /** @param compare negative when `a` comes first; what it calls equal stays in the order it came */
+  /** @param compare negative if `a` comes first; stable for equal items */
   constructor(limit: number, compare: (a: T, b: T) => number) {
     this.#limit = limit;
     this.#compare = compare;

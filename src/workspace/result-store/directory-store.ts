@@ -7,15 +7,15 @@ import { fileMode, folderMode, isMissing, syncFolder, writeFully } from '../atom
 import { filePieces } from './file-pieces.ts';
 import { type ObjectContent, type ObjectStore, storeAway } from './object-store.ts';
 
-/** Where objects are written before they get their names; on the same file system, so that a rename does it. */
+/** Folder of objects before they get their names; on the same file system, so that a rename suffices. */
 const drafts = '.incoming';
-/** A draft that is older is what somebody left behind who died, milliseconds. */
+/** An older draft is left over from a dead process, milliseconds. */
 const abandonedMs = 24 * 3_600_000;
 
-/** An object is placed so often at the most while others remove its folder. */
+/** Attempts to place an object while others remove its folder. */
 const mostTries = 10;
 
-/** A directory that all servers see, such as an NFS mount. */
+/** A directory shared by all servers, such as an NFS mount. */
 export class DirectoryStore implements ObjectStore {
   readonly #root: string;
 
@@ -24,7 +24,8 @@ export class DirectoryStore implements ObjectStore {
   }
 
   /**
-   * Whether objects can be put there. The directory itself is never made: it may be the place of a mount that is not there.
+   *
+   * Whether objects can be stored there. The directory itself is never created: it may be a missing mount point.
    * @throws PortolanError `configuration`
    */
   async check(): Promise<void> {
@@ -72,7 +73,7 @@ export class DirectoryStore implements ObjectStore {
     }
   }
 
-  /** Whoever removes a last object removes its folder too, which may be just now. */
+  /** Whoever removes a last object removes its folder too, possibly right now. */
   async #place(draft: string, path: string): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -85,7 +86,7 @@ export class DirectoryStore implements ObjectStore {
     }
   }
 
-  /** Makes an object durable with its new folders; one that somebody has removed again needs none of it. */
+  /** Makes an object durable with its new folders; not needed if it was removed again. */
   async #syncUpTo(from: string, last: string): Promise<void> {
     try {
       await syncFolder(from);
@@ -122,14 +123,14 @@ export class DirectoryStore implements ObjectStore {
     await this.#removeEmpty(dirname(path));
   }
 
-  /** A mount that went away looks like a directory without objects. */
+  /** A lost mount looks like a directory without objects. */
   async #demandRoot(): Promise<void> {
     await lstat(join(this.#root, drafts)).catch((error: unknown) => {
       throw storeAway('is not reachable: its directory is missing', error);
     });
   }
 
-  /** Folders that hold nothing any more; those that do stay. */
+  /** Removes empty folders. */
   async #removeEmpty(folder: string): Promise<void> {
     for (let path = folder; path.length > this.#root.length; path = dirname(path)) {
       const removed = await rmdir(path).then(
@@ -169,7 +170,7 @@ async function* piecesOf(file: FileHandle, signal?: AbortSignal): AsyncGenerator
   }
 }
 
-/** What the system says of the directory, as the error that clients see; any other error unchanged. */
+/** Maps a system error about the directory to the error for clients; any other error unchanged. */
 function away(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (error instanceof PortolanError || syscall === undefined) return error;

@@ -9,45 +9,46 @@ import type { Workspace } from '../workspace.ts';
 import type { StoredFile } from './manifest.ts';
 import type { ResultStore, StoredScanLocation } from './result-store.ts';
 
-/** A folder that stays as long as somebody holds it. */
+/** A folder that stays while somebody uses it. */
 export interface PinnedFolder {
   folder: ScanFolder;
-  /** To be called once nobody reads in it any more; further calls do nothing. */
+  /** Call it when done reading; idempotent. */
   release(): void;
 }
 
-/** What of a scan is wanted: all files, or all but its artifacts, which are many and which only an archive shows. */
+/** Requested part of a scan: all files, or all except its artifacts, which are many and only used by an archive. */
 export type ScanFile = 'record' | 'whole';
 
 export interface FetchedLimits {
-  /** A scan that nobody has read for so long goes, milliseconds. */
+  /** A scan that was not read for this long is removed, milliseconds. */
   idleMs: number;
-  /** Those that were read longest ago go beyond this, unless they are being read. */
+  /** Beyond this, the least recently used are removed, unless they are being read. */
   bytes: number;
 }
 
-/** Fetched scans that are kept on the disk, bytes. */
+/** Maximum size of fetched scans on disk, bytes. */
 export const maxFetchedBytes = 10 * 1024 * 1024 * 1024;
-/** Time after its last use that one is kept, milliseconds. */
+/** Time after its last use that a scan is kept, milliseconds. */
 export const fetchedScanTtlMs = 3_600_000;
 
-/** One scan on the disk, or on its way there. */
+/** A scan on disk, or being fetched. */
 interface Entry {
   place: StoredScanLocation;
   readers: number;
   /** Monotonic, milliseconds. */
   usedAt: number;
-  /** Of the files that are in their place. */
+  /** Of the complete files. */
   bytes: number;
-  /** Its folder is in its place. */
+  /** Its folder is complete. */
   ready: boolean;
   record: Promise<readonly StoredFile[]>;
   artifacts: Promise<void> | null;
 }
 
 /**
- * Scans of the result store in `cache/results/`, fetched when they are read and only as long as they are. What two ask
- * for at once is fetched once. It begins empty: what an earlier process fetched is not known to be whole.
+ *
+ * Scans of the result store in `cache/results/`, fetched on demand and kept while in use. Concurrent requests share
+ * one fetch. Starts empty: files of an earlier process may be incomplete.
  */
 export class FetchedScans {
   readonly #store: ResultStore;
@@ -67,12 +68,12 @@ export class FetchedScans {
     this.#limits = limits;
   }
 
-  /** Removes what an earlier process has left. */
+  /** Removes leftovers of an earlier process. */
   async clear(): Promise<void> {
     await rm(this.#root, { recursive: true, force: true });
   }
 
-  /** Scans that are there now. */
+  /** Scans present now. */
   get places(): StoredScanLocation[] {
     return [...this.#entries.values()].map(({ place }) => place);
   }
@@ -101,7 +102,7 @@ export class FetchedScans {
 
   #entryOf(place: StoredScanLocation): Entry {
     const known = this.#entries.get(place.scanId);
-    // Somebody may have emptied the cache.
+    // The cache may have been emptied.
     if (known && (!known.ready || existsSync(this.#path(place)))) return known;
     const entry: Entry = {
       place,
@@ -154,7 +155,7 @@ export class FetchedScans {
     );
   }
 
-  /** Fetches files beside their place, then puts them there in one turn of the process, so that nothing comes between. */
+  /** Fetches files to a draft folder, then moves them in one turn of the process, so that nothing comes between. */
   async #fetch(entry: Entry, files: readonly StoredFile[], put: (draft: string) => void): Promise<void> {
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     if (bytes > (await this.#workspace.freeBytes()))
@@ -171,7 +172,7 @@ export class FetchedScans {
     }
   }
 
-  /** Removes what nobody has read for long, and what is too much. */
+  /** Removes what is unused for long, and what exceeds the limit. */
   async sweep(now = performance.now()): Promise<void> {
     const idle = [...this.#entries.values()]
       .filter(({ readers, ready }) => readers === 0 && ready)
@@ -184,13 +185,15 @@ export class FetchedScans {
     }
   }
 
-  /** The scan is deleted: who reads it may go on, nobody else begins. */
+  /** The scan is deleted: current readers may continue, no new ones start. */
   async forget({ scanId }: StoredScanLocation): Promise<void> {
     const entry = this.#entries.get(scanId);
     if (entry) await this.#drop(entry);
   }
 
-  /** In one turn of the process: nobody takes hold of a folder that goes, and one that is fetched anew finds its place free. */
+  /**
+   * In one turn of the process: nobody acquires a folder that is being removed, and a new fetch finds its path free.
+   */
   async #drop(entry: Entry): Promise<void> {
     if (!this.#isCurrent(entry)) return;
     this.#entries.delete(entry.place.scanId);

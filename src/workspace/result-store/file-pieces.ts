@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** Bytes read at once. */
+/** Chunk size, bytes. */
 const pieceBytes = 256 * 1024;
 
-/** The bytes of an open file from where it stands; it is closed at the end, however that comes. */
+/** The bytes of an open file from its current position; always closes it at the end. */
 export async function* filePieces(file: FileHandle): AsyncGenerator<Uint8Array> {
   try {
     for (;;) {

@@ -11,8 +11,9 @@ export interface StoredFile {
 }
 
 /**
- * `manifest.json`, which seals a stored scan: it is written last and removed first, so where it is everything is.
- * `contents.json`, written first and removed last, holds the names alone: whatever a crash left can be found by it.
+ *
+ * `manifest.json` seals a stored scan: written last and removed first, so it implies that everything is there.
+ * `contents.json`, written first and removed last, has only the names, to find leftovers of a crash.
  */
 export interface ResultManifest {
   version: 1;
@@ -20,15 +21,15 @@ export interface ResultManifest {
   files: readonly StoredFile[];
 }
 
-/** Names of the two; no file of a scan is called so. */
+/** Names of the two; no file of a scan has them. */
 export const manifestName = 'manifest.json';
 export const contentsName = 'contents.json';
 
-/** Files of one stored scan: its banners, and some for the rest. */
+/** Maximum number of files per stored scan: its banners, and some for the rest. */
 export const maxStoredFiles = 110_000;
-/** Largest manifest that is read, bytes. */
+/** Maximum size of a manifest, bytes. */
 export const maxResultManifestBytes = 64 * 1024 * 1024;
-/** Of the path of one file, characters and folders. */
+/** Maximum length of a file path, characters and folders. */
 const maxNameLength = 512;
 const maxNameDepth = 8;
 
@@ -40,7 +41,7 @@ export function contentsText(names: Iterable<string>): string {
   return `${JSON.stringify({ version: 1, names: [...names] })}\n`;
 }
 
-/** @throws PortolanError `internal_error` for what is no manifest of this scan */
+/** @throws PortolanError `internal_error` for anything but a manifest of this scan */
 export function readResultManifest(text: string, scanId: string): ResultManifest {
   const manifest = parsed(text) as Partial<ResultManifest> | null;
   if (manifest?.version !== 1) throw damagedManifest(scanId, 'their manifest has an unknown format');
@@ -52,7 +53,7 @@ export function readResultManifest(text: string, scanId: string): ResultManifest
   return { version: 1, scan_id: scanId, files };
 }
 
-/** The names that `contents.json` tells; what is no name of a file is left out. */
+/** The names in `contents.json`; skips invalid ones. */
 export function readContents(text: string): string[] {
   const { names } = (parsed(text) ?? {}) as { names?: unknown };
   if (!Array.isArray(names)) return [];
@@ -68,7 +69,7 @@ function isStoredFile(file: Partial<StoredFile> | null): boolean {
   );
 }
 
-/** Whether a path leads to a file below the folder of the scan, and to nothing that is not one of a scan. */
+/** Whether a path is a valid file of a scan below its folder. */
 export function isStoredName(name: unknown): name is string {
   if (typeof name !== 'string' || name.length > maxNameLength || /[\p{Cc}\\]/u.test(name)) return false;
   const parts = name.split('/');

@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 
-/** What an object holds; it can be read as often as need be. */
+/** Content of an object, repeatable. */
 export interface ObjectContent {
   /** Bytes. */
   size: number;
@@ -10,18 +10,20 @@ export interface ObjectContent {
 }
 
 /**
- * A place for whole files that never change. Names are paths with `/`, their parts checked by who calls. Everything
- * throws PortolanError `unavailable` while the place cannot be reached or refuses.
+ *
+ * A store for immutable files. Names are paths with `/`, validated by the caller. Everything throws PortolanError
+ * `unavailable` while the store is unreachable or rejects requests.
  */
 export interface ObjectStore {
-  /** Puts an object, whole and on its disk, or not at all; one of the same name gives way. */
+  /** Stores an object durably and atomically, replacing one of the same name. */
   put(name: string, content: ObjectContent, signal?: AbortSignal): Promise<void>;
   /**
-   * The bytes of an object; null when there is none. Reading may break off with `unavailable`.
-   * @param size bytes that are expected, by which is decided how long it may take
+   *
+   * The bytes of an object; null if there is none. Reading may fail with `unavailable`.
+   * @param size expected bytes, which determine the timeout
    */
   read(name: string, size: number, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array> | null>;
-  /** One that is not there is no error. */
+  /** Removing a missing object is not an error. */
   remove(name: string, signal?: AbortSignal): Promise<void>;
 }
 

@@ -4,10 +4,10 @@ import { DirectoryStore } from './directory-store.ts';
 import { ResultStore } from './result-store.ts';
 
 /**
- * The result store of `workspace.result_store`; null when there is none. A directory is tried; whether a service answers
- * is found out when it is needed.
  *
- * @throws PortolanError `configuration` for a directory that is missing or cannot be written to
+ * The result store of `workspace.result_store`; null if there is none. A directory is checked now; a service on first
+ * use.
+ * @throws PortolanError `configuration` for a directory that is missing or not writable
  */
 export async function openResultStore({ workspace }: Pick<Config, 'workspace'>): Promise<ResultStore | null> {
   const { url, s3 } = workspace.result_store;

@@ -17,19 +17,20 @@ import {
 import type { ObjectStore } from './object-store.ts';
 import { checked, contentOf, filesOf, textContent } from './stored-files.ts';
 
-/** Whose results. */
+/** Owner of the results. */
 export interface StoredScanLocation {
   scanId: string;
   /** Null without tenants. */
   tenant: string | null;
 }
 
-/** Objects of one scan that are on their way at the same time. */
+/** Concurrent transfers per scan. */
 const maxTransfers = 8;
 
 /**
- * Finished scans beside the workspaces of the servers, each under `<tenant>/<scan_id>/` (`_` without tenants): every file
- * of its folder as an object, sealed by a manifest. Everything may be done again after it was broken off, by anybody.
+ *
+ * Finished scans outside the workspaces of the servers, each under `<tenant>/<scan_id>/` (`_` without tenants): every
+ * file of its folder as an object, sealed by a manifest. Interrupted operations can be repeated by any server.
  */
 export class ResultStore {
   readonly #objects: ObjectStore;
@@ -39,14 +40,15 @@ export class ResultStore {
   }
 
   /**
-   * Puts the files of a scan that is over into the store; one that is sealed stays as it is.
-   * @throws PortolanError `unavailable`, or `not_found` when there is no folder
+   *
+   * Stores the files of a finished scan; a sealed one stays unchanged.
+   * @throws PortolanError `unavailable`, or `not_found` if there is no folder
    */
   async keep(place: StoredScanLocation, folder: string, signal?: AbortSignal): Promise<void> {
     if ((await this.#text(place, manifestName, signal)) !== null) return;
     const files = await filesOf(folder, signal);
     const names = new Set(files.map(({ name }) => name));
-    // What an earlier try has put and the folder has no more, for instance the plain form of a compressed record.
+    // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
     const earlier = await this.#contents(place, signal);
     const strays = earlier.filter((name) => !names.has(name));
     await this.#put(place, contentsName, contentsText([...names, ...strays]), signal);
@@ -57,7 +59,7 @@ export class ResultStore {
     await this.#put(place, manifestName, manifestText(place.scanId, files), signal);
   }
 
-  /** @throws PortolanError `unavailable`, or `internal_error` when it is not there or damaged */
+  /** @throws PortolanError `unavailable`, or `internal_error` if it is missing or damaged */
   async manifest(place: StoredScanLocation, signal?: AbortSignal): Promise<ResultManifest> {
     const text = await this.#text(place, manifestName, signal);
     if (text === null) throw damagedManifest(place.scanId, 'their manifest is missing');
@@ -65,8 +67,10 @@ export class ResultStore {
   }
 
   /**
-   * Writes files of a stored scan below a folder, each checked against the manifest.
-   * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for a file that is missing or another one
+   *
+   * Writes files of a stored scan below a folder, verified against the manifest.
+   * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for a file that is missing or
+   * differs
    */
   async fetch(
     place: StoredScanLocation,
@@ -96,7 +100,7 @@ export class ResultStore {
     }
   }
 
-  /** Removes a scan, the seal first; one that is not there is no error. @throws PortolanError `unavailable` */
+  /** Removes a scan, the manifest first; idempotent. @throws PortolanError `unavailable` */
   async remove(place: StoredScanLocation, signal?: AbortSignal): Promise<void> {
     const names = await this.#contents(place, signal);
     await this.#objects.remove(pathOf(place, manifestName), signal);
@@ -145,7 +149,7 @@ async function writeNew(path: string, bytes: () => Promise<AsyncIterable<Uint8Ar
   }
 }
 
-/** Does the same for all, some at a time; the first fault ends it once none is under way. */
+/** Applies an action to all, some at a time; throws the first error once none is in progress. */
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   let fault: { error: unknown } | null = null;

@@ -11,36 +11,36 @@ export interface S3Location {
   endpoint: string;
   region: string;
   bucket: string;
-  /** What the names of objects begin with, without a slash at its ends; empty for none. */
+  /** Prefix of object names, without slashes at its ends; may be empty. */
   prefix: string;
   accessKey: string;
   secretKey: string;
 }
 
 export interface S3Timeouts {
-  /** Longest time without a byte in either direction, milliseconds. */
+  /** Idle timeout in both directions, milliseconds. */
   idleMs: number;
-  /** Longest time of a request without its content, milliseconds. */
+  /** Timeout of a request without its content, milliseconds. */
   requestMs: number;
-  /** Pauses before the further tries, milliseconds. */
+  /** Delays before retries, milliseconds. */
   pausesMs: readonly number[];
-  /** No further try begins after this time, so that nobody waits for long for a service that swallows requests. */
+  /** No retry starts after this time, so that nobody waits long for a service that swallows requests. */
   triesMs: number;
 }
 
 const patience: S3Timeouts = { idleMs: 15_000, requestMs: 60_000, pausesMs: [200, 1000], triesMs: 10_000 };
-/** Slowest transfer that is waited for, bytes each millisecond. */
+/** Slowest accepted transfer, bytes per millisecond. */
 const slowestTransfer = 64;
 /** Largest object of one PUT (Amazon S3, "Uploading objects"). */
 const maxObjectBytes = 5 * 1024 * 1024 * 1024;
-/** Characters of an error that are read. */
+/** Maximum number of characters read of an error. */
 const maxErrorCharacters = 16 * 1024;
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** Answers after which the same request may go through. */
+/** Statuses after which a retry may succeed. */
 const passing = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** What is asked of the service. */
+/** A request to the service. */
 interface Question {
   method: 'GET' | 'PUT' | 'DELETE';
   /** Of the object. */
@@ -52,8 +52,10 @@ interface Question {
 }
 
 /**
- * A bucket of an S3-compatible service. Requests are signed (AWS Signature Version 4) with the SHA-256 of what they
- * carry, so the service refuses content that was changed on its way. Buckets are part of the path, not of the host name.
+ *
+ * A bucket of an S3-compatible service. Requests are signed (AWS Signature Version 4) with the SHA-256 of their
+ * content, so the service rejects content that was changed on its way. Buckets are part of the path, not of the host
+ * name.
  */
 export class S3Store implements ObjectStore {
   readonly #place: S3Location;
@@ -80,7 +82,7 @@ export class S3Store implements ObjectStore {
     if (answer) await discard(answer);
   }
 
-  /** @returns an answer of success, its body still to be read; null when there is no such object */
+  /** @returns a successful response with an unread body; null if there is no such object */
   async #send(question: Question): Promise<IncomingMessage | null> {
     const lastTry = performance.now() + this.#patience.triesMs;
     for (const pause of this.#patience.pausesMs) {
@@ -144,7 +146,7 @@ export class S3Store implements ObjectStore {
   }
 }
 
-/** As the signature has it: everything but unreserved characters (RFC 3986). */
+/** Encoding for the signature: everything except unreserved characters (RFC 3986). */
 function encodePart(part: string): string {
   return encodeURIComponent(part).replace(
     /[!'()*]/g,
@@ -152,7 +154,10 @@ function encodePart(part: string): string {
   );
 }
 
-/** Sends a request with its content. Resolves with the head of the answer; `timeout` and `signal` hold for its body too. */
+/**
+ * Sends a request with its content. Resolves with the head of the response; `timeout` and `signal` apply to its body
+ * too.
+ */
 async function exchange(
   url: URL,
   options: RequestOptions,
@@ -169,11 +174,11 @@ async function exchange(
     return await answered;
   }
   const source = Readable.from(content.bytes(), { objectMode: false });
-  // A file that cannot be read any more, or is another one by now: the request must not end as if it were whole.
+  // A file that became unreadable or has changed: the request must not end as if it were complete.
   const unread = new Promise<never>((_resolve, reject) => source.once('error', reject));
   source.pipe(outgoing);
   try {
-    // An answer before the end of the content is a refusal: nobody wants the rest.
+    // A response before the end of the content is a rejection: do not send the rest.
     return await Promise.race([answered, unread]);
   } catch (error) {
     answered.catch(() => undefined);
@@ -185,7 +190,7 @@ async function exchange(
   }
 }
 
-/** The bytes of an answer; a connection that is cut before their end means that the store is away. */
+/** The bytes of a response; an early end of the connection means that the store is down. */
 async function* bodyOf(answer: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of answer) yield piece as Uint8Array;
@@ -198,7 +203,7 @@ async function discard(answer: IncomingMessage): Promise<void> {
   for await (const _piece of bodyOf(answer));
 }
 
-/** The word for what is wrong (`<Code>` of the answer), empty when there is none that can be told. */
+/** The error code (`<Code>` of the response), empty if there is none that may be shown. */
 async function errorCode(answer: IncomingMessage): Promise<string> {
   let text = '';
   try {
@@ -207,14 +212,14 @@ async function errorCode(answer: IncomingMessage): Promise<string> {
       if (text.length > maxErrorCharacters) break;
     }
   } catch {
-    // Cut off: what came has to do.
+    // Cut off: use what has arrived.
   } finally {
     answer.destroy();
   }
   return /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? '';
 }
 
-/** What may be otherwise a moment later. */
+/** A temporary error. */
 class PassingFault extends Error {}
 
 function rejection(status: number, code: string): Error {
@@ -222,7 +227,7 @@ function rejection(status: number, code: string): Error {
   return passing.has(status) ? new PassingFault(what) : storeAway(what);
 }
 
-/** Why there is no whole answer. What the content itself threw is for who gave it. */
+/** Why there is no complete response. Errors of the content itself are for the caller. */
 function brokenOff(error: unknown): unknown {
   if (error instanceof PortolanError || error instanceof PassingFault) return error;
   const { name, code, message } = error as NodeJS.ErrnoException;

@@ -9,11 +9,12 @@ import { filePieces } from './file-pieces.ts';
 import { isStoredName, maxStoredFiles, type StoredFile } from './manifest.ts';
 import type { ObjectContent } from './object-store.ts';
 
-/** What is no part of a scan that is over, beside drafts: how often it was resumed, and what its workers have brought. */
+/** Not part of a finished scan, besides drafts: its resume count, and uploads of its workers. */
 const passing = new Set(['checkpoint.resumes.json', 'shards']);
 /**
- * The files in the folder of a scan that is over, with their hashes. Links and special files are left out.
- * @throws PortolanError `not_found` when the folder is gone
+ *
+ * The files in the folder of a finished scan, with their hashes. Skips links and special files.
+ * @throws PortolanError `not_found` if the folder is gone
  */
 export async function filesOf(folder: string, signal?: AbortSignal): Promise<StoredFile[]> {
   const files: StoredFile[] = [];
@@ -60,7 +61,7 @@ async function digestOf(path: string, signal?: AbortSignal): Promise<Pick<Stored
   return { size, sha256: hash.digest('hex') };
 }
 
-/** A file as it was when its hash was taken; reading ends with `conflict` when it has changed since. */
+/** A file as it was when it was hashed; reading fails with `conflict` if it has changed since. */
 export function contentOf(path: string, { size, sha256 }: StoredFile): ObjectContent {
   return {
     size,
@@ -85,7 +86,7 @@ export function textContent(text: string): ObjectContent {
   };
 }
 
-/** Hands bytes on as long as they can be the expected ones, and throws at the latest at their end when they are not. */
+/** Passes bytes on as long as they can be the expected ones, and throws at the end at the latest if they are not. */
 export async function* checked(
   bytes: AsyncIterable<Uint8Array>,
   expected: Pick<StoredFile, 'size' | 'sha256'>,
