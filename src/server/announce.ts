@@ -16,13 +16,13 @@ export function announce(
   for (const path of ignoredAlertFiles({ config, alertFiles })) log.warn(alertWarning(path));
   if (isProtected(config)) {
     log.warn(
-      'PROTECTED MODE: bound to an outside address without tokens, so only clients on this machine are served. ' +
-        'Set server.api.auth: true, or server.allow_insecure: true to serve everybody.',
+      'PROTECTED MODE: listening on a non-loopback address without tokens, serving only clients on this machine. ' +
+        'Set server.api.auth: true to require tokens, or server.allow_insecure: true to serve every client.',
     );
   }
   const outside = !isLoopbackHost(parseEndpoint(config.server.bind)?.host ?? '');
   if (outside && !requiresTokens(config) && config.server.allow_insecure) {
-    log.warn('server.allow_insecure is set: everybody who reaches this address may scan with it');
+    log.warn('server.allow_insecure is set: every client that reaches this address can start scans');
   }
   log.info({ url, version, auth: requiresTokens(config) }, 'portolan serves');
 }

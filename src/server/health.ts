@@ -22,32 +22,32 @@ export interface Health {
   workers: { active: number; idle: number; total: number };
   queue: { pending: number; running: number; failed: number };
   workspace: { scans: number; size_mb: number; free_space_mb: number };
-  /** How scans reach their targets here, and why so. */
+  /** Scan method of this machine, and the reason. */
   scanning: { method: 'raw packets' | 'connections'; reason: string };
-  /** Whether scans may send now. */
+  /** Whether scans may send packets now. */
   windows: { open: boolean; reason: string | null; until: string | null };
-  /** Only what is not in order. */
+  /** Only failed checks. */
   checks: HealthCheck[];
 }
 
 const mebibyte = 1_048_576;
 /** Below this much free disk, scans may soon fail. */
 const lowSpaceBytes = 512 * mebibyte;
-/** Scans with damaged results that a check names. */
+/** Maximum number of scans with damaged results to list. */
 const maxNamedScans = 10;
 const queueAlmostFull = 0.9;
 /** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
 const rawCapability = 1n << 13n;
 
-/** Why the service takes no work now, as a sentence; null when it does. */
+/** Why the service accepts no work now, as a sentence; null when it does. */
 export function notReady({ phase, shards }: Pick<RouteContext, 'phase' | 'shards'>): string | null {
   if (phase !== 'serving') return `The server is ${phase}.`;
-  return shards?.reachable === false ? 'The store cannot be reached.' : null;
+  return shards?.reachable === false ? 'The store is unreachable.' : null;
 }
 
 /**
- * Asks every part of the service how it is; queue and workspace in the figures of the request's space. Never throws: a
- * part that cannot answer is a failed check.
+ * Checks every part of the service; counts of queue and workspace are those of the tenant. Never throws: a part that
+ * fails is a failed check.
  */
 export async function checkHealth(context: RouteContext, space: TenantContext): Promise<Health> {
   const checks: HealthCheck[] = [];
@@ -57,7 +57,7 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
   ]);
   const workers = context.workers.counts();
   if (!context.workers.alive) {
-    checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker takes scans' });
+    checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker accepts scans' });
   }
   const scanning = await readScanning();
   checks.push(...writingFaults(context), ...rawRights(scanning), ...licenceHealth(context));
@@ -83,7 +83,7 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
   };
 }
 
-/** A closed window is in order: nothing is to be done about it. */
+/** A blackout window is healthy: no action is needed. */
 function windowsHealth({ workers: { closure } }: RouteContext): Health['windows'] {
   const until = closure?.until ?? null;
   return {
@@ -101,12 +101,12 @@ async function queueHealth(
   try {
     const counts = await store.scanQueue.counts(new Date(Date.now() - config.queue.retention).toISOString());
     if (counts.pending >= config.queue.max_jobs * queueAlmostFull) {
-      const message = `${counts.pending} scans wait; queue.max_jobs is ${config.queue.max_jobs}`;
+      const message = `${counts.pending} scans waiting; queue.max_jobs is ${config.queue.max_jobs}`;
       checks.push({ name: 'queue', status: 'degraded', message });
     }
     return counts;
   } catch {
-    checks.push({ name: 'queue', status: 'unhealthy', message: 'the queue store is not reachable' });
+    checks.push({ name: 'queue', status: 'unhealthy', message: 'the queue store is unreachable' });
     return { pending: 0, running: 0, failed: 0 };
   }
 }
@@ -124,7 +124,7 @@ async function workspaceHealth(
     ]);
     const least = Math.max(lowSpaceBytes, config.workspace.retention.min_free_space ?? 0);
     if (free < least) {
-      const message = `${Math.floor(free / mebibyte)} MiB of disk are left in the workspace, less than ${Math.floor(least / mebibyte)}`;
+      const message = `${Math.floor(free / mebibyte)} MiB free on the disk of the workspace, less than ${Math.floor(least / mebibyte)}`;
       checks.push({ name: 'disk_space', status: 'degraded', message });
     }
     const { shortfall } = garbage;
@@ -141,35 +141,35 @@ async function workspaceHealth(
   }
 }
 
-/** What an operator should do something about; without enforcement a licence concerns nobody. */
+/** License problems that need action; none without enforcement. */
 function licenceHealth({ licence }: RouteContext): HealthCheck[] {
   const notice = licence.enforced ? licence.notice() : null;
   return notice ? [{ name: 'license', status: 'degraded', message: notice.text }] : [];
 }
 
-/** Kinds of channels only: names of channels come from those who submit scans. */
+/** Only types of channels: names come from submitted scans. */
 function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
   const { failing } = notifier;
   if (failing.length === 0) return [];
-  const message = `the last message could not be delivered by ${failing.join(' and ')}`;
+  const message = `delivery of the last message failed: ${failing.join(', ')}`;
   return [{ name: 'notifications', status: 'degraded', message }];
 }
 
 /** Whoever wrote alert rules relies on them. */
 function alertHealth({ settings }: RouteContext): HealthCheck[] {
   if (settings.ignoredAlertFiles.length === 0) return [];
-  // Where they lie concerns whoever reads the log.
-  const message = 'alert rules have no effect in this build; the log names their files';
+  // Only the log reveals the paths.
+  const message = 'alert rules have no effect in this build; see the log for their files';
   return [{ name: 'alerts', status: 'degraded', message }];
 }
 
-/** What is over stays in the workspace meanwhile. */
+/** Finished scans stay in the workspace meanwhile. */
 function resultHealth({ results }: RouteContext): HealthCheck[] {
   const message = results?.fault ?? null;
   return message === null ? [] : [{ name: 'result_store', status: 'degraded', message }];
 }
 
-/** Scans that wait for a worker or a server that is not present. */
+/** Scans that wait for an absent worker or server. */
 function presenceHealth({ shards }: RouteContext): HealthCheck[] {
   if (!shards) return [];
   const { unservedPools, awayOwners } = shards.presence;
@@ -180,12 +180,14 @@ function presenceHealth({ shards }: RouteContext): HealthCheck[] {
   });
   const degraded = (name: string, message: string): HealthCheck => ({ name, status: 'degraded', message });
   return [
-    ...(pools === '' ? [] : [degraded('pools', `scans wait in pools that no worker serves: ${pools}`)]),
-    ...(owners.length === 0 ? [] : [degraded('owners', `scans wait for their server: ${owners.join('; ')}`)]),
+    ...(pools === '' ? [] : [degraded('pools', `scans waiting in pools without workers: ${pools}`)]),
+    ...(owners.length === 0
+      ? []
+      : [degraded('owners', `scans waiting for their server: ${owners.join('; ')}`)]),
   ];
 }
 
-/** Counts only: the scans may be of any tenant. The log names some. */
+/** Only counts: the scans may belong to any tenant. The log names some. */
 function comparisonHealth({ comparison: { fault } }: RouteContext): HealthCheck[] {
   return fault === null ? [] : [{ name: 'store', status: 'degraded', message: fault }];
 }
@@ -199,23 +201,23 @@ async function recordHealth({ damaged }: RouteContext, { store }: TenantContext)
   return [{ name: 'records', status: 'degraded', message }];
 }
 
-/** Concerns whoever has imported data or wants it to be refreshed; the builtin catalogue has no age. */
+/** Only for imported or refreshed data; the builtin catalog does not age. */
 function vulndbHealth({ config }: RouteContext): HealthCheck[] {
   const degraded = (message: string): HealthCheck[] => [{ name: 'vulndb', status: 'degraded', message }];
   const { auto_sync, ttl } = config.vulndb;
   try {
     const age = vulndbAge(vulndbFolder(config));
-    if (age === null) return auto_sync ? degraded('the vulnerability data was never fetched') : [];
+    if (age === null) return auto_sync ? degraded('vulnerability data was never fetched') : [];
     if (age <= ttl) return [];
     return degraded(
       `the vulnerability data is ${Math.floor(age / 3_600_000)} h old; vulndb.ttl is ${formatDuration(ttl)}`,
     );
   } catch (error) {
-    return degraded(error instanceof PortolanError ? error.message : 'the vulnerability data cannot be read');
+    return degraded(error instanceof PortolanError ? error.message : 'cannot read the vulnerability data');
   }
 }
 
-/** What is written beside the workspace. */
+/** Problems of files written outside of the workspace. */
 function writingFaults({ audit, logOutput }: RouteContext): HealthCheck[] {
   const faults = { audit: audit.fault ?? audit.gap, log: logOutput.fault };
   return Object.entries(faults).flatMap(([name, message]) =>
@@ -223,7 +225,7 @@ function writingFaults({ audit, logOutput }: RouteContext): HealthCheck[] {
   );
 }
 
-/** Rights do not change while a process runs, so they are read once. */
+/** Privileges do not change while a process runs, so they are read once. */
 let scanningRead: Promise<Health['scanning']> | null = null;
 
 function readScanning(): Promise<Health['scanning']> {
@@ -232,15 +234,15 @@ function readScanning(): Promise<Health['scanning']> {
     .then((status): Health['scanning'] => {
       const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
       return effective !== undefined && (BigInt(`0x${effective}`) & rawCapability) !== 0n
-        ? { method: 'raw packets', reason: 'CAP_NET_RAW is there' }
-        : { method: 'connections', reason: 'CAP_NET_RAW is missing' };
+        ? { method: 'raw packets', reason: 'CAP_NET_RAW available' }
+        : { method: 'connections', reason: 'CAP_NET_RAW missing' };
     });
   return scanningRead;
 }
 
 function rawRights({ method }: Health['scanning']): HealthCheck[] {
   if (method === 'raw packets') return [];
-  const message = 'raw sockets are not permitted (CAP_NET_RAW); scans fall back to sockets that are';
+  const message = 'no permission for raw sockets (CAP_NET_RAW); scans fall back to connections';
   return [{ name: 'raw_rights', status: 'degraded', message }];
 }
 

@@ -144,5 +144,5 @@ async function tryOpenStores(
 async function finishCutOffDeletions(store: Store, workspace: Workspace, log: ServerLog): Promise<void> {
   const { scan_ids, failed } = await finishDeletions({ store, workspace });
   if (scan_ids.length > 0) log.info({ scan_ids }, 'interrupted deletions finished');
-  if (failed > 0) log.warn({ folders: failed }, 'interrupted deletions could not be finished');
+  if (failed > 0) log.warn({ folders: failed }, 'finishing interrupted deletions failed');
 }

@@ -42,8 +42,7 @@ export function followInstalled(installed: Installed, input: InstalledInput, log
 }
 
 function warnAboutProblems(libraries: Libraries, log: ServerLog): void {
-  for (const { message } of problemsOf(libraries))
-    log.warn(`a file with a profile or graph is not used: ${message}`);
+  for (const { message } of problemsOf(libraries)) log.warn(`skipped a profile or graph file: ${message}`);
 }
 
 function checkDefaultProfile(

@@ -45,7 +45,7 @@ describe('a reload', () => {
     expect(scope.deny).toEqual(['192.0.2.0/24']);
     expect(config.workspace.retention.max_scans).toBe(3);
     expect(config.scanner.rate).toBe(100);
-    expect(logged).toContain('scanner.rate has another value now, which needs a restart');
+    expect(logged).toContain('scanner.rate changed, which needs a restart');
   });
 
   it('names module options, licence and workspace among what needs a restart', async () => {
@@ -89,7 +89,7 @@ describe('a reload', () => {
       throw new Error('at /secret/path');
     });
     const { ok, problems } = await settings.reload();
-    expect([ok, problems]).toEqual([false, ['part: a fault of the program; the log has the cause']]);
+    expect([ok, problems]).toEqual([false, ['part: internal error; see the log']]);
   });
 
   it('waits for the one before', async () => {

@@ -82,7 +82,7 @@ export class Settings {
   }
 
   async #tryReload(): Promise<ReloadReport> {
-    if (!this.#read) return refused(['this server has no configuration that could be read again']);
+    if (!this.#read) return refused(['this server has no configuration to reload']);
     const { config: read, warnings, alertFiles } = await this.#read();
     const different = configPaths(this.#config, read).filter(
       (path) => JSON.stringify(valueAt(this.#config, path)) !== JSON.stringify(valueAt(read, path)),
@@ -108,7 +108,7 @@ export class Settings {
         const commit = await step(next, changed);
         if (commit) commits.push(commit);
       } catch (error) {
-        if (!(error instanceof PortolanError)) this.#log.error({ err: error, part: name }, 'a reload failed');
+        if (!(error instanceof PortolanError)) this.#log.error({ err: error, part: name }, 'reload failed');
         problems.push(...problemsOf(error).map((problem) => `${name}: ${problem}`));
       }
     }
@@ -119,9 +119,9 @@ export class Settings {
   #tell({ ok, changed, needs_restart, warnings, problems }: ReloadReport): void {
     for (const warning of warnings) this.#log.warn(warning);
     for (const problem of problems) this.#log.error(`configuration: ${problem}`);
-    for (const key of needs_restart) this.#log.warn(`${key} has another value now, which needs a restart`);
-    if (ok) this.#log.info({ changed }, 'the configuration is read again');
-    else this.#log.error('the configuration was not read again; the settings before stay in force');
+    for (const key of needs_restart) this.#log.warn(`${key} changed, which needs a restart`);
+    if (ok) this.#log.info({ changed }, 'configuration reloaded');
+    else this.#log.error('configuration reload rejected, keeping the old settings');
   }
 }
 
@@ -129,9 +129,9 @@ function refused(problems: string[]): ReloadReport {
   return { ok: false, changed: [], needs_restart: [], warnings: [], problems };
 }
 
-/** Only what a person can act on is told; of a fault of the program the log has the cause. */
+/** Only problems that people can fix; the log has the cause of internal errors. */
 function problemsOf(error: unknown): string[] {
-  if (!(error instanceof PortolanError)) return ['a fault of the program; the log has the cause'];
+  if (!(error instanceof PortolanError)) return ['internal error; see the log'];
   const { problems } = error.details;
   return Array.isArray(problems) ? problems.map(String) : [error.message];
 }

@@ -100,7 +100,7 @@ function queueUrl({ queue }: Config): string {
   if (queue.url !== null && isPostgresUrl(queue.url)) return queue.url;
   throw new PortolanError(
     'configuration',
-    'a worker takes its work from a PostgreSQL database: set queue.url (SERVICE_QUEUE__URL) or --queue, ' +
+    'a worker needs a PostgreSQL queue: set queue.url (SERVICE_QUEUE__URL) or --queue, ' +
       'such as postgres://portolan@db.example.net/portolan',
   );
 }
@@ -116,7 +116,7 @@ async function untilReached(
       return await reach(url, log);
     } catch (err) {
       if (!(err instanceof PortolanError && err.code === 'unavailable')) throw err;
-      if (tries === 1) log.warn(logReason(err), 'the queue cannot be reached; it is tried again');
+      if (tries === 1) log.warn(logReason(err), 'queue unreachable, retrying');
       await sleep(retryMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -127,7 +127,7 @@ async function reach(url: string, log: ServerLog): Promise<{ store: Store; dispa
   const store = await openStore(url);
   try {
     const dispatcher = await Dispatcher.start(url, (err) =>
-      log.warn({ err }, 'the queue could not be looked after; it is tried again'),
+      log.warn({ err }, 'queue maintenance failed, retrying'),
     );
     return { store, dispatcher };
   } catch (error) {

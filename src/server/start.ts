@@ -157,7 +157,7 @@ async function reload({ settings, phase, log }: ServerContext, notices: ReloadNo
   const report = await settings.reload();
   await notices
     .write(report)
-    .catch((err: unknown) => log.warn({ err }, 'the outcome of a reload was not kept'));
+    .catch((err: unknown) => log.warn({ err }, 'cannot store the outcome of a reload'));
 }
 
 function deadlineOf({ config }: Pick<ServerContext, 'config'>): ShutdownDeadline {

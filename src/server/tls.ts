@@ -63,7 +63,7 @@ export async function prepareTlsReload(
   return () => {
     for (const warning of warnings) log.warn(warning);
     for (const listener of listeners) listener.setSecureContext(context);
-    log.info({ valid_to: new X509Certificate(context.cert).validTo }, 'the certificate was read again');
+    log.info({ valid_to: new X509Certificate(context.cert).validTo }, 'certificate reloaded');
   };
 }
 
@@ -76,7 +76,7 @@ async function readPem(key: string, file: string): Promise<Buffer> {
   } catch (error) {
     if (error instanceof PortolanError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    const reason = { ENOENT: 'there is no such file', EACCES: 'it may not be read' }[code ?? ''] ?? code;
+    const reason = { ENOENT: 'no such file', EACCES: 'permission denied' }[code ?? ''] ?? code;
     throw rejection(`${key}: ${file}: ${reason}`, error);
   }
 }
@@ -85,7 +85,7 @@ function certificateOf(pem: Buffer, file: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw rejection(`server.tls.cert_file: ${file} holds no certificate in PEM form`, error);
+    throw rejection(`server.tls.cert_file: ${file} contains no PEM certificate`, error);
   }
 }
 
@@ -94,9 +94,7 @@ function keyOf(pem: Buffer, file: string): KeyObject {
     return createPrivateKey(pem);
   } catch (error) {
     const encrypted = /ENCRYPTED/.test(pem.toString('latin1'));
-    const reason = encrypted
-      ? 'is encrypted; store it without a passphrase'
-      : 'holds no private key in PEM form';
+    const reason = encrypted ? 'is encrypted; store it without a passphrase' : 'contains no PEM private key';
     throw rejection(`server.tls.key_file: ${file} ${reason}`, error);
   }
 }
@@ -118,7 +116,7 @@ function validityWarnings({ validFrom, validTo }: X509Certificate, file: string)
   const place = `server.tls.cert_file: the certificate in ${file}`;
   if (Date.parse(validFrom) > now) throw rejection(`${place} is not valid before ${validFrom}`);
   const left = Date.parse(validTo) - now;
-  if (left <= 0) throw rejection(`${place} has expired on ${validTo}`);
+  if (left <= 0) throw rejection(`${place} expired on ${validTo}`);
   return left < expiryNoticeMs ? [`${place} expires on ${validTo}`] : [];
 }
 

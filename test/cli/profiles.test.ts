@@ -151,21 +151,21 @@ describe('profiles and graphs of a server', () => {
   it('takes changes over at a reload; a file that became bad stays as it was', async () => {
     put(file('profiles/new.yaml'), profileText('new', ssh));
     expect((await submit({ profile: 'new' })).status).toBe(400);
-    await reload('the configuration is read again');
+    await reload('configuration reloaded');
     expect(await names()).toEqual(['workspace:new', 'workspace:usual']);
     expect((await submit({ profile: 'new' })).status).toBe(201);
     put(file('profiles/new.yaml'), 'dag: [');
-    await reload('the configuration is read again');
+    await reload('configuration reloaded');
     expect(server.log).toContain('profiles/new.yaml:1:');
     expect((await submit({ profile: 'new' })).status).toBe(201);
     rmSync(file('profiles/new.yaml'));
-    await reload('the configuration is read again');
+    await reload('configuration reloaded');
     expect((await submit({ profile: 'new' })).status).toBe(400);
   }, 60_000);
 
   it('refuses a reload without the profile of the configuration', async () => {
     rmSync(file('profiles/usual.yaml'));
-    await reload('the settings before stay in force');
+    await reload('keeping the old settings');
     expect((await submit({})).status).toBe(201);
   }, 30_000);
 });

@@ -188,7 +188,7 @@ it.runIf(canMount())(
     expect((await call('POST', '/api/v1/workspace/gc', { keep_last: 1 })).status).toBe(200);
     expect((await call('GET', '/api/v1/scans')).body.data.total).toBe(1);
     expect(await ended((await submit()).body.data.scan_id)).toMatchObject({ status: 'completed' });
-    expect(log.match(/min_free_space is out of reach/g)).toHaveLength(1);
+    expect(log.match(/cannot reach workspace.retention.min_free_space/g)).toHaveLength(1);
     expect(server.exitCode).toBeNull();
     expect(log).not.toContain('"level":60');
   },

@@ -6,30 +6,30 @@ import { countItems, parseTargets } from '../../domain/target.ts';
 import type { AuditActor } from '../../workspace/audit/audit-record.ts';
 import { claimOf, type RequestHead } from './auth.ts';
 
-/** Fields of a refused request that are named. */
+/** Maximum number of invalid fields in an audit record. */
 const maxFields = 10;
-/** Targets whose addresses are counted again for the record. */
+/** Maximum number of targets whose addresses are counted for the record. */
 const maxCounted = 10_000;
-/** Characters of a path and of a client's name that are kept. */
+/** Maximum length of a path and of a user agent in the record, characters. */
 export const maxPathLength = 512;
 export const maxAgentLength = 256;
 
 export const nobody: AuditActor = { type: 'anonymous', id: null, name: null };
 
-/** A token counts as the actor when its secret was right, also when it is expired or revoked. */
+/** A token is the actor if its secret was correct, even if it is expired or revoked. */
 export function actorOf(head: RequestHead): AuditActor {
   const claim = claimOf(head);
   if (!claim?.proven) return nobody;
   return { type: 'token', id: claim.record.id, name: claim.record.name };
 }
 
-/** Somebody used the id of a token with a wrong secret. */
+/** Id of a token that was used with a wrong secret. */
 export function unprovenClaim(head: RequestHead): Record<string, unknown> {
   const claim = claimOf(head);
   return claim && !claim.proven ? { claimed_token_id: claim.record.id } : {};
 }
 
-/** Why a request was refused, as far as the record may tell. */
+/** Why a request was rejected, without secrets. */
 export function rejectionFacts({ code, details }: PortolanError): Record<string, unknown> {
   const { required_scopes: scopes, fields, feature } = details;
   const named = Array.isArray(fields)
@@ -48,7 +48,7 @@ function fieldOf(problem: unknown): string[] {
   return typeof field === 'string' ? [field.slice(0, 100)] : [];
 }
 
-/** What a submission asked for: how many targets, how many addresses, and the rule that let it pass or not. */
+/** Facts about a scan request: number of targets and addresses, and the rule that allowed or rejected it. */
 export function submissionFacts(
   body: unknown,
   config: Config,
@@ -69,7 +69,7 @@ export function submissionFacts(
   };
 }
 
-/** A job has the submission of its scans in `params`. */
+/** A job has the request of its scans in `params`. */
 function submissionIn(body: unknown): { targets?: unknown; exclude?: unknown } {
   const { params, ...own } = (body ?? {}) as { params?: unknown; targets?: unknown; exclude?: unknown };
   return own.targets === undefined && typeof params === 'object' ? (params ?? {}) : own;
@@ -84,7 +84,7 @@ function isOutOfScope({ details }: PortolanError): boolean {
   return Array.isArray(targets) && targets.some(({ reason }) => reason === 'out_of_scope');
 }
 
-/** The configuration key that decides about the addresses: the one that refuses some of them, else that allows. */
+/** The configuration key that decided: the one that rejected an address, else the one that allows them. */
 function scopeRule(addresses: AddressSet, { scanner }: Config): string {
   const { scope, blocklist } = scanner;
   const { outside } = compileScope(scope).split(addresses);

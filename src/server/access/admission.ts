@@ -20,25 +20,25 @@ export interface AdmissionInput {
   log: ServerLog;
 }
 
-/** What a door wants to do for a client. */
+/** A request to admit, REST or gRPC. */
 export interface AdmittedClient {
   head: RequestHead;
-  /** Address of the client, behind trusted proxies too. */
+  /** Address of the client, also behind trusted proxies. */
   client: string;
-  /** Null when no tokens are demanded. */
+  /** Null when no tokens are required. */
   token: TokenRecord | null;
 }
 
-/** A client that has too many event streams open may come again after this, seconds: some may have ended. */
+/** Retry-After of a client with too many event streams, seconds. */
 const streamRetrySeconds = '5';
 
-/** Requests that wait have their turn soon, seconds. */
+/** Retry-After of a client with too many waiting requests, seconds. */
 const slotRetrySeconds = '1';
 
-/** Takes headers of an answer. */
+/** Sets response headers. */
 export type RejectionReporter = (headers: Record<string, string>) => void;
 
-/** Who may call what: tokens, rates, tenants, scopes and licence, once for all doors, so that they share the buckets. */
+/** Admission control for REST and gRPC, which share rate limits: tokens, rates, tenants, scopes and license. */
 export class Admission {
   readonly #input: AdmissionInput;
   readonly #authenticator: Authenticator;
@@ -51,13 +51,13 @@ export class Admission {
     this.#input = input;
     this.#streams = new OpenStreams(input.config.server.streams);
     this.#authenticator = new Authenticator(input.store, (err) =>
-      input.log.warn({ err }, 'last use of a token was not stored'),
+      input.log.warn({ err }, 'cannot store the last use of a token'),
     );
   }
 
   /**
-   * The record of the request's token. A good token always passes: wrong ones from the same address, perhaps that of a
-   * proxy, must not shut it out.
+   * The record of the request's token. A valid token always passes: invalid ones from the same address, perhaps that of a
+   * proxy, must not lock it out.
    *
    * @throws PortolanError `unauthorized` or `rate_limited`
    */
@@ -65,21 +65,21 @@ export class Admission {
     try {
       return await this.#authenticator.authenticate(head);
     } catch (error) {
-      // Without credentials nothing was attempted.
+      // A request without credentials is not an attempt.
       const cost = head.headers.authorization === undefined ? 0 : 1;
       if (isRefusal(error)) charge(this.#failures, client, tell, cost);
       throw error;
     }
   }
 
-  /** Whether the token of a request is good still; a store that cannot be asked says nothing against it. */
+  /** Whether the token of a request is still valid; true while the store is unreachable. */
   async holds(head: RequestHead): Promise<boolean> {
     return await this.#authenticator.holds(head);
   }
 
   /**
-   * Finds the tenant and takes the request out of its bucket.
-   * @param how a route that speaks of the service as a whole needs no tenant; one that is unmetered costs nothing
+   * Finds the tenant and charges its rate limit.
+   * @param how a route about the whole service needs no tenant; an unmetered one is free
    * @throws PortolanError `rate_limited`
    */
   meter(
@@ -93,7 +93,7 @@ export class Admission {
     return choice;
   }
 
-  /** The space of the request. @throws PortolanError when tenant, scopes or licence do not allow it */
+  /** The space of the request. @throws PortolanError when tenant, scopes or license do not allow it */
   enter(
     choice: Choice,
     token: TokenRecord | null,
@@ -107,9 +107,9 @@ export class Admission {
   }
 
   /**
-   * Takes one of the client's places for requests at the same time.
-   * @returns null when there was one, else a promise of it
-   * @throws PortolanError `rate_limited` when too many requests wait
+   * Takes one of the client's slots for concurrent requests.
+   * @returns null if one is free, else a promise of it
+   * @throws PortolanError `rate_limited` when too many requests are waiting
    */
   takeSlot(
     { client, token }: Omit<AdmittedClient, 'head'>,
@@ -126,7 +126,7 @@ export class Admission {
 
   /**
    * Counts an event stream.
-   * @returns to be called when the stream ends
+   * @returns a function to call when the stream ends
    * @throws PortolanError `rate_limited`
    */
   openStream({ client, token }: Omit<AdmittedClient, 'head'>, tell: RejectionReporter): () => void {
@@ -139,8 +139,7 @@ export class Admission {
   }
 
   /**
-   * The limiter of the settings, else of the plan, as they are now, null = unlimited; another limit gives every client
-   * a full bucket.
+   * The current limiter, of the settings or else the plan, null = unlimited; a changed limit refills every bucket.
    */
   #currentLimiter(): ApiRateLimiter | null {
     const { config, licence } = this.#input;
@@ -152,13 +151,13 @@ export class Admission {
   }
 }
 
-/** A client has a bucket for each of its tenants; made-up names give no further one. */
+/** A client has a bucket per tenant; unknown tenant names create none. */
 function bucketOf(choice: Choice, client: string): string {
   const tenant = 'space' in choice ? choice.space.tenant : null;
   return tenant === null ? client : `${tenant}:${client}`;
 }
 
-/** Every answer carries the state of the bucket. @throws PortolanError `rate_limited` */
+/** Adds the state of the bucket to every response. @throws PortolanError `rate_limited` */
 function charge(limiter: ApiRateLimiter, client: string, tell: RejectionReporter, cost: 0 | 1 = 1): void {
   const state = limiter.take(client, cost);
   const headers = rateHeaders(limiter, state);

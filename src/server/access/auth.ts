@@ -14,24 +14,23 @@ import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
 
 /**
- * Who may call a route: everybody (`open`), the holder of any good token (`any`), or of a token with one of the
- * scopes.
+ * Who may call a route: everybody (`open`), any valid token (`any`), or a token with one of the scopes.
  */
 export type RouteAccess = 'open' | 'any' | readonly TokenScope[];
 
-/** A record read from the store holds for so long, so that a change is seen within 2 s. */
+/** How long a token record is cached, milliseconds: changes take effect within 2 s. */
 const recordMs = 1000;
-/** `last_used_at` is written at most once in this time. */
+/** Minimum interval between updates of `last_used_at`, milliseconds. */
 const lastUsedMs = 60_000;
-/** Wrong tokens from one address in a minute. */
+/** Maximum number of invalid tokens per address and minute. */
 export const maxFailedAttempts = 20;
-/** Records kept at once; a flood of unknown ids must not fill the memory. */
+/** Maximum number of cached records: unknown ids must not exhaust memory. */
 const maxRecords = 1000;
 
-/** The part of a request that is there before its body, of whatever door. */
+/** The headers of a request, REST or gRPC. */
 export interface RequestHead {
   headers: IncomingHttpHeaders;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternating, in order of arrival. */
   rawHeaders: string[];
   url?: string | undefined;
   socket: Socket;
@@ -46,7 +45,7 @@ export function isOutside(bind: string): boolean {
   return !isLoopbackHost(parseEndpoint(bind)?.host ?? '');
 }
 
-/** Reachable from outside without tokens and without the operator's word for it: only loopback clients are served. */
+/** Protected mode: non-loopback without tokens and without server.allow_insecure serves only loopback clients. */
 export function isProtected(config: Config): boolean {
   return isOutside(config.server.bind) && !requiresTokens(config) && !config.server.allow_insecure;
 }
@@ -56,21 +55,21 @@ export function checkClientAddress(address: string | undefined): void {
   if (address !== undefined && isLoopbackHost(address)) return;
   throw new PortolanError(
     'forbidden_origin',
-    'Protected mode: the server is bound to an outside address without tokens, so it serves this machine only. ' +
-      'Set server.api.auth: true, or server.allow_insecure: true to serve everybody.',
+    'Protected mode: the server listens on a non-loopback address without tokens, so it serves only this machine. ' +
+      'Set server.api.auth: true to require tokens, or server.allow_insecure: true to serve every client.',
   );
 }
 
-/** The token that a request names. */
+/** The token of a request. */
 export interface TokenClaim {
   record: TokenRecord;
-  /** Whether the secret was right, be the token good or over. */
+  /** Whether the secret is correct, even if the token is expired or revoked. */
   proven: boolean;
 }
 
 const claims = new WeakMap<RequestHead, TokenClaim>();
 
-/** The known token that a request names, once it was checked; null without one. */
+/** The known token of a request, after the check; null without one. */
 export function claimOf(request: RequestHead): TokenClaim | null {
   return claims.get(request) ?? null;
 }
@@ -101,7 +100,7 @@ export class Authenticator {
     return record;
   }
 
-  /** Whether the token of a request is good still; a store that cannot be asked says nothing against it. */
+  /** Whether the token of a request is still valid; true while the store is unreachable. */
   async holds(request: RequestHead): Promise<boolean> {
     try {
       await this.authenticate(request);
@@ -137,10 +136,10 @@ export function checkScopes(record: TokenRecord, required: readonly TokenScope[]
   });
 }
 
-/** A search for `svc_backup` is none. */
+/** Does not match words such as `svc_backup`. */
 const tokenForm = /svc_[a-z0-9]{4,16}_[\w-]{43}/;
 
-/** The token of the one and only Authorization header; null when it is somewhere else or twice. */
+/** The token of the Authorization header; null if missing, repeated or elsewhere. */
 function bearerToken(request: RequestHead): string | null {
   const headers = request.rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
@@ -153,7 +152,7 @@ function bearerToken(request: RequestHead): string | null {
 function unauthorized(tokenSent: boolean): PortolanError {
   return new PortolanError(
     'unauthorized',
-    'A valid API token is needed: Authorization: Bearer <API_TOKEN>.',
+    'Missing or invalid API token; send Authorization: Bearer <API_TOKEN>.',
     {
       challenge: tokenSent ? 'Bearer error="invalid_token"' : 'Bearer',
     },

@@ -1,13 +1,13 @@
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 
-/** Event streams that are open, of REST and gRPC together: so many of one client and so many in all. */
+/** Limits open event streams of REST and gRPC together, per client and in total. */
 export class OpenStreams {
   readonly #limits: Config['server']['streams'];
   readonly #byClient = new Map<string, number>();
   #total = 0;
 
-  /** @param limits are read anew for each stream */
+  /** @param limits read for each new stream */
   constructor(limits: Config['server']['streams']) {
     this.#limits = limits;
   }
@@ -18,7 +18,7 @@ export class OpenStreams {
 
   /**
    * @param client id of a token, or an address
-   * @returns to be called when the stream ends; further calls do nothing
+   * @returns a function to call when the stream ends; idempotent
    * @throws PortolanError `rate_limited`
    */
   open(client: string): () => void {
@@ -45,5 +45,5 @@ export class OpenStreams {
 }
 
 function tooMany(fact: string, key: string): PortolanError {
-  return new PortolanError('rate_limited', `Too many event streams: ${fact}, as many as ${key} allows.`);
+  return new PortolanError('rate_limited', `Too many event streams: ${fact}, the limit of ${key}.`);
 }

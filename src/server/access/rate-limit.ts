@@ -1,29 +1,29 @@
 /**
- * Requests per minute and client. Own code and no plugin: the contract asks for a bucket that refills evenly and for
- * both families of headers with exact values, on refusals of other causes too; the usual plugin counts in fixed windows.
+ * Requests per minute and client. No plugin: the contract requires a bucket that refills evenly and both families of
+ * headers with exact values, on other rejections too; the usual plugin counts in fixed windows.
  */
 
-/** A client's bucket after a request. */
+/** State of a bucket after a request. */
 export interface RateState {
   allowed: boolean;
-  /** Whole requests that are left. */
+  /** Remaining whole requests. */
   remaining: number;
-  /** Milliseconds until one more request is allowed; 0 = now. */
+  /** Milliseconds until the next request is allowed; 0 = now. */
   nextMs: number;
   /** Milliseconds until the bucket is full again. */
   fullMs: number;
 }
 
 const windowMs = 60_000;
-/** Clients remembered at once. The one that was silent for longest is forgotten, which gives it a full bucket. */
+/** Maximum number of buckets. The least recently used one is evicted, so that its client starts with a full one. */
 const maxClients = 10_000;
 
-/** A token bucket for each client: holds `limit` requests and is refilled evenly over a minute. */
+/** A token bucket per client: `limit` requests, refilled evenly over a minute. */
 export class ApiRateLimiter {
   readonly policy: string;
   readonly limit: number;
   readonly #clock: () => number;
-  /** In the order of use, the oldest first. */
+  /** In LRU order, oldest first. */
   readonly #buckets = new Map<string, { requests: number; at: number }>();
 
   /**
@@ -36,12 +36,12 @@ export class ApiRateLimiter {
     this.#clock = clock;
   }
 
-  /** Clients remembered now. */
+  /** Number of buckets. */
   get clients(): number {
     return this.#buckets.size;
   }
 
-  /** Takes a request out of the client's bucket; a refused one costs nothing. @param cost 0 only looks */
+  /** Charges a request; a rejected one is free. @param cost 0 only reads the state */
   take(client: string, cost: 0 | 1 = 1): RateState {
     const held = this.#held(client);
     const allowed = held >= cost;
@@ -74,8 +74,8 @@ export class ApiRateLimiter {
 }
 
 /**
- * The headers that tell a client its quota: RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers) and
- * the older X-RateLimit family. `t` and the reset say when the whole quota is there again.
+ * Quota headers: RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers) and the older X-RateLimit
+ * family. `t` and the reset are the time until the bucket is full.
  *
  * @param now epoch milliseconds
  */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Random bytes for ids, drawn many at a time: one call to the system's generator takes longer than the rest of an id. */
+/** Random bytes for ids, drawn in batches: a call to the system's generator takes longer than the rest of an id. */
 const randomPool = Buffer.alloc(6 * 1024);
 let randomUsed = randomPool.length;
 
@@ -17,7 +17,7 @@ function randomHex(): string {
   return randomPool.toString('hex', randomUsed - 6, randomUsed);
 }
 
-/** The id that a client gave its request, else a new one. */
+/** The request id of the client, else a new one. */
 export function requestId(request?: Pick<IncomingMessage, 'headers'>): string {
   const given = request?.headers['x-request-id'];
   if (typeof given === 'string' && requestIdForm.test(given)) return given;

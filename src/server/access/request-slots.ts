@@ -1,34 +1,34 @@
 import { PortolanError } from '../../domain/errors.ts';
 
-/** Requests of one client that are worked on at the same time; streams are counted apart. */
+/** Maximum number of concurrent requests per client; streams are counted separately. */
 const maxAtOnce = 32;
-/** Requests of one client that wait for their turn; one more is rejected. */
+/** Maximum number of waiting requests per client; more are rejected. */
 const maxWaiting = 256;
 
 interface Client {
   running: number;
-  /** In the order of their coming. */
+  /** In order of arrival. */
   waiting: Set<() => void>;
 }
 
-/** Takes what is to be called once the response has ended, or its client has gone. */
+/** Registers a callback for the end of the response or the disconnect of its client. */
 export type OnEnd = (work: () => void) => void;
 
-/** A client that sends faster than it is served waits for itself, and not everybody for it. */
+/** Limits concurrent requests per client, so that a fast client delays only itself. */
 export class RequestSlots {
   readonly #clients = new Map<string, Client>();
 
-  /** Clients with requests under way. */
+  /** Clients with pending requests. */
   get size(): number {
     return this.#clients.size;
   }
 
   /**
-   * Takes a place for a request.
+   * Takes a slot for a request.
    *
    * @param client id of a token, or an address
-   * @returns null when there was one; else a promise that resolves when there is, and rejects when the client has gone
-   * @throws PortolanError `rate_limited` when too many wait already
+   * @returns null if one is free, else a promise that resolves with a slot, and rejects when the client disconnects
+   * @throws PortolanError `rate_limited` when too many are waiting
    */
   enter(client: string, onEnd: OnEnd): Promise<void> | null {
     let state = this.#clients.get(client);
@@ -45,7 +45,7 @@ export class RequestSlots {
     if (own.waiting.size >= maxWaiting) {
       throw new PortolanError(
         'rate_limited',
-        `Too many requests at the same time: ${maxAtOnce} are worked on and ${maxWaiting} wait.`,
+        `Too many concurrent requests: ${maxAtOnce} running and ${maxWaiting} waiting.`,
       );
     }
     return this.#wait(client, own, onEnd);
@@ -57,12 +57,12 @@ export class RequestSlots {
       state.waiting.add(begin);
       onEnd(() => {
         if (!state.waiting.delete(begin)) return this.#leave(client, state);
-        reject(new PortolanError('timeout', 'The client has gone before its request had its turn.'));
+        reject(new PortolanError('timeout', 'The client disconnected while its request was waiting.'));
       });
     });
   }
 
-  /** The place goes to the request that waits for longest. */
+  /** Passes the slot to the oldest waiting request. */
   #leave(client: string, state: Client): void {
     for (const begin of state.waiting) {
       state.waiting.delete(begin);

@@ -121,14 +121,14 @@ function tenantHeader({ rawHeaders }: RequestHead): string | null {
   if (value === undefined) return null;
   if (others.length > 0) throw badHeader('must be sent once');
   if (tenantPattern.test(value)) return value;
-  throw badHeader('must be one name of lower-case letters, digits and dashes, 63 at most');
+  throw badHeader('must be one name of at most 63 lower-case letters, digits and dashes');
 }
 
 function badHeader(reason: string): PortolanError {
   return invalidRequest(`X-Tenant-ID ${reason}.`, [{ field: 'X-Tenant-ID', reason }]);
 }
 
-/** The same words for a tenant that does not exist and for somebody else's. */
+/** The same message for an unknown tenant and one of somebody else. */
 function forbidden(): PortolanError {
-  return new PortolanError('tenant_forbidden', 'There is no such tenant, or the token is not for it.');
+  return new PortolanError('tenant_forbidden', 'Unknown tenant, or the token is not valid for it.');
 }

@@ -15,5 +15,5 @@ export function ignoredAlertFiles({
 }
 
 export function alertWarning(path: string): string {
-  return `${path}: alert rules have no effect in this build, nobody is notified`;
+  return `${path}: alert rules have no effect in this build, no notifications are sent`;
 }

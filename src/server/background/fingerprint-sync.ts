@@ -4,12 +4,12 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { PeriodicTasks } from './periodic-tasks.ts';
 
-/** Time from the start to the first look, and between looks; a fetch that failed is tried again at the next one. */
+/** Initial delay and interval of the check; a failed fetch is retried at the next one. */
 const usualPace = { firstMs: 5000, betweenMs: 3_600_000 };
 
 /**
- * Fetches the rules of `fingerprint.cache.url` when they are due and `fingerprint.cache.auto_sync` is on; else it contacts
- * nobody. Settings are read at each look, so that a reload holds. No scan waits for it.
+ * Refreshes the rules of `fingerprint.cache.url` when they are due, only with `fingerprint.cache.auto_sync`. Reads the
+ * settings at each check, so that a reload takes effect. No scan waits for it.
  */
 export class FingerprintSync {
   readonly #config: Config;
@@ -26,7 +26,7 @@ export class FingerprintSync {
     this.#looks.start();
   }
 
-  /** Breaks a fetch off and waits until nothing of it is under way. */
+  /** Aborts a running fetch and waits for its end. */
   async close(): Promise<void> {
     await this.#looks.close();
   }
@@ -36,11 +36,11 @@ export class FingerprintSync {
     try {
       if (!(await isSyncDue(this.#config))) return;
       const { state, source, set } = await syncFingerprints(this.#config, { force: false, signal });
-      this.#log.info({ state, source, rules: set?.signatures ?? 0 }, 'fingerprint rules are fetched');
+      this.#log.info({ state, source, rules: set?.signatures ?? 0 }, 'fingerprint rules synced');
     } catch (err) {
       if (signal.aborted) return;
       const problem = err instanceof PortolanError ? { problem: err.message } : { err };
-      this.#log.warn(problem, 'fingerprint rules could not be fetched; those in force stay');
+      this.#log.warn(problem, 'fingerprint sync failed, keeping the current rules');
     }
   }
 }

@@ -133,7 +133,7 @@ describe('the configured retention', () => {
     await expect.poll(() => service.store.scans.get(scan)).toBeNull();
   });
 
-  it('keeps finished scans when min_free_space is out of reach, and says so', async () => {
+  it('keeps finished scans when min_free_space cannot be reached, and says so', async () => {
     const service = await serviceWith(
       {
         'workspace.retention.enabled': true,
@@ -153,10 +153,13 @@ describe('the configured retention', () => {
     expect((await service.app.inject({ url: `/api/v1/scans/${scan}/results` })).statusCode).toBe(200);
     const { checks } = (await service.app.inject({ url: '/api/v1/health' })).json().data;
     expect(checks).toContainEqual(
-      expect.objectContaining({ name: 'retention', message: expect.stringMatching(/out of reach/) }),
+      expect.objectContaining({ name: 'retention', message: expect.stringMatching(/cannot reach/) }),
     );
     expect(warnings).toEqual([
-      [expect.objectContaining({ clearable: 0 }), expect.stringMatching(/min_free_space is out of reach/)],
+      [
+        expect.objectContaining({ clearable: 0 }),
+        expect.stringMatching(/cannot reach workspace.retention.min_free_space/),
+      ],
     ]);
   });
 

@@ -9,7 +9,7 @@ import {
 import { PortolanError } from '../../domain/errors.ts';
 import type { ServerLog } from '../logging/log.ts';
 
-/** The configured retention is applied this often, beside after each scan. */
+/** Interval at which retention is applied, in addition to after each scan, milliseconds. */
 const sweepMs = 3_600_000;
 /**
  * After a run that found `min_free_space` out of reach, the runs after scans leave it out for so long, milliseconds:
@@ -17,16 +17,16 @@ const sweepMs = 3_600_000;
  */
 const shortfallMs = 600_000;
 
-/** Whose scans a run may delete. */
+/** The scans that a run may delete. */
 export type FreeSpace = Pick<GarbageContext, 'store' | 'workspace'> & { tenant: string | null };
 
-/** A run under way; the tenant is undefined when it is for all. */
+/** A running collection; tenant undefined = all tenants. */
 interface Run {
   tenant: string | null | undefined;
   done: Promise<unknown>;
 }
 
-/** Collects garbage of one workspace, one run at a time, by request and by the configured retention. */
+/** Collects garbage of one workspace, one run at a time, on request and by retention. */
 export class GarbageCollector {
   readonly #context: GarbageContext;
   readonly #log: ServerLog;
@@ -47,40 +47,40 @@ export class GarbageCollector {
     return this.#context.retention.enabled ? this.#shortfall : null;
   }
 
-  /** Applies the configured retention now and from now on. */
+  /** Applies retention now and periodically. */
   start(): void {
     this.#timer = setInterval(() => this.#sweepAnew(), sweepMs);
     this.#sweepAnew();
   }
 
-  /** Looks at the free space too, whatever was found before, and warns again. */
+  /** Checks the free space again, whatever was found before, and warns again. */
   #sweepAnew(): void {
     this.#shortfall = null;
     this.sweep();
   }
 
   /**
-   * Collects the scans of one space only. That another tenant collects is not its business: it waits for its turn.
-   * @throws PortolanError `conflict` while another run for the same scans is under way
+   * Collects only the scans of one tenant; waits for a run of another tenant.
+   * @throws PortolanError `conflict` during another run for the same scans
    */
   async collect({ tenant, store, workspace }: FreeSpace, request: GarbageRequest): Promise<GarbageReport> {
     while (this.#run && this.#run.tenant !== undefined && this.#run.tenant !== tenant) {
       await this.#run.done.catch(() => undefined);
     }
-    if (this.#run) throw new PortolanError('conflict', 'Another garbage collection is under way.');
+    if (this.#run) throw new PortolanError('conflict', 'Another garbage collection is running.');
     const space = { ...this.#context, store, workspace };
     const { report } = await this.#alone(tenant, collectGarbage(space, request));
     return report;
   }
 
-  /** Applies the configured retention; during a run, after it. */
+  /** Applies retention; during a run, after it. */
   sweep(): void {
     if (!this.#context.retention.enabled || this.#closed) return;
     if (this.#run) this.#sweepAgain = true;
     else void this.#alone(undefined, this.#sweep());
   }
 
-  /** Lets a run end; none begins any more. */
+  /** Waits for the current run; starts no more. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
@@ -106,11 +106,11 @@ export class GarbageCollector {
     try {
       const { report, shortfall } = await applyRetention(this.#context, { withSpace });
       const { deleted_count, freed_bytes, errors } = report;
-      if (deleted_count > 0) this.#log.info({ deleted_count, freed_bytes }, 'old scans are deleted');
-      for (const error of errors) this.#log.warn(error, 'an old scan could not be deleted');
+      if (deleted_count > 0) this.#log.info({ deleted_count, freed_bytes }, 'old scans deleted');
+      for (const error of errors) this.#log.warn(error, 'cannot delete an old scan');
       if (shortfall !== undefined) this.#follow(shortfall);
     } catch (err) {
-      this.#log.error({ err }, 'the configured retention could not be applied');
+      this.#log.error({ err }, 'applying retention failed');
     }
   }
 
@@ -123,8 +123,8 @@ export class GarbageCollector {
 /** For the log and the health response. */
 export function shortfallText({ min_free_space, free, clearable }: DiskShortfall): string {
   return (
-    `workspace.retention.min_free_space is out of reach: ${mebibytes(free)} are free, deleting old scans could free ` +
-    `${mebibytes(clearable)}, the cap is ${mebibytes(min_free_space)}; no scan is deleted for it`
+    `cannot reach workspace.retention.min_free_space: ${mebibytes(free)} are free, deleting old scans could free ` +
+    `${mebibytes(clearable)}, the limit is ${mebibytes(min_free_space)}; deleting no scans for it`
   );
 }
 

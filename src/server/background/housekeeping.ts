@@ -5,15 +5,15 @@ import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { PeriodicTasks } from './periodic-tasks.ts';
 
-/** Time from the start to the first round, and between rounds. */
+/** Initial delay and interval of maintenance. */
 const firstRoundMs = 3000;
 const roundMs = 3_600_000;
-/** Pause before each scan: a workspace of thousands is walked in seconds, and nobody notices. */
+/** Pause before each scan, milliseconds: checks thousands of scans without noticeable load. */
 const betweenScansMs = 4;
-/** The counts of rows are folded this often, milliseconds; see `RowCounts`. */
+/** Interval of compacting row counts, milliseconds; see `RowCounts`. */
 const foldMs = 30_000;
 
-/** Keeps the sizes of scans true, the counts of rows short and the traces of crashes away, in the background. */
+/** Background maintenance: updates scan sizes, compacts row counts and removes leftovers of crashes. */
 export class Housekeeping {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
@@ -33,7 +33,7 @@ export class Housekeeping {
     this.#folds.start();
   }
 
-  /** Breaks a round off and waits until nothing of it is under way. */
+  /** Aborts a running round and waits for its end. */
   async close(): Promise<void> {
     await Promise.all([this.#looks.close(), this.#folds.close()]);
   }
@@ -42,21 +42,21 @@ export class Housekeeping {
     try {
       await this.#context.store.rowCounts.fold();
     } catch (err) {
-      this.#log.debug({ err }, 'counts of rows were not folded, retrying');
+      this.#log.debug({ err }, 'compacting row counts failed, retrying');
     }
   }
 
   async #round(signal: AbortSignal): Promise<void> {
     const pause = () => sleep(betweenScansMs, undefined, { signal, ref: false }).catch(() => undefined);
     try {
-      // The end of a scan on a full disk may have taken it.
+      // Ending a scan on a full disk may have used it up.
       await this.#context.workspace.keepReserve();
       const { resized, swept, failed } = await purgeLeftovers(this.#context, pause, signal);
-      if (swept > 0) this.#log.info({ scans: swept }, 'what crashes left in scans is removed');
-      if (resized > 0) this.#log.debug({ scans: resized }, 'sizes of scans are counted anew');
-      if (failed > 0) this.#log.warn({ scans: failed }, 'scans are damaged; see portolan workspace check');
+      if (swept > 0) this.#log.info({ scans: swept }, 'leftovers of crashes removed');
+      if (resized > 0) this.#log.debug({ scans: resized }, 'scan sizes updated');
+      if (failed > 0) this.#log.warn({ scans: failed }, 'damaged scans found; run portolan workspace check');
     } catch (err) {
-      this.#log.warn({ err }, 'the workspace could not be tidied');
+      this.#log.warn({ err }, 'workspace maintenance failed');
     }
   }
 }

@@ -80,7 +80,7 @@ describe('the clock of jobs', () => {
     await service.app.inject({ method: 'POST', url: `/api/v1/scans/${waiting}/cancel` });
     await until(service, job_id, ({ run_count }) => run_count === 1);
     const log = await readFile(join(service.workspace.dir, 'logs', 'portolan.log'), 'utf8');
-    expect(log.match(/waits until there is room/g)).toHaveLength(1);
+    expect(log.match(/job run delayed/g)).toHaveLength(1);
   });
 
   it('tells a canceled job how its run ended when the server before died while it stopped the scan', async () => {

@@ -9,24 +9,24 @@ import {
 import type { ServerContext } from '../context.ts';
 import { choicesOf } from '../installed.ts';
 
-/** Schedules are to the minute; a run begins so long after its time at the latest. */
+/** Poll interval of schedules, which is the maximum delay of a run, milliseconds. */
 const tickMs = 1000;
-/** Jobs that were over long ago, or that do not know how their last run ended, are looked for this often. */
+/** Interval of looking for expired jobs and for jobs without the outcome of their last run. */
 const tidyMs = 60_000;
-/** A clock that is behind what it said before by more than this was set back, milliseconds. */
+/** A clock that goes back by more than this was set back, milliseconds. */
 const setBackMs = 60_000;
 
-/** Obeys the schedules of jobs, tells jobs how their scans ended, and forgets jobs that were over long ago. */
+/** Runs schedules, records the outcome of scans in their jobs, and deletes expired jobs. */
 export class JobClock {
   readonly #context: ServerContext;
   #timer: NodeJS.Timeout | null = null;
   #tick: Promise<void> | null = null;
   /** Monotonic milliseconds. */
   #tidiedAt = Number.NEGATIVE_INFINITY;
-  /** Times that were logged because their runs have to wait. */
+  /** Delayed runs that were logged. */
   #waiting = new Set<string>();
   #failing = false;
-  /** What the clock said last, epoch milliseconds. */
+  /** Last time of the clock, epoch milliseconds. */
   #said = Number.POSITIVE_INFINITY;
 
   constructor(context: ServerContext) {
@@ -39,7 +39,7 @@ export class JobClock {
     this.#wake();
   }
 
-  /** Lets a round end; none begins any more. */
+  /** Waits for the current round; starts no more. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
     await this.#tick;
@@ -59,12 +59,12 @@ export class JobClock {
       if (performance.now() - this.#tidiedAt >= tidyMs) await this.#tidy();
       this.#failing = false;
     } catch (err) {
-      if (!this.#failing) log.error({ err }, 'schedules of jobs cannot be obeyed; trying again');
+      if (!this.#failing) log.error({ err }, 'cannot run schedules, retrying');
       this.#failing = true;
     }
   }
 
-  /** Servers that share a database go by its clock: one whose own is ahead would be early for all. */
+  /** Servers that share a database use its clock: one that is ahead would be early for all. */
   async #now(): Promise<Date> {
     const { shards } = this.#context;
     return new Date(shards ? await shards.line.now() : Date.now());
@@ -73,7 +73,7 @@ export class JobClock {
   async #obey(): Promise<void> {
     const context = this.#context;
     const now = await this.#now();
-    // At the start nobody knows what it said before.
+    // At the start there is no previous time.
     if (now.getTime() < this.#said - setBackMs) await restoreSchedules(context, now);
     this.#said = now.getTime();
     const { config, workers, installed, shards } = context;
@@ -99,14 +99,14 @@ export class JobClock {
   #tell(report: TurnReport): void {
     const { log } = this.#context;
     const { outcome, ...facts } = report;
-    if (outcome === 'detached') log.warn(facts, 'job goes on without its last run');
-    else if (outcome === 'started') log.info(facts, 'a job runs');
-    else if (outcome === 'late') log.warn(facts, 'a job runs once for all the times that were missed');
-    else if (outcome === 'skipped') log.warn(facts, 'a run of a job is left out');
-    else if (outcome === 'refused') log.warn(facts, 'a run of a job is refused');
+    if (outcome === 'detached') log.warn(facts, 'job continues without its last run');
+    else if (outcome === 'started') log.info(facts, 'job run started');
+    else if (outcome === 'late') log.warn(facts, 'job run started for missed times');
+    else if (outcome === 'skipped') log.warn(facts, 'job run skipped');
+    else if (outcome === 'refused') log.warn(facts, 'job run rejected');
     else if (this.#waiting.has(turnOf(report))) return;
-    else if (outcome === 'crowded') log.warn(facts, 'a run of a job waits until there is room');
-    else log.error(facts, 'a run of a job cannot begin; trying again');
+    else if (outcome === 'crowded') log.warn(facts, 'job run delayed, queue full');
+    else log.error(facts, 'cannot start a job run, retrying');
   }
 
   async #tidy(): Promise<void> {
@@ -114,7 +114,7 @@ export class JobClock {
     await finalizeCanceledJobs(this.#context.store);
     if (this.#context.shards) await finalizeDetachedRuns(this.#context.store);
     const jobs = await expireJobs(this.#context, await this.#now());
-    if (jobs > 0) this.#context.log.info({ jobs }, 'records of old jobs are deleted');
+    if (jobs > 0) this.#context.log.info({ jobs }, 'old job records deleted');
   }
 }
 

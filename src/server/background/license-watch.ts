@@ -1,15 +1,15 @@
 import type { License } from '../../workspace/license/read-license.ts';
 import type { ServerLog } from '../logging/log.ts';
 
-/** The warnings are looked at this often, so that each comes within an hour of when it is due. */
+/** Interval of the license check: each warning is logged within an hour. */
 const lookMs = 3_600_000;
 
-/** Tells the log what an operator should know about the licence: at the start, and when a further warning is due. */
+/** Logs notices about the license at the start and when a new one is due. */
 export function watchLicense(licence: License, log: ServerLog, now = Date.now): () => void {
   let told: string | null = null;
   const tell = () => {
     const notice = licence.notice(now());
-    if (notice && notice.stage !== told) log.warn({ plan: licence.plan(now()) }, `licence: ${notice.text}`);
+    if (notice && notice.stage !== told) log.warn({ plan: licence.plan(now()) }, `license: ${notice.text}`);
     told = notice?.stage ?? null;
   };
   tell();

@@ -135,12 +135,12 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
       {
         name: 'notifications',
         status: 'degraded',
-        message: 'the last message could not be delivered by webhook',
+        message: 'delivery of the last message failed: webhook',
       },
     ]);
     const detail = await service.app.inject({ url: `/api/v1/scans/${scanId}` });
     const log = await readFile(join(service.workspace.dir, 'logs', 'portolan.log'), 'utf8');
-    expect(log).toContain('notification given up');
+    expect(log).toContain('notification dropped');
     for (const text of [log, detail.body]) expect(text).not.toMatch(/hunter2|hook-of-secret/);
   });
 

@@ -16,28 +16,28 @@ export interface NotifierInput {
   workspace: Workspace;
   config: Pick<Config, 'notifications' | 'server'>;
   log: ServerLog;
-  /** Told of every message that was delivered, skipped or given up. */
+  /** Called for every message that was delivered, skipped or dropped. */
   onEnd?: (type: string, status: NotificationState['status']) => void;
-  /** Of one try; 10 s when not given. */
+  /** Timeout of an attempt, milliseconds; 10 s by default. */
   timeoutMs?: number;
   delaysMs?: readonly number[];
 }
 
-/** Messages that are sent at the same time, and how many of them to one receiver. */
+/** Maximum number of concurrent messages, in total and per receiver. */
 const maxSending = 8;
 const maxSendingEach = 2;
-/** What is owed is looked at this often even when nobody says that a scan has ended. */
+/** Poll interval of pending notifications in case the end of a scan is missed, milliseconds. */
 const pollMs = 2000;
-/** Messages that one look takes from the store. */
+/** Maximum number of messages per poll. */
 const maxLooked = 1000;
-/** Pause before the outcome of a try, which could not be stored, is stored once more. */
+/** Pause before retrying to store the outcome of an attempt, milliseconds. */
 const storeAgainMs = 1000;
-/** A stop waits so long for tries that are under way. */
+/** How long a stop waits for running attempts, milliseconds. */
 const closeMs = 250;
 
 /**
- * Sends what the store says is owed about ended scans, beside everything else: no scan waits for it. A try that was
- * under way when the server died or stopped is made again by the next one.
+ * Sends pending notifications of ended scans in the background. An attempt interrupted by a crash or stop of the server
+ * is repeated at the next start.
  */
 export class Notifier {
   readonly #input: NotifierInput;
@@ -55,12 +55,12 @@ export class Notifier {
     this.#input = input;
   }
 
-  /** Kinds of channels whose last message could not be sent. */
+  /** Types of channels whose last message failed. */
   get failing(): string[] {
     return [...new Set([...this.#failing].map((channel) => channelType({ channel })))].sort();
   }
 
-  /** Takes over what command lines left behind that are gone, and begins. */
+  /** Takes over pending notifications of command lines that have exited, and starts. */
   async start(): Promise<void> {
     const { outbox, executor } = this.#input.store;
     for (const owner of await outbox.owners()) {
@@ -71,7 +71,7 @@ export class Notifier {
     this.wake();
   }
 
-  /** Something may be owed. */
+  /** Polls now. */
   wake(): void {
     if (!this.#started || this.#closing.signal.aborted) return;
     this.#lookAgain = true;
@@ -81,12 +81,12 @@ export class Notifier {
     });
   }
 
-  /** Other receivers: what is known of the old ones says nothing. */
+  /** Resets failure states: the receivers have changed. */
   forgetFailures(): void {
     this.#failing.clear();
   }
 
-  /** Gives tries under way a moment; what is still owed then waits for the next start. */
+  /** Waits briefly for running attempts; the rest stays pending until the next start. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
     this.#started = false;
@@ -107,7 +107,7 @@ export class Notifier {
         this.#storeFault = false;
       }
     } catch (err) {
-      if (!this.#storeFault) this.#input.log.error({ err }, 'it cannot be read who is to be notified');
+      if (!this.#storeFault) this.#input.log.error({ err }, 'cannot read pending notifications');
       this.#storeFault = true;
     }
   }
@@ -121,7 +121,7 @@ export class Notifier {
   #begin(owed: PendingNotification): void {
     const ended = this.#send(owed)
       .catch((err: unknown) =>
-        this.#input.log.error({ err, scan_id: owed.scan_id }, 'a notification came to nothing'),
+        this.#input.log.error({ err, scan_id: owed.scan_id }, 'sending a notification failed'),
       )
       .finally(() => {
         this.#sending.delete(owed.id);
@@ -145,14 +145,14 @@ export class Notifier {
       owed,
     );
     if (tried === null) return;
-    // Before the detail of the scan shows it, so that nobody sees a failure there and good health here.
+    // Before the detail of the scan shows it, so that health never contradicts it.
     this.#judge(tried.state);
     await this.#untilNoted(owed, tried);
     this.#tell(owed, tried);
     if (tried.againMs !== null) setTimeout(() => this.wake(), tried.againMs).unref();
   }
 
-  /** A message that was sent is not sent once more because the disk is full. */
+  /** Keeps retrying to store the outcome, so that a full disk does not cause a second delivery. */
   async #untilNoted(owed: PendingNotification, tried: TriedMessage): Promise<void> {
     const { signal } = this.#closing;
     for (let tries = 1; ; tries++) {
@@ -161,7 +161,10 @@ export class Notifier {
       } catch (err) {
         if (signal.aborted) throw err;
         if (tries === 1)
-          this.#input.log.error({ err, scan_id: owed.scan_id }, 'a notification cannot be noted yet');
+          this.#input.log.error(
+            { err, scan_id: owed.scan_id },
+            'cannot store the outcome of a notification, retrying',
+          );
         await sleep(storeAgainMs, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -177,13 +180,13 @@ export class Notifier {
     const { status, attempts, error } = state;
     const facts = { scan_id, channel, attempts, error };
     if (againMs === null) onEnd?.(channelType(state), status);
-    if (status === 'failed') log.warn(facts, 'notification given up');
-    else if (status === 'pending') log.warn(facts, 'notification failed; it is tried again');
+    if (status === 'failed') log.warn(facts, 'notification dropped');
+    else if (status === 'pending') log.warn(facts, 'notification failed, retrying');
     else log.info(facts, `notification ${status}`);
   }
 }
 
-/** What answers: one Slack webhook, one mail server, each webhook by itself. */
+/** The receiver: one Slack webhook, one mail server, each webhook separately. */
 function receiverOf(channel: string): string {
   return channelType({ channel }) === 'webhook' ? channel : `${channelType({ channel })}://`;
 }

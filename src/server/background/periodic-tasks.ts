@@ -1,33 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface PollIntervals {
-  /** Time from the start to the first look. */
+  /** Initial delay, milliseconds. */
   firstMs: number;
-  /** Time from the end of a look to the next one. */
+  /** Pause between two runs, milliseconds. */
   betweenMs: number;
 }
 
-/** Looks after something now and then, one look at a time, without keeping the process alive. */
+/** Runs a task periodically, one run at a time, without keeping the process alive. */
 export class PeriodicTasks {
-  readonly #look: (signal: AbortSignal) => Promise<void>;
+  readonly #task: (signal: AbortSignal) => Promise<void>;
   readonly #pace: PollIntervals;
   readonly #closing = new AbortController();
-  #looks: Promise<void> = Promise.resolve();
+  #runs: Promise<void> = Promise.resolve();
 
-  /** @param look must not reject; its signal aborts when the server closes */
-  constructor(look: (signal: AbortSignal) => Promise<void>, pace: PollIntervals) {
-    this.#look = look;
+  /** @param task must not reject; its signal aborts when the server closes */
+  constructor(task: (signal: AbortSignal) => Promise<void>, pace: PollIntervals) {
+    this.#task = task;
     this.#pace = pace;
   }
 
   start(): void {
-    this.#looks = this.#run();
+    this.#runs = this.#run();
   }
 
-  /** Breaks a look off and waits until nothing of it is under way. */
+  /** Aborts a running task and waits for its end. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#looks;
+    await this.#runs;
   }
 
   async #run(): Promise<void> {
@@ -35,7 +35,7 @@ export class PeriodicTasks {
     const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
     await wait(this.#pace.firstMs);
     while (!signal.aborted) {
-      await this.#look(signal);
+      await this.#task(signal);
       await wait(this.#pace.betweenMs);
     }
   }

@@ -1,11 +1,11 @@
 import { loadSys, type Sys } from '../../net/packets/sys.ts';
 
-/** What a service manager is told (sd_notify(3)). */
+/** Notifications to the service manager (sd_notify(3)). */
 export interface ServiceNotifier {
   ready(): void;
-  /** A reload has begun; `ready` ends it. */
+  /** A reload has started; `ready` ends it. */
   reloading(): void;
-  /** The end has begun; the watchdog is no longer fed. */
+  /** Shutdown has started; the watchdog is no longer fed. */
   stopping(): void;
 }
 
@@ -18,11 +18,11 @@ const maxPathBytes = 108;
 const nobody: ServiceNotifier = { ready() {}, reloading() {}, stopping() {} };
 
 /**
- * Tells the service manager that started this process (systemd: `Type=notify`) how it is, and feeds its watchdog twice
- * in its time. Does nothing without NOTIFY_SOCKET. The variables are taken out of `env`: other processes started from
- * here must not speak in this one's name.
+ * Notifies the service manager that started this process (systemd: `Type=notify`) and feeds its watchdog twice per
+ * interval. Does nothing without NOTIFY_SOCKET. Removes the variables from `env`, so that child processes cannot
+ * impersonate this one.
  *
- * @param onFault told once when the manager cannot be reached
+ * @param onFault called once when the manager cannot be reached
  */
 export function openServiceNotifier(
   env: NodeJS.ProcessEnv,
@@ -45,11 +45,11 @@ export function openServiceNotifier(
   };
 }
 
-/** A datagram for each message: Node.js has no datagram sockets of the Unix family. */
+/** Sends one datagram per message through a system call: Node.js has no Unix datagram sockets. */
 function sender(path: string, onFault: (message: string) => void): (message: string) => void {
   let told = false;
   const fail = (reason: string) => {
-    if (!told) onFault(`the service manager cannot be told: ${reason}`);
+    if (!told) onFault(`cannot notify the service manager: ${reason}`);
     told = true;
   };
   return (message) => {
@@ -75,7 +75,7 @@ function sendDatagram(sys: Sys, path: string, message: string): boolean {
   }
 }
 
-/** struct sockaddr_un; a name that begins with `@` is one of the abstract namespace. */
+/** struct sockaddr_un; a name with a leading `@` is in the abstract namespace. */
 function socketAddress(path: string): Uint8Array {
   const name = Buffer.from(path);
   if (name.length >= maxPathBytes || !/^[/@]/.test(path))

@@ -5,9 +5,9 @@ import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { PeriodicTasks } from './periodic-tasks.ts';
 
-/** Time from the start to the first comparison, and between two. Submissions of before are listed by then, or never. */
+/** Initial delay and interval of the comparison. Earlier submissions are listed by then, or never. */
 const pace = { firstMs: 10_000, betweenMs: 3_600_000 };
-/** Between two pages: requests have the event loop meanwhile. */
+/** Pause between two pages, milliseconds: yields the event loop to requests. */
 const betweenPagesMs = 4;
 
 /** Compares the scan folders with the store in the background; log and health say what differs and what repairs it. */
@@ -32,7 +32,7 @@ export class StoreComparison {
     await this.#looks.close();
   }
 
-  /** What differs, as a sentence; null when nothing does. */
+  /** The differences as a sentence; null without any. */
   get fault(): string | null {
     return this.#fault;
   }

@@ -12,10 +12,10 @@ import { errorShape } from '../http/errors.ts';
 import type { ServerLog } from '../logging/log.ts';
 import type { TlsMaterial } from '../tls.ts';
 
-/** A database that is away is asked for again after this time, milliseconds. */
+/** Retry interval while the database is unreachable, milliseconds. */
 const retryMs = 1000;
 
-/** What tells that the process is there, whatever it can do. */
+/** Liveness probes. */
 const aliveUrls = new Set(['/health', '/livez', '/healthz']);
 
 export interface WaitInput {
@@ -25,13 +25,13 @@ export interface WaitInput {
   /** `host:port` of the gRPC API; null when it is off. */
   grpcBind: string | null;
   log: ServerLog;
-  /** Aborted when the server is to end. */
+  /** Aborts the wait. */
   stopping: AbortSignal | undefined;
 }
 
 /**
- * Opens what lies on another host. As long as that cannot be reached, clients hear that from the address of the API,
- * and when to come again; once it can, the start goes on.
+ * Opens a remote store. While it is unreachable, the listeners of the API respond with `unavailable` and Retry-After;
+ * then the start continues.
  *
  * @throws PortolanError whatever `open` throws but `unavailable`; that too once `stopping` is aborted
  */
@@ -44,7 +44,7 @@ export async function openWhenReachable<T>(open: () => Promise<T>, input: WaitIn
       } catch (error) {
         if (!isUnavailable(error) || input.stopping?.aborted) throw error;
         if (responder === null) {
-          input.log.warn({ err: error }, 'the store cannot be reached; the start goes on when it can');
+          input.log.warn({ err: error }, 'store unreachable, waiting to continue the start');
           responder = await answerUnavailable(input);
         }
         await sleep(retryMs, undefined, { signal: input.stopping }).catch(() => undefined);
@@ -59,16 +59,16 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof PortolanError && error.code === 'unavailable';
 }
 
-/** What every call is answered with. */
+/** The response to every request. */
 function storeAway(): PortolanError {
-  return new PortolanError('unavailable', 'The store cannot be reached; the server waits for it.');
+  return new PortolanError('unavailable', 'The store is unreachable; the server is waiting for it.');
 }
 
 interface Responder {
   close(): Promise<void>;
 }
 
-/** Both APIs say so. @throws what the system says when an address cannot be bound */
+/** Listens for both APIs. @throws the system error when an address cannot be bound */
 async function answerUnavailable({ bind, grpcBind, tls }: WaitInput): Promise<Responder> {
   const http = await answerHttp(bind, tls);
   if (grpcBind === null) return { close: () => closed(http) };

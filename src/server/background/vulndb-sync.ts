@@ -6,12 +6,12 @@ import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { PeriodicTasks } from './periodic-tasks.ts';
 
-/** Time from the start to the first look, between looks, and until a source that failed is asked again. */
+/** Initial delay, interval of the check, and pause before a failed source is retried. */
 const usualPace = { firstMs: 5000, betweenMs: 600_000, retryMs: 3_600_000 };
 
 /**
- * Refreshes the vulnerability data when it is older than `vulndb.ttl` and `vulndb.auto_sync` is on; else it contacts
- * nobody. Settings are read at each look, so that a reload holds. No scan waits for it.
+ * Refreshes the vulnerability data when it is older than `vulndb.ttl`, only with `vulndb.auto_sync`. Reads the settings
+ * at each check, so that a reload takes effect. No scan waits for it.
  */
 export class VulndbSync {
   readonly #config: Config;
@@ -32,7 +32,7 @@ export class VulndbSync {
     this.#looks.start();
   }
 
-  /** Breaks a sync off and waits until nothing of it is under way; what was there stays. */
+  /** Aborts a running sync and waits for its end; the current data stays. */
   async close(): Promise<void> {
     await this.#looks.close();
   }
@@ -44,16 +44,16 @@ export class VulndbSync {
       if (signal.aborted) return;
       this.#notBefore = performance.now() + this.#pace.retryMs;
       const problem = err instanceof PortolanError ? { problem: err.message } : { err };
-      this.#log.warn(problem, 'the vulnerability data could not be refreshed; what is there stays');
+      this.#log.warn(problem, 'vulnerability data sync failed, keeping the current data');
     }
   }
 
-  /** Without a workspace nothing is kept, so nothing is fetched either, unless there is a folder for it. */
+  /** Without a workspace there is nothing to refresh, unless vulndb.dir is set. */
   #isDue(): boolean {
     const { vulndb, workspace } = this.#config;
     if (!vulndb.auto_sync || (!workspace.enabled && vulndb.dir === '')) return false;
     const age = vulndbAge(vulndbFolder(this.#config));
-    // A clock that was set back makes nothing younger than it is.
+    // Guards against a clock that was set back.
     return age === null || age > vulndb.ttl || age < 0;
   }
 
@@ -70,11 +70,11 @@ export class VulndbSync {
       onProgress: (text) => this.#log.debug(text),
     });
     if (signal.aborted) return;
-    if (manifest) this.#log.info(manifest.counts, 'the vulnerability data is refreshed');
+    if (manifest) this.#log.info(manifest.counts, 'vulnerability data synced');
     for (const { error } of synced) {
       if (error === null) continue;
       this.#notBefore = performance.now() + this.#pace.retryMs;
-      this.#log.warn({ problem: error }, 'a source of vulnerability data failed; its old data stays');
+      this.#log.warn({ problem: error }, 'a source of vulnerability data failed, keeping its old data');
     }
   }
 }

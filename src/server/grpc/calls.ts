@@ -93,7 +93,7 @@ export class Calls {
       socket: socket as RequestHead['socket'],
     };
     void this.#serve(stream, head, onChecked).catch((err: unknown) => {
-      this.#context.log.error({ err }, 'a call of gRPC broke');
+      this.#context.log.error({ err }, 'gRPC call failed');
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     });
   }
@@ -164,7 +164,7 @@ export class Calls {
   #startDeadline(call: Call, answer: CallResponse, gone: AbortController): () => void {
     const end = (limit: number) => {
       if (answer.ended) return;
-      call.refusal = new PortolanError('timeout', `The answer took longer than ${limit / 1000} s.`);
+      call.refusal = new PortolanError('timeout', `The response took longer than ${limit / 1000} s.`);
       answer.refuse(call.refusal);
       gone.abort();
     };
@@ -194,7 +194,7 @@ export class Calls {
     if (this.#tokensDemanded) call.token = await admission.authenticate(head, client, tell);
     const how = { wholeService: rule?.wholeService ?? false, unmetered: false };
     const choice = admission.meter({ head, client, token: call.token }, how, tell);
-    if (rule === null) throw new PortolanError('not_implemented', 'There is no such method.');
+    if (rule === null) throw new PortolanError('not_implemented', 'Unknown method.');
     if ('space' in choice) call.space = choice.space;
     admission.enter(choice, call.token, access, rule.feature);
     if (phase === 'draining' && rule.changes) {
@@ -212,13 +212,13 @@ export class Calls {
     if (origin === undefined || this.#hosts.isOwnOrigin(origin, head) || this.#cors.lists(origin)) return;
     throw new PortolanError(
       'forbidden_origin',
-      'The request comes from a web page of another origin; server.cors.origins lists those that may call the API.',
+      'Cross-origin request rejected; add the origin to server.cors.origins to allow it.',
     );
   }
 
   async #run(call: Call, answer: CallResponse, stream: ServerHttp2Stream): Promise<void> {
     const handler = this.#handlers.get(call.path);
-    if (!handler) throw new PortolanError('not_implemented', 'There is no such method.');
+    if (!handler) throw new PortolanError('not_implemented', 'Unknown method.');
     const { head, signal } = call;
     const header = new Headers();
     for (const name of protocolHeaders) {
@@ -287,7 +287,7 @@ function checkSize({ rawHeaders }: RequestHead): void {
   let bytes = 0;
   for (const text of rawHeaders) bytes += text.length;
   if (bytes > maxMetadataBytes) {
-    throw new PortolanError('headers_too_large', `The headers are above ${maxMetadataBytes} bytes.`);
+    throw new PortolanError('headers_too_large', `The headers exceed ${maxMetadataBytes} bytes.`);
   }
 }
 
@@ -295,7 +295,7 @@ function checkSize({ rawHeaders }: RequestHead): void {
 async function send(call: Call, answer: CallResponse, response: UniversalServerResponse): Promise<void> {
   const { status, header = new Headers(), body, trailer = new Headers() } = response;
   if (status !== 200) {
-    call.refusal = new PortolanError('unsupported_media_type', 'This is no call of gRPC.');
+    call.refusal = new PortolanError('unsupported_media_type', 'Not a gRPC call.');
     answer.refuseHttp(status);
     return;
   }

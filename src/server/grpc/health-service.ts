@@ -41,7 +41,7 @@ export function addHealth(router: ConnectRouter, context: RouteContext): void {
       markReached(handling);
       const now = status(request);
       if (now !== Status.SERVICE_UNKNOWN) return create(HealthCheckResponseSchema, { status: now });
-      throw connectError(new PortolanError('not_found', 'There is no such service.'));
+      throw connectError(new PortolanError('not_found', 'Unknown service.'));
     },
 
     watch: async function* changes(request, handling: HandlerContext) {
@@ -49,7 +49,9 @@ export function addHealth(router: ConnectRouter, context: RouteContext): void {
       const ended = AbortSignal.any([handling.signal, context.closing]);
       let told: HealthCheckResponse['status'] | null = null;
       if (watchers >= maxWatchers) {
-        throw connectError(new PortolanError('unavailable', `${maxWatchers} clients watch already.`));
+        throw connectError(
+          new PortolanError('unavailable', `Too many watchers: the limit is ${maxWatchers}.`),
+        );
       }
       watchers++;
       try {

@@ -68,7 +68,7 @@ async function* bytesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator
   try {
     if (body) yield* body;
   } catch (cause) {
-    throw new PortolanError('unavailable', 'The server that has the scan broke off its answer.', {}, cause);
+    throw new PortolanError('unavailable', 'The server that has the scan closed the connection.', {}, cause);
   }
 }
 
@@ -87,6 +87,6 @@ async function rejectionOf(answer: Response): Promise<PortolanError> {
   const { code, message } = body?.error ?? {};
   return new PortolanError(
     isErrorCode(code) ? code : 'unavailable',
-    typeof message === 'string' ? message : `The other server answers ${answer.status}.`,
+    typeof message === 'string' ? message : `The other server responded with ${answer.status}.`,
   );
 }

@@ -140,11 +140,11 @@ export class GrpcListener implements SecureListener {
     const [bound] = this.listeners;
     if (isProtectedMethod(this.#context)) {
       log.warn(
-        'PROTECTED MODE: the gRPC API is bound to an outside address without tokens, so only clients on this machine ' +
-          'are served. Set server.api.auth: true, or server.allow_insecure: true to serve everybody.',
+        'PROTECTED MODE: the gRPC API listens on a non-loopback address without tokens and serves only clients on this ' +
+          'machine. Set server.api.auth: true to require tokens, or server.allow_insecure: true to serve every client.',
       );
     }
-    log.info({ bind: config.server.grpc.bind, port: bound?.port, tls: this.#secure }, 'gRPC is served');
+    log.info({ bind: config.server.grpc.bind, port: bound?.port, tls: this.#secure }, 'gRPC listening');
   }
 
   #follow(session: ServerHttp2Session): void {

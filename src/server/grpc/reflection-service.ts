@@ -104,7 +104,7 @@ class Descriptors {
       case 'fileContainingExtension':
         return failure(Code.NotFound, 'There are no extensions.');
       default:
-        return failure(Code.InvalidArgument, 'The request asks for nothing.');
+        return failure(Code.InvalidArgument, 'Empty request.');
     }
   }
 
@@ -147,7 +147,7 @@ function closureOf(file: DescFile, found = new Set<DescFile>()): Set<DescFile> {
 }
 
 function unknown(name: string): Answer {
-  return failure(Code.NotFound, `There is no ${JSON.stringify(name.slice(0, maxToldName))}.`);
+  return failure(Code.NotFound, `Unknown name ${JSON.stringify(name.slice(0, maxToldName))}.`);
 }
 
 function failure(errorCode: Code, errorMessage: string): Answer {

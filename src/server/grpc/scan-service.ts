@@ -158,12 +158,12 @@ async function* watch(
     held?.release();
     clearInterval(tokenLook);
   }
-  if (revoked.signal.aborted) throw new PortolanError('unauthorized', 'The token is no good any more.');
+  if (revoked.signal.aborted) throw new PortolanError('unauthorized', 'The token is no longer valid.');
   if (context.closing.aborted) throw new PortolanError('unavailable', 'The server is shutting down.');
   if (elsewhere && (await space.store.scans.get(scan_id)) !== null) {
-    throw new PortolanError('unavailable', 'The server that has the scan ended its answer.');
+    throw new PortolanError('unavailable', 'The server that has the scan closed the stream.');
   }
-  throw new PortolanError('not_found', `There is no scan ${scan_id} any more.`);
+  throw new PortolanError('not_found', `The scan ${scan_id} no longer exists.`);
 }
 
 /** @throws PortolanError `invalid_request` */

@@ -114,7 +114,7 @@ it('follows a reload to another file and format', async () => {
 it('goes on without a log file that cannot be made, and says why', async () => {
   writeFileSync(join(dir, 'file'), '');
   const { output, log } = open({ 'logging.file.path': join(dir, 'file', 'portolan.log') });
-  expect(output.fault).toMatch(/^the log file cannot be written: (ENOTDIR|EEXIST)$/);
+  expect(output.fault).toMatch(/^cannot write the log file: (ENOTDIR|EEXIST)$/);
   log.level = 'silent';
   await output.close();
 });

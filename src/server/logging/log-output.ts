@@ -5,9 +5,9 @@ import { LogFile } from './log-file.ts';
 
 type Logging = Config['logging'];
 
-/** A log file that could not be written is tried again after this time. */
+/** Retry interval of a log file that cannot be written, milliseconds. */
 const retryMs = 2000;
-/** Of the lines that standard error or output does not take, so much is kept; what comes then is dropped. */
+/** Maximum size of buffered lines for standard error or output; more are dropped. */
 const maxUnwrittenBytes = 1024 * 1024;
 
 /**
@@ -104,8 +104,8 @@ export class LogOutput implements DestinationStream {
 
   #refused(lines: string[], reason: Error | null): void {
     if (this.#fault === null && reason) {
-      this.#fault = `the log file cannot be written: ${(reason as NodeJS.ErrnoException).code ?? reason.message}`;
-      standardError().write(this.#remark('error', `${this.#fault}; its lines go to standard error`));
+      this.#fault = `cannot write the log file: ${(reason as NodeJS.ErrnoException).code ?? reason.message}`;
+      standardError().write(this.#remark('error', `${this.#fault}; logging to standard error`));
     }
     if (this.#console === null) for (const line of lines) standardError().write(line);
   }
@@ -113,7 +113,7 @@ export class LogOutput implements DestinationStream {
   #written(): void {
     if (this.#fault === null) return;
     this.#fault = null;
-    standardError().write(this.#remark('info', 'the log file is written again'));
+    standardError().write(this.#remark('info', 'log file writable again'));
   }
 
   #remark(level: string, msg: string): string {

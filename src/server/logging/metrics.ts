@@ -27,7 +27,7 @@ const nodeBuckets = [1, 10, 60, 300, 900, 3600];
 const answerBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const answerTimes = {
   name: 'service_http_request_duration_seconds',
-  help: 'Time from a request to the end of its answer, without answers that are streamed.',
+  help: 'Time from a request to the end of its response, without streamed responses.',
 };
 const severities = ['critical', 'high', 'medium', 'low', 'info'] as const;
 
@@ -53,14 +53,14 @@ export class Metrics {
     this.#scans = this.#counter('service_scans_total', 'Scans that reached a final state.');
     this.#scanSeconds = new Histogram({
       name: 'service_scan_duration_seconds',
-      help: 'Time from the start of a scan to its end, of scans that were started.',
+      help: 'Duration of scans that were started.',
       buckets: scanBuckets,
       registers: this.#registers,
     });
     this.#finished = this.#counter('service_scans_finished_total', 'Scans by their final state.', ['status']);
     this.#packets = this.#counter(
       'service_packets_sent_total',
-      'Packets that scans sent, and attempts to connect, as they count against the rate.',
+      'Packets and connection attempts of scans, as counted against the rate.',
     );
     this.#findings = this.#counter(
       'service_findings_total',
@@ -70,14 +70,14 @@ export class Metrics {
     this.#addAnswers();
     this.#nodeSeconds = new Histogram({
       name: 'service_node_duration_seconds',
-      help: 'Time that the nodes of a graph took, by the type of their module.',
+      help: 'Run time of graph nodes, by module type.',
       labelNames: ['module_type'],
       buckets: nodeBuckets,
       registers: this.#registers,
     });
     this.#notifications = this.#counter(
       'service_notifications_total',
-      'Notifications by the type of their channel and their outcome.',
+      'Notifications by channel type and outcome.',
       ['type', 'status'],
     );
     for (const status of ['completed', 'failed']) this.#finished.inc({ status }, 0);
@@ -96,7 +96,7 @@ export class Metrics {
 
   /** Adds the gauge of the workers, who need these metrics before they are there. */
   followWorkers(workers: { counts(): { active: number; total: number } }): void {
-    this.#gauge('service_worker_utilization', 'Share of the workers that run a scan, 0 to 1.', () => {
+    this.#gauge('service_worker_utilization', 'Fraction of workers that run a scan, 0 to 1.', () => {
       const { active, total } = workers.counts();
       return total === 0 ? 0 : active / total;
     });
@@ -147,7 +147,7 @@ export class Metrics {
   #addAnswers(): void {
     const answers: Counter<'route' | 'status'> = new Counter({
       name: 'service_http_requests_total',
-      help: 'Answers by route and status.',
+      help: 'Responses by route and status.',
       labelNames: ['route', 'status'],
       registers: this.#registers,
       collect: () => {
@@ -162,15 +162,15 @@ export class Metrics {
   #addGauges({ store, workspace, version }: MetricsInput): void {
     this.#gauge(
       'service_queue_length',
-      'Scans that wait.',
+      'Waiting scans.',
       async () => (await store.scanQueue.counts(new Date().toISOString())).pending,
     );
     this.#gauge(
       'service_workspace_bytes',
-      'Bytes of the folders of all scans.',
+      'Size of all scans in bytes.',
       async () => (await store.scans.totals()).size_bytes,
     );
-    this.#gauge('service_free_space_bytes', 'Free bytes on the disk of the workspace.', () =>
+    this.#gauge('service_free_space_bytes', 'Free space on the disk of the workspace in bytes.', () =>
       workspace.freeBytes(),
     );
     const build = new Gauge({

@@ -89,11 +89,11 @@ describe('the mover of results', () => {
     mover.start();
     await expect.poll(() => mover.fault).toBe('The result store is away.');
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(told).toEqual(['warn results cannot be brought to the result store; it is tried again']);
+    expect(told).toEqual(['warn cannot move results to the result store, retrying']);
     away = false;
     await expect.poll(() => isStored(2)).toBe(true);
     expect(mover.fault).toBeNull();
-    expect(told.slice(1)).toEqual(['info the result store takes results again']);
+    expect(told.slice(1)).toEqual(['info result store available again']);
   });
 
   it('a scan whose folder is gone keeps nobody waiting', async () => {

@@ -146,9 +146,8 @@ export class ResultMover {
       if (this.#closing.signal.aborted) return;
       this.#failures++;
       const reason = logReason(error);
-      if (this.#failures === 1)
-        log.warn(reason, 'results cannot be brought to the result store; it is tried again');
-      else log.debug(reason, 'results can still not be brought to the result store');
+      if (this.#failures === 1) log.warn(reason, 'cannot move results to the result store, retrying');
+      else log.debug(reason, 'still cannot move results to the result store');
     }
   }
 
@@ -173,13 +172,13 @@ export class ResultMover {
     } catch (error) {
       const isAway = !(error instanceof PortolanError) || error.code === 'unavailable';
       if (isAway && !signal.aborted)
-        this.#fault = error instanceof PortolanError ? error.message : 'The result store cannot be used.';
+        this.#fault = error instanceof PortolanError ? error.message : 'The result store is unavailable.';
       throw error;
     }
     if (this.#fault === null) return;
     this.#fault = null;
     this.#failures = 0;
-    log.info('the result store takes results again');
+    log.info('result store available again');
   }
 
   /** @throws PortolanError `unavailable` when it is not this scan's fault */
@@ -205,7 +204,7 @@ export class ResultMover {
     const folder = workspace.forTenant(tenant).scan(scanId);
     await this.#keep(place, folder, signal);
     if (await store.scans.setStored(scanId, new Date().toISOString())) {
-      log.debug({ scan_id: scanId }, 'the results of a scan are in the result store');
+      log.debug({ scan_id: scanId }, 'results moved to the result store');
     } else {
       // Another server has deleted it meanwhile.
       await results.remove(place);
@@ -222,6 +221,6 @@ export class ResultMover {
     this.#setbacks.set(scanId, { failures, notBefore: performance.now() + pause });
     // What changes just now is over in a moment.
     if (failures === 3)
-      log.warn({ scan_id: scanId, reason: error.message }, 'the results of a scan cannot be stored');
+      log.warn({ scan_id: scanId, reason: error.message }, 'cannot store the results of a scan');
   }
 }

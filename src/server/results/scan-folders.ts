@@ -69,7 +69,7 @@ export class ScanFolders {
         if (!(await store.scans.isTaken(place.scanId))) await fetched?.forget(place);
       await fetched?.sweep();
     } catch (error) {
-      log.debug(logReason(error), 'the fetched scans could not be looked after; it is tried again');
+      log.debug(logReason(error), 'cleaning up fetched scans failed, retrying');
     }
   }
 }

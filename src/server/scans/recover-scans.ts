@@ -7,7 +7,7 @@ import { pauseProgress } from './scan-slot.ts';
 
 const deadCommandLine: ScanFailure = {
   code: 'interrupted',
-  message: 'The command line that ran the scan ended before the scan did.',
+  message: 'The command that ran the scan exited before the scan ended.',
 };
 
 /**
@@ -17,7 +17,7 @@ const deadCommandLine: ScanFailure = {
 export async function recoverScans(context: PoolContext, ends: ScanEnds): Promise<void> {
   const { store, queue, shards, log } = context;
   const reclaimed = await queue.reclaimAll();
-  if (reclaimed > 0) log.info({ scans: reclaimed }, 'scans of the server before are resumed');
+  if (reclaimed > 0) log.info({ scans: reclaimed }, 'scans of the previous server requeued');
   for (const scanId of await store.scanPauses.pausedScans()) await showPaused(context, scanId);
   for (const scanId of await store.scans.unfinished()) await endAbandoned(context, ends, scanId);
   if (!shards) return;

@@ -160,7 +160,7 @@ export class ScanRunner {
       onNews: () => news.emit(scan.scan_id),
       onPackets: (count) => metrics.packetsSent(count),
       onFault: (message) =>
-        log.error({ scan_id: scan.scan_id, fault: message }, 'the process of a scan reports a fault'),
+        log.error({ scan_id: scan.scan_id, fault: message }, 'scan process reported a fault'),
     };
   }
 
@@ -210,7 +210,7 @@ export class ScanRunner {
     if (stopping.aborted) {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {
-      log.warn({ scan_id: slot.scanId, stalled }, 'the process of a scan died; the scan is resumed');
+      log.warn({ scan_id: slot.scanId, stalled }, 'scan process died, resuming the scan');
       await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, backoffDoublings));
       if (slot.canceled) return await this.#ends.interrupt(slot, canceledFailure);
     }

@@ -82,7 +82,7 @@ describe('the windows of scans', () => {
 
 describe('scanner.windows and scanner.freeze', () => {
   it.each([
-    [{ 'scanner.windows': [{}] }, 'scanner.windows[0].hours: is missing'],
+    [{ 'scanner.windows': [{}] }, 'scanner.windows[0].hours: required'],
     [{ 'scanner.windows': [{ hours: '9-17' }] }, 'scanner.windows[0].hours: must be hours such as'],
     [{ 'scanner.windows': [{ hours: '09:00-09:00' }] }, 'scanner.windows[0].hours: must not start and end'],
     [
@@ -90,7 +90,7 @@ describe('scanner.windows and scanner.freeze', () => {
       'scanner.windows[0].days: must be days',
     ],
     [{ 'scanner.windows': [{ hours: '09:00-10:00', zone: 'Mars' }] }, 'scanner.windows[0].zone: must be'],
-    [{ 'scanner.freeze': [{ from: '2026-12-24' }] }, 'scanner.freeze[0].to: is missing'],
+    [{ 'scanner.freeze': [{ from: '2026-12-24' }] }, 'scanner.freeze[0].to: required'],
     [
       { 'scanner.freeze': [...holidays, { from: '2026-02-30', to: '2026-03-01' }] },
       'scanner.freeze[1].from: is not a valid date',

@@ -59,7 +59,7 @@ export class ScanWindows {
     const text = closure ? windowText(closure) : '';
     if (text === this.#told) return;
     this.#told = text;
-    this.#log.info(closure ? `scans are held: ${text}` : 'scans go on');
+    this.#log.info(closure ? `scans paused: ${text}` : 'scans resumed');
   }
 }
 

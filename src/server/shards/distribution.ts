@@ -54,7 +54,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const { store, url, workspaceDir, leaseMs, log } = input;
   const home = await serverId(workspaceDir);
   const dispatcher = await Dispatcher.start(url, (err) =>
-    log.warn({ err }, 'the queue could not be looked after; it is tried again'),
+    log.warn({ err }, 'queue maintenance failed, retrying'),
   );
   const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
   const wakeUps = new WakeUps(url);
@@ -103,7 +103,7 @@ function toldOnce(sign: () => Promise<void>, log: ServerLog): () => Promise<void
       await sign();
       failing = false;
     } catch (err) {
-      if (!failing) log.warn(logReason(err), 'this server cannot tell that it is there; it is tried again');
+      if (!failing) log.warn(logReason(err), 'heartbeat failed, retrying');
       failing = true;
     }
   };

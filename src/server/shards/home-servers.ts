@@ -45,9 +45,13 @@ export class HomeServers {
     const home = await this.#onlyPlaceOf(scanId);
     if (home === null) return;
     const server = (await this.#store.hosts.server(home))?.url ?? null;
-    throw new PortolanError('conflict', 'The files of the scan lie with another server; ask that one.', {
-      server,
-    });
+    throw new PortolanError(
+      'conflict',
+      'The files of the scan are on another server; send the request there.',
+      {
+        server,
+      },
+    );
   }
 
   /**
@@ -84,6 +88,6 @@ export class HomeServers {
 }
 
 function away(cause?: unknown): PortolanError {
-  const message = 'The files of the scan lie with another server, which cannot be reached now.';
+  const message = 'The files of the scan are on another server, which is unreachable.';
   return new PortolanError('unavailable', message, {}, cause);
 }

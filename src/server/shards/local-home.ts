@@ -33,6 +33,6 @@ export class LocalHome implements ShardHome {
   get #intake(): ShardIngest {
     const intake = this.#intakes.get(this.#sender.scanId);
     if (intake) return intake;
-    throw new PortolanError('unavailable', 'The scan takes no rows now; try again.');
+    throw new PortolanError('unavailable', 'The scan does not accept rows now; try again.');
   }
 }

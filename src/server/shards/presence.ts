@@ -132,7 +132,7 @@ export class Presence {
     return [
       ...(lastSeen === undefined ? [] : [{ code: ownerAway, message: awayText(lastSeen) }]),
       ...(this.#known && !this.#servedPools.has(pool)
-        ? [{ code: poolWithoutWorkers, message: `No worker serves the pool ${pool}; the scan waits.` }]
+        ? [{ code: poolWithoutWorkers, message: `Waiting for a worker: none serves the pool ${pool}.` }]
         : []),
     ];
   }
@@ -164,7 +164,7 @@ export class Presence {
 
 function awayText(lastSeen: number | null): string {
   const since = lastSeen === null ? 'for a day' : `since ${timeOf(lastSeen)}`;
-  return `The server that runs the scan has not been seen ${since}; the scan goes on when that server is back.`;
+  return `The server that runs the scan has not been seen ${since}; the scan continues when it is back.`;
 }
 
 function timeOf(lastSeen: number | null): string | null {

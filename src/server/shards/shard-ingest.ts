@@ -79,7 +79,7 @@ export class ShardIngest {
     return await this.#oneByOne(file, sender, async () => {
       const held = file.record.rows;
       if (first > held) {
-        throw new PortolanError('conflict', `Rows are missing: ${held} of ${first} are here.`, {
+        throw new PortolanError('conflict', `Missing rows: got ${held} of ${first}.`, {
           rows: held,
         });
       }
@@ -166,10 +166,10 @@ export class ShardIngest {
    */
   async admit({ shard, attempt, key }: ShardCredentials): Promise<number> {
     const holder = await this.#store.shards.holder(this.#scanId, shard);
-    if (holder === null) throw new PortolanError('not_found', 'There is no such shard.');
+    if (holder === null) throw new PortolanError('not_found', 'Shard not found.');
     if (holder.attempt !== attempt || holder.state !== 'running') throw lost();
     if (holder.key_digest !== keyDigestOf(key)) {
-      throw new PortolanError('unauthorized', 'The key of the shard is wrong.');
+      throw new PortolanError('unauthorized', 'Invalid shard key.');
     }
     return holder.of;
   }
@@ -225,7 +225,7 @@ export class ShardIngest {
 export function rowLines(body: Buffer): string[] {
   const lines = body.toString('utf8').split('\n');
   if (lines.pop() === '') return lines;
-  throw new PortolanError('invalid_request', 'The last line is not whole.');
+  throw new PortolanError('invalid_request', 'The last line is incomplete.');
 }
 
 /** The record of the scan has it all. @returns whether there was anything */
@@ -237,19 +237,19 @@ export async function removeShards(folder: ScanFolder): Promise<boolean> {
 }
 
 function lost(): PortolanError {
-  return new PortolanError('conflict', 'The shard is not yours any more; nothing further of it is taken.');
+  return new PortolanError('conflict', 'Shard lease lost: results rejected.');
 }
 
 /** @throws PortolanError `invalid_request` for what is no row, or tells of a host that the shard does not hold */
 function checkedRow(line: string, addresses: AddressSet): ResultRow {
   const row = parseRow(line) as (ResultRow & { host?: unknown }) | null;
   if (row === null || typeof row !== 'object' || !kinds.has(row.type) || typeof row.timestamp !== 'string')
-    throw new PortolanError('invalid_request', 'A line is not a row of results.');
+    throw new PortolanError('invalid_request', 'A line is not a result row.');
   const { host } = row;
   if (host === null || host === undefined) return row;
   const address = typeof host === 'string' ? parseAddress(host) : null;
   if (address === null || !addresses.hasAddress(address))
-    throw new PortolanError('invalid_request', 'A row tells of a host that is not in the shard.');
+    throw new PortolanError('invalid_request', 'A row has a host that is not in the shard.');
   return row;
 }
 

@@ -100,7 +100,7 @@ export class ShardedScan implements RunningScan {
     this.#paused = input.paused;
     this.#command = this.#paused ? 'pause' : 'run';
     this.gone = this.#run().catch((error: unknown) => {
-      input.onWarning(error, 'the shards of a scan could not be carried on');
+      input.onWarning(error, 'sharded scan failed');
     });
   }
 
@@ -272,7 +272,7 @@ export class ShardedScan implements RunningScan {
         await intake.release(this.#shards.filter(isOver).map(({ shard }) => shard));
         warned = false;
       } catch (error) {
-        const message = 'the shards of a scan cannot be looked at; they go on by themselves';
+        const message = 'cannot read the shards of a scan; workers continue';
         if (!warned) this.#input.onWarning(error, message);
         warned = true;
         // Workers could not reach the store either, and give their signs of life again with it.
@@ -352,7 +352,7 @@ export class ShardedScan implements RunningScan {
 
   async #tellOrWarn(): Promise<void> {
     await this.#tell().catch((error: unknown) =>
-      this.#input.onWarning(error, 'an order did not reach the shards of a scan; it is tried again'),
+      this.#input.onWarning(error, 'sending a command to the shards failed, retrying'),
     );
   }
 
@@ -391,7 +391,7 @@ export class ShardedScan implements RunningScan {
     const error = outcomes.find((outcome) => outcome.error !== null)?.error;
     if (error) return { code: error.code as FailureCode, message: error.message };
     if (this.#shards.some(({ rows }) => rows > 0)) return null;
-    return { code: 'worker_lost', message: 'Every worker of the scan was lost before it found anything.' };
+    return { code: 'worker_lost', message: 'All workers of the scan were lost before they found anything.' };
   }
 
   async #conclude(): Promise<void> {
@@ -447,7 +447,7 @@ export class ShardedScan implements RunningScan {
         ? [
             {
               code: 'worker_lost',
-              message: `${lost} ${of} used up workers.max_attempts; they are not covered`,
+              message: `${lost} ${of} reached workers.max_attempts and are not covered`,
             },
           ]
         : []),

@@ -25,7 +25,7 @@ it('a store that refuses is not reachable until it answers, and the log says so 
   state.answer = async () => {};
   for (let times = 0; times < 3; times++) await watching.look();
   expect(watching.reachable).toBe(true);
-  expect(lines).toEqual(['the store cannot be reached; it is asked again', 'the store can be reached again']);
+  expect(lines).toEqual(['store unreachable, retrying', 'store reachable again']);
 });
 
 it('a store that says nothing for long is not reachable, and is asked one thing at a time', async () => {

@@ -50,10 +50,10 @@ export class StoreWatch {
     try {
       await this.#ask();
       this.#answeredAt = this.#clock();
-      if (this.#lost) this.#log.info('the store can be reached again');
+      if (this.#lost) this.#log.info('store reachable again');
       this.#lost = false;
     } catch (err) {
-      if (!this.#lost) this.#log.warn({ err }, 'the store cannot be reached; it is asked again');
+      if (!this.#lost) this.#log.warn({ err }, 'store unreachable, retrying');
       this.#lost = true;
     } finally {
       this.#asking = false;
