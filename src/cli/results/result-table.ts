@@ -33,7 +33,7 @@ const maxProductColumns = 30;
 /** Minimum width of the banner column. */
 const minEvidenceColumns = 12;
 
-/** The style that fits a stream: 80 columns unless a terminal tells otherwise, colour on a terminal that wants it. */
+/** Style for a stream: width of the terminal or 80 columns, colors if the terminal supports them. */
 export function tableStyle(stream: { isTTY?: boolean; columns?: number }, noColor: boolean): TableStyle {
   const color =
     Boolean(stream.isTTY) && !noColor && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';

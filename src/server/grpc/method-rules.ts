@@ -14,7 +14,7 @@ export interface MethodRule {
   wholeService?: boolean;
   /** Kind of what it is about, for the audit log. */
   resource?: string;
-  /** What needs a licence where licences are enforced. */
+  /** Feature that needs a license where licenses are enforced. */
   feature?: LicenseFeature;
 }
 
